@@ -1,0 +1,1 @@
+"""Values and ports: no I/O, no clock, no randomness."""

@@ -1,0 +1,40 @@
+"""A candidate: one line of work with a worktree of its own."""
+
+from pathlib import Path
+
+from coder.core.value import Value
+
+
+class Candidate(Value):
+    """One attempt at the task, isolated from the person's checkout and from other candidates."""
+
+    id: str
+    """Unique within the session, such as `c1`."""
+    worktree: Path
+    """A linked worktree that only this candidate writes to."""
+    base: str
+    """The commit it started from: HEAD plus a snapshot of the uncommitted work."""
+
+
+class Patch(Value):
+    """A change as git sees it."""
+
+    diff: str
+    """Unified diff against the candidate's base, empty when nothing changed."""
+    paths: tuple[str, ...] = ()
+    """Changed paths, sorted, both names of a renamed file."""
+    tree: str = ""
+    """The git tree with the change in it."""
+
+
+class Delivery(Value):
+    """Where a fix ended up."""
+
+    diff: str
+    """Against HEAD where it fits there, against HEAD plus the uncommitted work elsewhere."""
+    branch: str = ""
+    """Empty: nothing was written to the repository."""
+    commit: str = ""
+    merged: bool = False
+    needs_uncommitted_work: bool = False
+    """The fix only makes sense on top of uncommitted work, so it is a diff and no branch."""

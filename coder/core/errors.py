@@ -1,0 +1,54 @@
+"""Every error that coder raises on purpose.
+
+CoderError
+ |- UserError        the person can mend it: one line, exit 2
+ |- GitError         git refused or failed in a way nobody planned for
+ |- ModelError       the model or the wire to it failed; retryable or not
+ |- SandboxError     a command could not be started safely
+ |- LimitReached     a budget (money, tokens, seconds) is spent
+
+ToolError, the text for the model, lives with the tools (coder.tools.tool).
+"""
+
+from typing import Literal
+
+
+class CoderError(Exception):
+    """The root: str(error) is one line fit for the screen."""
+
+
+class UserError(CoderError):
+    """Wrong use or configuration: says what happened, what is true, and what to do."""
+
+
+class GitError(CoderError):
+    """A git command failed where none was expected to."""
+
+
+class ModelError(CoderError):
+    """A reply could not be had, or could not be used."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retryable: bool = False,
+        retry_after_seconds: float | None = None,
+        context_overflow: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+        self.retry_after_seconds = retry_after_seconds
+        self.context_overflow = context_overflow
+
+
+class SandboxError(CoderError):
+    """Nothing was executed: the sandbox could not be set up, or has been stopped."""
+
+
+class LimitReached(CoderError):
+    """A limit was reached before the next call; nothing was overspent."""
+
+    def __init__(self, limit: Literal["usd", "tokens", "seconds"], message: str) -> None:
+        super().__init__(message)
+        self.limit = limit

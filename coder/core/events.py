@@ -1,0 +1,231 @@
+"""The vocabulary of the event log: everything that happens in a session, in the past tense."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field
+
+from coder.core.candidate import Delivery
+from coder.core.messages import AssistantMessage, Spent, ToolCall, ToolMessage, Usage, UserMessage
+from coder.core.notes import Note
+from coder.core.phases import PhaseName
+from coder.core.task import Task
+from coder.core.value import Value
+from coder.core.verdict import Counts, Verdict, VerdictKind
+
+
+class EventValue(Value):
+    """An event; unknown fields of later versions are ignored."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class SessionStarted(EventValue):
+    """The workspace stands and the work begins."""
+
+    type: Literal["session_started"] = "session_started"
+    session: str
+    task: Task
+    repository: str
+    """The root of the person's checkout."""
+    head: str
+    base: str
+    """The commit the candidates start from."""
+    dirty: bool
+    """Does the base hold uncommitted work?"""
+    model: str
+    version: str
+
+
+class PhaseEntered(EventValue):
+    type: Literal["phase_entered"] = "phase_entered"
+    candidate: str
+    phase: PhaseName
+    attempt: int
+
+
+class NoteMade(EventValue):
+    type: Literal["note_made"] = "note_made"
+    candidate: str
+    phase: PhaseName
+    note: Note
+    implied: bool = False
+    """True where the harness wrote it, because what the model did says it."""
+
+
+class MessageFinished(EventValue):
+    """A message of the conversation that is not the answer to a call."""
+
+    type: Literal["message_finished"] = "message_finished"
+    candidate: str
+    message: Annotated[UserMessage | AssistantMessage, Field(discriminator="role")]
+
+
+class ToolStarted(EventValue):
+    type: Literal["tool_started"] = "tool_started"
+    candidate: str
+    call: ToolCall
+
+
+class ToolFinished(EventValue):
+    type: Literal["tool_finished"] = "tool_finished"
+    candidate: str
+    message: ToolMessage
+    seconds: float
+    blob: str = ""
+    """SHA-256 of the whole output, where the message holds a cut one."""
+
+
+class FilesChanged(EventValue):
+    """The candidate's whole change so far, after something was written."""
+
+    type: Literal["files_changed"] = "files_changed"
+    candidate: str
+    paths: tuple[str, ...]
+    diff: str
+
+
+class CandidateForked(EventValue):
+    type: Literal["candidate_forked"] = "candidate_forked"
+    candidate: str
+    parent: str = ""
+    position: int = 0
+    """The number of the last record that the conversation shares with its parent."""
+
+
+class BaselineMeasured(EventValue):
+    """The untouched base was tested."""
+
+    type: Literal["baseline_measured"] = "baseline_measured"
+    command: str
+    counts: Counts
+    failing: tuple[str, ...]
+    """Ids of tests that are red before anything was changed."""
+    seconds: float
+    problem: str = ""
+
+
+class Verified(EventValue):
+    type: Literal["verified"] = "verified"
+    candidate: str
+    attempt: int
+    verdict: Verdict
+
+
+class QuestionAsked(EventValue):
+    type: Literal["question_asked"] = "question_asked"
+    question: str
+    """An id for the answer to name."""
+    text: str
+    options: tuple[str, ...]
+    default: str
+    """What holds when nobody answers."""
+
+
+class QuestionAnswered(EventValue):
+    type: Literal["question_answered"] = "question_answered"
+    question: str
+    option: str
+    by: Literal["person", "default"]
+
+
+class RemarkHeard(EventValue):
+    """The person said something; it goes to the model with the next message."""
+
+    type: Literal["remark_heard"] = "remark_heard"
+    text: str
+
+
+class BudgetSpent(EventValue):
+    type: Literal["budget_spent"] = "budget_spent"
+    candidate: str
+    usage: Usage
+    total: Spent
+
+
+class Warned(EventValue):
+    type: Literal["warned"] = "warned"
+    text: str
+
+
+class Failed(EventValue):
+    """A bug of ours, or of the machine, ended the session."""
+
+    type: Literal["failed"] = "failed"
+    error: str
+
+
+class SessionFinished(EventValue):
+    """The last event."""
+
+    type: Literal["session_finished"] = "session_finished"
+    kind: VerdictKind | None
+    """None: interrupted, or failed."""
+    summary: str
+    """One sentence that says why it ended so."""
+    report: str = ""
+    """Without a fix: what was tried, what failed and why, suspected places; Markdown."""
+    verdict: Verdict | None = None
+    delivery: Delivery | None = None
+    attempts: int = 0
+    spent: Spent = Spent()
+    seconds: float = 0.0
+    exit_code: int
+
+
+class TextStreamed(EventValue):
+    """Fleeting: shown, never stored."""
+
+    type: Literal["text_streamed"] = "text_streamed"
+    candidate: str
+    text: str
+
+
+class ReasoningStreamed(EventValue):
+    """Fleeting: shown, never stored."""
+
+    type: Literal["reasoning_streamed"] = "reasoning_streamed"
+    candidate: str
+    text: str
+
+
+class ToolStreamed(EventValue):
+    """Fleeting: progress of a tool or of a test run."""
+
+    type: Literal["tool_streamed"] = "tool_streamed"
+    candidate: str
+    text: str
+
+
+Lasting = (
+    SessionStarted
+    | PhaseEntered
+    | NoteMade
+    | MessageFinished
+    | ToolStarted
+    | ToolFinished
+    | FilesChanged
+    | CandidateForked
+    | BaselineMeasured
+    | Verified
+    | QuestionAsked
+    | QuestionAnswered
+    | RemarkHeard
+    | BudgetSpent
+    | Warned
+    | Failed
+    | SessionFinished
+)
+Fleeting = TextStreamed | ReasoningStreamed | ToolStreamed
+Event = Lasting | Fleeting
+
+
+class Record(Value):
+    """An event with its place in the log."""
+
+    model_config = ConfigDict(extra="ignore")
+    number: int
+    """From 1, without gaps; a fleeting event carries the number of the record before it."""
+    at: datetime
+    """Aware, UTC."""
+    event: Annotated[Event, Field(discriminator="type")]

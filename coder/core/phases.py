@@ -1,0 +1,27 @@
+"""The phases of a session: one purpose each, ended by one typed note."""
+
+from typing import Literal
+
+from coder.core.value import Value
+
+PhaseName = Literal["locate", "reproduce", "edit", "verify", "diagnose", "repair"]
+NoteKind = Literal["sites", "reproduction", "done", "diagnosis", "give_up"]
+
+
+class Phase(Value):
+    """One purpose and the note that ends it."""
+
+    name: PhaseName
+    note: NoteKind
+    writes: bool
+    """May tools change files here? A reading phase ends, its note implied, at the first change."""
+    max_turns: int
+    """Replies after which the phase counts as failed."""
+
+
+LOCATE = Phase(name="locate", note="sites", writes=False, max_turns=24)
+REPRODUCE = Phase(name="reproduce", note="reproduction", writes=True, max_turns=12)
+EDIT = Phase(name="edit", note="done", writes=True, max_turns=24)
+VERIFY = Phase(name="verify", note="done", writes=False, max_turns=0)
+DIAGNOSE = Phase(name="diagnose", note="diagnosis", writes=False, max_turns=12)
+REPAIR = Phase(name="repair", note="done", writes=True, max_turns=24)

@@ -1,0 +1,235 @@
+"""Every Protocol that crosses a layer."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
+
+from coder.core.candidate import Candidate, Delivery, Patch
+from coder.core.events import Record
+from coder.core.messages import Delta, Reply, Request
+from coder.core.value import Value
+from coder.core.verdict import Reproduced, TestReport, Verdict
+
+Progress = Callable[[str], None]
+"""Hears one short line whenever there is something new to show; may be called from any thread."""
+
+
+class Model(Protocol):
+    """A language model behind any wire."""
+
+    @property
+    def name(self) -> str:
+        """`provider:name`, as the person would type it."""
+        ...
+
+    async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
+        """Answer one request, streaming pieces to `on_delta` while they come; safe to cancel.
+
+        Raises:
+            ModelError: after the adapter's own retries.
+        """
+        ...
+
+
+class Limits(Value):
+    """What one command may use."""
+
+    wall_seconds: float = 120.0
+    memory_bytes: int | None = 4 << 30
+    """Address space of each process; None where the interpreter needs more than it uses."""
+    output_bytes: int = 2 << 20
+    """Kept of stdout and stderr together: head and tail; the rest is dropped while the command runs on."""
+
+
+class Execution(Value):
+    """How a command ended."""
+
+    exit_code: int | None
+    """None: killed by us (time limit, stop)."""
+    output: str
+    """stdout and stderr as they came, undecodable bytes replaced."""
+    seconds: float
+    timed_out: bool = False
+    truncated: bool = False
+
+
+class Sandbox(Protocol):
+    """The only door through which anything is executed."""
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        environment: Mapping[str, str] | None = None,
+        limits: Limits | None = None,
+        on_line: Progress | None = None,
+    ) -> Execution:
+        """Run a command to its end, or to its limits, and leave no process of it behind.
+
+        `environment` is added to the sandbox's own filtered one.
+
+        Raises:
+            SandboxError: it could not be started, or `stop` was called.
+        """
+        ...
+
+    def stop(self) -> None:
+        """Kill all that runs, at once and with all descendants, and start nothing any more. Any thread may call."""
+        ...
+
+
+class TestRunner(Protocol):
+    """Runs the target project's tests in any checkout of it."""
+
+    @property
+    def command(self) -> str:
+        """The whole-suite command as the person would type it."""
+        ...
+
+    def run(
+        self,
+        tree: Path,
+        tests: Sequence[str] = (),
+        *,
+        timeout_seconds: float | None = None,
+        expect_loaded: Sequence[str] = (),
+        progress: Progress | None = None,
+    ) -> TestReport:
+        """Run the suite, or just `tests` (node ids or paths), on the code in `tree`; never raises for what tests do.
+
+        `expect_loaded` are changed source paths relative to `tree`: if one of their modules was imported from anywhere else, the
+        report's problem is `wrong_code`. None as time limit is the project's own limit.
+        """
+        ...
+
+
+class Verifier(Protocol):
+    """Turns changes into verdicts."""
+
+    def baseline(self, progress: Progress | None = None) -> TestReport:
+        """The whole suite on the untouched base; measured once, then remembered. Safe to call from several threads."""
+        ...
+
+    def reproduces(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Reproduced:
+        """Which of `named` and of the tests that the patch adds or changes fail, for the right reason, without its source part."""
+        ...
+
+    def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
+        """Judge a change in clean worktrees: targets first (and alone, where they are still red), then the whole suite."""
+        ...
+
+    def preview(self, worktree: Path, tests: Sequence[str], progress: Progress | None = None) -> TestReport:
+        """Run tests in a candidate's own worktree, for information: it proves nothing."""
+        ...
+
+
+class Repository(Protocol):
+    """Git as a session needs it. The person's checkout, index, stash and branch are never touched, but by `deliver(merge=True)`."""
+
+    @property
+    def root(self) -> Path:
+        """Of the person's checkout."""
+        ...
+
+    @property
+    def head(self) -> str: ...
+
+    @property
+    def base(self) -> str:
+        """The commit that candidates start from: HEAD plus a snapshot of the uncommitted work, or the revision asked for."""
+        ...
+
+    @property
+    def dirty(self) -> bool:
+        """Does `base` hold uncommitted work?"""
+        ...
+
+    def candidate(self, name: str) -> Candidate:
+        """Make a linked worktree at `base`, with the ignored artefacts that tests need."""
+        ...
+
+    def patch(self, candidate: Candidate) -> Patch:
+        """The candidate's whole change so far, new files included, ignored files not."""
+        ...
+
+    def checkpoint(self, candidate: Candidate, subject: str) -> str:
+        """Commit the worktree's state to the candidate's own ref and return the commit."""
+        ...
+
+    def rollback(self, candidate: Candidate, commit: str) -> None:
+        """Bring the candidate's worktree back to a checkpoint or to its base, untracked files included."""
+        ...
+
+    def checkout(self, tree: str, paths: Sequence[str] | None = None) -> AbstractContextManager[Path]:
+        """A clean disposable worktree at `base` with the content of `tree` (all of it, or at `paths` only); gone on exit."""
+        ...
+
+    def changed(self, tree: str) -> tuple[str, ...]:
+        """Paths that differ between `base` and `tree`, sorted."""
+        ...
+
+    def rebased(self, patch: Patch) -> Patch | None:
+        """The same change on HEAD without the uncommitted work, as a tree and diff; None where it does not fit there."""
+        ...
+
+    def deliver(self, patch: Patch, *, message: str, evidence: str, slug: str) -> Delivery:
+        """Put the change on a new branch on top of HEAD as one commit, with `evidence` as its git note."""
+        ...
+
+    def merge(self, delivery: Delivery) -> Delivery:
+        """Bring a delivered commit onto the person's current branch.
+
+        Raises:
+            UserError: it no longer fits, or a path it needs is dirty; nothing was changed.
+        """
+        ...
+
+    def subjects(self, count: int) -> tuple[str, ...]:
+        """The newest commit subjects, for their style."""
+        ...
+
+    def close(self) -> None:
+        """Remove worktrees, the snapshot and the session's private refs; what was delivered stays."""
+        ...
+
+
+class History(Protocol):
+    """What git knows of a place, read-only."""
+
+    def log(self, *, path: str | None = None, lines: tuple[int, int] | None = None, word: str | None = None, count: int = 10) -> str:
+        """Newest commits that touch the path, its lines (first, last; from 1), or mention the word."""
+        ...
+
+    def blame(self, path: str, first: int, last: int) -> str:
+        """Who last changed each line of a range, from 1, both ends included."""
+        ...
+
+    def show(self, revision: str, path: str | None = None) -> str:
+        """One commit: message and diff, of one path if given."""
+        ...
+
+
+class Store(Protocol):
+    """Where a session's records and large outputs are kept."""
+
+    def append(self, record: Record) -> None:
+        """Write one record and flush it."""
+        ...
+
+    def keep(self, text: str) -> str:
+        """Store a large output and return its SHA-256."""
+        ...
+
+    def blob(self, sha256: str) -> str:
+        """A stored output by its SHA-256."""
+        ...
+
+
+class Prompts(Protocol):
+    """The texts of coder/prompts, filled in."""
+
+    def render(self, name: str, **values: object) -> str:
+        """The prompt `name` with every placeholder filled; a missing one is an error."""
+        ...

@@ -1,0 +1,33 @@
+"""What the person asked for."""
+
+from decimal import Decimal
+from pathlib import Path
+
+from coder.core.value import Value
+
+
+class Budget(Value):
+    """Limits of one session; None is no limit."""
+
+    usd: Decimal | None = None
+    tokens: int | None = None
+    seconds: float | None = None
+    attempts: int = 3
+    """Red verifications before giving up."""
+
+
+class Task(Value):
+    """One issue to fix in one repository."""
+
+    issue: str
+    directory: Path
+    """Where the command was started; the repository is found from here."""
+    base: str | None = None
+    """A revision to start from without the uncommitted work; None is HEAD plus that work."""
+    test_command: str | None = None
+    only: tuple[str, ...] = ()
+    """Paths or globs, relative to the repository's root, that patches may write to; empty is all."""
+    dry_run: bool = False
+    merge: bool = False
+    trusted: bool = False
+    budget: Budget = Budget()

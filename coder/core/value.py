@@ -1,0 +1,9 @@
+"""The frozen base of every value that crosses a boundary."""
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Value(BaseModel):
+    """An immutable record, compared by its fields, that turns into JSON and back."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")

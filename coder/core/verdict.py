@@ -1,0 +1,143 @@
+"""Test reports and what they prove."""
+
+from enum import StrEnum
+from typing import Literal
+
+from coder.core.value import Value
+
+Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
+When = Literal["collect", "setup", "call", "teardown"]
+
+
+class Frame(Value):
+    """One traceback frame."""
+
+    path: str
+    """Relative to the tested tree where the file is inside it, absolute elsewhere."""
+    line: int
+    function: str
+
+
+class Failure(Value):
+    """Why a test is red, from the exception itself."""
+
+    type: str
+    """The exception class's bare name, such as AssertionError."""
+    message: str
+    frames: tuple[Frame, ...] = ()
+    """Outermost first."""
+    text: str = ""
+    """pytest's own rendering, cut to its most useful part."""
+
+
+class TestResult(Value):
+    """One test, or one module that could not be collected."""
+
+    __test__ = False
+    id: str
+    """pytest's node id."""
+    outcome: Outcome
+    when: When = "call"
+    seconds: float = 0.0
+    failure: Failure | None = None
+
+    @property
+    def red(self) -> bool:
+        return self.outcome in ("failed", "error")
+
+    @property
+    def green(self) -> bool:
+        return self.outcome in ("passed", "xfailed", "xpassed")
+
+
+class Problem(Value):
+    """Why a run says nothing about the code."""
+
+    kind: Literal["no_runner", "usage", "timeout", "crash", "no_tests", "no_report", "wrong_code", "stopped"]
+    text: str
+    """What happened and what to do, one or two sentences."""
+
+
+class TestReport(Value):
+    """One run of a test command."""
+
+    __test__ = False
+    command: str
+    results: tuple[TestResult, ...] = ()
+    seconds: float = 0.0
+    exit_code: int | None = None
+    problem: Problem | None = None
+    output: str = ""
+    """The tail of what the command printed."""
+    by_exit_code: bool = False
+    """The command is no pytest: it counts as one test with the command as its id, and says nothing about reasons."""
+
+    def of(self, test_id: str) -> TestResult | None:
+        return next((result for result in self.results if result.id == test_id), None)
+
+    @property
+    def reds(self) -> tuple[TestResult, ...]:
+        return tuple(result for result in self.results if result.red)
+
+    @property
+    def counts(self) -> "Counts":
+        return Counts(
+            passed=sum(result.green for result in self.results),
+            failed=sum(result.red for result in self.results),
+            skipped=sum(result.outcome == "skipped" for result in self.results),
+        )
+
+
+class Counts(Value):
+    """How many tests ended how."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+
+class VerdictKind(StrEnum):
+    """What may be said about a change, and the exit code that says it."""
+
+    PROVEN = "PROVEN"
+    PASSING = "PASSING"
+    GAVE_UP = "GAVE UP"
+    LIMIT = "LIMIT"
+    BROKEN = "BROKEN"
+    INCONCLUSIVE = "INCONCLUSIVE"
+
+    @property
+    def exit_code(self) -> int:
+        return {"PROVEN": 0, "PASSING": 3, "GAVE UP": 4, "LIMIT": 5, "BROKEN": 6, "INCONCLUSIVE": 7}[self.value]
+
+
+class Verdict(Value):
+    """The judgement on one change, and the evidence for it."""
+
+    kind: VerdictKind
+    reason: str
+    """One sentence."""
+    targets: tuple[str, ...] = ()
+    """Tests seen red on the base for the right reason and green on the change."""
+    broken: tuple[TestResult, ...] = ()
+    """Tests that passed on the base and do not pass now."""
+    still_red: tuple[TestResult, ...] = ()
+    """Target tests that the change leaves red."""
+    before: Counts | None = None
+    """The suite on the untouched base."""
+    after: Counts | None = None
+    """The suite on the change."""
+    commands: tuple[str, ...] = ()
+    seconds: float = 0.0
+    tree: str = ""
+    """The git tree that was judged."""
+
+
+class Reproduced(Value):
+    """Whether tests show the issue on the base."""
+
+    tests: tuple[str, ...] = ()
+    """Ids seen red on the base for the right reason."""
+    rejected: tuple[str, ...] = ()
+    """`id: why it is no reproduction`, one line each."""
+    results: tuple[TestResult, ...] = ()

@@ -1,0 +1,29 @@
+"""What a front end says to a session."""
+
+from typing import Literal
+
+from coder.core.value import Value
+
+
+class Say(Value):
+    """A remark for the model, delivered with the next message."""
+
+    type: Literal["say"] = "say"
+    text: str
+
+
+class Answer(Value):
+    """The choice of one option of a question."""
+
+    type: Literal["answer"] = "answer"
+    question: str
+    option: str
+
+
+class Stop(Value):
+    """End the session now and say where things stand."""
+
+    type: Literal["stop"] = "stop"
+
+
+Word = Say | Answer | Stop

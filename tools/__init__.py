@@ -1,0 +1,1 @@
+"""The tools that a model sees: typed functions over a Workspace, one file each."""

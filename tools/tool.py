@@ -1,0 +1,128 @@
+"""The decorator that makes a function a tool: its signature and docstring are its whole contract."""
+
+import inspect
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+
+from coder.core.messages import ToolSpec
+
+if TYPE_CHECKING:
+    from coder.tools.workspace import Workspace
+
+
+class ToolError(Exception):
+    """Text for the model: what is wrong, what is true instead, what to do next."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tool:
+    """A function that a model may call."""
+
+    name: str
+    function: Callable[..., str]
+    arguments: type[BaseModel]
+    description: str
+    writes: bool
+    """Changes files of the worktree."""
+    asks: bool
+    """The person is asked before each call."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        schema = self.arguments.model_json_schema()
+        return ToolSpec(name=self.name, description=self.description, parameters=_plain(schema))
+
+    def call(self, workspace: "Workspace", arguments: str) -> str:
+        """Check the arguments (JSON text) and run.
+
+        Raises:
+            ToolError: the arguments do not fit, or the function says so.
+        """
+        return self.function(workspace, **self.checked(arguments))
+
+    def checked(self, arguments: str) -> dict[str, Any]:
+        """Raises ToolError where the JSON text does not fit the signature."""
+        try:
+            values = self.arguments.model_validate(json.loads(arguments or "{}", strict=False))
+        except json.JSONDecodeError as error:
+            raise ToolError(
+                f"The arguments of {self.name} are not valid JSON ({error.msg} at character {error.pos} of {len(arguments)}). "
+                f"Nothing was done. Send the call again with one JSON object: {self.usage}"
+            ) from None
+        except ValidationError as error:
+            faults = "; ".join(f"{'.'.join(map(str, fault['loc'])) or 'arguments'}: {fault['msg']}" for fault in error.errors()[:5])
+            raise ToolError(f"The arguments of {self.name} do not fit: {faults}. Nothing was done. It takes: {self.usage}") from None
+        return {name: getattr(values, name) for name in self.arguments.model_fields}
+
+    @property
+    def usage(self) -> str:
+        """The signature in one line, such as `read(path: string, line?: integer)`."""
+        schema = self.spec.parameters
+        required = schema.get("required", [])
+        parts = (
+            f"{name}{'' if name in required else '?'}: {'|'.join(field['enum']) if 'enum' in field else field.get('type', 'any')}"
+            for name, field in schema.get("properties", {}).items()
+        )
+        return f"{self.name}({', '.join(parts)})"
+
+
+@overload
+def tool(function: Callable[..., str]) -> Tool: ...
+@overload
+def tool(*, writes: bool = False, asks: bool = False) -> Callable[[Callable[..., str]], Tool]: ...
+def tool(
+    function: Callable[..., str] | None = None, *, writes: bool = False, asks: bool = False
+) -> Tool | Callable[[Callable[..., str]], Tool]:
+    """Make `function(workspace, ...)` a Tool.
+
+    The docstring is what the model reads; each argument is described in its `Args:` section.
+
+    Raises:
+        TypeError: an argument has no type or no description.
+    """
+    if function is None:
+        return lambda given: _build(given, writes=writes, asks=asks)
+    return _build(function, writes=writes, asks=asks)
+
+
+def _build(function: Callable[..., str], *, writes: bool, asks: bool) -> Tool:
+    description, described = _parse(inspect.getdoc(function) or "")
+    fields: dict[str, Any] = {}
+    for parameter in list(inspect.signature(function, eval_str=True).parameters.values())[1:]:
+        if parameter.annotation is parameter.empty or parameter.name not in described:
+            raise TypeError(f"{function.__name__}: argument {parameter.name} needs a type and a line under Args:")
+        default = ... if parameter.default is parameter.empty else parameter.default
+        fields[parameter.name] = (parameter.annotation, Field(default, description=described[parameter.name]))
+    arguments: type[BaseModel] = create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)
+    return Tool(name=function.__name__, function=function, arguments=arguments, description=description, writes=writes, asks=asks)
+
+
+def _parse(docstring: str) -> tuple[str, dict[str, str]]:
+    """Split a Google-style docstring into its text and its argument descriptions."""
+    text, _, section = docstring.partition("\nArgs:\n")
+    described: dict[str, str] = {}
+    name = ""
+    for line in section.splitlines():
+        if match := re.match(r" {4}(\w+): (.*)", line):
+            name = match[1]
+            described[name] = match[2].strip()
+        elif name and line.startswith(" " * 8):
+            described[name] += " " + line.strip()
+    return text.strip(), described
+
+
+def _plain(schema: dict[str, Any]) -> dict[str, Any]:
+    """Drop what only costs tokens (titles) and turn `X or null` into X: every provider accepts the rest."""
+    if "anyOf" in schema:
+        schema = {**schema, **next(option for option in schema["anyOf"] if option.get("type") != "null")}
+    kept = {key: value for key, value in schema.items() if key not in ("title", "anyOf") and not (key == "default" and value is None)}
+    if "properties" in kept:
+        kept["properties"] = {name: _plain(field) for name, field in kept["properties"].items()}
+    if "items" in kept:
+        kept["items"] = _plain(kept["items"])
+    return kept

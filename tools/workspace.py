@@ -1,0 +1,57 @@
+"""What a tool may touch: one candidate's worktree, the ports it may use, and the places named so far."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from pathlib import Path, PurePosixPath
+
+from coder.core.ports import History, Progress, Sandbox
+from coder.core.verdict import TestReport
+from coder.tools.tool import ToolError
+
+
+@dataclass(kw_only=True)
+class Workspace:
+    """One candidate's view of the repository; the only thing that changes in it is what has been named."""
+
+    root: Path
+    """The candidate's worktree."""
+    sandbox: Sandbox
+    history: History
+    run: Callable[[tuple[str, ...], Progress], TestReport]
+    """Runs tests (none: the suite) in this worktree."""
+    baseline: Callable[[], TestReport]
+    """The suite on the untouched base; may take as long as the suite does."""
+    only: tuple[str, ...] = ()
+    """Paths or globs that may be written; empty is all."""
+    progress: Progress = field(default=lambda _line: None)
+    named: dict[str, set[int]] = field(default_factory=dict)
+    """Paths that a search, listing, outline, traceback, test report or the issue has named, with the lines named in each."""
+
+    def name(self, path: str, line: int | None = None) -> None:
+        """Record that a tool's answer, or a message, has named this place."""
+        self.named.setdefault(path, set()).update(() if line is None else (line,))
+
+    def resolve(self, path: str) -> tuple[Path, str]:
+        """A model's path as (absolute path, path relative to the root with forward slashes).
+
+        Raises:
+            ToolError: it leads out of the worktree, or into git's own files.
+        """
+        text = path.strip()
+        relative = PurePosixPath(text[len(str(self.root)) :].lstrip("/") if text.startswith(f"{self.root}/") else text)
+        parts = [part for part in relative.parts if part != "."]
+        if relative.is_absolute() or ".." in parts:
+            raise ToolError(f"{path!r} is outside the repository. Paths are relative to its root, such as 'src/name.py'.")
+        if any(part.lower() == ".git" for part in parts):
+            raise ToolError(f"{path!r} belongs to git itself and cannot be read or changed here.")
+        absolute = self.root.joinpath(*parts)
+        if not absolute.resolve().is_relative_to(self.root.resolve()):
+            raise ToolError(f"{path!r} is a symbolic link that leads out of the repository; nothing was opened.")
+        return absolute, "/".join(parts) or "."
+
+    def may_write(self, path: str) -> bool:
+        """Does --only (where given) allow a change of this path, relative to the root?"""
+        return not self.only or any(
+            path == allowed.rstrip("/") or path.startswith(f"{allowed.rstrip('/')}/") or fnmatch(path, allowed) for allowed in self.only
+        )
