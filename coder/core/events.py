@@ -129,11 +129,12 @@ class QuestionAnswered(EventValue):
     by: Literal["person", "default"]
 
 
-class RemarkHeard(EventValue):
-    """The person said something; it goes to the model with the next message."""
+class ContextCompacted(EventValue):
+    """Long answers of tools up to a record are from now on sent as stubs, because the conversation outgrew the model."""
 
-    type: Literal["remark_heard"] = "remark_heard"
-    text: str
+    type: Literal["context_compacted"] = "context_compacted"
+    candidate: str
+    before: int
 
 
 class BudgetSpent(EventValue):
@@ -210,7 +211,7 @@ Lasting = (
     | Verified
     | QuestionAsked
     | QuestionAnswered
-    | RemarkHeard
+    | ContextCompacted
     | BudgetSpent
     | Warned
     | Failed

@@ -4,7 +4,7 @@ from typing import Literal
 
 from coder.core.value import Value
 
-PhaseName = Literal["locate", "reproduce", "edit", "verify", "diagnose", "repair"]
+PhaseName = Literal["locate", "reproduce", "edit", "verify", "diagnose", "repair", "explain"]
 NoteKind = Literal["sites", "reproduction", "done", "diagnosis", "give_up"]
 
 
@@ -14,14 +14,17 @@ class Phase(Value):
     name: PhaseName
     note: NoteKind
     writes: bool
-    """May tools change files here? A reading phase ends, its note implied, at the first change."""
+    """May tools change files here?"""
+    yields: bool = False
+    """A reading phase that the first change ends, its note implied by it; elsewhere a change is refused."""
     max_turns: int
     """Replies after which the phase counts as failed."""
 
 
-LOCATE = Phase(name="locate", note="sites", writes=False, max_turns=24)
+LOCATE = Phase(name="locate", note="sites", writes=False, yields=True, max_turns=24)
 REPRODUCE = Phase(name="reproduce", note="reproduction", writes=True, max_turns=12)
 EDIT = Phase(name="edit", note="done", writes=True, max_turns=24)
 VERIFY = Phase(name="verify", note="done", writes=False, max_turns=0)
-DIAGNOSE = Phase(name="diagnose", note="diagnosis", writes=False, max_turns=12)
+DIAGNOSE = Phase(name="diagnose", note="diagnosis", writes=False, yields=True, max_turns=12)
 REPAIR = Phase(name="repair", note="done", writes=True, max_turns=24)
+EXPLAIN = Phase(name="explain", note="give_up", writes=False, max_turns=2)

@@ -9,7 +9,7 @@ from coder.core.candidate import Candidate, Delivery, Patch
 from coder.core.events import Record
 from coder.core.messages import Delta, Reply, Request
 from coder.core.value import Value
-from coder.core.verdict import Reproduced, TestReport, Verdict
+from coder.core.verdict import Evidence, Reproduced, TestReport, Verdict
 
 Progress = Callable[[str], None]
 """Hears one short line whenever there is something new to show; may be called from any thread."""
@@ -120,6 +120,14 @@ class Verifier(Protocol):
         """Judge a change in clean worktrees: targets first (and alone, where they are still red), then the whole suite."""
         ...
 
+    def explain(self, verdict: Verdict) -> str:
+        """A verdict that is not good enough, distilled into the next message for a model: at most about 4,000 characters."""
+        ...
+
+    def evidence(self, verdict: Verdict) -> Evidence:
+        """What to attach to the commit."""
+        ...
+
     def preview(self, worktree: Path, tests: Sequence[str], progress: Progress | None = None) -> TestReport:
         """Run tests in a candidate's own worktree, for information: it proves nothing."""
         ...
@@ -158,8 +166,8 @@ class Repository(Protocol):
         """Commit the worktree's state to the candidate's own ref and return the commit."""
         ...
 
-    def rollback(self, candidate: Candidate, commit: str) -> None:
-        """Bring the candidate's worktree back to a checkpoint or to its base, untracked files included."""
+    def rollback(self, candidate: Candidate, tree: str) -> None:
+        """Make the candidate's worktree equal to a tree or commit it had before, untracked files included, ignored ones not."""
         ...
 
     def checkout(self, tree: str, paths: Sequence[str] | None = None) -> AbstractContextManager[Path]:
@@ -172,6 +180,10 @@ class Repository(Protocol):
 
     def rebased(self, patch: Patch) -> Patch | None:
         """The same change on HEAD without the uncommitted work, as a tree and diff; None where it does not fit there."""
+        ...
+
+    def on_head(self) -> "Repository":
+        """The same repository with plain HEAD as the base, for proving a rebased change there."""
         ...
 
     def deliver(self, patch: Patch, *, message: str, evidence: str, slug: str) -> Delivery:

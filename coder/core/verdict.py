@@ -141,3 +141,12 @@ class Reproduced(Value):
     rejected: tuple[str, ...] = ()
     """`id: why it is no reproduction`, one line each."""
     results: tuple[TestResult, ...] = ()
+
+
+class Evidence(Value):
+    """A verdict as it goes with a commit."""
+
+    trailers: tuple[str, ...]
+    """`Key: value` lines for the end of the commit message."""
+    page: str
+    """The whole report, Markdown, for the git note."""

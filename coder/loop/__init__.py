@@ -1,0 +1,1 @@
+"""The one loop: log, phases, turns, tools, approvals, budget."""

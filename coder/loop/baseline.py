@@ -1,0 +1,27 @@
+"""The suite on the untouched base, measured while other things happen."""
+
+import asyncio
+
+from coder.core.events import BaselineMeasured
+from coder.core.verdict import TestReport
+from coder.loop.kit import Kit
+
+
+async def baseline(kit: Kit, *, wait_seconds: float | None = None) -> TestReport | None:
+    """The report; None if it takes longer than `wait_seconds`, and then it goes on being measured."""
+    measuring = asyncio.ensure_future(asyncio.to_thread(kit.verifier.baseline))
+    done, _ = await asyncio.wait({measuring}, timeout=wait_seconds)
+    if not done:
+        return None
+    report = measuring.result()
+    if not any(isinstance(record.event, BaselineMeasured) for record in kit.log.records):
+        kit.log.append(
+            BaselineMeasured(
+                command=report.command,
+                counts=report.counts,
+                failing=tuple(result.id for result in report.reds),
+                seconds=report.seconds,
+                problem=report.problem.text if report.problem else "",
+            )
+        )
+    return report

@@ -1,0 +1,103 @@
+"""How a session ends: what is said, what is delivered, what the exit code is."""
+
+import asyncio
+
+from coder.core.candidate import Candidate, Delivery, Patch
+from coder.core.events import NoteMade, Warned
+from coder.core.notes import Diagnosis, Done, GiveUp, Sites
+from coder.core.state import named_tests, verdicts
+from coder.core.value import Value
+from coder.core.verdict import Verdict, VerdictKind
+from coder.loop.commit import message, slug, subject
+from coder.loop.kit import Kit
+from coder.loop.report import explanation
+
+INTERRUPTED = 130
+MISUSE = 2
+BUG = 1
+
+
+class Ending(Value):
+    """What SessionFinished says beyond the totals."""
+
+    kind: VerdictKind | None
+    summary: str
+    exit_code: int
+    report: str = ""
+    verdict: Verdict | None = None
+    delivery: Delivery | None = None
+
+
+async def conclude(kit: Kit, candidate: Candidate) -> Ending:
+    """Deliver what the newest verdict allows, or explain why nothing is delivered."""
+    judged = verdicts(kit.log.records, candidate.id)
+    newest = judged[-1] if judged else None
+    patch = await asyncio.to_thread(kit.repository.patch, candidate)
+    if newest is None or newest.tree != patch.tree or not _deliverable(newest):
+        return _without(kit, newest)
+    verdict, delivery = await _deliver(kit, candidate, patch, newest)
+    return Ending(kind=verdict.kind, summary=verdict.reason, verdict=verdict, delivery=delivery, exit_code=verdict.kind.exit_code)
+
+
+def ended(kind: VerdictKind, summary: str, kit: Kit) -> Ending:
+    """An end without a fix, with the report of what was learnt."""
+    return Ending(kind=kind, summary=summary, report=explanation(kit.log.records), exit_code=kind.exit_code)
+
+
+def _deliverable(verdict: Verdict) -> bool:
+    return verdict.kind is VerdictKind.PROVEN or (verdict.kind is VerdictKind.PASSING and not verdict.still_red)
+
+
+def _without(kit: Kit, verdict: Verdict | None) -> Ending:
+    notes = [record.event.note for record in kit.log.records if isinstance(record.event, NoteMade)]
+    if notes and isinstance(notes[-1], GiveUp):
+        return ended(VerdictKind.GAVE_UP, _first_line(notes[-1].summary), kit)
+    if verdict is None:
+        return ended(VerdictKind.GAVE_UP, "No change came as far as a verification.", kit)
+    kind = VerdictKind.INCONCLUSIVE if verdict.kind is VerdictKind.INCONCLUSIVE else VerdictKind.GAVE_UP
+    return ended(kind, verdict.reason, kit)
+
+
+async def _deliver(kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdict) -> tuple[Verdict, Delivery]:
+    """The fix alone on top of HEAD, proven again there; on top of the uncommitted work only as a diff."""
+    repository = kit.repository
+    rebased = await asyncio.to_thread(repository.rebased, patch)
+    if rebased is not None and repository.dirty:
+        on_head = kit.verifier_of(repository.on_head())
+        again = await asyncio.to_thread(on_head.verify, rebased, named_tests(kit.log.records, candidate.id))
+        rebased = rebased if again.kind is verdict.kind else None
+        verdict = verdict if rebased is None else again.model_copy(update={"tree": rebased.tree})
+    if rebased is None:
+        kit.log.append(Warned(text="The fix needs your uncommitted work: it is delivered as a diff, and no branch was made."))
+        return verdict, Delivery(diff=patch.diff, needs_uncommitted_work=True)
+    if kit.task.dry_run:
+        return verdict, Delivery(diff=rebased.diff)
+    delivery = await asyncio.to_thread(_commit, kit, rebased, verdict)
+    if not kit.task.merge:
+        return verdict, delivery
+    if verdict.kind is not VerdictKind.PROVEN:
+        kit.log.append(Warned(text=f"Not merged: --merge takes only what is PROVEN, and this is {verdict.kind}."))
+        return verdict, delivery
+    return verdict, await asyncio.to_thread(repository.merge, delivery)
+
+
+def _commit(kit: Kit, patch: Patch, verdict: Verdict) -> Delivery:
+    recent = kit.repository.subjects(30)
+    evidence = kit.verifier.evidence(verdict)
+    summary = _change(kit)
+    text = message(summary, kit.task.issue, recent=recent, trailers=evidence.trailers)
+    return kit.repository.deliver(patch, message=text, evidence=evidence.page, slug=slug(subject(summary or kit.task.issue, recent)))
+
+
+def _change(kit: Kit) -> str:
+    """What the change does, in the model's words: the newest note that says so."""
+    notes = [record.event.note for record in kit.log.records if isinstance(record.event, NoteMade)]
+    for kinds in ((Done,), (Diagnosis, Sites)):
+        for note in reversed(notes):
+            if isinstance(note, kinds) and _first_line(note.summary):
+                return note.summary
+    return ""
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")

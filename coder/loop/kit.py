@@ -1,0 +1,40 @@
+"""What a strategy works with."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from coder.core.candidate import Candidate
+from coder.core.ports import Model, Prompts, Repository, Sandbox, Store, Verifier
+from coder.core.task import Task
+from coder.loop.approval import Approval
+from coder.loop.log import EventLog
+from coder.loop.purse import Purse
+from coder.tools.tool import Tool
+from coder.tools.workspace import Workspace
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kit:
+    """Everything a session was wired with; itself it never changes."""
+
+    task: Task
+    model: Model
+    tools: tuple[Tool, ...]
+    """The same all session, in the same order: prompt caches key on it."""
+    prompts: Prompts
+    repository: Repository
+    verifier: Verifier
+    verifier_of: Callable[[Repository], Verifier]
+    """A verifier with another base, for a fix that must be proven again without the uncommitted work."""
+    sandbox: Sandbox
+    store: Store
+    log: EventLog
+    purse: Purse
+    approval: Approval
+    workspace: Callable[[Candidate], Workspace]
+    """The candidate's workspace, the same one each time."""
+    instructions: str = ""
+    """The project's own AGENTS.md, where the directory is trusted."""
+
+
+Strategy = Callable[[Kit, Candidate], Awaitable[Candidate]]

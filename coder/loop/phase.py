@@ -1,0 +1,133 @@
+"""One phase: ask, run the calls, look at what changed, until its note is made."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from itertools import takewhile
+
+from coder.core.candidate import Candidate, Patch
+from coder.core.events import FilesChanged, NoteMade, PhaseEntered
+from coder.core.messages import AssistantMessage, ToolCall
+from coder.core.notes import Diagnosis, GiveUp, Note, Sites
+from coder.core.phases import Phase
+from coder.core.state import conversation, unanswered
+from coder.loop import toolbox
+from coder.loop.kit import Kit
+from coder.loop.turn import say, turn
+
+IDLE_REPLIES = 2
+"""Replies without a call in a row after which a phase has failed: the first is answered by a reminder."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """Where a phase stands when all calls are answered."""
+
+    patch: Patch
+    changed: bool
+    """Did the newest reply change files? At entry: has the candidate changed any?"""
+    note: Note | None = None
+    """What the newest reply handed over."""
+    entry: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Purpose:
+    """A phase, with what makes it this phase and no other."""
+
+    phase: Phase
+    opening: Callable[[Kit, Candidate], Awaitable[str]]
+    """The message that opens it, made only if the model is asked anything; empty is none."""
+    settle: Callable[[Kit, Candidate, Standing], Awaitable[Note | str | None]]
+    """Called at entry and after each reply's calls: the note that ends the phase, words for the model, or nothing."""
+
+
+async def run(kit: Kit, candidate: Candidate, purpose: Purpose, attempt: int) -> Note | None:
+    """Walk through one phase; None when it ended without its note.
+
+    Calls that are still open (a reading phase ends at the first change, before it is made) are answered before the model is
+    asked again: passing from phase to phase costs no request.
+    """
+    kit.log.append(PhaseEntered(candidate=candidate.id, phase=purpose.phase.name, attempt=attempt))
+    patch = await asyncio.to_thread(kit.repository.patch, candidate)
+    calls = _open_calls(kit, candidate)
+    if not calls:
+        settled = await purpose.settle(kit, candidate, Standing(patch=patch, changed=bool(patch.paths), entry=True))
+        if settled is not None and not isinstance(settled, str):
+            return _made(kit, candidate, purpose.phase, settled, implied=True)
+    turns = idle = 0
+    while turns < purpose.phase.max_turns and idle < IDLE_REPLIES:
+        if not calls:
+            calls = await _ask(kit, candidate, purpose, first=turns == 0)
+            turns += 1
+        idle = 0 if calls else idle + 1
+        allowed = tuple(takewhile(lambda call: not _writes(kit, call), calls)) if purpose.phase.yields else calls
+        handed = [note for call in allowed if (note := await toolbox.answer(kit, candidate, purpose.phase, call))]
+        if len(allowed) < len(calls):
+            return _made(kit, candidate, purpose.phase, _implied(kit, candidate, purpose.phase), implied=True)
+        before, patch = patch, await _look(kit, candidate, patch)
+        note = await _settle(
+            kit, candidate, purpose, Standing(patch=patch, changed=patch.tree != before.tree, note=next(iter(handed), None))
+        )
+        if note is not None:
+            return _made(kit, candidate, purpose.phase, note, implied=note not in handed)
+        calls = ()
+    return None
+
+
+async def _ask(kit: Kit, candidate: Candidate, purpose: Purpose, *, first: bool) -> tuple[ToolCall, ...]:
+    """The calls of the next reply; one without any is followed by a reminder."""
+    if first and (text := await purpose.opening(kit, candidate)):
+        say(kit, candidate, text)
+    reply = await turn(kit, candidate)
+    if not reply.message.calls:
+        say(kit, candidate, kit.prompts.render("reminder", phase=purpose.phase, finish=reply.finish, text=reply.message.text))
+    return reply.message.calls
+
+
+async def _look(kit: Kit, candidate: Candidate, before: Patch) -> Patch:
+    """The candidate's change now; a new one is logged, kept as a checkpoint, and undone if it leaves what --only allows."""
+    patch = await asyncio.to_thread(kit.repository.patch, candidate)
+    if patch.tree == before.tree:
+        return before
+    workspace = kit.workspace(candidate)
+    if outside := [path for path in patch.paths if not workspace.may_write(path)]:
+        await asyncio.to_thread(kit.repository.rollback, candidate, before.tree)
+        say(kit, candidate, f"Your last reply changed {', '.join(outside)}, which --only does not allow. All it changed was taken back.")
+        return before
+    await asyncio.to_thread(kit.repository.checkpoint, candidate, f"after {', '.join(patch.paths[:3])}")
+    kit.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
+    return patch
+
+
+async def _settle(kit: Kit, candidate: Candidate, purpose: Purpose, standing: Standing) -> Note | None:
+    if isinstance(standing.note, GiveUp):
+        return standing.note
+    settled = await purpose.settle(kit, candidate, standing)
+    if not isinstance(settled, str):
+        return settled
+    say(kit, candidate, settled)
+    return None
+
+
+def _made(kit: Kit, candidate: Candidate, phase: Phase, note: Note, *, implied: bool) -> Note:
+    kit.log.append(NoteMade(candidate=candidate.id, phase=phase.name, note=note, implied=implied))
+    return note
+
+
+def _implied(kit: Kit, candidate: Candidate, phase: Phase) -> Note:
+    """The note of a reading phase that ended because the model went on to change files."""
+    said = next(
+        (message.text for message in reversed(conversation(kit.log.records, candidate.id)) if isinstance(message, AssistantMessage)), ""
+    )
+    summary = said.strip() or "A change was made straight away."
+    return Diagnosis(summary=summary) if phase.note == "diagnosis" else Sites(summary=summary)
+
+
+def _open_calls(kit: Kit, candidate: Candidate) -> tuple[ToolCall, ...]:
+    return unanswered(conversation(kit.log.records, candidate.id))
+
+
+def _writes(kit: Kit, call: ToolCall) -> bool:
+    tool = toolbox.find(kit, call.name)
+    return tool is not None and tool.writes

@@ -1,0 +1,114 @@
+"""A session: one task from its first event to its last."""
+
+import asyncio
+import traceback
+from typing import assert_never
+
+from coder.core.candidate import Candidate
+from coder.core.errors import CoderError, LimitReached, ModelError, UserError
+from coder.core.events import CandidateForked, Failed, SessionFinished, SessionStarted
+from coder.core.state import status
+from coder.core.verdict import VerdictKind
+from coder.core.words import Answer, Say, Stop, Word
+from coder.loop.baseline import baseline
+from coder.loop.ending import BUG, INTERRUPTED, MISUSE, Ending, conclude, ended
+from coder.loop.kit import Kit, Strategy
+from coder.loop.turn import say
+
+BASELINE_WAIT_SECONDS = 20.0
+"""How long the first message waits for the suite on the untouched base: a short suite is worth having in it."""
+HOPELESS = ("no_runner", "usage", "crash", "wrong_code")
+"""Problems of the untouched base that no change of the code mends."""
+
+
+class Session:
+    """Runs a strategy once; only the session delivers, so nothing is delivered twice."""
+
+    def __init__(self, kit: Kit, strategy: Strategy, *, id: str, version: str) -> None:
+        self._kit = kit
+        self._strategy = strategy
+        self._id = id
+        self._version = version
+        self._work: asyncio.Task[Ending] | None = None
+        self._candidate: Candidate | None = None
+        self._stopped = False
+
+    def send(self, word: Word) -> None:
+        """Hear a word from a front end; from the event loop's thread only."""
+        match word:
+            case Say(text=text):
+                if self._candidate is not None:
+                    say(self._kit, self._candidate, f"The person adds: {text}")
+            case Answer():
+                self._kit.approval.answer(word)
+            case Stop():
+                self._stopped = True
+                self._kit.sandbox.stop()
+                if self._work is not None:
+                    self._work.cancel()
+            case _:
+                assert_never(word)
+
+    async def run(self) -> SessionFinished:
+        """Work until there is an end, whatever it is; leave nothing behind but what was delivered, and close the log."""
+        kit = self._kit
+        kit.log.append(
+            SessionStarted(
+                session=self._id,
+                task=kit.task,
+                repository=str(kit.repository.root),
+                head=kit.repository.head,
+                base=kit.repository.base,
+                dirty=kit.repository.dirty,
+                model=kit.model.name,
+                version=self._version,
+            )
+        )
+        try:
+            ending = await self._end()
+        finally:
+            kit.sandbox.stop()
+            await asyncio.to_thread(kit.repository.close)
+        totals = status(kit.log.records)
+        finished = SessionFinished(**dict(ending), attempts=totals.attempt, spent=kit.purse.spent, seconds=kit.purse.seconds)
+        kit.log.append(finished)
+        kit.log.close()
+        return finished
+
+    async def _end(self) -> Ending:
+        """Every way to end, each in its place."""
+        kit = self._kit
+        self._work = asyncio.ensure_future(self._walk())
+        if self._stopped:
+            self._work.cancel()
+        try:
+            return await asyncio.wait_for(self._work, kit.purse.seconds_left)
+        except TimeoutError:
+            return ended(VerdictKind.LIMIT, f"The time limit of {kit.task.budget.seconds:g} s is reached.", kit)
+        except asyncio.CancelledError:
+            return Ending(kind=None, summary="Interrupted; your files are as they were.", exit_code=INTERRUPTED)
+        except LimitReached as error:
+            return ended(VerdictKind.LIMIT, str(error), kit)
+        except ModelError as error:
+            if kit.purse.spent.requests == 0:
+                return Ending(kind=None, summary=str(error), exit_code=MISUSE)
+            return ended(VerdictKind.GAVE_UP, f"The model could not go on: {error}", kit)
+        except UserError as error:
+            return Ending(kind=None, summary=str(error), exit_code=MISUSE)
+        except CoderError as error:
+            return self._failed(str(error))
+        except Exception as error:  # noqa: BLE001 (the one place where our bugs end: as the event `failed`, with their traceback)
+            return self._failed("".join(traceback.format_exception(error)))
+
+    def _failed(self, text: str) -> Ending:
+        self._kit.log.append(Failed(error=text))
+        return Ending(kind=None, summary=f"coder failed: {text.strip().splitlines()[-1]}", exit_code=BUG)
+
+    async def _walk(self) -> Ending:
+        kit = self._kit
+        self._candidate = await asyncio.to_thread(kit.repository.candidate, "c1")
+        kit.log.append(CandidateForked(candidate=self._candidate.id))
+        report = await baseline(kit, wait_seconds=BASELINE_WAIT_SECONDS)
+        if report is not None and report.problem is not None and report.problem.kind in HOPELESS:
+            return ended(VerdictKind.INCONCLUSIVE, report.problem.text, kit)
+        return await conclude(kit, await self._strategy(kit, self._candidate))

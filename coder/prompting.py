@@ -1,0 +1,24 @@
+"""Prompts: the texts of coder/prompts, filled in with jinja2."""
+
+from functools import cached_property
+from importlib.resources import files
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+
+class PackagedPrompts:
+    """The prompts that come with coder."""
+
+    @cached_property
+    def _environment(self) -> Environment:
+        return Environment(
+            loader=FunctionLoader(lambda name: (files("coder.prompts") / f"{name}.md").read_text(encoding="utf-8")),
+            undefined=StrictUndefined,
+            autoescape=False,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+
+    def render(self, name: str, **values: object) -> str:
+        """Raises jinja2.UndefinedError where a placeholder was given no value: a bug of the caller."""
+        return self._environment.get_template(name).render(**values).strip()

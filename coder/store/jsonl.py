@@ -1,0 +1,105 @@
+"""A session on disk: events.jsonl, format on line one, and its blobs."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from coder.core.errors import UserError
+from coder.core.events import Record, SessionFinished, SessionStarted
+
+FORMAT = 1
+
+
+class SessionStore:
+    """Writes one session's records, flushed each, and its large outputs."""
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self._blobs = directory / "blobs"
+        self._file = (directory / "events.jsonl").open("x", encoding="utf-8")
+        self._write(json.dumps({"format": FORMAT}))
+
+    def append(self, record: Record) -> None:
+        self._write(record.model_dump_json())
+
+    def keep(self, text: str) -> str:
+        data = text.encode("utf-8", "surrogateescape")
+        name = hashlib.sha256(data).hexdigest()
+        self._blobs.mkdir(exist_ok=True)
+        (self._blobs / name).write_bytes(data)
+        return name
+
+    def blob(self, sha256: str) -> str:
+        return (self._blobs / sha256).read_text("utf-8", "surrogateescape")
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _write(self, line: str) -> None:
+        self._file.write(line + "\n")
+        self._file.flush()
+
+
+def read(directory: Path) -> list[Record]:
+    """All records of a stored session; a torn last line is dropped.
+
+    Raises:
+        UserError: there is no log, or a version of coder that is not this one wrote something unknown.
+    """
+    path = directory / "events.jsonl"
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        raise UserError(f"There is no session log at {path}.") from None
+    if not lines or _format(lines[0]) != FORMAT:
+        raise UserError(f"{path} was not written in format {FORMAT}, the one this version of coder reads. Use the version that wrote it.")
+    return list(_records(path, lines[1:]))
+
+
+def _format(line: str) -> object:
+    try:
+        header = json.loads(line)
+    except json.JSONDecodeError:
+        return None
+    return header.get("format") if isinstance(header, dict) else None
+
+
+def _records(path: Path, lines: list[str]) -> Iterator[Record]:
+    for number, line in enumerate(lines, start=2):
+        try:
+            yield Record.model_validate_json(line)
+        except ValidationError:
+            if number == len(lines) + 1:
+                return
+            raise UserError(f"Line {number} of {path} cannot be read. The lines before it can: cut the file there.") from None
+
+
+def find(sessions: Path, name: str) -> Path:
+    """The directory of the one session whose id ends or begins with `name`; `last` is the newest.
+
+    Raises:
+        UserError: there is none, or more than one.
+    """
+    known = listing(sessions)
+    if name == "last" and known:
+        return known[-1]
+    fitting = [directory for directory in known if directory.name.endswith(name) or directory.name.startswith(name)]
+    if len(fitting) != 1:
+        count = "no session" if not fitting else f"{len(fitting)} sessions"
+        raise UserError(f"{count.capitalize()} named {name!r}. `coder log` lists them; `last` is the newest.")
+    return fitting[0]
+
+
+def listing(sessions: Path) -> list[Path]:
+    """Directories of all stored sessions, oldest first."""
+    return sorted((path.parent for path in sessions.glob("*/events.jsonl")), key=lambda directory: directory.name)
+
+
+def ends(directory: Path) -> tuple[SessionStarted | None, SessionFinished | None]:
+    """How a stored session began, and how it ended if it did."""
+    events = [record.event for record in read(directory)]
+    started = next((event for event in events if isinstance(event, SessionStarted)), None)
+    return started, next((event for event in reversed(events) if isinstance(event, SessionFinished)), None)

@@ -1,0 +1,1 @@
+"""Strategies: routes over the one loop, and functions that wrap them."""

@@ -1,0 +1,123 @@
+"""What each phase of a fix opens with, and what ends it."""
+
+import asyncio
+
+from coder.core.candidate import Candidate, Patch
+from coder.core.notes import Diagnosis, Done, Note, Reproduction, Sites
+from coder.core.paths import is_test_path, node_ids
+from coder.core.phases import DIAGNOSE, EDIT, EXPLAIN, LOCATE, REPAIR, REPRODUCE
+from coder.core.state import named_tests, notes, verdicts
+from coder.core.verdict import Reproduced, VerdictKind
+from coder.loop.baseline import baseline
+from coder.loop.kit import Kit
+from coder.loop.phase import Purpose, Standing
+from coder.strategies.judge import good, judge
+from coder.tools.orientation import first_look
+from coder.tools.places import name_places
+
+FIRST_LOOK_CHARACTERS = 14_000
+
+
+def has_source(patch: Patch) -> bool:
+    """Does the patch change anything that is not a test?"""
+    return any(not is_test_path(path) for path in patch.paths)
+
+
+async def _open_locate(kit: Kit, candidate: Candidate) -> str:
+    report = await baseline(kit, wait_seconds=0.1)
+    workspace = kit.workspace(candidate)
+    reds = report.reds if report else ()
+    await asyncio.to_thread(name_places, workspace, kit.task.issue)
+    look = await asyncio.to_thread(first_look, workspace, kit.task.issue, reds, FIRST_LOOK_CHARACTERS)
+    return kit.prompts.render("task", task=kit.task, report=report, reds=reds, look=look, instructions=kit.instructions)
+
+
+async def _open_reproduce(kit: Kit, _candidate: Candidate) -> str:
+    report = await baseline(kit)
+    return kit.prompts.render("reproduce", reds=report.reds if report else ())
+
+
+async def _settle_reproduce(kit: Kit, candidate: Candidate, standing: Standing) -> Note | str | None:
+    handed = standing.note if isinstance(standing.note, Reproduction) else None
+    if handed is not None and not handed.tests:
+        return handed
+    named = _named(kit, candidate, handed)
+    tests_changed = any(is_test_path(path) for path in standing.patch.paths)
+    found = Reproduced()
+    if named or (tests_changed and standing.changed):
+        found = await asyncio.to_thread(kit.verifier.reproduces, standing.patch, named)
+        if found.tests:
+            return Reproduction(summary="Seen red on the untouched base.", tests=found.tests)
+    if standing.changed and has_source(standing.patch) and (proven := await _fixes_a_red_test(kit, candidate, standing.patch)):
+        return proven
+    if standing.entry or not (standing.changed or handed):
+        return None
+    return kit.prompts.render("not_reproduced", found=found, source=has_source(standing.patch), tests_changed=tests_changed)
+
+
+async def _fixes_a_red_test(kit: Kit, candidate: Candidate, patch: Patch) -> Reproduction | None:
+    """A change made before any test was named may turn a test green that was red all along."""
+    report = await baseline(kit)
+    if report is None or not report.reds:
+        return None
+    verdict = await judge(kit, candidate, patch, ())
+    if verdict.kind is not VerdictKind.PROVEN:
+        return None
+    return Reproduction(summary="These failed before the change and pass with it.", tests=verdict.targets)
+
+
+def _named(kit: Kit, candidate: Candidate, handed: Reproduction | None) -> tuple[str, ...]:
+    asked = node_ids(f"{kit.task.issue}\n{kit.task.test_command or ''}")
+    return tuple(dict.fromkeys((*(handed.tests if handed else ()), *named_tests(kit.log.records, candidate.id), *asked)))
+
+
+async def _open_edit(kit: Kit, candidate: Candidate) -> str:
+    newest = next((note for note in reversed(notes(kit.log.records, candidate.id)) if not isinstance(note, Done)), None)
+    return kit.prompts.render("edit", reproduction=newest if isinstance(newest, Reproduction) else None)
+
+
+async def _settle_edit(kit: Kit, candidate: Candidate, standing: Standing) -> Note | str | None:
+    """A change of source that nobody has judged yet closes the phase without asking."""
+    judged = verdicts(kit.log.records, candidate.id)
+    fresh = not judged or judged[-1].tree != standing.patch.tree or good(judged[-1])
+    if fresh and (has_source(standing.patch) or (standing.patch.paths and standing.note)):
+        return standing.note or Done(summary=_summary(kit, candidate))
+    if standing.note is not None:
+        return "Nothing has changed since the last verification. Change the code with apply_patch, or hand_over(kind='give_up')."
+    return None
+
+
+def _summary(kit: Kit, candidate: Candidate) -> str:
+    """What the model last said it was doing, in a line."""
+    said = next((note.summary for note in reversed(notes(kit.log.records, candidate.id)) if isinstance(note, (Sites, Diagnosis))), "")
+    return next((line.strip() for line in said.splitlines() if line.strip()), "")
+
+
+async def _open_diagnose(kit: Kit, candidate: Candidate) -> str:
+    judged = verdicts(kit.log.records, candidate.id)
+    left = kit.task.budget.attempts - sum(not good(verdict) for verdict in judged)
+    explanation = await asyncio.to_thread(kit.verifier.explain, judged[-1])
+    await asyncio.to_thread(name_places, kit.workspace(candidate), explanation)
+    return kit.prompts.render("diagnose", explanation=explanation, left=max(left, 1))
+
+
+async def _open_repair(kit: Kit, _candidate: Candidate) -> str:
+    return kit.prompts.render("repair")
+
+
+async def _open_explain(kit: Kit, _candidate: Candidate) -> str:
+    return kit.prompts.render("give_up")
+
+
+async def _settle_handed(_kit: Kit, _candidate: Candidate, standing: Standing) -> Note | None:
+    return standing.note
+
+
+PURPOSES = {
+    "locate": Purpose(phase=LOCATE, opening=_open_locate, settle=_settle_handed),
+    "reproduce": Purpose(phase=REPRODUCE, opening=_open_reproduce, settle=_settle_reproduce),
+    "edit": Purpose(phase=EDIT, opening=_open_edit, settle=_settle_edit),
+    "diagnose": Purpose(phase=DIAGNOSE, opening=_open_diagnose, settle=_settle_handed),
+    "repair": Purpose(phase=REPAIR, opening=_open_repair, settle=_settle_edit),
+    "explain": Purpose(phase=EXPLAIN, opening=_open_explain, settle=_settle_handed),
+}
