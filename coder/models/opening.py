@@ -1,0 +1,36 @@
+"""A chosen model, opened: the one place from which the libraries that talk to providers are loaded."""
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+
+from coder.core.ports import Model
+from coder.models.catalog import Choice, key_for
+from coder.models.retry import Patience
+from coder.models.text_protocol import Adaptive, TextProtocol
+
+
+def open_model(
+    choice: Choice,
+    *,
+    environment: Mapping[str, str],
+    tool_calling: bool | None = None,
+    record: Path | None = None,
+    patience: Patience | None = None,
+) -> Model:
+    """A Model for the choice; nothing is sent before its first request.
+
+    `tool_calling` False is for models that cannot call tools; None finds out from the server's refusal. `record` is where the exchange is
+    written down, for `cassette.load`.
+    """
+    # Loading these takes up to a second, so nothing that only looks at names may do it.
+    from coder.models.cassette import Recorder
+    from coder.models.provider import ProviderModel
+    from coder.models.wires import wire
+
+    # What a provider adds before the libraries know it (a new finish reason, a new usage field) is no news for the person.
+    warnings.filterwarnings("ignore", category=UserWarning, module=r"(google\.genai|pydantic_ai)\b")
+    key = key_for(choice.provider, environment)
+    direct = ProviderModel(choice, wire(choice, key), key=key, patience=patience)
+    model: Model = direct if tool_calling else TextProtocol(direct) if tool_calling is False else Adaptive(direct)
+    return Recorder(model, record) if record else model

@@ -1,0 +1,51 @@
+"""Asking a model again after a passing failure."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from coder.core.errors import ModelError
+from coder.core.messages import Reply
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patience:
+    """How often, and with what pauses. A retry repeats the whole request, which is safe: nothing acts on a reply before it is whole."""
+
+    tries: int = 5
+    first_pause_seconds: float = 1.0
+    longest_pause_seconds: float = 60.0
+    """A server that asks for a longer one is not waited for: the person is told instead."""
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    chance: Callable[[], float] = random.random
+
+    def pause(self, failures: int, asked_seconds: float | None) -> float:
+        """Seconds before the next try: what the server asked for, or a doubling pause; both spread by up to a quarter.
+
+        The spread keeps sessions that failed together from returning together.
+        """
+        doubled = min(self.first_pause_seconds * 2.0 ** (failures - 1), self.longest_pause_seconds)
+        return (doubled if asked_seconds is None else asked_seconds) * (1.0 + self.chance() / 4)
+
+
+async def persist(ask: Callable[[], Awaitable[Reply]], *, patience: Patience, notice: Callable[[str], None]) -> Reply:
+    """Ask until there is a reply; `notice` hears one line before each pause.
+
+    Raises:
+        ModelError: it cannot be mended by asking again, or the tries are spent.
+    """
+    failures = 0
+    while True:
+        try:
+            return await ask()
+        except ModelError as error:
+            failures += 1
+            asked = error.retry_after_seconds
+            if not error.retryable or (asked is not None and asked > patience.longest_pause_seconds):
+                raise
+            if failures == patience.tries:
+                raise ModelError(f"{error} Tried {failures} times.", retryable=True, retry_after_seconds=asked) from error
+            pause = patience.pause(failures, asked)
+            notice(f"{error} Trying again in {pause:.0f} s.")
+        await patience.sleep(pause)

@@ -1,0 +1,132 @@
+"""A model that says what a script says: for tests, scenarios and the demo."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from coder.core.errors import ModelError, UserError
+from coder.core.messages import AssistantMessage, Delta, Reply, Request, ToolCall, Usage
+from coder.core.value import Value
+
+PIECE = 16
+"""Characters in one streamed delta."""
+
+
+class ScriptedCall(Value):
+    """One call; text as arguments is sent as it is, malformed or not."""
+
+    name: str
+    arguments: dict[str, Any] | str = "{}"
+
+
+class ScriptedError(Value):
+    """How a request fails."""
+
+    message: str
+    retryable: bool = False
+    retry_after_seconds: float | None = None
+    context_overflow: bool = False
+
+    def raised(self) -> ModelError:
+        return ModelError(
+            self.message, retryable=self.retryable, retry_after_seconds=self.retry_after_seconds, context_overflow=self.context_overflow
+        )
+
+
+class Step(Value):
+    """One line of a script: a reply, or an error instead of one."""
+
+    text: str = ""
+    reasoning: str = ""
+    calls: tuple[ScriptedCall, ...] = ()
+    finish: Literal["stop", "calls", "length", "refusal"] | None = None
+    """None: `calls` where there are any, else `stop`."""
+    usage: Usage = Usage(cost_usd=Decimal(0))
+    error: ScriptedError | None = None
+    cut_after: int | None = None
+    """The stream breaks after this many characters of the text."""
+
+    def reply(self, number: int) -> Reply:
+        calls = tuple(
+            ToolCall(
+                id=f"call_{number}_{index}",
+                name=call.name,
+                arguments=call.arguments if isinstance(call.arguments, str) else json.dumps(call.arguments),
+            )
+            for index, call in enumerate(self.calls)
+        )
+        return Reply(
+            message=AssistantMessage(text=self.text, calls=calls), usage=self.usage, finish=self.finish or ("calls" if calls else "stop")
+        )
+
+
+Scene = Step | Reply | ModelError | Callable[[Request], Reply]
+
+
+class Scripted:
+    """Answers the first request with the first scene, and so on; `requests` is what was asked."""
+
+    def __init__(self, scenes: Iterable[Scene], *, name: str = "scripted:test", pause: Callable[[], Awaitable[None]] | None = None) -> None:
+        self._scenes = tuple(scenes)
+        self._name = name
+        self._pause = pause or (lambda: asyncio.sleep(0))
+        self.requests: list[Request] = []
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
+        """Play the next scene.
+
+        Raises:
+            ModelError: the scene says so, or the script is at its end.
+        """
+        number = len(self.requests)
+        self.requests.append(request)
+        if number >= len(self._scenes):
+            raise ModelError(
+                f"The script has {len(self._scenes)} replies and was asked for number {number + 1}: add one, or end the session sooner."
+            )
+        scene = self._scenes[number]
+        if isinstance(scene, ModelError):
+            raise scene
+        step = scene if isinstance(scene, Step) else Step()
+        if step.error:
+            raise step.error.raised()
+        reply = step.reply(number) if isinstance(scene, Step) else scene if isinstance(scene, Reply) else scene(request)
+        await self._stream("reasoning", step.reasoning, on_delta)
+        await self._stream("text", reply.message.text[: step.cut_after], on_delta)
+        if step.cut_after is not None:
+            raise ModelError(f"The reply of {self.name} broke off in the middle.", retryable=True)
+        return reply
+
+    async def _stream(self, kind: Literal["text", "reasoning"], text: str, on_delta: Callable[[Delta], None]) -> None:
+        for start in range(0, len(text), PIECE):
+            on_delta(Delta(kind=kind, text=text[start : start + PIECE]))
+            await self._pause()
+
+
+def load(path: Path) -> tuple[Step, ...]:
+    """Read a script: one Step a line as JSON; empty lines and lines that begin with # are skipped.
+
+    Raises:
+        UserError: a line is no Step; it says which, and why.
+    """
+    steps = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if line.strip() and not line.startswith("#"):
+            try:
+                steps.append(Step.model_validate_json(line))
+            except ValidationError as error:
+                fault = error.errors()[0]
+                where = ".".join(map(str, fault["loc"])) or "the line"
+                raise UserError(
+                    f"{path}, line {number}: {where}: {fault['msg']}. A line is an object with text, calls, error, cut_after, usage."
+                ) from None
+    return tuple(steps)
