@@ -1,0 +1,82 @@
+"""A text file as its lines, line ends and encoding, so that what a patch does not touch stays as it was, byte for byte."""
+
+import io
+import re
+import tokenize
+from collections import Counter
+from dataclasses import dataclass
+
+from coder.tools.patching.errors import PatchError
+
+BOM = b"\xef\xbb\xbf"
+LINE = re.compile(r"([^\r\n]*(?:\r(?!\n)[^\r\n]*)*)(\r\n|\n|$)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """The content of one text file."""
+
+    lines: tuple[str, ...] = ()
+    """Without their ends."""
+    ends: tuple[str, ...] = ()
+    """One for each line: a line feed or CR LF; only the last may be empty."""
+    encoding: str = "utf-8"
+    bom: bool = False
+
+    @property
+    def end(self) -> str:
+        """The line end that most lines have."""
+        common = Counter(end for end in self.ends if end).most_common(1)
+        return common[0][0] if common else "\n"
+
+    @property
+    def text(self) -> str:
+        return "".join(line + end for line, end in zip(self.lines, self.ends, strict=True))
+
+
+def decode(data: bytes, path: str) -> Source:
+    """Read a file's bytes; whatever is not UTF-8, nor what a Python file declares, is Latin-1.
+
+    Raises:
+        PatchError: it is binary.
+    """
+    if b"\0" in data[:8192]:
+        raise PatchError(f"{path} is a binary file; only text files can be changed.")
+    bom = data.startswith(BOM)
+    body = data.removeprefix(BOM)
+    encoding, text = _decoded(body, path)
+    pairs = [(match[1], match[2]) for match in LINE.finditer(text) if match[0]]
+    return Source(lines=tuple(line for line, _ in pairs), ends=tuple(end for _, end in pairs), encoding=encoding, bom=bom)
+
+
+def encode(source: Source, path: str) -> bytes:
+    """The bytes of the file.
+
+    Raises:
+        PatchError: a character does not exist in the file's encoding.
+    """
+    try:
+        return (BOM if source.bom else b"") + source.text.encode(source.encoding)
+    except UnicodeEncodeError as error:
+        character = error.object[error.start : error.start + 1]
+        raise PatchError(f"{path} is encoded in {source.encoding}, which has no {character!r}. Write that character another way.") from None
+
+
+def _decoded(body: bytes, path: str) -> tuple[str, str]:
+    for encoding in ("utf-8", _declared(body) if path.endswith((".py", ".pyi")) else ""):
+        if not encoding:
+            continue
+        try:
+            text = body.decode(encoding)
+            if text.encode(encoding) == body:
+                return encoding, text
+        except (UnicodeError, LookupError):
+            continue
+    return "latin-1", body.decode("latin-1")
+
+
+def _declared(body: bytes) -> str:
+    try:
+        return tokenize.detect_encoding(io.BytesIO(body).readline)[0]
+    except SyntaxError:
+        return ""

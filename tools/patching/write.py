@@ -1,0 +1,46 @@
+"""Do what a plan says: all of it or none of it."""
+
+from coder.tools.patching.errors import PatchError
+from coder.tools.patching.plan import Applied, Change
+from coder.tools.patching.source import encode
+from coder.tools.patching.tree import Tree
+
+
+def write(applied: Applied, tree: Tree) -> None:
+    """Write every change; where one fails, take back those before it.
+
+    Raises:
+        PatchError: a file could not be written, or is no longer what the plan was made from; the tree is as it was.
+    """
+    done: list[Change] = []
+    try:
+        for change in applied.changes:
+            _check_unchanged(change, tree)
+            done.append(change)
+            _write(change, tree)
+    except (OSError, PatchError) as error:
+        for change in reversed(done):
+            _take_back(change, tree)
+        raise PatchError(f"{change.path} could not be written: {error.strerror}." if isinstance(error, OSError) else str(error)) from None
+
+
+def _check_unchanged(change: Change, tree: Tree) -> None:
+    found = tree.read(change.renamed_from or change.path)
+    if (found[0] if found else None) != (None if change.before is None else change.original):
+        raise PatchError(f"{change.renamed_from or change.path} was changed by something else meanwhile.")
+
+
+def _write(change: Change, tree: Tree) -> None:
+    if change.after is None:
+        tree.remove(change.path)
+        return
+    tree.write(change.path, encode(change.after, change.path), change.mode)
+    if change.renamed_from:
+        tree.remove(change.renamed_from)
+
+
+def _take_back(change: Change, tree: Tree) -> None:
+    if change.before is not None:
+        tree.write(change.renamed_from or change.path, change.original, change.original_mode)
+    if (change.before is None or change.renamed_from) and tree.exists(change.path):
+        tree.remove(change.path)
