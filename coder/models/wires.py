@@ -23,6 +23,8 @@ NO_KEY = "no-key"
 CUT_IS_AN_ERROR = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True, openai_supports_strict_tool_definition=False)
 """Without the first, a stream that ends early passes for a whole reply."""
 
+OLD_LIMIT = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False)
+
 
 def client(base_url: str | None) -> httpx2.AsyncClient:
     """An HTTP client for one request; to this machine it goes past any proxy of the environment."""
@@ -40,11 +42,13 @@ def wire(choice: Choice, key: SecretStr | None) -> Wire:
         case "google", url:
             return partial(google, model=choice.model, secret=secret, url=url)
         case "openai", None:
-            return partial(openai, model=choice.model, secret=secret, url=None)
+            return partial(openai, model=choice.model, secret=secret)
         case "openrouter", None:
             return partial(openrouter, model=choice.model, secret=secret)
-        case _, url:
-            return partial(chat, model=choice.model, secret=secret, url=url or "")
+        case provider, url:
+            # OpenAI's own models refuse the old name of the output limit; other servers may know no other.
+            profile = CUT_IS_AN_ERROR if provider == "openai" else CUT_IS_AN_ERROR | OLD_LIMIT
+            return partial(chat, model=choice.model, secret=secret, url=url or "", profile=profile)
 
 
 def anthropic(http: httpx2.AsyncClient, *, model: str, secret: str, url: str | None) -> Model:
@@ -63,13 +67,14 @@ def google(http: httpx2.AsyncClient, *, model: str, secret: str, url: str | None
     return GoogleModel(model, provider=GoogleProvider(api_key=secret, base_url=url, http_client=http))
 
 
-def openai(http: httpx2.AsyncClient, *, model: str, secret: str, url: str | None) -> Model:
+def openai(http: httpx2.AsyncClient, *, model: str, secret: str, url: str = "https://api.openai.com/v1") -> Model:
     """OpenAI's own responses API: nothing is stored there, so encrypted reasoning travels with the conversation."""
     from pydantic_ai.models.openai import OpenAIResponsesModel, OpenAIResponsesModelSettings
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    provider = OpenAIProvider(api_key=secret, base_url=url or "https://api.openai.com/v1", http_client=http)
-    return OpenAIResponsesModel(model, provider=provider, settings=OpenAIResponsesModelSettings(openai_store=False))
+    provider = OpenAIProvider(api_key=secret, base_url=url, http_client=http)
+    settings = OpenAIResponsesModelSettings(openai_store=False, openai_prompt_cache_diagnostics=False)
+    return OpenAIResponsesModel(model, provider=provider, settings=settings)
 
 
 def openrouter(http: httpx2.AsyncClient, *, model: str, secret: str) -> Model:
@@ -81,10 +86,10 @@ def openrouter(http: httpx2.AsyncClient, *, model: str, secret: str) -> Model:
     return OpenRouterModel(model, provider=provider, profile=CUT_IS_AN_ERROR)
 
 
-def chat(http: httpx2.AsyncClient, *, model: str, secret: str, url: str) -> Model:
+def chat(http: httpx2.AsyncClient, *, model: str, secret: str, url: str, profile: OpenAIModelProfile) -> Model:
     """Any server with OpenAI's chat completions."""
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
-    provider = OpenAICompatibleProvider("compatible", base_url=url, api_key=secret, http_client=http, profile=CUT_IS_AN_ERROR)
+    provider = OpenAICompatibleProvider("compatible", base_url=url, api_key=secret, http_client=http, profile=profile)
     return OpenAIChatModel(model, provider=provider)

@@ -1,0 +1,144 @@
+"""What every Model does, and the rigs to see it with: a rig makes a model say the given turns."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pydantic import SecretStr
+
+from coder.core.errors import ModelError
+from coder.core.messages import Delta, Reply, Request, ToolSpec, Usage, UserMessage
+from coder.core.ports import Model
+from coder.models import cassette, wires
+from coder.models.catalog import Choice
+from coder.models.opening import open_model
+from coder.models.provider import ProviderModel
+from coder.models.retry import Patience
+from coder.models.scripted import Scripted, ScriptedCall, ScriptedError, Step
+from tests.models import wires as spoken
+from tests.models.fakes import Errors, Fake, Turn, Wire, serve
+
+READ = ToolSpec(
+    name="read",
+    description="Read a window of a file.",
+    parameters={
+        "type": "object",
+        "properties": {"path": {"type": "string", "description": "The file."}},
+        "required": ["path"],
+        "additionalProperties": False,
+    },
+)
+ASKED = Request(system="You fix bugs.", messages=(UserMessage(text="It is broken."),), tools=(READ,))
+KEY = "sk-very-secret"
+
+
+@dataclass
+class Bench:
+    """A model on the bench."""
+
+    model: Model
+    pauses: list[float] = field(default_factory=list)
+    """Seconds of each pause before a retry."""
+    fake: Fake | None = None
+
+    def ask(self, request: Request = ASKED) -> tuple[Reply, list[Delta]]:
+        deltas: list[Delta] = []
+        return asyncio.run(self.model.complete(request, deltas.append)), deltas
+
+    def fail(self, request: Request = ASKED) -> ModelError:
+        try:
+            asyncio.run(self.model.complete(request, lambda _delta: None))
+        except ModelError as error:
+            return error
+        raise AssertionError("a ModelError was due")
+
+
+Rig = Callable[[list[Turn]], AbstractContextManager[Bench]]
+
+
+def patience(pauses: list[float], tries: int = 3) -> Patience:
+    """Notes the pauses instead of making them."""
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+
+    return Patience(tries=tries, sleep=sleep, chance=lambda: 0.0)
+
+
+@contextmanager
+def over(turns: list[Turn], *, stream: Wire, error: Errors, provider: str, path: str = "", tools: bool = True) -> Iterator[Bench]:
+    """A provider's adapter against a fake of its wire."""
+    with serve(stream, error, turns) as fake:
+        pauses: list[float] = []
+        choice = Choice(provider=provider, model="m", base_url=fake.url + path, reason="named by a test")
+        keys = {"anthropic": "ANTHROPIC_API_KEY", "google": "GOOGLE_API_KEY"}
+        environment = {keys.get(provider, "CODER_API_KEY"): KEY}
+        yield Bench(open_model(choice, environment=environment, tool_calling=tools, patience=patience(pauses)), pauses, fake)
+
+
+@contextmanager
+def responses(turns: list[Turn]) -> Iterator[Bench]:
+    """OpenAI's own API, which a choice with a base URL does not lead to."""
+    with serve(spoken.responses, spoken.openai_error, turns) as fake:
+        pauses: list[float] = []
+        choice = Choice(provider="openai", model="gpt-6.1-sol", reason="named by a test")
+        wire = partial(wires.openai, model=choice.model, secret=KEY, url=f"{fake.url}/v1")
+        yield Bench(ProviderModel(choice, wire, key=SecretStr(KEY), patience=patience(pauses)), pauses, fake)
+
+
+@contextmanager
+def text_protocol(turns: list[Turn]) -> Iterator[Bench]:
+    """Calls come as blocks of text."""
+    blocks = [
+        "".join(f'\n```tool\n{{"name": "{name}", "arguments": {arguments}}}\n```\n' for name, arguments in turn.calls) for turn in turns
+    ]
+    written = [replace(turn, text=turn.text + block, calls=()) for turn, block in zip(turns, blocks, strict=True)]
+    with over(written, stream=spoken.chat, error=spoken.openai_error, provider="compatible", path="/v1", tools=False) as bench:
+        yield bench
+
+
+def step(turn: Turn) -> Step:
+    usage = Usage(input_tokens=turn.input_tokens, cached_tokens=turn.cached_tokens, output_tokens=turn.output_tokens)
+    calls = tuple(ScriptedCall(name=name, arguments=arguments) for name, arguments in turn.calls)
+    error = ScriptedError(message=turn.error, context_overflow=turn.error == "overflow") if turn.error else None
+    finish = {"length": "length", "refusal": "refusal"}.get(turn.finish)
+    return Step.model_validate(
+        {"text": turn.text, "reasoning": turn.reasoning, "calls": calls, "usage": usage, "error": error, "finish": finish}
+    )
+
+
+@contextmanager
+def scripted(turns: list[Turn]) -> Iterator[Bench]:
+    stalls = any(turn.stalls for turn in turns)
+    yield Bench(Scripted([step(turn) for turn in turns], pause=(lambda: asyncio.sleep(60)) if stalls else None))
+
+
+@contextmanager
+def recorded(turns: list[Turn]) -> Iterator[Bench]:
+    """While it is being recorded."""
+    with TemporaryDirectory() as folder, scripted(turns) as bench:
+        yield Bench(cassette.Recorder(bench.model, Path(folder) / "takes.jsonl"))
+
+
+@contextmanager
+def played(turns: list[Turn]) -> Iterator[Bench]:
+    """Played back, every turn having been recorded as the answer to ASKED."""
+    with TemporaryDirectory() as folder, scripted(turns) as bench:
+        path = Path(folder) / "takes.jsonl"
+        recorder = Bench(cassette.Recorder(bench.model, path))
+        for turn in turns:
+            recorder.fail() if turn.error else recorder.ask()
+        yield Bench(cassette.load(path))
+
+
+WIRES: dict[str, Rig] = {
+    "chat": partial(over, stream=spoken.chat, error=spoken.openai_error, provider="compatible", path="/v1"),
+    "responses": responses,
+    "anthropic": partial(over, stream=spoken.anthropic, error=spoken.anthropic_error, provider="anthropic"),
+    "google": partial(over, stream=spoken.google, error=spoken.google_error, provider="google"),
+}
+RIGS: dict[str, Rig] = {**WIRES, "text_protocol": text_protocol, "scripted": scripted, "recorded": recorded, "played": played}

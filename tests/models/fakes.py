@@ -1,0 +1,124 @@
+"""Loopback servers that answer in the words of each provider's documentation, turn by turn."""
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """What the model says, or how it fails, in answer to one request."""
+
+    text: str = ""
+    reasoning: str = ""
+    """Signed as `seal` where the wire knows signatures."""
+    calls: tuple[tuple[str, str], ...] = ()
+    """(name, arguments as JSON text)."""
+    finish: str = ""
+    """`length`, `refusal` or `odd`; empty is what the content implies."""
+    input_tokens: int = 100
+    cached_tokens: int = 40
+    output_tokens: int = 7
+    status: int = 200
+    retry_after: str = ""
+    error: str = ""
+    """`overflow`, `no_tools` or a message of its own."""
+    cut: bool = False
+    """The stream ends cleanly before it says how the reply finished."""
+    dropped: bool = False
+    """The connection breaks in the middle."""
+    garbage: bool = False
+    stalls: bool = False
+    """After the text nothing more comes until the client goes."""
+
+
+Wire = Callable[[Turn], list[bytes]]
+"""The events of a stream, the last of them its end."""
+Errors = Callable[[Turn], dict[str, Any]]
+
+
+class Fake(ThreadingHTTPServer):
+    """Answers the first request with the first turn, and so on; one request too many is a 418."""
+
+    daemon_threads = True
+
+    def __init__(self, stream: Wire, error: Errors, turns: list[Turn]) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.stream = stream
+        self.error = error
+        self.turns = list(turns)
+        self.requests: list[dict[str, Any]] = []
+        self.gone = threading.Event()
+        """Set when the client has hung up in the middle of a stalled stream."""
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One connection to a Fake."""
+
+    protocol_version = "HTTP/1.1"
+    server: Fake
+
+    def log_message(self, *_: object) -> None: ...
+
+    def do_POST(self) -> None:
+        self.server.requests.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        turn = self.server.turns.pop(0) if self.server.turns else Turn(status=418, error="the script of this fake is at its end")
+        if turn.status == 200:
+            self._stream(turn)
+        else:
+            self._refuse(turn)
+
+    def _refuse(self, turn: Turn) -> None:
+        body = json.dumps(self.server.error(turn)).encode()
+        self.send_response(turn.status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        if turn.retry_after:
+            self.send_header("Retry-After", turn.retry_after)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _stream(self, turn: Turn) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        self.close_connection = True
+        self.connection.settimeout(10)
+        try:
+            for event in self.server.stream(turn):
+                self._chunk(event)
+            if turn.stalls and self.connection.recv(1) == b"":
+                self.server.gone.set()
+        except ConnectionError:
+            self.server.gone.set()
+        if turn.dropped:
+            self.connection.shutdown(socket.SHUT_RDWR)
+        elif not turn.stalls:
+            self._chunk(b"")
+
+    def _chunk(self, data: bytes) -> None:
+        self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+
+
+@contextmanager
+def serve(stream: Wire, error: Errors, turns: list[Turn]) -> Iterator[Fake]:
+    """A fake that runs while the block does."""
+    fake = Fake(stream, error, turns)
+    thread = threading.Thread(target=fake.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield fake
+    finally:
+        fake.shutdown()
+        fake.server_close()
+        thread.join()

@@ -1,0 +1,108 @@
+import asyncio
+import json
+import time
+
+import pytest
+
+from coder.core.errors import ModelError
+from coder.core.messages import Delta, Usage
+from tests.models.contract import ASKED, RIGS, Bench
+from tests.models.fakes import Turn
+
+pytestmark = [pytest.mark.loopback, pytest.mark.parametrize("rig", RIGS)]
+
+TOLD = Usage(input_tokens=100, cached_tokens=40, output_tokens=7)
+
+
+def test_streams_a_text_in_pieces(rig: str) -> None:
+    with RIGS[rig]([Turn(text="It is the comparison in line 7.")]) as bench:
+        reply, deltas = bench.ask()
+    assert (reply.message.text, reply.message.calls, reply.finish) == ("It is the comparison in line 7.", (), "stop")
+    assert len(deltas) > 1
+    assert "".join(delta.text for delta in deltas if delta.kind == "text") == reply.message.text
+
+
+def test_gives_several_calls_of_one_reply(rig: str) -> None:
+    turn = Turn(text="Let me look.", calls=(("read", '{"path": "a.py"}'), ("read", '{"path": "b.py"}')))
+    with RIGS[rig]([turn]) as bench:
+        reply, _ = bench.ask()
+    assert (reply.message.text, reply.finish) == ("Let me look.", "calls")
+    assert [(call.name, json.loads(call.arguments)) for call in reply.message.calls] == [
+        ("read", {"path": "a.py"}),
+        ("read", {"path": "b.py"}),
+    ]
+    assert len({call.id for call in reply.message.calls}) == 2
+
+
+def test_tells_the_usage_and_no_price_that_it_does_not_know(rig: str) -> None:
+    with RIGS[rig]([Turn(text="Yes.")]) as bench:
+        assert bench.ask()[0].usage == TOLD
+
+
+def test_passes_malformed_arguments_on_as_they_are(rig: str) -> None:
+    if rig == "google":
+        pytest.skip("this wire sends arguments as JSON values, which cannot be malformed")
+    with RIGS[rig]([Turn(calls=(("read", '{"path": a.py}'),))]) as bench:
+        (call,) = bench.ask()[0].message.calls
+    assert call.name == "read"
+    assert '"path": a.py}' in call.arguments
+
+
+def test_a_refusal_is_a_reply(rig: str) -> None:
+    with RIGS[rig]([Turn(text="I cannot help with that.", finish="refusal")]) as bench:
+        reply, _ = bench.ask()
+    assert (reply.finish, reply.message.text) == ("refusal", "I cannot help with that.")
+
+
+def test_a_reply_that_was_cut_at_the_limit_says_so(rig: str) -> None:
+    with RIGS[rig]([Turn(text="It is the compar", finish="length")]) as bench:
+        reply, _ = bench.ask()
+    assert (reply.finish, reply.message.text) == ("length", "It is the compar")
+
+
+def test_the_limit_in_the_middle_of_arguments_is_told_from_a_call(rig: str) -> None:
+    if rig == "google":
+        pytest.skip("this wire sends calls whole")
+    with RIGS[rig]([Turn(calls=(("read", '{"path": "a.p'),), finish="length")]) as bench:
+        assert bench.ask()[0].finish == "length"
+
+
+def test_a_conversation_that_is_too_long_is_marked(rig: str) -> None:
+    with RIGS[rig]([Turn(status=400, error="overflow")]) as bench:
+        error = bench.fail()
+    assert (error.context_overflow, error.retryable) == (True, False)
+
+
+def test_stops_at_once_when_cancelled_in_the_middle(rig: str) -> None:
+    if rig == "played":
+        pytest.skip("a recording is played without pauses")
+
+    async def cancelled(bench: Bench) -> float:
+        heard = asyncio.Event()
+
+        def hear(_delta: Delta) -> None:
+            heard.set()
+
+        task = asyncio.create_task(bench.model.complete(ASKED, hear))
+        await asyncio.wait_for(heard.wait(), timeout=10)
+        started = time.monotonic()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return time.monotonic() - started
+
+    with RIGS[rig]([Turn(text="It is the comparison", stalls=True)]) as bench:
+        assert asyncio.run(cancelled(bench)) < 1.0
+        assert bench.fake is None or bench.fake.gone.wait(1.0)
+
+
+def test_has_the_name_that_the_person_would_type(rig: str) -> None:
+    with RIGS[rig]([Turn(text="Yes.")]) as bench:
+        provider, colon, model = bench.model.name.partition(":")
+    assert provider and colon and model
+
+
+def test_says_it_in_one_line_when_there_is_no_more_to_come(rig: str) -> None:
+    with RIGS[rig]([]) as bench:
+        error: ModelError = bench.fail()
+    assert str(error) and "\n" not in str(error)

@@ -1,0 +1,173 @@
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from coder.core.messages import AssistantMessage, ToolMessage, Usage, UserMessage
+from tests.models.contract import ASKED, KEY, READ, WIRES, Bench
+from tests.models.fakes import Turn
+
+pytestmark = [pytest.mark.loopback, pytest.mark.parametrize("wire", WIRES)]
+
+WHOLE = Turn(text="It is line 7.")
+
+
+def told(bench: Bench) -> str:
+    """What the person hears beside the reply, once it was had after all."""
+    reply, deltas = bench.ask()
+    assert (reply.message.text, reply.finish) == ("It is line 7.", "stop")
+    return "".join(delta.text for delta in deltas if delta.kind == "reasoning")
+
+
+def asked_again(bench: Bench) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The bodies of a request and of the one that follows it with the reply and the answers to its calls."""
+    reply, _ = bench.ask()
+    results = tuple(
+        ToolMessage(call_id=call.id, name=call.name, text=f"line of {call.arguments}", ok=False) for call in reply.message.calls
+    )
+    bench.ask(
+        ASKED.model_copy(update={"messages": (*ASKED.messages, reply.message, *results, UserMessage(text="Go on.")), "tools": (READ,)})
+    )
+    assert bench.fake
+    first, second = bench.fake.requests
+    return first, second
+
+
+def unmarked(value: Any) -> Any:
+    """Without the marks of where a cache may end: these move, what they stand on does not."""
+    if isinstance(value, dict):
+        return {
+            key: unmarked(inner) for key, inner in value.items() if not key.startswith("cache_control") and key != "prompt_cache_breakpoint"
+        }
+    return [unmarked(inner) for inner in value] if isinstance(value, list) else value
+
+
+def test_a_stream_that_ends_too_early_is_asked_for_again(wire: str) -> None:
+    with WIRES[wire]([Turn(text="It is", cut=True), WHOLE]) as bench:
+        assert "broke off in the middle. Trying again in 1 s." in told(bench)
+    assert bench.pauses == [1.0]
+
+
+def test_a_stream_that_ends_too_early_each_time_is_an_error(wire: str) -> None:
+    with WIRES[wire]([Turn(text="It is", cut=True)] * 3) as bench:
+        assert "broke off in the middle. Tried 3 times." in str(bench.fail())
+
+
+def test_a_broken_connection_is_asked_for_again(wire: str) -> None:
+    with WIRES[wire]([Turn(text="It is", dropped=True), WHOLE]) as bench:
+        assert "The connection to " in told(bench)
+
+
+def test_unreadable_events_are_asked_for_again(wire: str) -> None:
+    with WIRES[wire]([Turn(text="It is", garbage=True), WHOLE]) as bench:
+        assert "sent something unreadable" in told(bench)
+
+
+def test_waits_as_long_as_the_server_asks(wire: str) -> None:
+    with WIRES[wire]([Turn(status=429, retry_after="7"), WHOLE]) as bench:
+        assert "asks for a pause of 7 s" in told(bench)
+    assert bench.pauses == [7.0]
+
+
+def test_does_not_wait_for_an_hour(wire: str) -> None:
+    with WIRES[wire]([Turn(status=429, retry_after="3600")]) as bench:
+        error = bench.fail()
+    assert (error.retryable, error.retry_after_seconds, bench.pauses) == (True, 3600.0, [])
+
+
+def test_two_failures_of_the_server_are_outlived_with_growing_pauses(wire: str) -> None:
+    with WIRES[wire]([Turn(status=500), Turn(status=500), WHOLE]) as bench:
+        assert "failed on its side" in told(bench)
+    assert bench.pauses == [1.0, 2.0]
+
+
+def test_gives_up_after_its_tries(wire: str) -> None:
+    with WIRES[wire]([Turn(status=500)] * 3) as bench:
+        assert str(bench.fail()).endswith("HTTP 500, status 500. Tried 3 times.")
+
+
+def test_a_refused_key_names_its_variable_and_never_the_key(wire: str) -> None:
+    with WIRES[wire]([Turn(status=401, error=f"Incorrect API key provided: {KEY}.")]) as bench:
+        error = bench.fail()
+        assert KEY not in repr(bench.model)
+    assert "API_KEY" in str(error) and "***" in str(error) and KEY not in str(error)
+    assert bench.pauses == []
+
+
+def test_an_unknown_model_is_named(wire: str) -> None:
+    with WIRES[wire]([Turn(status=404)]) as bench:
+        assert f"{bench.model.name} was not found" in str(bench.fail())
+
+
+def test_an_empty_reply_is_asked_for_again_and_paid_for(wire: str) -> None:
+    with WIRES[wire]([Turn(), WHOLE]) as bench:
+        reply, _ = bench.ask()
+    assert reply.usage == Usage(input_tokens=200, cached_tokens=80, output_tokens=14)
+
+
+def test_nothing_but_empty_replies_is_an_error(wire: str) -> None:
+    with WIRES[wire]([Turn()] * 3) as bench:
+        assert "was empty. Tried 3 times." in str(bench.fail())
+
+
+@pytest.mark.filterwarnings("ignore:MOONLIGHT is not a valid FinishReason")
+def test_an_unknown_finish_is_taken_for_the_end(wire: str) -> None:
+    with WIRES[wire]([Turn(text="It is line 7.", finish="odd")]) as bench:
+        assert bench.ask()[0].finish == "stop"
+
+
+def test_sends_the_system_prompt_and_the_schemas_as_they_are(wire: str) -> None:
+    with WIRES[wire]([WHOLE]) as bench:
+        bench.ask()
+        assert bench.fake
+        sent = json.dumps(bench.fake.requests[0])
+    for part in (ASKED.system, READ.description, "The file.", "It is broken.", "8192"):
+        assert part in sent
+
+
+def test_what_was_sent_once_is_sent_the_same_again(wire: str) -> None:
+    turn = Turn(reasoning="Where would that be?", text="Let me look.", calls=(("read", '{"path": "a.py"}'), ("read", '{"path": "b.py"}')))
+    with WIRES[wire]([turn, WHOLE]) as bench:
+        first, second = (unmarked(body) for body in asked_again(bench))
+    key = next(key for key in ("messages", "contents", "input") if key in first)
+    assert second[key][: len(first[key])] == first[key]
+    assert {name: value for name, value in second.items() if name != key} == {name: value for name, value in first.items() if name != key}
+
+
+def test_signed_reasoning_and_results_go_back(wire: str) -> None:
+    turn = Turn(reasoning="Where would that be?", calls=(("read", '{"path": "a.py"}'),))
+    with WIRES[wire]([turn, WHOLE]) as bench:
+        _, second = asked_again(bench)
+    sent = json.dumps(second)
+    assert wire == "chat" or "seal" in sent or "c2VhbA" in sent
+    assert "line of {" in sent and "Go on." in sent
+
+
+def test_a_reply_of_another_provider_is_sent_in_plain_parts(wire: str) -> None:
+    foreign = AssistantMessage(text="I looked.", opaque='{"raw": "I looked."}')
+    with WIRES[wire]([WHOLE]) as bench:
+        bench.ask(ASKED.model_copy(update={"messages": (*ASKED.messages, foreign, UserMessage(text="And?"))}))
+        assert bench.fake
+        assert "I looked." in json.dumps(bench.fake.requests[0])
+
+
+def test_no_proxy_stands_between_us_and_this_machine(wire: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if wire == "responses":
+        pytest.skip("a choice without a base URL never leads to this machine")
+    for variable in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(variable, "http://127.0.0.1:9")
+    with WIRES[wire]([WHOLE]) as bench:
+        assert bench.ask()[0].finish == "stop"
+
+
+def test_a_reply_may_be_asked_for_twice_at_once(wire: str) -> None:
+    import asyncio
+
+    with WIRES[wire]([WHOLE, WHOLE]) as bench:
+
+        async def both() -> list[Decimal | None]:
+            replies = await asyncio.gather(*(bench.model.complete(ASKED, lambda _delta: None) for _ in range(2)))
+            return [reply.usage.cost_usd for reply in replies]
+
+        assert asyncio.run(both()) == [None, None]

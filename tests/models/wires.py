@@ -1,0 +1,243 @@
+"""The streams and errors of OpenAI (chat and responses), Anthropic and Google, as their API references show them."""
+
+import json
+from typing import Any
+
+from tests.models.fakes import Turn
+
+GARBAGE = b"data: {this is not json\n\n"
+
+
+def pieces(text: str) -> list[str]:
+    return [text[start : start + 5] for start in range(0, len(text), 5)]
+
+
+def whole(turn: Turn) -> bool:
+    """Does the stream come to its end?"""
+    return not (turn.cut or turn.dropped or turn.garbage or turn.stalls)
+
+
+def data(value: dict[str, Any]) -> bytes:
+    return f"data: {json.dumps(value)}\n\n".encode()
+
+
+def named(value: dict[str, Any]) -> bytes:
+    return f"event: {value['type']}\n".encode() + data(value)
+
+
+# https://platform.openai.com/docs/api-reference/chat-streaming
+
+
+def chat(turn: Turn) -> list[bytes]:
+    def chunk(delta: dict[str, Any], finish: str | None = None) -> bytes:
+        return data(
+            {
+                "id": "chatcmpl-1",
+                "object": "chat.completion.chunk",
+                "created": 1,
+                "model": "m",
+                "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
+            }
+        )
+
+    events = [chunk({"role": "assistant", "content": ""})]
+    events += [chunk({"reasoning_content": piece}) for piece in pieces(turn.reasoning)]
+    kind = "refusal" if turn.finish == "refusal" else "content"
+    events += [chunk({kind: piece}) for piece in pieces(turn.text)]
+    for index, (name, arguments) in enumerate(turn.calls):
+        head = {"index": index, "id": f"call_{index}", "type": "function", "function": {"name": name, "arguments": ""}}
+        events.append(chunk({"tool_calls": [head]}))
+        events += [chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}) for piece in pieces(arguments)]
+    if turn.garbage:
+        events.append(GARBAGE)
+    if not whole(turn):
+        return events
+    finish = {"length": "length", "odd": "moonlight", "refusal": "stop"}.get(turn.finish, "tool_calls" if turn.calls else "stop")
+    usage = {
+        "prompt_tokens": turn.input_tokens,
+        "completion_tokens": turn.output_tokens,
+        "total_tokens": turn.input_tokens + turn.output_tokens,
+        "prompt_tokens_details": {"cached_tokens": turn.cached_tokens},
+    }
+    last = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [], "usage": usage}
+    return [*events, chunk({}, finish), data(last), b"data: [DONE]\n\n"]
+
+
+def openai_error(turn: Turn) -> dict[str, Any]:
+    if turn.error == "overflow":
+        said = "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."
+        return {"error": {"message": said, "type": "invalid_request_error", "param": "messages", "code": "context_length_exceeded"}}
+    if turn.error == "no_tools":
+        return {
+            "error": {"message": "registry.ollama.ai/library/m does not support tools", "type": "api_error", "param": None, "code": None}
+        }
+    code = {401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded"}.get(turn.status)
+    return {"error": {"message": turn.error or f"status {turn.status}", "type": "error", "param": None, "code": code}}
+
+
+# https://platform.openai.com/docs/api-reference/responses-streaming
+
+
+def responses(turn: Turn) -> list[bytes]:
+    number = iter(range(10_000))
+    output: list[dict[str, Any]] = []
+
+    def event(kind: str, **fields: Any) -> bytes:
+        return named({"type": kind, "sequence_number": next(number), **fields})
+
+    def state(status: str) -> dict[str, Any]:
+        usage = {
+            "input_tokens": turn.input_tokens,
+            "input_tokens_details": {"cached_tokens": turn.cached_tokens},
+            "output_tokens": turn.output_tokens,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": turn.input_tokens + turn.output_tokens,
+        }
+        reason = {"length": "max_output_tokens", "refusal": "content_filter"}.get(turn.finish)
+        return {
+            "id": "resp_1",
+            "object": "response",
+            "created_at": 1,
+            "status": status,
+            "model": "m",
+            "output": output,
+            "error": None,
+            "incomplete_details": {"reason": reason} if reason and status == "incomplete" else None,
+            "parallel_tool_calls": True,
+            "tool_choice": "auto",
+            "tools": [],
+            "usage": usage if status != "in_progress" else None,
+        }
+
+    events = [event("response.created", response=state("in_progress"))]
+    if turn.reasoning:
+        thought = {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "seal"}
+        events.append(event("response.output_item.added", output_index=0, item={**thought, "encrypted_content": ""}))
+        part = {"type": "summary_text", "text": ""}
+        where = {"item_id": "rs_1", "output_index": 0, "summary_index": 0}
+        events.append(event("response.reasoning_summary_part.added", part=part, **where))
+        events += [event("response.reasoning_summary_text.delta", delta=piece, **where) for piece in pieces(turn.reasoning)]
+        done = {**thought, "summary": [{"type": "summary_text", "text": turn.reasoning}]}
+        events.append(event("response.output_item.done", output_index=0, item=done))
+        output.append(done)
+    if turn.text:
+        index = len(output)
+        item = {"id": "msg_1", "type": "message", "role": "assistant", "status": "in_progress", "content": []}
+        events.append(event("response.output_item.added", output_index=index, item=item))
+        where = {"item_id": "msg_1", "output_index": index, "content_index": 0}
+        events.append(event("response.content_part.added", part={"type": "output_text", "text": "", "annotations": []}, **where))
+        events += [event("response.output_text.delta", delta=piece, logprobs=[], **where) for piece in pieces(turn.text)]
+        content = [{"type": "output_text", "text": turn.text, "annotations": [], "logprobs": []}]
+        done = {**item, "status": "completed", "content": content}
+        if whole(turn):
+            events.append(event("response.output_item.done", output_index=index, item=done))
+        output.append(done)
+    for name, arguments in turn.calls:
+        index = len(output)
+        item = {
+            "id": f"fc_{index}",
+            "type": "function_call",
+            "call_id": f"call_{index}",
+            "name": name,
+            "arguments": "",
+            "status": "in_progress",
+        }
+        events.append(event("response.output_item.added", output_index=index, item=item))
+        where = {"item_id": f"fc_{index}", "output_index": index}
+        events += [event("response.function_call_arguments.delta", delta=piece, **where) for piece in pieces(arguments)]
+        done = {**item, "arguments": arguments, "status": "incomplete" if turn.finish == "length" else "completed"}
+        events.append(event("response.output_item.done", output_index=index, item=done))
+        output.append(done)
+    if turn.garbage:
+        events.append(GARBAGE)
+    if not whole(turn):
+        return events
+    status = "incomplete" if turn.finish in ("length", "refusal") else "completed"
+    return [*events, event(f"response.{status}", response=state(status))]
+
+
+# https://platform.claude.com/docs/en/build-with-claude/streaming
+
+
+def anthropic(turn: Turn) -> list[bytes]:
+    usage = {
+        "input_tokens": turn.input_tokens - turn.cached_tokens,
+        "cache_read_input_tokens": turn.cached_tokens,
+        "cache_creation_input_tokens": 0,
+        "output_tokens": 1,
+    }
+    start: dict[str, Any] = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": usage,
+    }
+    events = [named({"type": "message_start", "message": start}), named({"type": "ping"})]
+    blocks: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
+    if turn.reasoning:
+        deltas: list[dict[str, Any]] = [{"type": "thinking_delta", "thinking": piece} for piece in pieces(turn.reasoning)]
+        blocks.append(({"type": "thinking", "thinking": "", "signature": ""}, [*deltas, {"type": "signature_delta", "signature": "seal"}]))
+    if turn.text:
+        blocks.append(({"type": "text", "text": ""}, [{"type": "text_delta", "text": piece} for piece in pieces(turn.text)]))
+    for index, (name, arguments) in enumerate(turn.calls):
+        use = {"type": "tool_use", "id": f"toolu_{index}", "name": name, "input": {}}
+        blocks.append((use, [{"type": "input_json_delta", "partial_json": piece} for piece in pieces(arguments)]))
+    for index, (block, deltas) in enumerate(blocks):
+        events.append(named({"type": "content_block_start", "index": index, "content_block": block}))
+        events += [named({"type": "content_block_delta", "index": index, "delta": delta}) for delta in deltas]
+        if whole(turn):
+            events.append(named({"type": "content_block_stop", "index": index}))
+    if turn.garbage:
+        events.append(b"event: content_block_delta\n" + GARBAGE)
+    if not whole(turn):
+        return events
+    reason = {"length": "max_tokens", "refusal": "refusal", "odd": "moonlight"}.get(turn.finish, "tool_use" if turn.calls else "end_turn")
+    end = {"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": None}, "usage": {"output_tokens": turn.output_tokens}}
+    return [*events, named(end), named({"type": "message_stop"})]
+
+
+def anthropic_error(turn: Turn) -> dict[str, Any]:
+    said = {"overflow": "prompt is too long: 250000 tokens > 200000 maximum"}.get(turn.error, turn.error or f"status {turn.status}")
+    kinds = {400: "invalid_request_error", 401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
+    return {"type": "error", "error": {"type": kinds.get(turn.status, "api_error"), "message": said}}
+
+
+# https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent
+
+
+def google(turn: Turn) -> list[bytes]:
+    def chunk(parts: list[dict[str, Any]], finish: str | None = None, usage: dict[str, Any] | None = None) -> bytes:
+        candidate: dict[str, Any] = {"content": {"role": "model", "parts": parts}, "index": 0}
+        if finish:
+            candidate["finishReason"] = finish
+        value: dict[str, Any] = {"candidates": [candidate], "modelVersion": "m", "responseId": "r1"}
+        return f"data: {json.dumps(value | ({'usageMetadata': usage} if usage else {}))}\r\n\r\n".encode()
+
+    events = [chunk([{"text": piece, "thought": True}]) for piece in pieces(turn.reasoning)]
+    events += [chunk([{"text": piece}]) for piece in pieces(turn.text)]
+    seal = {"thoughtSignature": "c2VhbA=="} if turn.reasoning else {}
+    events += [chunk([{"functionCall": {"name": name, "args": json.loads(arguments)}, **seal}]) for name, arguments in turn.calls]
+    if turn.garbage:
+        events.append(b"data: {this is not json\r\n\r\n")
+    if not whole(turn):
+        return events
+    finish = {"length": "MAX_TOKENS", "refusal": "SAFETY", "odd": "MOONLIGHT"}.get(turn.finish, "STOP")
+    usage = {
+        "promptTokenCount": turn.input_tokens,
+        "cachedContentTokenCount": turn.cached_tokens,
+        "candidatesTokenCount": turn.output_tokens,
+        "totalTokenCount": turn.input_tokens + turn.output_tokens,
+    }
+    return [*events, chunk([{"text": ""}], finish, usage)]
+
+
+def google_error(turn: Turn) -> dict[str, Any]:
+    said = {"overflow": "The input token count (9000) exceeds the maximum number of tokens allowed (8192)."}.get(
+        turn.error, turn.error or f"status {turn.status}"
+    )
+    names = {400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED", 500: "INTERNAL"}
+    return {"error": {"code": turn.status, "message": said, "status": names.get(turn.status, "UNKNOWN")}}
