@@ -16,7 +16,8 @@ def explanation(records: Sequence[Record]) -> str:
 
 def _tried(records: Sequence[Record]) -> str:
     lines: list[str] = []
-    idea, paths = "", ()
+    idea = ""
+    paths: tuple[str, ...] = ()
     for record in records:
         match record.event:
             case NoteMade(note=Sites() | Diagnosis() as note):

@@ -1,0 +1,61 @@
+"""The command table."""
+
+import sys
+
+import click
+import typer
+
+from coder.cli import apply, config, doctor, fix, log, trust, undo
+
+app = typer.Typer(
+    name="coder",
+    help="Fixes bugs in your repository, and proves that they are fixed.",
+    rich_markup_mode=None,
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+app.command("fix")(fix.fix)
+app.command("apply")(apply.apply)
+app.command("undo")(undo.undo)
+app.add_typer(log.app, name="log")
+app.command("doctor")(doctor.doctor)
+app.command("config")(config.config)
+app.command("trust")(trust.trust)
+
+
+@app.callback()
+def options(version: bool = typer.Option(False, "--version", "-V", help="Show the version and exit.")) -> None:
+    """Fixes bugs in your repository, and proves that they are fixed."""
+    if version:
+        from coder import __version__
+
+        print(f"coder {__version__}")
+        raise typer.Exit
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """The exit code of one command line."""
+    try:
+        code = app(arguments, standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:
+        print("Interrupted.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        return 141
+    except Exception as error:
+        return _failed(error)
+    return code if isinstance(code, int) else 0
+
+
+def _failed(error: Exception) -> int:
+    """A planned error is one line and exit 2; anything else is a bug, and its traceback helps."""
+    from coder.core.errors import CoderError, UserError
+
+    if not isinstance(error, CoderError):
+        raise error
+    print(f"coder: {error}", file=sys.stderr)
+    return 2 if isinstance(error, UserError) else 1

@@ -1,0 +1,20 @@
+"""`coder config`: the effective configuration and where each value came from."""
+
+from pathlib import Path
+
+from coder.cli.options import RepositoryOption
+
+
+def config(repo: RepositoryOption = Path()) -> None:
+    """Show the effective configuration and where each value came from."""
+    from coder.core.errors import UserError
+    from coder.repo.git import find
+    from coder.settings import config_directory, settings
+
+    try:
+        root = find(repo).root
+    except UserError:
+        root = None
+    for setting in settings(root):
+        print(f"{setting.name:<14} {'' if setting.value is None else setting.value!s:<28} {setting.source}")
+    print(f"\nYour own settings go into {config_directory() / 'config.toml'}; a repository's into [tool.coder] of its pyproject.toml.")

@@ -1,0 +1,59 @@
+"""`coder fix`: the main job."""
+
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from coder.cli.options import RepositoryOption, issue_text
+
+if TYPE_CHECKING:
+    from coder.core.task import Task
+    from coder.settings import Config
+
+
+def fix(
+    issue: Annotated[str, typer.Argument(help="What is wrong: text, @file, or - for standard input.")],
+    repo: RepositoryOption = Path(),
+    model: Annotated[str | None, typer.Option(metavar="PROVIDER:NAME", help="The model to use.")] = None,
+    base_url: Annotated[str | None, typer.Option(metavar="URL", help="An OpenAI-compatible server to use.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the fix as a diff; leave nothing in the repository.")] = False,
+    attempts: Annotated[int | None, typer.Option(min=1, help="Red verifications before giving up.", show_default="3")] = None,
+    test: Annotated[str | None, typer.Option(metavar="CMD", help="The project's test command.", show_default="found out")] = None,
+    base: Annotated[str | None, typer.Option(metavar="REV", help="Start from REV, without uncommitted work.")] = None,
+    only: Annotated[list[str] | None, typer.Option(metavar="PATH", help="Change nothing but this path or glob; may be repeated.")] = None,
+    max_usd: Annotated[float | None, typer.Option(metavar="X", help="Money limit.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(metavar="N", help="Token limit.")] = None,
+    max_seconds: Annotated[float | None, typer.Option(metavar="N", help="Time limit.")] = None,
+    trust: Annotated[bool, typer.Option("--trust", help="Run this repository's code without asking, this once.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object a line instead of text.")] = False,
+    output: Annotated[Path | None, typer.Option(metavar="FILE.diff", help="Write the fix there as a diff, too.")] = None,
+    merge: Annotated[bool, typer.Option("--merge", help="Bring a PROVEN fix onto the current branch.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show what tools answer.")] = False,
+) -> int:
+    """Fix an issue on a branch of its own, and prove it with tests.
+
+    Exit codes: 0 PROVEN, 3 PASSING, 4 GAVE UP, 5 LIMIT, 6 BROKEN, 7 INCONCLUSIVE, 2 wrong use, 130 interrupted.
+    """
+    from coder.core.errors import UserError
+
+    if merge and dry_run:
+        raise UserError("--merge brings the fix onto your branch and --dry-run leaves nothing: give one of them.")
+    text = issue_text(issue)
+    flags: dict[str, Any] = {"model": model, "base_url": base_url, "attempts": attempts, "test": test}
+    flags |= {"max_usd": None if max_usd is None else Decimal(str(max_usd)), "max_tokens": max_tokens, "max_seconds": max_seconds}
+
+    def task(root: Path, config: "Config") -> "Task":
+        return _task(text, config, directory=root, base=base, only=tuple(only or ()), dry_run=dry_run, merge=merge)
+
+    from coder.cli.running import run_task
+
+    return run_task(repo, task, flags=flags, trusted=trust, json=json, output=output, verbose=verbose)
+
+
+def _task(text: str, config: "Config", **wishes: Any) -> "Task":
+    from coder.core.task import Budget, Task
+
+    budget = Budget(usd=config.max_usd, tokens=config.max_tokens, seconds=config.max_seconds, attempts=config.attempts)
+    return Task(issue=text, test_command=config.test, trusted=True, budget=budget, **wishes)

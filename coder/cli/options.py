@@ -1,0 +1,40 @@
+"""Options and arguments that several commands share, and the issue as it is typed."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+RepositoryOption = Annotated[Path, typer.Option("--repo", metavar="DIR", help="The repository, or a directory inside it.", show_default="here")]
+SessionArgument = Annotated[str, typer.Argument(metavar="ID", help="A session's id, its beginning or its end, or `last`.")]
+
+
+def issue_text(typed: str) -> str:
+    """The issue: text as it is, `@file`, or `-` for standard input.
+
+    Raises:
+        UserError: it is empty, the file cannot be read, or what was typed is a file's name without the @.
+    """
+    from coder.core.errors import UserError
+
+    if typed == "-":
+        text = sys.stdin.read()
+    elif typed.startswith("@"):
+        text = _file(Path(typed[1:]))
+    elif "\n" not in typed and len(typed) < 255 and Path(typed).is_file():
+        raise UserError(f"{typed!r} is a file. To use its content as the issue, write @{typed}.")
+    else:
+        text = typed
+    if not text.strip():
+        raise UserError("The issue is empty. Give it as text, as @file, or as - for standard input.")
+    return text.strip()
+
+
+def _file(path: Path) -> str:
+    from coder.core.errors import UserError
+
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UserError(f"The issue file {str(path)!r} cannot be read: {error.strerror}.") from None

@@ -1,0 +1,85 @@
+"""Runs a session under a front end, from the command line to its exit code."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from coder.core.errors import UserError
+from coder.core.events import SessionFinished
+from coder.core.task import Task
+from coder.core.words import Stop
+from coder.settings import Config, trusted
+from coder.ui import jsonl, summary
+from coder.ui.lines import Lines
+from coder.wiring import Opened, configured, open_fix, repository_root
+
+
+def run_task(
+    directory: Path,
+    task: Callable[[Path, Config], Task],
+    *,
+    flags: Mapping[str, Any],
+    trusted: bool,
+    json: bool,
+    output: Path | None,
+    verbose: bool,
+) -> int:
+    """Open, run, show; the exit code.
+
+    Raises:
+        UserError: before anything was started.
+    """
+    root = repository_root(directory)
+    attended = sys.stdin.isatty() and sys.stdout.isatty() and not json
+    if not trusted:
+        _ask_for_trust(root, attended=attended)
+    config = configured(root, flags)
+    with open_fix(task(directory, config), config, root=root, attended=attended) as opened:
+        console = Console(highlight=False)
+        if not json:
+            console.print(f"model {opened.model}: {opened.reason}", style="dim", soft_wrap=True)
+        finished = asyncio.run(_watched(opened, console, json=json, verbose=verbose))
+    if output is not None and finished.delivery:
+        output.write_text(finished.delivery.diff, encoding="utf-8")
+    if not json:
+        summary.show(console, finished, session=opened.id)
+    return finished.exit_code
+
+
+async def _watched(opened: Opened, console: Console, *, json: bool, verbose: bool) -> SessionFinished:
+    """The session with one follower; the first Ctrl-C stops it tidily, the second at once."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, _stop, opened, number)
+    records = opened.log.follow()
+    lines = Lines(console, verbose=verbose, send=opened.session.send)
+    watching = asyncio.ensure_future(jsonl.show(records) if json else lines.show(records))
+    finished = await opened.session.run()
+    await watching
+    return finished
+
+
+def _stop(opened: Opened, number: int) -> None:
+    opened.session.send(Stop())
+    asyncio.get_running_loop().add_signal_handler(number, os._exit, 130)
+
+
+def _ask_for_trust(root: Path, *, attended: bool) -> None:
+    """A repository's tests are programs: nobody's are run unasked."""
+    if trusted(root):
+        return
+    if not attended:
+        raise UserError(f"{root} is not trusted, and its tests would run on this machine. Run `coder trust {root}` once, or add --trust.")
+    import typer
+
+    from coder.settings import trust
+
+    if not typer.confirm(f"The tests of {root} will run on this machine, as you. Trust this repository?"):
+        raise UserError(f"{root} is not trusted: nothing was run.")
+    trust(root)

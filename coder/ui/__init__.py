@@ -1,0 +1,1 @@
+"""Front ends: each one follower of the event log."""

@@ -1,0 +1,131 @@
+"""`--json`: one object a line, a smaller and steadier vocabulary than the log's.
+
+Every object has `event` and `at` (UTC, ISO 8601). The events and their fields:
+
+started   session, repository, model, head, base, dirty, version
+phase     phase, attempt
+baseline  command, passed, failed, skipped, failing, seconds, problem
+message   text                                  (what the model said)
+tool      name, arguments, ok, seconds, output  (output as the model saw it)
+changed   paths, diff                           (the whole change so far)
+verified  attempt, verdict, reason, targets, broken, still_red
+question  text, options, answer, by
+spent     requests, input_tokens, cached_tokens, output_tokens, cost_usd
+warning   text
+finished  verdict, exit_code, summary, report, diff, branch, commit, merged, attempts, requests, input_tokens, cached_tokens, output_tokens,
+          cost_usd, seconds
+
+`verdict` is null where there is none (interrupted, wrong use); `cost_usd` is a string, or null where a price is not known.
+"""
+
+import json
+import sys
+from collections.abc import AsyncIterator
+from typing import Any, TextIO
+
+from coder.core.events import (
+    BaselineMeasured,
+    BudgetSpent,
+    Event,
+    FilesChanged,
+    MessageFinished,
+    PhaseEntered,
+    QuestionAnswered,
+    QuestionAsked,
+    Record,
+    SessionFinished,
+    SessionStarted,
+    ToolFinished,
+    ToolStarted,
+    Verified,
+    Warned,
+)
+from coder.core.messages import AssistantMessage, Spent, ToolCall
+
+
+class Translator:
+    """Turns records into public objects; it remembers what a later record refers to."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, ToolCall] = {}
+        self._questions: dict[str, QuestionAsked] = {}
+
+    def translate(self, record: Record) -> dict[str, Any] | None:
+        """The public object of a record, None for one that is not public."""
+        body = self._body(record.event)
+        return None if body is None else {"event": body.pop("event"), "at": record.at.isoformat(), **body}
+
+    def _body(self, event: Event) -> dict[str, Any] | None:
+        match event:
+            case ToolStarted(call=call):
+                self._calls[call.id] = call
+            case ToolFinished(message=message, seconds=seconds):
+                call = self._calls.pop(message.call_id)
+                outcome = {"ok": message.ok, "seconds": round(seconds, 3), "output": message.text}
+                return {"event": "tool", "name": message.name, "arguments": call.arguments, **outcome}
+            case QuestionAsked(question=question):
+                self._questions[question] = event
+            case QuestionAnswered(question=question, option=option, by=by):
+                asked = self._questions.pop(question)
+                return {"event": "question", "text": asked.text, "options": asked.options, "answer": option, "by": by}
+            case _:
+                return _translated(event)
+        return None
+
+
+def _translated(event: Event) -> dict[str, Any] | None:
+    match event:
+        case SessionStarted():
+            kept = event.model_dump(mode="json", include={"session", "repository", "model", "head", "base", "dirty", "version"})
+            return {"event": "started", **kept}
+        case PhaseEntered(phase=phase, attempt=attempt):
+            return {"event": "phase", "phase": phase, "attempt": attempt}
+        case BaselineMeasured():
+            kept = event.model_dump(include={"command", "failing", "seconds", "problem"})
+            return {"event": "baseline", **kept, **event.counts.model_dump()}
+        case MessageFinished(message=AssistantMessage(text=text)) if text.strip():
+            return {"event": "message", "text": text}
+        case FilesChanged(paths=paths, diff=diff):
+            return {"event": "changed", "paths": paths, "diff": diff}
+        case Verified(attempt=attempt, verdict=verdict):
+            tests = {name: [result.id for result in getattr(verdict, name)] for name in ("broken", "still_red")}
+            judged = {"verdict": verdict.kind.value, "reason": verdict.reason, "targets": verdict.targets}
+            return {"event": "verified", "attempt": attempt, **judged, **tests}
+        case BudgetSpent(total=total):
+            return {"event": "spent", **_spent(total)}
+        case Warned(text=text):
+            return {"event": "warning", "text": text}
+        case SessionFinished():
+            return _finished(event)
+        case _:
+            return None
+
+
+def _finished(event: SessionFinished) -> dict[str, Any]:
+    delivery = event.delivery
+    return {
+        "event": "finished",
+        "verdict": event.kind.value if event.kind else None,
+        "exit_code": event.exit_code,
+        "summary": event.summary,
+        "report": event.report,
+        "diff": delivery.diff if delivery else "",
+        "branch": delivery.branch if delivery else "",
+        "commit": delivery.commit if delivery else "",
+        "merged": delivery.merged if delivery else False,
+        "attempts": event.attempts,
+        **_spent(event.spent),
+        "seconds": round(event.seconds, 3),
+    }
+
+
+def _spent(spent: Spent) -> dict[str, Any]:
+    return spent.model_dump(mode="json")
+
+
+async def show(records: AsyncIterator[Record], out: TextIO = sys.stdout) -> None:
+    """Write each public record as one line, flushed."""
+    translator = Translator()
+    async for record in records:
+        if (public := translator.translate(record)) is not None:
+            print(json.dumps(public, ensure_ascii=False), file=out, flush=True)

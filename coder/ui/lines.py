@@ -1,0 +1,180 @@
+"""Terminal lines: what happens, as it happens, in colour on a terminal and clean in a pipe."""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.spinner import Spinner
+from rich.text import Text
+
+from coder.core.events import (
+    BaselineMeasured,
+    Event,
+    Failed,
+    FilesChanged,
+    MessageFinished,
+    PhaseEntered,
+    QuestionAnswered,
+    QuestionAsked,
+    ReasoningStreamed,
+    Record,
+    SessionStarted,
+    TextStreamed,
+    ToolFinished,
+    ToolStarted,
+    ToolStreamed,
+    Verified,
+    Warned,
+)
+from coder.core.messages import AssistantMessage, ToolCall
+from coder.core.state import Status, advance
+from coder.core.words import Answer, Word
+from coder.loop.log import utc_now
+from coder.ui.summary import STYLES, amounts, tally
+
+LINE_CHARACTERS = 110
+
+
+class Lines:
+    """One follower of the log that prints."""
+
+    def __init__(self, console: Console, *, verbose: bool, send: Callable[[Word], None]) -> None:
+        self._console = console
+        self._verbose = verbose
+        self._send = send
+        self._status = Status()
+        self._calls: dict[str, ToolCall] = {}
+        self._doing = ""
+        self._live = Live(console=console, refresh_per_second=8, transient=True, get_renderable=self._bar)
+
+    async def show(self, records: AsyncIterator[Record]) -> None:
+        """Print until the log ends, with a live status line on a terminal."""
+        if not self._console.is_terminal:
+            await self.replay(records)
+            return
+        with self._live:
+            async for record in records:
+                self._take(record)
+                if isinstance(record.event, QuestionAsked):
+                    await self._ask(record.event)
+
+    async def replay(self, records: AsyncIterator[Record]) -> None:
+        """Print what was recorded; nothing is asked."""
+        async for record in records:
+            self._take(record)
+
+    def _take(self, record: Record) -> None:
+        self._status = advance(self._status, record)
+        self._doing = _doing(record.event) or self._doing
+        if isinstance(record.event, ToolStarted):
+            self._calls[record.event.call.id] = record.event.call
+        for line in self._lines(record.event):
+            self._console.print(line, soft_wrap=True)
+
+    def _lines(self, event: Event) -> list[Text]:
+        match event:
+            case ToolFinished(message=message):
+                call = self._calls.pop(message.call_id)
+                line = Text.assemble("  ", (message.name, "cyan" if message.ok else "yellow"), " ", brief(call.arguments))
+                told = message.text.splitlines() if self._verbose else message.text.splitlines()[: 0 if message.ok else 1]
+                return [line, *(Text(f"    {_cut(text)}", "dim") for text in told)]
+            case MessageFinished(message=AssistantMessage(text=text)) if text.strip():
+                shown = text.strip().splitlines()
+                return [Text(f"  {_cut(line)}", "italic") for line in (shown if self._verbose else shown[:4])]
+            case FilesChanged(diff=diff) if self._verbose:
+                return [Text(f"    {line}", "dim") for line in diff.splitlines()]
+            case _:
+                return _plain_lines(event)
+
+    def _bar(self) -> Spinner | Text:
+        if not self._status.phase:
+            return Text("")
+        status = self._status
+        seconds = (utc_now() - status.started).total_seconds() if status.started else 0.0
+        parts = [status.phase, f"attempt {status.attempt}", *amounts(status.spent), f"{seconds:.0f} s", self._doing]
+        return Spinner("dots", Text(_cut(" · ".join(part for part in parts if part)), "dim"))
+
+    async def _ask(self, event: QuestionAsked) -> None:
+        self._live.stop()
+        self._console.print(Text(f"{event.text} [{'/'.join(event.options)}] ", "bold"), end="")
+        typed = (await _line()).strip().lower()
+        option = next((option for option in event.options if typed and option.startswith(typed)), event.default)
+        self._send(Answer(question=event.question, option=option))
+        self._live.start()
+
+
+def _plain_lines(event: Event) -> list[Text]:
+    match event:
+        case SessionStarted(session=session, repository=repository, model=model, dirty=dirty):
+            included = ", uncommitted work included" if dirty else ""
+            return [Text(f"session {session}, {model}"), Text(f"{repository}{included}", "dim")]
+        case BaselineMeasured(command=command, counts=counts, seconds=seconds, problem=problem):
+            told = problem or f"{tally(counts)} in {seconds:.1f} s"
+            return [Text.assemble(("tests on the untouched code: ", "bold"), told, (f"   {command}", "dim"))]
+        case PhaseEntered(phase=phase, attempt=attempt):
+            return [Text(phase if attempt == 1 else f"{phase} (attempt {attempt})", "bold")]
+        case Verified(verdict=verdict):
+            reds = [*verdict.still_red, *verdict.broken][:5]
+            lines = [Text.assemble("  ", (verdict.kind.value, STYLES[verdict.kind]), f"  {verdict.reason}")]
+            return lines + [Text(f"    {result.id}", "red") for result in reds]
+        case QuestionAnswered(option=option, by=by):
+            return [Text(f"  {option}", "dim")] if by == "person" else [Text(f"  nobody to ask: {option}", "yellow")]
+        case Warned(text=text):
+            return [Text(f"  {text}", "yellow")]
+        case Failed(error=error):
+            return [Text(error, "red")]
+        case _:
+            return []
+
+
+def _doing(event: Event) -> str:
+    match event:
+        case ToolStarted(call=call):
+            return call.name
+        case ToolStreamed(text=text):
+            return text
+        case TextStreamed() | ReasoningStreamed():
+            return "the model writes"
+        case PhaseEntered(phase=phase):
+            return "tests run" if phase == "verify" else "the model thinks"
+        case ToolFinished():
+            return "the model thinks"
+        case _:
+            return ""
+
+
+def brief(arguments: str) -> str:
+    """A call's arguments in one short line."""
+    try:
+        values: Any = json.loads(arguments)
+    except json.JSONDecodeError:
+        return _cut(arguments)
+    if not isinstance(values, dict):
+        return _cut(arguments)
+    if isinstance(diff := values.get("diff"), str):
+        paths = [line[6:] for line in diff.splitlines() if line.startswith("+++ b/")]
+        return _cut(", ".join(paths) or "a diff")
+    return _cut(" ".join(str(value) if index == 0 else f"{name}={value}" for index, (name, value) in enumerate(values.items()) if value))
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split()) if "\n" in text else text
+    return line if len(line) <= LINE_CHARACTERS else f"{line[: LINE_CHARACTERS - 1]}…"
+
+
+async def _line() -> str:
+    """One line from the terminal, without a thread that could not be cancelled."""
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    loop.add_reader(sys.stdin.fileno(), ready.set)
+    try:
+        await ready.wait()
+        return sys.stdin.readline()
+    finally:
+        with suppress(ValueError):
+            loop.remove_reader(sys.stdin.fileno())

@@ -1,0 +1,18 @@
+import pytest
+
+from coder.core.paths import is_test_path, node_ids
+
+
+@pytest.mark.parametrize("path", ["tests/test_a.py", "test_a.py", "a_test.py", "src/pkg/tests/data.json", "conftest.py", "app/tests.py"])
+def test_tests_and_what_only_they_use(path: str) -> None:
+    assert is_test_path(path)
+
+
+@pytest.mark.parametrize("path", ["src/a.py", "testimony.py", "docs/test.md", "src/contest.py", "pkg/attest/a.py"])
+def test_everything_else(path: str) -> None:
+    assert not is_test_path(path)
+
+
+def test_node_ids_in_prose() -> None:
+    text = "See tests/test_a.py::TestA::test_b[x-1] and tests/test_a.py::test_c. Not test_d or a.py:3, again tests/test_a.py::test_c"
+    assert node_ids(text) == ("tests/test_a.py::TestA::test_b[x-1]", "tests/test_a.py::test_c")

@@ -1,0 +1,83 @@
+from datetime import UTC, datetime, timedelta
+
+from coder.core.events import (
+    BudgetSpent,
+    CandidateForked,
+    ContextCompacted,
+    Event,
+    MessageFinished,
+    NoteMade,
+    PhaseEntered,
+    Record,
+    ToolFinished,
+)
+from coder.core.messages import AssistantMessage, Spent, ToolCall, ToolMessage, Usage, UserMessage
+from coder.core.notes import Reproduction, Sites
+from coder.core.state import conversation, named_tests, status, unanswered
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+HELLO = UserMessage(text="hello")
+CALLS = AssistantMessage(calls=(ToolCall(id="1", name="read", arguments="{}"), ToolCall(id="2", name="search", arguments="{}")))
+FIRST = ToolMessage(call_id="1", name="read", text="x" * 1000)
+SECOND = ToolMessage(call_id="2", name="search", text="short")
+
+
+def records(*events: Event) -> list[Record]:
+    return [Record(number=number, at=START + timedelta(seconds=number), event=event) for number, event in enumerate(events, start=1)]
+
+
+def said(message: UserMessage | AssistantMessage, candidate: str = "c1") -> MessageFinished:
+    return MessageFinished(candidate=candidate, message=message)
+
+
+def answered(message: ToolMessage, candidate: str = "c1") -> ToolFinished:
+    return ToolFinished(candidate=candidate, message=message, seconds=0.1)
+
+
+def test_words_between_a_call_and_its_answer_come_after_the_answers() -> None:
+    words = UserMessage(text="by the way")
+    log = records(said(HELLO), said(CALLS), said(words), answered(FIRST), answered(SECOND))
+    assert conversation(log, "c1") == (HELLO, CALLS, FIRST, SECOND, words)
+    assert conversation(log[:4], "c1") == (HELLO, CALLS, FIRST)
+
+
+def test_open_calls_are_those_of_the_newest_reply() -> None:
+    assert unanswered((HELLO, CALLS, FIRST)) == (CALLS.calls[1],)
+    assert unanswered((HELLO, CALLS, FIRST, SECOND)) == ()
+    assert unanswered((HELLO,)) == ()
+
+
+def test_a_fork_shares_what_came_before_it() -> None:
+    log = records(
+        CandidateForked(candidate="c1"),
+        said(HELLO),
+        CandidateForked(candidate="c2", parent="c1", position=2),
+        said(UserMessage(text="only one"), "c1"),
+        said(UserMessage(text="only two"), "c2"),
+    )
+    assert [message.text for message in conversation(log, "c2")] == ["hello", "only two"]
+
+
+def test_compaction_turns_old_long_answers_into_stubs() -> None:
+    log = records(said(HELLO), said(CALLS), answered(FIRST), answered(SECOND), ContextCompacted(candidate="c1", before=4))
+    stub = conversation(log, "c1")[2]
+    assert len(stub.text) < 600
+    assert "call read again" in stub.text
+    assert conversation(log, "c1")[3] == SECOND
+
+
+def test_the_newest_reproduction_replaces_the_tests_named_before() -> None:
+    sites = NoteMade(candidate="c1", phase="locate", note=Sites(summary="s", tests=("a", "b")))
+    reproduction = NoteMade(candidate="c1", phase="reproduce", note=Reproduction(summary="s", tests=("c",)))
+    assert named_tests(records(sites), "c1") == ("a", "b")
+    assert named_tests(records(sites, reproduction), "c1") == ("c",)
+
+
+def test_status_holds_the_newest_of_everything() -> None:
+    log = records(
+        PhaseEntered(candidate="c1", phase="locate", attempt=1),
+        BudgetSpent(candidate="c1", usage=Usage(), total=Spent(requests=3)),
+        PhaseEntered(candidate="c1", phase="repair", attempt=2),
+    )
+    now = status(log)
+    assert (now.phase, now.attempt, now.spent.requests, now.seconds) == ("repair", 2, 3, 2.0)

@@ -1,0 +1,33 @@
+import asyncio
+
+from coder.core.events import QuestionAnswered, QuestionAsked
+from coder.core.words import Answer
+from coder.loop.approval import Approval
+from coder.loop.log import EventLog
+from tests.loop.fakes import ticking
+
+
+def test_takes_the_default_at_once_where_nobody_attends() -> None:
+    log = EventLog(clock=ticking())
+    option = asyncio.run(Approval(log, attended=False).ask("Go?", options=("yes", "no"), default="no"))
+    assert option == "no"
+    assert [record.event for record in log.records] == [
+        QuestionAsked(question="q1", text="Go?", options=("yes", "no"), default="no"),
+        QuestionAnswered(question="q1", option="no", by="default"),
+    ]
+
+
+def test_waits_for_the_answer_to_its_own_question() -> None:
+    async def scenario() -> tuple[str, EventLog]:
+        log = EventLog(clock=ticking())
+        approval = Approval(log, attended=True)
+        asking = asyncio.ensure_future(approval.ask("Go?", options=("yes", "no"), default="no"))
+        await asyncio.sleep(0)
+        approval.answer(Answer(question="q9", option="no"))
+        assert not asking.done()
+        approval.answer(Answer(question="q1", option="yes"))
+        return await asking, log
+
+    option, log = asyncio.run(scenario())
+    assert option == "yes"
+    assert log.records[-1].event == QuestionAnswered(question="q1", option="yes", by="person")

@@ -1,0 +1,42 @@
+import pytest
+
+from coder.loop.commit import message, slug, subject
+
+CAPITALS = ("Add a thing", "Mend another thing", "Release 2.0")
+CONVENTIONAL = ("feat: add a thing", "fix(core): mend it", "chore: release")
+STOPPED = ("Add a thing.", "Mend another.")
+PREFIXED = ("core: add a thing", "docs: say so")
+
+
+@pytest.mark.parametrize(
+    ("summary", "recent", "expected"),
+    [
+        ("the window no longer crashes.", CAPITALS, "The window no longer crashes"),
+        ("The window no longer crashes.", CONVENTIONAL, "fix: the window no longer crashes"),
+        ("fix: keep it", CONVENTIONAL, "fix: keep it"),
+        ("The window no longer crashes", STOPPED, "The window no longer crashes."),
+        ("HTTPError is raised", CONVENTIONAL, "fix: HTTPError is raised"),
+        ("keep what is there", PREFIXED, "keep what is there"),
+        ("## A heading\nand more", (), "A heading"),
+        ("Strip the prefix. It was there because of a typo.", CAPITALS, "Strip the prefix"),
+        ("", (), "Fix the issue"),
+    ],
+)
+def test_subject_follows_the_repository(summary: str, recent: tuple[str, ...], expected: str) -> None:
+    assert subject(summary, recent) == expected
+
+
+def test_subject_is_never_longer_than_git_shows() -> None:
+    line = subject("word " * 40, CAPITALS)
+    assert len(line) <= 72
+    assert line.endswith("word...")
+
+
+def test_message_has_subject_issue_and_trailers() -> None:
+    text = message("It works.", "The issue\n\nmore", recent=CAPITALS, trailers=("Coder-Verdict: PROVEN",))
+    assert text == "It works\n\nThe issue\n\nmore\n\nCoder-Verdict: PROVEN\n"
+
+
+def test_slug_is_a_few_plain_words() -> None:
+    assert slug("fix(core): Don't crash on ünïcode, please, ever again!") == "don-t-crash-on-n-code"
+    assert slug("!!!") == "fix"

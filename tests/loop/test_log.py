@@ -1,0 +1,59 @@
+import asyncio
+
+from coder.core.events import Record, TextStreamed, Warned
+from coder.loop.log import EventLog
+from tests.loop.fakes import ticking
+
+
+def texts(records: list[Record]) -> list[tuple[int, str]]:
+    return [(record.number, getattr(record.event, "text", "")) for record in records]
+
+
+async def collect(log: EventLog, start: int = 1) -> list[Record]:
+    return [record async for record in log.follow(start)]
+
+
+def test_numbers_events_from_one_without_gaps() -> None:
+    log = EventLog(clock=ticking())
+    for text in "abc":
+        log.append(Warned(text=text))
+    assert texts(log.records) == [(1, "a"), (2, "b"), (3, "c")]
+
+
+def test_two_watchers_one_late_see_the_same_lasting_events() -> None:
+    async def scenario() -> tuple[list[Record], list[Record]]:
+        log = EventLog(clock=ticking())
+        early = asyncio.ensure_future(collect(log))
+        await asyncio.sleep(0)
+        log.append(Warned(text="a"))
+        log.append(TextStreamed(candidate="c1", text="fleeting"))
+        late = asyncio.ensure_future(collect(log))
+        await asyncio.sleep(0)
+        log.append(Warned(text="b"))
+        log.close()
+        return await early, await late
+
+    early, late = asyncio.run(scenario())
+    assert texts(early) == [(1, "a"), (1, "fleeting"), (2, "b")]
+    assert texts(late) == [(1, "a"), (2, "b")]
+
+
+def test_follows_from_any_number_on_even_after_the_end() -> None:
+    log = EventLog(clock=ticking())
+    for text in "abc":
+        log.append(Warned(text=text))
+    log.close()
+    assert texts(asyncio.run(collect(log, start=2))) == [(2, "b"), (3, "c")]
+
+
+def test_a_follower_that_leaves_is_forgotten() -> None:
+    async def scenario() -> list[str]:
+        log = EventLog(clock=ticking())
+        log.append(Warned(text="a"))
+        follower = log.follow()
+        await anext(follower)
+        await follower.aclose()  # type: ignore[attr-defined]  # an async generator
+        log.append(Warned(text="b"))
+        return [record.event.text for record in log.records if isinstance(record.event, Warned)]
+
+    assert asyncio.run(scenario()) == ["a", "b"]
