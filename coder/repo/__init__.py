@@ -1,0 +1,1 @@
+"""Git as a session needs it: worktrees, snapshots, delivery, history."""

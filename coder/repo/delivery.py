@@ -1,0 +1,156 @@
+"""The three ways in which the person's checkout is changed, each on request: apply, merge and undo."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from coder.core.errors import UserError
+from coder.repo.commits import copies, copy_note, make_commit, make_copy, remove_notes
+from coder.repo.git import Git, find
+from coder.repo.trees import carried
+
+UNDER_WAY = {
+    "MERGE_HEAD": "a merge",
+    "CHERRY_PICK_HEAD": "a cherry-pick",
+    "REVERT_HEAD": "a revert",
+    "rebase-merge": "a rebase",
+    "rebase-apply": "a rebase",
+    "BISECT_LOG": "a bisect",
+}
+FORWARD = ("merge", "--ff-only", "--quiet", "--no-squash", "--no-autostash", "--no-stat", "--no-verify-signatures")
+
+
+def bring(git: Git, commit: str) -> str:
+    """Bring a delivered commit onto the current branch; return what is there now: the commit itself, or its copy on a newer HEAD.
+
+    Raises:
+        UserError: it does not fit, or a path it touches is not clean; nothing was changed.
+    """
+    head = _head(git)
+    if git.commit(commit) is None:
+        raise UserError(f"The commit {commit[:10]} is not in this repository any more; nothing was changed.")
+    parent = git.text("rev-parse", f"{commit}^")
+    if parent == head:
+        _fast_forward(git, commit, action="coder apply")
+        return commit
+    tree = carried(git, old=parent, new=commit, onto=head)
+    if tree is None:
+        raise UserError(f"The fix {commit[:10]} no longer fits: HEAD has changed the same lines since. Nothing was changed.")
+    if tree == git.tree(head):
+        raise UserError(f"HEAD already holds the change of {commit[:10]}; nothing was changed.")
+    copy = make_copy(git, commit, tree=tree, parent=head)
+    _fast_forward(git, copy, action="coder apply")
+    copy_note(git, commit, copy)
+    return copy
+
+
+def apply_commit(directory: Path, commit: str) -> str:
+    """Bring a session's delivered commit onto the current branch of the checkout that a directory is in; say so in one line.
+
+    Raises:
+        UserError: it does not fit, or a path it touches is not clean; nothing was changed.
+    """
+    git = find(directory).git
+    brought = bring(git, commit)
+    return f"{_branch(git)} is now at {brought[:10]}, which holds the fix."
+
+
+def apply_diff(directory: Path, diff: str, *, reverse: bool = False) -> str:
+    """Make a change that was delivered as a diff to the files of a checkout, all of it or nothing, uncommitted; or take it back.
+
+    Raises:
+        UserError: it does not fit; nothing was changed.
+    """
+    git = find(directory).git
+    how = ("--reverse",) if reverse else ()
+    applied = git.call("apply", "--whitespace=nowarn", *how, "-", stdin=diff.encode(), accept=None)
+    if applied.status != 0:
+        raise UserError(f"The change does not fit the files as they are now ({applied.fault}). Nothing was changed.")
+    return "The change was taken out of the working tree." if reverse else "The change is in the working tree, uncommitted."
+
+
+def undo(directory: Path, *, branch: str, commit: str, applied: str | None) -> str:
+    """Take a delivered fix back: revert it where HEAD holds it, then delete its branch and notes; say in one line what was done.
+
+    Raises:
+        UserError: the branch holds more than the fix, or the revert does not fit; nothing was changed.
+    """
+    git = find(directory).git
+    tip = git.commit(f"refs/heads/{branch}") if branch else None
+    if tip is not None:
+        _check_branch(git, branch, tip=tip, commit=commit)
+    done = [_revert(git, held) for held in _held(git, [applied or commit, commit], branch=branch)]
+    if tip is not None:
+        git.call("branch", "--quiet", "-D", branch)
+        done.append(f"deleted the branch {branch}")
+    remove_notes(git, *{commit, applied or commit})
+    sentence = " and ".join(done) or "there was nothing left of the fix to take back"
+    return f"{sentence[0].upper()}{sentence[1:]}."
+
+
+def _check_branch(git: Git, branch: str, *, tip: str, commit: str) -> None:
+    if tip != commit:
+        raise UserError(
+            f"{branch} has commits of yours on top of the fix; nothing was changed. Delete it yourself with: git branch -D {branch}"
+        )
+    if where := git.text("for-each-ref", "--format=%(worktreepath)", f"refs/heads/{branch}"):
+        raise UserError(f"{branch} is checked out in {where}; switch to another branch first. Nothing was changed.")
+
+
+def _held(git: Git, commits: Iterable[str], *, branch: str) -> list[str]:
+    """The commit through which HEAD holds the fix, if it does.
+
+    Raises:
+        UserError: another branch holds it.
+    """
+    for commit in commits:
+        if git.commit(commit) is None:
+            continue
+        if git.holds("merge-base", "--is-ancestor", commit, "HEAD"):
+            return [commit]
+        others = git.text("for-each-ref", "--format=%(refname:short)", f"--contains={commit}", "refs/heads").split()
+        if others := [other for other in others if other != branch]:
+            raise UserError(
+                f"The fix {commit[:10]} is on {others[0]}, not on the current branch; check that out first. Nothing was changed."
+            )
+    return copies(git, commit)[:1]
+
+
+def _revert(git: Git, commit: str) -> str:
+    head = _head(git)
+    tree = carried(git, old=commit, new=f"{commit}^", onto=head)
+    if tree is None:
+        raise UserError(
+            f"{commit[:10]} cannot be reverted: later commits changed the same lines. Nothing was changed; try: git revert {commit[:10]}"
+        )
+    if tree == git.tree(head):
+        return f"found {commit[:10]} reverted already"
+    subject = git.text("log", "-1", "--format=%s", commit)
+    revert = make_commit(git, tree=tree, parent=head, message=f'Revert "{subject}"\n\nThis reverts commit {commit}.')
+    _fast_forward(git, revert, action="coder undo")
+    return f"reverted {commit[:10]} with {revert[:10]}"
+
+
+def _head(git: Git) -> str:
+    """HEAD, where no operation of the person's is half done."""
+    for name, operation in UNDER_WAY.items():
+        if (git.directory / git.text("rev-parse", "--git-path", name)).exists():
+            raise UserError(f"{operation.capitalize()} is under way in {git.directory}; finish or abort it first. Nothing was changed.")
+    return git.text("rev-parse", "HEAD")
+
+
+def _branch(git: Git) -> str:
+    return git.text("rev-parse", "--abbrev-ref", "HEAD")
+
+
+def _fast_forward(git: Git, commit: str, *, action: str) -> None:
+    """Move HEAD and the files to a child of HEAD; git itself leaves dirty files alone and refuses where it would have to change one."""
+    moved = git.call(*FORWARD, commit, environment={"GIT_REFLOG_ACTION": action}, accept=None)
+    if moved.status == 0:
+        return
+    paths = re.findall(r"^\t(.+)$", moved.stderr, re.MULTILINE)
+    if paths:
+        raise UserError(
+            f"{', '.join(paths[:5])} would be overwritten, and what is there is not committed. Commit or stash it and try again."
+        )
+    raise UserError(f"git refused to move HEAD ({moved.fault}). Nothing was changed.")

@@ -1,0 +1,218 @@
+"""The one door to git: explicit places, no hooks, no helpers, no prompts, no inherited GIT_ variables."""
+
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from coder.core.errors import GitError, UserError
+
+OLDEST = (2, 30)
+KEPT_VARIABLES = re.compile(r"GIT_((AUTHOR|COMMITTER)_(NAME|EMAIL)|CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)|CEILING_DIRECTORIES)")
+"""What the person set for every git command; all other GIT_ variables belong to the command that started us, such as a hook."""
+ENVIRONMENT = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_LFS_SKIP_SMUDGE": "1",
+}
+SETTINGS = {
+    # Nothing that a repository's configuration names is started, and nothing reaches for the network.
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.sshCommand": "false",
+    "core.askPass": "false",
+    "credential.helper": "",
+    "protocol.allow": "never",
+    "commit.gpgSign": "false",
+    "log.showSignature": "false",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "submodule.recurse": "false",
+    # Nothing in the person's taste changes what our commands mean.
+    "core.quotePath": "false",
+    "core.safecrlf": "false",
+    "core.splitIndex": "false",
+    "core.untrackedCache": "false",
+    "blame.ignoreRevsFile": "",
+    "color.ui": "false",
+    "advice.detachedHead": "false",
+}
+LOCKED = re.compile(r"Unable to create '.*\.lock': File exists")
+LOCK_SECONDS = 3.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """How a git command ended."""
+
+    status: int
+    stdout: bytes
+    stderr: str
+
+    @property
+    def fault(self) -> str:
+        """Git's own complaint, in one line."""
+        lines = [line.strip() for line in self.stderr.splitlines() if line.strip()]
+        told = [line.partition(": ")[2] for line in lines if line.startswith(("fatal: ", "error: "))]
+        return "; ".join(told or lines) or f"exit code {self.status}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Git:
+    """Where git works; what is given here is never looked up in the tree."""
+
+    directory: Path
+    """Where commands start: the top of the work tree, where there is one."""
+    git_dir: Path | None = None
+    """None only while the repository is being found."""
+    work_tree: Path | None = None
+    index: Path | None = None
+    """None is the work tree's own."""
+    filters_off: tuple[str, ...] = ()
+    """Filter drivers that must not be started here."""
+
+    def with_index(self, index: Path) -> "Git":
+        return replace(self, index=index)
+
+    def call(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        accept: Collection[int] | None = (0,),
+        environment: Mapping[str, str] | None = None,
+        timeout_seconds: float = 300.0,
+    ) -> Output:
+        """Run one git command, trying again for a moment where another process holds the lock it needs.
+
+        Raises:
+            GitError: the exit code is not in `accept` (None accepts all), or time ran out.
+            UserError: there is no git.
+        """
+        deadline = time.monotonic() + LOCK_SECONDS
+        while True:
+            output = self._once(arguments, stdin=stdin, environment=environment or {}, timeout_seconds=timeout_seconds)
+            if output.status == 0 or not LOCKED.search(output.stderr) or time.monotonic() > deadline:
+                break
+            time.sleep(0.05)
+        if accept is not None and output.status not in accept:
+            raise GitError(f"git {arguments[0]} failed: {output.fault}")
+        return output
+
+    def text(self, *arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None) -> str:
+        """The command's output without its last newline; bytes that are no UTF-8 survive as surrogates."""
+        return os.fsdecode(self.call(*arguments, stdin=stdin, environment=environment).stdout).removesuffix("\n")
+
+    def items(self, *arguments: str) -> list[str]:
+        """The output of a command given `-z`, split."""
+        return os.fsdecode(self.call(*arguments).stdout).split("\0")[:-1]
+
+    def holds(self, *arguments: str) -> bool:
+        """Does a question asked of git, such as `merge-base --is-ancestor`, get a yes?"""
+        return self.call(*arguments, accept=(0, 1)).status == 0
+
+    def commit(self, revision: str) -> str | None:
+        """The full hash of the commit that a revision names."""
+        found = self.call("rev-parse", "--quiet", "--verify", "--end-of-options", f"{revision}^{{commit}}", accept=None)
+        return found.stdout.decode().strip() if found.status == 0 else None
+
+    def tree(self, revision: str) -> str:
+        return self.text("rev-parse", "--verify", "--end-of-options", f"{revision}^{{tree}}")
+
+    def _once(self, arguments: tuple[str, ...], *, stdin: bytes, environment: Mapping[str, str], timeout_seconds: float) -> Output:
+        executable = shutil.which("git")
+        if executable is None:
+            raise UserError("git was not found on PATH; coder keeps its work in git: install it and try again.")
+        try:
+            import git  # GitPython looks for the executable as it is imported: only where a command is run
+        except ImportError as error:
+            raise UserError(f"git does not run here: {str(error).strip().splitlines()[0]}") from None
+        variables = {**ENVIRONMENT, **self._places(), **environment}
+        with tempfile.TemporaryFile() as file:
+            file.write(stdin)
+            file.seek(0)
+            status, stdout, stderr = git.Git(str(self.directory)).execute(
+                [*_without_inherited(variables), executable, *self._settings(), *arguments],
+                istream=file,
+                with_extended_output=True,
+                with_exceptions=False,
+                stdout_as_string=False,
+                strip_newline_in_stdout=False,
+                kill_after_timeout=timeout_seconds,
+                env=variables,
+            )
+        return Output(status=status, stdout=stdout, stderr=stderr)
+
+    def _settings(self) -> list[str]:
+        off = {
+            f"filter.{driver}.{key}": value
+            for driver in self.filters_off
+            for key, value in (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
+        }
+        return [word for key, value in {**SETTINGS, **off}.items() for word in ("-c", f"{key}={value}")]
+
+    def _places(self) -> dict[str, str]:
+        places = {"GIT_DIR": self.git_dir, "GIT_WORK_TREE": self.work_tree, "GIT_INDEX_FILE": self.index}
+        return {name: str(path) for name, path in places.items() if path is not None}
+
+
+def _without_inherited(given: Mapping[str, str]) -> list[str]:
+    """GitPython can add to the environment but not take away: `env -u` does."""
+    names = [name for name in os.environ if name.startswith("GIT_") and name not in given and not KEPT_VARIABLES.fullmatch(name)]
+    return ["/usr/bin/env", *(word for name in names for word in ("-u", name))] if names else []
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A person's checkout."""
+
+    git: Git
+    root: Path
+    common: Path
+    """The git directory that all linked worktrees share."""
+    head: str
+
+
+def find(directory: Path) -> Place:
+    """Find the checkout that a directory is in.
+
+    Raises:
+        UserError: there is none, or none that can be worked with.
+    """
+    if not directory.is_dir():
+        raise UserError(f"{directory} is not a directory; name the repository to work in with --repo.")
+    nowhere = Git(directory=directory)
+    _check_version(nowhere)
+    found = nowhere.call("rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir", accept=None)
+    if found.status != 0:
+        raise UserError(_why_not_found(directory, found.stderr))
+    root, git_dir, common = os.fsdecode(found.stdout).splitlines()
+    git = Git(directory=Path(root), git_dir=Path(git_dir), work_tree=Path(root))
+    head = git.commit("HEAD")
+    if head is None:
+        raise UserError(f"The repository in {root} has no commits yet; make a first one (git add, git commit) and try again.")
+    return Place(git=git, root=Path(root), common=(directory / common).resolve(), head=head)
+
+
+def _check_version(git: Git) -> None:
+    told = git.text("version")
+    match = re.search(r"(\d+)\.(\d+)", told)
+    if match and (int(match[1]), int(match[2])) < OLDEST:
+        raise UserError(f"This is {told}, and coder needs at least {OLDEST[0]}.{OLDEST[1]}: install a newer git.")
+
+
+def _why_not_found(directory: Path, stderr: str) -> str:
+    if "safe.directory" in stderr:
+        return (
+            f"{directory} belongs to another user, so git refuses it. If you trust it: git config --global --add safe.directory {directory}"
+        )
+    if "must be run in a work tree" in stderr:
+        return f"{directory} is a bare repository or a .git directory: there are no files to work on. Start coder in a checkout of it."
+    if "not a git repository" in stderr:
+        return f"{directory} is not inside a git repository. Start coder in one, or make one: git init, git add, git commit."
+    return f"git cannot read the repository in {directory}: {stderr.strip().splitlines()[-1] if stderr.strip() else 'it does not say why'}"

@@ -1,0 +1,41 @@
+"""Locks that vanish with the process that holds them, and leave no file of their own in a repository."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from coder.core.errors import UserError
+
+
+@contextmanager
+def repository_lock(common: Path) -> Iterator[None]:
+    """Wait until no other session changes what sessions share in this repository: the notes, the list of worktrees."""
+    with _locked(os.open(common, os.O_RDONLY | os.O_DIRECTORY), fcntl.LOCK_EX):
+        yield
+
+
+@contextmanager
+def hold(session: Path) -> Iterator[None]:
+    """Mark a session's directory, made where needed, as in use by this process.
+
+    Raises:
+        UserError: another process uses it.
+    """
+    session.mkdir(parents=True, exist_ok=True)
+    file = os.open(session / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        with _locked(file, fcntl.LOCK_EX | fcntl.LOCK_NB):
+            yield
+    except BlockingIOError:
+        raise UserError(f"The session {session.name} is in use by another process; wait for it to end or stop it.") from None
+
+
+@contextmanager
+def _locked(file: int, how: int) -> Iterator[None]:
+    try:
+        fcntl.flock(file, how)
+        yield
+    finally:
+        os.close(file)

@@ -1,0 +1,93 @@
+"""What a session leaves in a repository, written down before it is made, so that any later session can clean up after a killed one."""
+
+import json
+import shutil
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from coder.core.errors import GitError, UserError
+from coder.repo.commits import NOTES, short
+from coder.repo.git import Git
+from coder.repo.locks import hold, repository_lock
+from coder.repo.worktree import entries, remove
+
+RECORD = "workspace.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traces:
+    """Where a session works."""
+
+    session: str
+    state: Path
+    """The session's own directory."""
+    common: Path
+    """The git directory of the repository."""
+
+    @property
+    def worktrees(self) -> Path:
+        return self.state / "worktrees"
+
+    @property
+    def indexes(self) -> Path:
+        return self.state / "indexes"
+
+    @property
+    def refs(self) -> str:
+        return f"refs/coder/{self.session}/"
+
+    def record(self) -> None:
+        self.indexes.mkdir(parents=True, exist_ok=True)
+        draft = self.state / f"{RECORD}.new"
+        draft.write_text(json.dumps({"common": str(self.common)}), encoding="utf-8")
+        draft.replace(self.state / RECORD)
+
+
+def clean(traces: Traces) -> None:
+    """Remove a session's worktrees, private refs and indexes; what was delivered stays.
+
+    Raises:
+        GitError: a ref cannot be removed; a later call may.
+    """
+    if traces.common.is_dir():
+        names = {entry.name for entry in entries(traces.common, traces.worktrees, f"{traces.session}-")}
+        names |= {path.name for path in traces.worktrees.glob("*")}
+        for name in names:
+            remove(traces.common, traces.worktrees / name)
+        _remove_stale_locks(traces)
+        git = Git(directory=traces.state, git_dir=traces.common)
+        refs = git.text("for-each-ref", "--format=delete %(refname)", traces.refs)
+        git.call("update-ref", "--stdin", stdin=f"{refs}\n".encode() if refs else b"")
+    shutil.rmtree(traces.worktrees, ignore_errors=True)
+    shutil.rmtree(traces.indexes, ignore_errors=True)
+    if not traces.worktrees.exists():
+        (traces.state / RECORD).unlink(missing_ok=True)
+
+
+def recover(sessions: Path) -> tuple[str, ...]:
+    """Clean up after every session that left traces and whose process is gone; return their ids."""
+    return tuple(record.parent.name for record in sorted(sessions.glob(f"*/{RECORD}")) if _recover(record))
+
+
+def _recover(record: Path) -> bool:
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(hold(record.parent))
+            common = Path(json.loads(record.read_text(encoding="utf-8"))["common"])
+            clean(Traces(session=record.parent.name, state=record.parent, common=common))
+        except (UserError, FileNotFoundError):  # it lives, or another process has just cleaned up after it
+            return False
+        except GitError:  # the repository is busy or broken; the next session tries again
+            return False
+    return True
+
+
+def _remove_stale_locks(traces: Traces) -> None:
+    """A git killed while it wrote a ref leaves `<ref>.lock`; only those that no other session and no person could have made."""
+    for lock in (traces.common / traces.refs).rglob("*.lock"):
+        lock.unlink(missing_ok=True)
+    for lock in (traces.common / "refs" / "heads" / "coder").glob(f"*-{short(traces.session)}.lock"):
+        lock.unlink(missing_ok=True)
+    with repository_lock(traces.common):  # whoever writes notes holds this
+        (traces.common / f"{NOTES}.lock").unlink(missing_ok=True)

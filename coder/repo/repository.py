@@ -1,0 +1,183 @@
+"""The Repository port: one session's worktrees in a person's repository, and the delivery of its result."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from shutil import copy2
+from uuid import uuid4
+
+from coder.core.candidate import Candidate, Delivery, Patch
+from coder.core.errors import UserError
+from coder.repo import artefacts, trees, worktree
+from coder.repo.commits import add_note, make_branch, make_commit
+from coder.repo.delivery import bring
+from coder.repo.filters import unused_filters
+from coder.repo.git import Git, Place, find
+from coder.repo.history import GitHistory
+from coder.repo.recovery import Traces, clean
+from coder.repo.snapshot import Snapshot, keep, stage, take, untracked_files, write_tree
+from coder.repo.worktree import Worktree
+
+
+@dataclass(kw_only=True)
+class SessionRepository:
+    """What changes is the worktrees and the session's private refs."""
+
+    place: Place
+    traces: Traces
+    head: str
+    """The commit that the fix is delivered on: HEAD, or the revision asked for."""
+    base: str
+    left_out: tuple[str, ...]
+    """Uncommitted work that `base` lacks, and whatever else a candidate's change had to leave out, each with the reason."""
+    ignored: tuple[str, ...]
+    """Artefacts and submodules that each worktree is given a copy of."""
+    filters_off: tuple[str, ...]
+    worktrees: dict[str, Worktree] = field(default_factory=dict)
+    on_head: set[str] = field(default_factory=set)
+    """Trees that `rebased` has made."""
+
+    @property
+    def root(self) -> Path:
+        return self.place.root
+
+    @property
+    def dirty(self) -> bool:
+        return self.base != self.head
+
+    @property
+    def history(self) -> GitHistory:
+        return GitHistory(git=self.place.git, revision=self.base)
+
+    def candidate(self, name: str) -> Candidate:
+        """Make a linked worktree at `base`, with the ignored artefacts that tests need."""
+        path = self.traces.worktrees / f"{self.traces.session}-{name}"
+        made = self._worktree(path, self.base)
+        index = self.traces.indexes / name
+        # An index of our own: what a model does with `git add` or `git stash` in there never matters.
+        copy2(made.git.text("rev-parse", "--git-path", "index"), index)
+        self.worktrees[name] = Worktree(path=path, git=made.git.with_index(index), brought=made.brought)
+        return Candidate(id=name, worktree=path, base=self.base)
+
+    def patch(self, candidate: Candidate) -> Patch:
+        """The candidate's whole change so far, new files included, ignored files not."""
+        return trees.patch(self.place.git, old=self.base, new=self._tree(candidate))
+
+    def checkpoint(self, candidate: Candidate, subject: str) -> str:
+        """Commit the worktree's state to the candidate's own ref and return the commit."""
+        ref = f"{self.traces.refs}{candidate.id}"
+        parent = self.place.git.commit(ref) or self.base
+        commit = keep(self.place.git, tree=self._tree(candidate), parent=parent, subject=subject)
+        self.place.git.call("update-ref", ref, commit)
+        return commit
+
+    def rollback(self, candidate: Candidate, commit: str) -> None:
+        """Bring the candidate's worktree back to a checkpoint or to its base, untracked files included."""
+        own = self.worktrees[candidate.id]
+        for path in untracked_files(own.git):
+            if path not in own.brought:
+                worktree.remove_tree(own.path / path)
+        own.git.call("read-tree", "--reset", "-u", commit)
+
+    @contextmanager
+    def checkout(self, tree: str, paths: Sequence[str] | None = None) -> Iterator[Path]:
+        """A clean disposable worktree at `base` with the content of `tree` (all of it, or at `paths` only); gone on exit."""
+        content = tree if paths is None else trees.composed(self.place.git, old=self.base, new=tree, paths=paths)
+        path = self.traces.worktrees / f"{self.traces.session}-t{uuid4().hex[:8]}"
+        try:
+            yield self._worktree(path, content).path
+        finally:
+            worktree.remove(self.place.common, path)
+
+    def changed(self, tree: str) -> tuple[str, ...]:
+        """Paths that differ between `base` and `tree`, sorted."""
+        return trees.changed_paths(self.place.git, old=self.base, new=tree)
+
+    def rebased(self, patch: Patch) -> Patch | None:
+        """The same change on HEAD without the uncommitted work, as a tree and diff; None where it does not fit there."""
+        if not self.dirty:
+            return patch
+        tree = trees.carried(self.place.git, old=self.base, new=patch.tree, onto=self.head)
+        if tree is None:
+            return None
+        self.on_head.add(tree)
+        return trees.patch(self.place.git, old=self.head, new=tree)
+
+    def deliver(self, patch: Patch, *, message: str, evidence: str, slug: str) -> Delivery:
+        """Put the change on a new branch on top of HEAD as one commit, with `evidence` as its git note; as a diff where it does not fit."""
+        git = self.place.git
+        fitting = patch if patch.tree in self.on_head else self.rebased(patch)
+        if fitting is None:
+            return Delivery(diff=trees.diff(git, old=self.base, new=patch.tree, binary=True), needs_uncommitted_work=True)
+        commit = make_commit(git, tree=fitting.tree, parent=self.head, message=message)
+        if evidence:
+            add_note(git, commit, evidence)
+        branch = make_branch(git, slug=slug, session=self.traces.session, commit=commit)
+        return Delivery(diff=trees.diff(git, old=self.head, new=fitting.tree, binary=True), branch=branch, commit=commit)
+
+    def merge(self, delivery: Delivery) -> Delivery:
+        """Bring a delivered commit onto the person's current branch.
+
+        Raises:
+            UserError: it no longer fits, or a path it needs is dirty; nothing was changed.
+        """
+        bring(self.place.git, delivery.commit)
+        return delivery.model_copy(update={"merged": True})
+
+    def subjects(self, count: int) -> tuple[str, ...]:
+        """The newest commit subjects, for their style."""
+        return tuple(self.place.git.text("log", "--no-merges", "--format=%s", f"--max-count={count}", self.head).splitlines())
+
+    def close(self) -> None:
+        """Remove worktrees, the snapshot and the session's private refs; what was delivered stays."""
+        clean(self.traces)
+
+    def _tree(self, candidate: Candidate) -> str:
+        own = self.worktrees[candidate.id]
+        left_out = stage(own.git, own.brought)
+        self.left_out = tuple(dict.fromkeys((*self.left_out, *left_out)))
+        return write_tree(own.git)
+
+    def _worktree(self, path: Path, tree: str) -> Worktree:
+        git = worktree.add(self.place, path, commit=self.base, tree=tree, filters_off=self.filters_off)
+        return Worktree(path=path, git=git, brought=artefacts.bring(self.ignored, source=self.root, target=path))
+
+
+def open_repository(directory: Path, *, session: str, state: Path, base: str | None) -> SessionRepository:
+    """Find the repository that a directory is in and note where the work starts: at `base`, or at HEAD with the uncommitted work.
+
+    `state` is the session's own directory, outside of the repository, which this process holds.
+
+    Raises:
+        UserError: there is no repository that can be worked with, or no such revision.
+    """
+    place = find(directory)
+    head = place.head if base is None else place.git.commit(base)
+    if head is None:
+        raise UserError(f"There is no revision {base!r} in {place.root}; git log shows those that exist.")
+    traces = Traces(session=session, state=state.resolve(), common=place.common)
+    traces.record()
+    try:
+        start = _start(place.git, traces, head=head, as_committed=base is not None)
+        return SessionRepository(
+            place=place,
+            traces=traces,
+            head=head,
+            base=start.commit,
+            left_out=start.left_out,
+            ignored=(*artefacts.ignored_artefacts(place.git), *artefacts.submodules(place.git, start.commit)),
+            filters_off=unused_filters(place.git),
+        )
+    except BaseException:
+        clean(traces)
+        raise
+
+
+def _start(git: Git, traces: Traces, *, head: str, as_committed: bool) -> Snapshot:
+    if as_committed:
+        return Snapshot(commit=head, left_out=())
+    start = take(git, head=head, index=traces.indexes / "snapshot")
+    if start.commit != head:
+        git.call("update-ref", f"{traces.refs}snapshot", start.commit)
+    return start

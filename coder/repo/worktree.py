@@ -1,0 +1,74 @@
+"""Linked worktrees: made detached and filled from a tree, removed without asking the tree itself."""
+
+import os
+import shutil
+import stat
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from coder.repo.git import Git, Place
+from coder.repo.locks import repository_lock
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worktree:
+    """A linked worktree and where its git directory was when it was made."""
+
+    path: Path
+    git: Git
+    brought: frozenset[str]
+    """Copied artefacts, which are no part of any change."""
+
+
+def add(place: Place, path: Path, *, commit: str, tree: str, filters_off: tuple[str, ...]) -> Git:
+    """Make a worktree with the content of `tree` and its HEAD at `commit`, on no branch."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with repository_lock(place.common):
+        place.git.call("worktree", "add", "--quiet", "--no-checkout", "--detach", str(path), commit)
+    git_dir = Path((path / ".git").read_text(encoding="utf-8").removeprefix("gitdir: ").rstrip("\n"))
+    git = Git(directory=path, git_dir=git_dir, work_tree=path, filters_off=filters_off)
+    git.call("read-tree", "--reset", "-u", tree)
+    return git
+
+
+def remove(common: Path, path: Path) -> None:
+    """Remove a worktree in whatever state it is; of the repository only its own entry is touched."""
+    for entry in entries(common, path.parent, path.name):
+        remove_tree(entry)
+    with repository_lock(common), suppress(OSError):  # in use by others, or never there
+        (common / "worktrees").rmdir()
+    remove_tree(path)
+
+
+def entries(common: Path, directory: Path, prefix: str) -> list[Path]:
+    """The repository's entries for worktrees in a directory whose names start so; one killed while being made may name no place yet."""
+    found = []
+    for entry in (common / "worktrees").glob("*"):
+        named = entry / "gitdir"
+        where = Path(named.read_text(encoding="utf-8").strip()).parent if named.is_file() else None
+        if entry.name.startswith(prefix) and (where is None or where.parent == directory):
+            found.append(entry)
+    return found
+
+
+def remove_tree(path: Path) -> None:
+    """Remove all of it that can be; the rest is for the next recovery."""
+    if path.is_symlink() or path.is_file():
+        path.unlink(missing_ok=True)
+    elif path.is_dir():
+        try:
+            shutil.rmtree(path)
+        except OSError:
+            _make_writable(path)
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _make_writable(path: Path) -> None:
+    """Tests leave read-only directories behind."""
+    with suppress(OSError):
+        path.chmod(stat.S_IRWXU)
+        for directory, names, _ in os.walk(path):
+            for inner in (Path(directory, name) for name in names):
+                if not inner.is_symlink():
+                    inner.chmod(stat.S_IRWXU)
