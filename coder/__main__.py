@@ -1,5 +1,6 @@
 """The entry point: answers --version at once, leaves the rest to the command line."""
 
+import os
 import sys
 
 
@@ -13,9 +14,17 @@ def main() -> None:
     if sys.platform == "win32":
         print("coder runs on Linux and macOS. On Windows, run it inside WSL: https://learn.microsoft.com/windows/wsl/install", file=sys.stderr)
         raise SystemExit(2)
+    _forget_current_directory()
     from coder.cli.app import run
 
     raise SystemExit(run())
+
+
+def _forget_current_directory() -> None:
+    """`python -m coder` imports from the current directory first, and that is somebody's repository."""
+    here = os.getcwd()  # noqa: PTH109 (this runs before anything else is imported)
+    if sys.path and sys.path[0] in ("", here) and not __file__.startswith(os.path.join(here, "coder")):  # noqa: PTH118
+        del sys.path[0]
 
 
 if __name__ == "__main__":

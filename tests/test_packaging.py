@@ -1,0 +1,78 @@
+"""The wheel holds all of coder, and starting coder inside a hostile repository runs none of it."""
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def tracked() -> set[str]:
+    """Where each tracked source file belongs in site-packages."""
+    listed = subprocess.run(["git", "ls-files", "coder", "tools", "prompts"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    places = (name if name.startswith("coder/") else f"coder/{name}" for name in listed.splitlines())
+    return {place for place in places if place not in ("coder/tools", "coder/prompts")}
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from an sdist of the tracked files, as an index would get it."""
+    source = tmp_path_factory.mktemp("source")
+    subprocess.run(["git", "clone", "-q", "--no-hardlinks", str(ROOT), str(source)], check=True)
+    for change in subprocess.run(["git", "diff", "--name-only", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split():
+        target = source / change
+        target.unlink(missing_ok=True)
+        if (ROOT / change).is_file():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes((ROOT / change).read_bytes())
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(source / "dist"), str(source)]
+    subprocess.run(command, check=True, capture_output=True)
+    return next((source / "dist").glob("*.whl"))
+
+
+def test_the_wheel_holds_what_is_tracked_and_nothing_else(wheel: Path) -> None:
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    assert names == tracked()
+
+
+@pytest.fixture(scope="session")
+def site(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel installed, without what it depends on."""
+    place = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--target", str(place), str(wheel)]
+    subprocess.run(command, check=True, capture_output=True)
+    return place
+
+
+def hostile(directory: Path, *names: str) -> Path:
+    """A repository whose modules leave a mark where they are run."""
+    planted = 'from pathlib import Path\n\nPath(__file__).parent.joinpath("RAN").touch()\n'
+    for name in ("tools/__init__.py", "prompts/__init__.py", "conftest.py", "sitecustomize.py", "typer.py", "rich.py", *names):
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_text(planted, encoding="utf-8")
+    subprocess.run(["git", "init", "-q"], cwd=directory, check=True)
+    return directory
+
+
+def start(site: Path, directory: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
+    state = {"XDG_CONFIG_HOME": str(site), "XDG_STATE_HOME": str(site), "PYTHONPATH": str(site)}
+    return subprocess.run(command, cwd=directory, env={**os.environ, **state}, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("argument", ["--version", "--help", "config", "doctor"])
+def test_the_program_runs_nothing_of_a_hostile_repository(site: Path, tmp_path: Path, argument: str) -> None:
+    directory = hostile(tmp_path, "coder/__init__.py", "coder/__main__.py")
+    done = start(site, directory, [str(site / "bin" / "coder"), argument])
+    assert done.returncode == 0, done.stderr
+    assert not list(tmp_path.rglob("RAN"))
+
+
+@pytest.mark.parametrize("argument", ["--version", "--help", "config"])
+def test_the_module_runs_no_tools_of_a_hostile_repository(site: Path, tmp_path: Path, argument: str) -> None:
+    done = start(site, hostile(tmp_path), [sys.executable, "-m", "coder", argument])
+    assert done.returncode == 0, done.stderr
+    assert not list(tmp_path.rglob("RAN"))
