@@ -133,7 +133,7 @@ def test_the_memory_limit_holds(sandbox: ProcessSandbox, tmp_path: Path) -> None
 
 
 def test_no_core_is_dumped(sandbox: ProcessSandbox, tmp_path: Path) -> None:
-    assert sandbox.run(["sh", "-c", "ulimit -c"], cwd=tmp_path).output == "0\n"
+    assert sandbox.run(["sh", "-c", "ulimit -Hc"], cwd=tmp_path).output == "0\n"
 
 
 def test_lines_are_heard_while_they_come(sandbox: ProcessSandbox, tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Runs the project's own tests and says what they prove."""

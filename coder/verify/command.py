@@ -1,0 +1,57 @@
+"""Turns a test command as a person types it into what is executed."""
+
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path, PurePath
+
+from coder.core.value import Value
+
+LAUNCHERS = frozenset({"coverage", "hatch", "pdm", "pipenv", "poetry", "run", "uv", "-m", "--"})
+"""Words that may stand before `pytest` and only choose an environment, which the project's interpreter already is."""
+SHELL = re.compile(r"[|&;<>`$\n]")
+
+
+class Command(Value):
+    """A test command, taken apart."""
+
+    text: str
+    """As the person would type it."""
+    environment: Mapping[str, str] = {}
+    """Assignments before the command."""
+    argv: tuple[str, ...]
+    """What to execute, without test ids."""
+    is_pytest: bool
+    """Paths and pytest's options may be put behind it."""
+
+
+def parse(text: str, interpreter: Path) -> Command:
+    """Understand a command; pytest and python are those of `interpreter`, whatever launcher was named before them.
+
+    Raises:
+        ValueError: quotes do not match, or there is no command.
+    """
+    words = shlex.split(text)
+    environment: dict[str, str] = {}
+    while words and re.fullmatch(r"[A-Za-z_]\w*=.*", words[0], re.DOTALL):
+        name, _, environment[name] = words.pop(0).partition("=")
+    if not words:
+        raise ValueError("there is no command in it")
+    if SHELL.search(text):
+        return Command(text=text, argv=("sh", "-c", text), is_pytest=False)
+    at = next((index for index, word in enumerate(words) if PurePath(word).name in ("pytest", "py.test")), None)
+    if at is not None and all(_only_launches(word) for word in words[:at]):
+        as_module = words[:at][-1:] == ["-m"] or not (interpreter.parent / "pytest").is_file()
+        start = ("-m", "pytest") if as_module else (str(interpreter.parent / "pytest"),)
+        return Command(text=text, environment=environment, argv=(str(interpreter), *start, *words[at + 1 :]), is_pytest=True)
+    if _is_python(words[0]):
+        words[0] = str(interpreter)
+    return Command(text=text, environment=environment, argv=tuple(words), is_pytest=False)
+
+
+def _only_launches(word: str) -> bool:
+    return word in LAUNCHERS or word.startswith("-") or _is_python(word)
+
+
+def _is_python(word: str) -> bool:
+    return re.fullmatch(r"(python|pypy)[\d.]*", PurePath(word).name) is not None

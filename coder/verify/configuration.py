@@ -1,0 +1,115 @@
+"""What the repository's own files say about how it is tested."""
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from coder.verify.roots import read_ini, read_toml
+
+PYTEST_FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
+"""In pytest's own order of precedence."""
+PLUGIN_OF_OPTION = {
+    "--asyncio-mode": "pytest_asyncio",
+    "--benchmark": "pytest_benchmark",
+    "--cov": "pytest_cov",
+    "--dist": "xdist",
+    "--doctest-plus": "pytest_doctestplus",
+    "--ds": "pytest_django",
+    "--html": "pytest_html",
+    "--mypy": "pytest_mypy",
+    "--numprocesses": "xdist",
+    "--random-order": "random_order",
+    "--reruns": "pytest_rerunfailures",
+    "--snapshot": "syrupy",
+    "--timeout": "pytest_timeout",
+    "-n": "xdist",
+}
+DISTRIBUTION_OF_MODULE = {"xdist": "pytest-xdist", "random_order": "pytest-random-order"}
+
+
+def pytest_options(root: Path) -> tuple[str, dict[str, Any]]:
+    """The file that configures pytest and its options; an empty name where there is none."""
+    for name in PYTEST_FILES:
+        if (options := _options_in(root / name)) is not None:
+            return name, options
+    return "", {}
+
+
+def how_tests_run(root: Path, path: str) -> str:
+    """The part of a file that decides how tests run, to be compared; empty for a file that does not."""
+    file = root / path
+    name = PurePosixPath(path).name
+    if name == "conftest.py":
+        return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+    if name not in PYTEST_FILES:
+        return ""
+    parts: list[Any] = [_options_in(file)]
+    if name == "pyproject.toml":
+        parts.append(read_toml(file).get("tool", {}).get("coder"))
+    return json.dumps([part for part in parts if part is not None], sort_keys=True, default=str)
+
+
+def needed_modules(options: dict[str, Any]) -> tuple[str, ...]:
+    """Modules of plugins without which pytest would refuse the configured options."""
+    needed: dict[str, None] = {}
+    words = _words(options.get("addopts", ""))
+    for index, word in enumerate(words):
+        name = words[index + 1] if word == "-p" and index + 1 < len(words) else word[2:] if word.startswith("-p") else ""
+        if name and not name.startswith("no:"):
+            needed[name] = None
+        for option, module in PLUGIN_OF_OPTION.items():
+            if (
+                word == option
+                or (option.startswith("--") and word.startswith(option))
+                or (option == "-n" and word[:2] == "-n" and word[2:])
+            ):
+                needed[module] = None
+    if "asyncio_mode" in options:
+        needed["pytest_asyncio"] = None
+    return tuple(needed)
+
+
+def needed_distributions(options: dict[str, Any]) -> tuple[str, ...]:
+    """Names in `required_plugins`, without their versions."""
+    return tuple(word for word in _words(options.get("required_plugins", "")) if word[:1].isalpha()) if options else ()
+
+
+def hinted_commands(root: Path) -> Iterator[tuple[str, str]]:
+    """Test commands found in files of the project as (command, where), best first."""
+    if command := read_toml(root / "pyproject.toml").get("tool", {}).get("coder", {}).get("test"):
+        yield str(command), "[tool.coder] in pyproject.toml"
+    for line in read_ini(root / "tox.ini").get("testenv", "commands", fallback="").splitlines():
+        yield re.sub(r"\s*\{posargs[^}]*\}", "", line).strip(), "commands in tox.ini"
+    makefile = root / "Makefile"
+    inside = False
+    for line in makefile.read_text(encoding="utf-8", errors="replace").splitlines() if makefile.is_file() else ():
+        inside = line.split(":")[0].split() in (["test"], ["tests"]) if not line.startswith("\t") else inside
+        if inside and line.startswith("\t"):
+            yield line.strip().lstrip("@-"), "the test target in Makefile"
+
+
+def _options_in(file: Path) -> dict[str, Any] | None:
+    if not file.is_file():
+        return None
+    match file.suffix:
+        case ".toml" if "pytest" in file.stem:
+            return dict(read_toml(file).get("pytest", {}))
+        case ".toml":
+            section = read_toml(file).get("tool", {}).get("pytest")
+            return None if section is None else {**section, **section.get("ini_options", {})}
+        case _:
+            name = "tool:pytest" if file.name == "setup.cfg" else "pytest"
+            parser = read_ini(file)
+            if parser.has_section(name):
+                return dict(parser.items(name))
+            return {} if "pytest" in file.stem else None
+
+
+def _words(value: Any) -> list[str]:
+    try:
+        return [str(word) for word in value] if isinstance(value, list) else shlex.split(str(value))
+    except ValueError:
+        return str(value).split()

@@ -1,0 +1,117 @@
+"""Where a tree's importable code lies, so that a worktree can be put before whatever is installed."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from configparser import ConfigParser, Error
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+NOT_THE_PROJECT = frozenset(
+    {"benchmarks", "build", "ci", "dist", "doc", "docs", "example", "examples", "scripts", "test", "testing", "tests"}
+)
+NOT_MODULES = frozenset({"__init__", "conftest", "fabfile", "noxfile", "setup", "tasks", "versioneer"})
+
+
+def source_roots(tree: Path) -> tuple[Path, ...]:
+    """Directories whose children are imported by name, most specific first.
+
+    The tree's own root is one only where packages or modules of the project lie there: otherwise a `tools/` or `scripts/`
+    there would hide an installed package of that name.
+    """
+    declared = [tree / name for name in declared_roots(tree)]
+    conventional = [tree / "src"] if holds_code(tree / "src") and not (tree / "src" / "__init__.py").exists() else []
+    roots = [root for root in dict.fromkeys([*declared, *conventional]) if root.is_dir() and root.resolve().is_relative_to(tree.resolve())]
+    if roots:
+        return tuple(roots)
+    return (tree,) if holds_code(tree) else ()
+
+
+def module_name(path: str, tree: Path) -> str | None:
+    """The dotted name under which a source file is imported, None where it is no module; `path` is relative to `tree`."""
+    pure = PurePosixPath(path)
+    if pure.suffix != ".py" or not all(part.isidentifier() for part in pure.with_suffix("").parts):
+        return None
+    for root in source_roots(tree):
+        if (tree / path).is_relative_to(root):
+            parts = (tree / path).relative_to(root).with_suffix("").parts
+            break
+    else:
+        top = next((parent for parent in pure.parents if not (tree / parent / "__init__.py").exists()), PurePosixPath())
+        parts = pure.relative_to(top).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts) or None
+
+
+def holds_code(directory: Path) -> bool:
+    """Do packages or modules of the project lie right in this directory?"""
+    if not directory.is_dir():
+        return False
+    if directory.name == "src" and any(directory.glob("*/*.py")):  # packages without __init__.py
+        return True
+    return any(is_package(child) or is_module(child) for child in directory.iterdir())
+
+
+def is_package(path: Path) -> bool:
+    return (path / "__init__.py").is_file() and path.name not in NOT_THE_PROJECT
+
+
+def is_module(path: Path) -> bool:
+    return path.suffix == ".py" and path.stem not in NOT_MODULES and not path.stem.startswith("test_")
+
+
+def declared_roots(tree: Path) -> Iterator[str]:
+    """What the build configuration says, for the backends in common use."""
+    tool = read_toml(tree / "pyproject.toml").get("tool", {})
+    yield from filter(None, _of_setuptools(tool.get("setuptools", {})))
+    for package in tool.get("poetry", {}).get("packages", []):
+        yield package.get("from", "")
+    build = tool.get("hatch", {}).get("build", {})
+    for section in (build, build.get("targets", {}).get("wheel", {})):
+        yield from (str(PurePosixPath(package).parent) for package in section.get("packages", []))
+    for name in (tool.get("pdm", {}).get("build", {}).get("package-dir"), tool.get("maturin", {}).get("python-source")):
+        if name:
+            yield name
+    yield from _of_setup_files(tree)
+
+
+def _of_setuptools(section: dict[str, Any]) -> Iterator[str]:
+    yield section.get("package-dir", {}).get("", "")
+    packages = section.get("packages", {})
+    if isinstance(packages, dict):
+        yield from packages.get("find", {}).get("where", [])
+
+
+def _of_setup_files(tree: Path) -> Iterator[str]:
+    options = read_ini(tree / "setup.cfg")
+    for line in options.get("options", "package_dir", fallback="").splitlines():
+        name, _, directory = line.partition("=")
+        if not name.strip() and directory.strip():
+            yield directory.strip()
+    yield from options.get("options.packages.find", "where", fallback="").split()
+    script = read_text(tree / "setup.py")
+    for pattern in (
+        r"package_dir\s*=\s*\{\s*['\"]{2}\s*:\s*['\"]([\w./-]+)",
+        r"find_(?:namespace_)?packages\(\s*(?:where\s*=\s*)?['\"]([\w./-]+)",
+    ):
+        yield from re.findall(pattern, script)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Empty where there is none, or it cannot be parsed: whoever needs it says so better."""
+    try:
+        return tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError:
+        return {}
+
+
+def read_ini(path: Path) -> ConfigParser:
+    parser = ConfigParser(interpolation=None, strict=False)
+    try:
+        parser.read_string(read_text(path))
+    except Error:
+        return ConfigParser(interpolation=None)
+    return parser
+
+
+def read_text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""

@@ -1,0 +1,139 @@
+"""Runs the project's tests in any checkout of it and reads pytest's own reports."""
+
+import json
+import shlex
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from coder.core.errors import SandboxError
+from coder.core.ports import Execution, Limits, Progress, Sandbox
+from coder.core.verdict import Failure, Problem, TestReport, TestResult
+from coder.verify.problems import problem_of, wrong_code
+from coder.verify.project import Project
+from coder.verify.recording import Recording
+from coder.verify.roots import module_name, source_roots
+
+TARGET = Path(__file__).parent / "target"
+OUTPUT_TAIL = 4000
+MOST_PATHS = 500
+"""With more files than this named, all is collected and the plugin chooses."""
+
+
+class PytestRunner:
+    """The TestRunner of one project; any command that starts pytest in the end reports test by test, any other by its exit code."""
+
+    def __init__(self, *, project: Project, sandbox: Sandbox, scratch: Path, limits: Limits) -> None:
+        """`scratch` is a directory outside of any tree that sandboxed commands may write."""
+        self._project = project
+        self._sandbox = sandbox
+        self._scratch = scratch
+        self._limits = limits
+
+    @property
+    def command(self) -> str:
+        return self._project.command.text
+
+    def run(
+        self,
+        tree: Path,
+        tests: Sequence[str] = (),
+        *,
+        timeout_seconds: float | None = None,
+        expect_loaded: Sequence[str] = (),
+        progress: Progress | None = None,
+    ) -> TestReport:
+        if self._project.problem is not None:
+            return TestReport(command=self.command, problem=self._project.problem)
+        tree = tree.resolve()
+        paths = paths_of(tests, tree)
+        if tests and not paths and self._project.command.is_pytest:
+            text = f"None of the tests asked for exists: {', '.join(tests[:3])}{' ...' if len(tests) > 3 else ''}."
+            return TestReport(command=self.command, problem=Problem(kind="no_tests", text=text))
+        watched = {name: path for path in expect_loaded if (name := module_name(path, tree))}
+        limits = self._limits if timeout_seconds is None else self._limits.model_copy(update={"wall_seconds": timeout_seconds})
+        with tempfile.TemporaryDirectory(prefix="run-", dir=self._scratch, ignore_cleanup_errors=True) as place:
+            recording = Recording(Path(place, "report"))
+            environment = self._environment(tree, Path(place), select=tests, watched=[*watched])
+            try:
+                with _told(recording, progress):
+                    done = self._sandbox.run(self._argv(paths), cwd=tree, environment=environment, limits=limits)
+            except SandboxError as error:
+                return TestReport(command=self.command, problem=Problem(kind="stopped", text=str(error)))
+            recording.read()
+        report = self._report(recording, done, wall_seconds=limits.wall_seconds)
+        return report if report.problem else report.model_copy(update={"problem": wrong_code(recording.loaded, watched, tree)})
+
+    def _argv(self, paths: Sequence[str]) -> tuple[str, ...]:
+        command = self._project.command
+        if not command.is_pytest or len(paths) > MOST_PATHS:
+            return command.argv
+        return (*command.argv, *paths)
+
+    def _environment(self, tree: Path, place: Path, *, select: Sequence[str], watched: Sequence[str]) -> dict[str, str]:
+        command = self._project.command
+        own = command.environment.get("PYTEST_ADDOPTS", "")
+        request = {"report": str(place / "report"), "tree": str(tree), "select": [*select], "watch": [*watched], "addopts": own}
+        (place / "request").write_text(json.dumps(request), encoding="utf-8")
+        # The cache goes elsewhere rather than away: projects may use its options and its fixture.
+        cache = ["-o", f"cache_dir={place / 'cache'}"] if self._project.has_cache else []
+        options = ["-p", "coder_pytest_report", f"--rootdir={tree}", *cache, *self._project.options]
+        return {
+            **self._project.environment,
+            **command.environment,
+            "PYTHONPATH": ":".join(
+                [*(str(root) for root in source_roots(tree)), *filter(None, [command.environment.get("PYTHONPATH")]), str(TARGET)]
+            ),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONHASHSEED": "0",
+            "PYTEST_ADDOPTS": f"{own} {shlex.join(options)}".strip(),
+            "CODER_PYTEST_REQUEST": str(place / "request"),
+        }
+
+    def _report(self, recording: Recording, done: Execution, *, wall_seconds: float) -> TestReport:
+        known = TestReport(command=self.command, seconds=done.seconds, exit_code=done.exit_code, output=done.output[-OUTPUT_TAIL:])
+        problem = problem_of(recording, done, is_pytest=self._project.command.is_pytest, wall_seconds=wall_seconds)
+        if recording.began or problem is not None or self._project.command.is_pytest:
+            return known.model_copy(update={"results": (*recording.results, *crashed(recording, problem)), "problem": problem})
+        only = TestResult(id=self.command, outcome="passed" if done.exit_code == 0 else "failed", seconds=done.seconds)
+        return known.model_copy(update={"results": (only,), "by_exit_code": True})
+
+
+def paths_of(tests: Sequence[str], tree: Path) -> tuple[str, ...]:
+    """The files and directories of test ids that are there, each once."""
+    paths = dict.fromkeys(test.split("::")[0] for test in tests)
+    return tuple(path for path in paths if path and (tree / path).exists())
+
+
+def crashed(recording: Recording, problem: Problem | None) -> Iterator[TestResult]:
+    """The tests in which the process died: what they test did that, so they are red."""
+    if problem is not None and problem.kind == "crash":
+        for test in recording.running:
+            yield TestResult(id=test, outcome="error", failure=Failure(type="Crash", message=problem.text, text=problem.text))
+
+
+@contextmanager
+def _told(recording: Recording, progress: Progress | None) -> Iterator[None]:
+    """Tell how far the run is, a few times a second, while it goes on."""
+    if progress is None:
+        yield
+        return
+    over = threading.Event()
+
+    def tell() -> None:
+        said = ""
+        while not over.wait(0.3):
+            recording.read()
+            if recording.began and (now := recording.progress) != said:
+                progress(now)
+                said = now
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        over.set()
+        teller.join()
