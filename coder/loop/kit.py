@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from coder.core.candidate import Candidate
-from coder.core.ports import Model, Prompts, Repository, Sandbox, Store, Verifier
+from coder.core.ports import Model, Prompts, Proposer, Repository, Sandbox, Store, Verifier
 from coder.core.task import Task
 from coder.loop.approval import Approval
 from coder.loop.log import EventLog
@@ -26,6 +26,7 @@ class Kit:
     verifier: Verifier
     verifier_of: Callable[[Repository], Verifier]
     """A verifier with another base, for a fix that must be proven again without the uncommitted work."""
+    proposer: Proposer
     sandbox: Sandbox
     store: Store
     log: EventLog

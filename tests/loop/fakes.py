@@ -12,7 +12,7 @@ from pathlib import Path
 from coder.tools.registry import TOOLS
 
 from coder.core.candidate import Candidate, Delivery, Patch
-from coder.core.ports import Execution, Limits, Progress, Repository, Verifier
+from coder.core.ports import Execution, Limits, Progress, Proposals, Repository, Verifier
 from coder.core.task import Budget, Task
 from coder.core.verdict import Evidence, Failure, Reproduced, TestReport, TestResult, Verdict, VerdictKind
 from coder.loop.approval import Approval
@@ -150,6 +150,14 @@ class FakeSandbox:
         self.stopped = True
 
 
+@dataclass
+class FakeProposer:
+    found: Proposals = Proposals()  # noqa: RUF009 (a frozen value)
+
+    def propose(self, tree: Path, tests: Sequence[str], issue: str, *, seconds: float, progress: Progress | None = None) -> Proposals:
+        return self.found
+
+
 class FakeHistory:
     def log(self, **_: object) -> str:
         return "log"
@@ -210,6 +218,7 @@ def kit(
         repository=fake,
         verifier=chosen,
         verifier_of=lambda _: chosen,
+        proposer=FakeProposer(),
         sandbox=sandbox,
         store=FakeStore(),
         log=log,

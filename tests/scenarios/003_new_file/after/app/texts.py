@@ -1,0 +1,3 @@
+"""What is said, by language."""
+
+TEXTS = {"en": "Hello, {name}!"}

@@ -1,0 +1,5 @@
+from words import initials
+
+
+def test_two_parts():
+    assert initials("ada lovelace") == "AL"

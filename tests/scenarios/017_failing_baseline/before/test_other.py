@@ -1,0 +1,2 @@
+def test_never_worked():
+    assert 1 == 2

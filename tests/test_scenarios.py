@@ -1,0 +1,153 @@
+"""Each folder of tests/scenarios is a session from issue to verdict: real git, real pytest, a scripted model.
+
+issue.md      the issue                          before/   the repository's one commit
+script.jsonl  what the model says                dirty/    uncommitted files on top (optional)
+after/        files as delivered (optional)      expect.json:
+
+kind, requests, attempts, targets, phases, subject: as in the session's end; flags: of the command line; refused: tools whose calls
+failed, in order; changed: delivered paths; report, said: words that the report, the messages to the model hold; summary: words of the
+end's one sentence; diff_only: no branch was made; editable: a venv that imports the checkout's own directory of that name.
+"""
+
+import asyncio
+import json
+import shutil
+import subprocess
+import sysconfig
+import venv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coder.core.events import MessageFinished, PhaseEntered, Record, SessionFinished, ToolFinished
+from coder.core.messages import UserMessage
+from coder.core.task import Budget, Task
+from coder.models.scripted import Scripted, load
+from coder.settings import Config
+from coder.wiring import open_fix
+
+SCENARIOS = sorted((Path(__file__).parent / "scenarios").iterdir())
+
+
+def git(directory: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=directory, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def prepare(scenario: Path, root: Path, expect: dict[str, Any]) -> None:
+    """A repository with one commit, and uncommitted work where the scenario has some."""
+    shutil.copytree(scenario / "before", root)
+    (root / ".gitignore").write_text(".venv/\n__pycache__/\n", encoding="utf-8")
+    git(root, "init", "-q", "-b", "main")
+    git(root, "config", "user.name", "A Person")
+    git(root, "config", "user.email", "person@example.org")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "Begin")
+    if (scenario / "dirty").is_dir():
+        shutil.copytree(scenario / "dirty", root, dirs_exist_ok=True)
+    if source := expect.get("editable"):
+        make_editable(root, root / source)
+
+
+def make_editable(root: Path, source: Path) -> None:
+    """A venv as `pip install -e .` leaves it: a .pth file that puts the checkout on sys.path; pytest comes from our own environment."""
+    venv.create(root / ".venv", with_pip=False)
+    site = next((root / ".venv" / "lib").glob("python*/site-packages"))
+    (site / "__editable__.pth").write_text(f"{source}\n", encoding="utf-8")
+    (site / "pytest.pth").write_text(f"{sysconfig.get_paths()['purelib']}\n", encoding="utf-8")
+
+
+def run(scenario: Path, root: Path, expect: dict[str, Any]) -> tuple[SessionFinished, list[Record]]:
+    flags = expect.get("flags", {})
+    budget = Budget(attempts=flags.get("attempts", 3), tokens=flags.get("max_tokens"))
+    task = Task(
+        issue=(scenario / "issue.md").read_text(encoding="utf-8").strip(),
+        directory=root,
+        only=tuple(flags.get("only", ())),
+        dry_run=flags.get("dry_run", False),
+        trusted=True,
+        budget=budget,
+    )
+    model = Scripted(load(scenario / "script.jsonl"))
+    with open_fix(task, Config(), root=root, attended=False, model=model) as opened:
+        finished = asyncio.run(opened.session.run())
+    return finished, opened.log.records
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    return tmp_path / "repository"
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda path: path.name)
+def test_scenario(scenario: Path, root: Path) -> None:
+    expect = json.loads((scenario / "expect.json").read_text(encoding="utf-8"))
+    prepare(scenario, root, expect)
+    untouched = snapshot(root)
+    finished, records = run(scenario, root, expect)
+    assert snapshot(root, without_branch=finished.delivery.branch if finished.delivery else "") == untouched
+    assert seen(finished, records, expect) == {name: value for name, value in expect.items() if name not in ("flags", "editable")}
+    if (scenario / "after").is_dir():
+        assert delivered(root, finished, scenario / "after") == contents(scenario / "after")
+
+
+def seen(finished: SessionFinished, records: list[Record], expect: dict[str, Any]) -> dict[str, Any]:
+    """What happened, in the words of expect.json; where words are looked for, those that are there."""
+    events = [record.event for record in records]
+    told = "\n".join(
+        event.message.text for event in events if isinstance(event, MessageFinished) and isinstance(event.message, UserMessage)
+    )
+    message = (
+        finished.delivery
+        and finished.delivery.commit
+        and git(Path(repository(records)), "log", "-1", "--format=%s", finished.delivery.commit)
+    )
+    facts: dict[str, Any] = {
+        "kind": finished.kind.value if finished.kind else None,
+        "requests": finished.spent.requests,
+        "attempts": finished.attempts,
+        "targets": list(finished.verdict.targets) if finished.verdict else [],
+        "phases": [event.phase for event in events if isinstance(event, PhaseEntered)],
+        "subject": (message or "").strip(),
+        "refused": [event.message.name for event in events if isinstance(event, ToolFinished) and not event.message.ok],
+        "changed": [line[6:] for line in (finished.delivery.diff if finished.delivery else "").splitlines() if line.startswith("+++ b/")],
+        "report": [words for words in expect.get("report", []) if words in finished.report],
+        "said": [words for words in expect.get("said", []) if words in told],
+        "summary": next((words for words in [expect.get("summary")] if words and words in finished.summary), finished.summary),
+        "diff_only": bool(finished.delivery and finished.delivery.diff and not finished.delivery.branch),
+    }
+    return {name: facts[name] for name in expect if name in facts}
+
+
+def repository(records: list[Record]) -> str:
+    return next(record.event.repository for record in records if record.event.type == "session_started")
+
+
+def snapshot(root: Path, without_branch: str = "") -> dict[str, Any]:
+    """Everything of the person's that must stay as it is."""
+    refs = git(root, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
+    kept = [line for line in refs if f"refs/heads/{without_branch} " not in f"{line} " or not without_branch]
+    return {
+        "files": contents(root, skip=(".git", ".venv")),
+        "index": (root / ".git" / "index").read_bytes(),
+        "refs": [line for line in kept if not line.startswith("refs/notes/coder")],
+        "head": (root / ".git" / "HEAD").read_text(),
+        "worktrees": git(root, "worktree", "list").count("\n"),
+    }
+
+
+def contents(directory: Path, skip: tuple[str, ...] = ()) -> dict[str, str]:
+    files = (path for path in sorted(directory.rglob("*")) if path.is_file())
+    relative = ((path, path.relative_to(directory)) for path in files)
+    return {str(name): path.read_text(encoding="utf-8") for path, name in relative if name.parts[0] not in skip}
+
+
+def delivered(root: Path, finished: SessionFinished, after: Path) -> dict[str, str]:
+    """The delivered branch's content of the files that `after` holds."""
+    assert finished.delivery is not None
+    return {name: git(root, "show", f"{finished.delivery.branch}:{name}") for name in contents(after)}
