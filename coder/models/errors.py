@@ -20,14 +20,16 @@ OVERFLOW = re.compile(
     r"context (size|length|window)|too many tokens|prompt is too long|maximum number of tokens|exceeds? the (available|model)", re.I
 )
 NO_TOOLS = re.compile(
-    r"not support (tools|tool|function)|tools? (param|use|choice|calling)?.{0,40}(--jinja|not supported|--enable-auto-tool-choice)", re.I
+    r"does not support (tools|tool|function)|endpoints found that support tool|tools? (param|choice) requires (--jinja|--enable-auto)", re.I
 )
 
 
 def translated(error: Exception, *, choice: Choice, key: SecretStr | None) -> ModelError:
     """The one line for the person; the key is blotted out should a server have repeated it."""
     said = _said(error)
-    found = _lasting(error, choice, said) or _passing(error, choice, said)
+    # First of all, for servers give every code to it: Ollama 400, OpenRouter 404, llama.cpp 500.
+    no_tools = ToolsUnsupported(f"{choice.name} does not support tool calling: {said}") if NO_TOOLS.search(said) else None
+    found = no_tools or _lasting(error, choice, said) or _passing(error, choice, said)
     if key and key.get_secret_value() in str(found):
         found.args = (str(found).replace(key.get_secret_value(), "***"),)
     return found
@@ -76,8 +78,6 @@ def _passing(error: Exception, choice: Choice, said: str) -> ModelError:
 
 def _rejected(name: str, error: wrong.ModelAPIError, said: str) -> ModelError:
     """A refusal whose reason only the text tells: local servers use the plainest codes for everything."""
-    if NO_TOOLS.search(said):
-        return ToolsUnsupported(f"{name} does not support tool calling: {said}")
     if OVERFLOW.search(said):
         return ModelError(f"The conversation no longer fits into the context of {name}: {said}", context_overflow=True)
     again = isinstance(error, wrong.ModelHTTPError) and error.status_code in (408, 409, 425)

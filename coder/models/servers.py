@@ -1,6 +1,7 @@
 """Model servers on this machine: where each kind listens, and what it has loaded."""
 
 from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 from coder.core.value import Value
@@ -32,8 +33,13 @@ def addresses(environment: Mapping[str, str]) -> dict[str, str]:
 
 def is_loopback(url: str) -> bool:
     """Does the URL lead to this machine, where no proxy belongs in between?"""
+    from ipaddress import ip_address
+
     host = urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def find(places: Mapping[str, str]) -> tuple[LocalServer, ...]:
@@ -51,36 +57,38 @@ def find(places: Mapping[str, str]) -> tuple[LocalServer, ...]:
 
 def models_at(base_url: str) -> tuple[str, ...]:
     """The names that `GET base_url/models` lists, embedding models left out; empty where nothing fitting answers."""
+    listing = _ask(f"{base_url.rstrip('/')}/models")
+    entries = listing.get("data")
+    names = [entry.get("id") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    return tuple(name for name in names if isinstance(name, str) and "embed" not in name.lower())
+
+
+def takes_tools(base_url: str) -> bool | None:
+    """Whether llama.cpp's chat template shows tools to the model (it drops them silently where not); None: not llama.cpp, or not told."""
+    abilities = _ask(f"{base_url.rstrip('/').removesuffix('/v1')}/props").get("chat_template_caps")
+    told = abilities.get("supports_tools") if isinstance(abilities, dict) else None
+    return told if isinstance(told, bool) else None
+
+
+def _ask(url: str) -> dict[str, Any]:
+    """GET a JSON object; empty where anything else, or nothing, answers in time."""
+    import json
     from http.client import HTTPConnection, HTTPException, HTTPSConnection
 
-    parts = urlsplit(base_url)
+    parts = urlsplit(url)
     # http.client knows no proxies and follows no redirects, which is what a look at the own machine needs.
     connect = HTTPSConnection if parts.scheme == "https" else HTTPConnection
     try:
         connection = connect(parts.hostname or "", parts.port, timeout=PROBE_SECONDS)
         try:
-            connection.request("GET", f"{parts.path.rstrip('/')}/models", headers={"Accept": "application/json"})
+            connection.request("GET", parts.path, headers={"Accept": "application/json"})
             answer = connection.getresponse()
-            body = answer.read(LISTING_BYTES) if answer.status == 200 else b""
+            found = json.loads(answer.read(LISTING_BYTES)) if answer.status == 200 else {}
         finally:
             connection.close()
     except (OSError, HTTPException, ValueError):
-        return ()
-    return _names(body)
-
-
-def _names(body: bytes) -> tuple[str, ...]:
-    import json
-
-    try:
-        listing = json.loads(body)
-    except ValueError:
-        return ()
-    entries = listing.get("data") if isinstance(listing, dict) else None
-    if not isinstance(entries, list):
-        return ()
-    names = [entry.get("id") for entry in entries if isinstance(entry, dict)]
-    return tuple(name for name in names if isinstance(name, str) and "embed" not in name.lower())
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _ollama(host: str) -> str:

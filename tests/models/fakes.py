@@ -3,7 +3,7 @@
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -121,4 +121,41 @@ def serve(stream: Wire, error: Errors, turns: list[Turn]) -> Iterator[Fake]:
     finally:
         fake.shutdown()
         fake.server_close()
+        thread.join()
+
+
+class Shelf(ThreadingHTTPServer):
+    """Answers GET with what lies at the path, 404 elsewhere."""
+
+    daemon_threads = True
+    answers: Mapping[str, bytes]
+
+
+class Reader(BaseHTTPRequestHandler):
+    """One look at a Shelf."""
+
+    server: Shelf
+
+    def log_message(self, *_: object) -> None: ...
+
+    def do_GET(self) -> None:
+        body = self.server.answers.get(self.path)
+        self.send_response(404 if body is None else 200)
+        self.send_header("Content-Length", str(len(body or b"")))
+        self.end_headers()
+        self.wfile.write(body or b"")
+
+
+@contextmanager
+def shelf(answers: Mapping[str, bytes]) -> Iterator[str]:
+    """The URL of a server with these answers, while the block runs."""
+    server = Shelf(("127.0.0.1", 0), Reader)
+    server.answers = answers
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
         thread.join()

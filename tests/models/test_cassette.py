@@ -1,0 +1,73 @@
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from coder.core.errors import ModelError, UserError
+from coder.core.messages import Message, Reply, Request, ToolMessage, UserMessage
+from coder.models.cassette import Cassette, Recorder, load
+from coder.models.scripted import Scripted, ScriptedCall, ScriptedError, Step
+from tests.models.contract import ASKED
+
+LOOK = Step(text="I look.", calls=(ScriptedCall(name="read", arguments={"path": "a.py"}),))
+
+
+def ask(model: Cassette | Recorder, request: Request) -> Reply:
+    return asyncio.run(model.complete(request, lambda _delta: None))
+
+
+def followed(reply: Reply, *, text: str, ok: bool = True) -> Request:
+    (call,) = reply.message.calls
+    messages: tuple[Message, ...] = (*ASKED.messages, reply.message, ToolMessage(call_id=call.id, name=call.name, text=text, ok=ok))
+    return ASKED.model_copy(update={"messages": messages})
+
+
+@pytest.fixture
+def tape(tmp_path: Path) -> Path:
+    """A look, an answer, and an error."""
+    path = tmp_path / "takes.jsonl"
+    recorder = Recorder(Scripted([LOOK, Step(text="Line 7."), Step(error=ScriptedError(message="Too long.", context_overflow=True))]), path)
+    request = followed(ask(recorder, ASKED), text="7: return 1  # 0.12 s")
+    ask(recorder, request)
+    with pytest.raises(ModelError):
+        ask(recorder, request)
+    return path
+
+
+def test_plays_what_was_recorded_though_results_have_other_words(tape: Path) -> None:
+    model = load(tape)
+    request = followed(ask(model, ASKED), text="7: return 1  # 0.34 s")
+    assert model.name == "scripted:test"
+    assert ask(model, request).message.text == "Line 7."
+    with pytest.raises(ModelError, match=r"^Too long\.$") as error:
+        ask(model, request)
+    assert error.value.context_overflow
+    with pytest.raises(ModelError, match="The cassette holds 3 replies and was asked for one more"):
+        ask(model, request)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"system": "You write poems."}, "the system prompt differs"),
+        ({"tools": ()}, r"the tools differ \(read\)"),
+        ({"messages": (UserMessage(text="Other."),)}, r"message 1 differs \(recorded: user, asked: user\)"),
+        ({"messages": (*ASKED.messages, UserMessage(text="More."))}, r"message 2 differs \(recorded: nothing, asked: user\)"),
+    ],
+)
+def test_another_request_is_refused_and_the_difference_named(tape: Path, changed: dict[str, object], said: str) -> None:
+    with pytest.raises(ModelError, match=f"Request 1 is not the recorded one: {said}"):
+        ask(load(tape), ASKED.model_copy(update=changed))
+
+
+def test_a_tool_that_failed_this_time_is_a_difference(tape: Path) -> None:
+    model = load(tape)
+    with pytest.raises(ModelError, match="message 3 differs"):
+        ask(model, followed(ask(model, ASKED), text="no such file", ok=False))
+
+
+def test_a_file_that_is_no_recording_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "no.jsonl").write_text('{"text": "a script"}\n', encoding="utf-8")
+    for name in ("no.jsonl", "missing.jsonl"):
+        with pytest.raises(UserError, match="is no recorded exchange"):
+            load(tmp_path / name)

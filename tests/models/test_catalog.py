@@ -1,0 +1,152 @@
+import subprocess
+import sys
+from collections.abc import Mapping
+
+import pytest
+
+from coder.core.errors import UserError
+from coder.models.catalog import Choice, choose, key_for, keys_set
+from coder.models.servers import LocalServer
+from tests.models.fakes import shelf
+
+RUNNING = LocalServer(provider="ollama", base_url="http://127.0.0.1:11434/v1", models=("qwen3:8b", "gemma3"))
+KEYS = {"ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "o", "GEMINI_API_KEY": "g", "OPENROUTER_API_KEY": "r"}
+
+
+def chosen(
+    environment: Mapping[str, str],
+    *,
+    model: str | None = None,
+    configured: str | None = None,
+    base_url: str | None = None,
+    running: bool = False,
+) -> Choice | None:
+    return choose(
+        model=model,
+        configured=configured,
+        base_url=base_url,
+        environment=environment,
+        local=lambda _environment: (RUNNING,) if running else (),
+    )
+
+
+def names(choice: Choice | None) -> str:
+    assert choice
+    return choice.name
+
+
+def test_the_flag_comes_before_the_variable_and_the_configuration() -> None:
+    named = {"CODER_MODEL": "openai:gpt-6-luna", **KEYS}
+    assert names(chosen(named, model="google:gemini-4-argon", configured="openrouter:x/y")) == "google:gemini-4-argon"
+    assert names(chosen(named, configured="openrouter:x/y")) == "openai:gpt-6-luna"
+    assert names(chosen(KEYS, configured="openrouter:x/y")) == "openrouter:x/y"
+
+
+def test_without_a_name_the_first_key_of_the_documented_order_decides() -> None:
+    left = dict(KEYS)
+    order = []
+    while left:
+        choice = chosen(left, running=True)
+        assert choice and "is set and no model was named" in choice.reason
+        variable = choice.reason.split()[0]
+        order.append((variable, choice.name))
+        del left[variable]
+    assert order == [
+        ("ANTHROPIC_API_KEY", "anthropic:claude-sonnet-5-5"),
+        ("OPENAI_API_KEY", "openai:gpt-6.1-sol"),
+        ("GEMINI_API_KEY", "google:gemini-4-argon"),
+        ("OPENROUTER_API_KEY", "openrouter:anthropic/claude-sonnet-5.5"),
+    ]
+
+
+def test_without_a_key_a_server_on_this_machine_is_taken() -> None:
+    assert chosen({}, running=True) == Choice(
+        provider="ollama",
+        model="qwen3:8b",
+        base_url="http://127.0.0.1:11434/v1",
+        reason="running at http://127.0.0.1:11434/v1, and no key is set; --model takes another",
+    )
+
+
+def test_without_anything_there_is_no_choice() -> None:
+    assert chosen({}) is None
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("claude-opus-5-5", "anthropic:claude-opus-5-5"),
+        ("gpt-6-luna", "openai:gpt-6-luna"),
+        ("gemini-3.8-flash", "google:gemini-3.8-flash"),
+        ("openai", "openai:gpt-6.1-sol"),
+        ("anthropic:", "anthropic:claude-sonnet-5-5"),
+        ("ollama:qwen3:8b", "ollama:qwen3:8b"),
+    ],
+)
+def test_a_name_is_placed_by_its_prefix_or_its_family(written: str, name: str) -> None:
+    assert names(chosen(KEYS, model=written)) == name
+
+
+@pytest.mark.parametrize("written", ["qwen3:8b", "gpt-oss:20b", "mistral", "nobody:model"])
+def test_a_name_that_cannot_be_placed_lists_the_forms(written: str) -> None:
+    with pytest.raises(UserError, match=f"No provider is known for the model '{written}'. Write it as PROVIDER:NAME, such as"):
+        chosen(KEYS, model=written)
+
+
+def test_a_missing_key_is_named() -> None:
+    with pytest.raises(UserError, match="google:gemini-4-argon needs a key, and GOOGLE_API_KEY or GEMINI_API_KEY is not set"):
+        chosen({}, model="gemini-4-argon")
+
+
+def test_openai_can_be_elsewhere_and_then_needs_no_key() -> None:
+    choice = chosen({"OPENAI_BASE_URL": "http://gateway.example/v1"})
+    assert (names(choice), choice and choice.base_url) == ("openai:gpt-6.1-sol", "http://gateway.example/v1")
+
+
+@pytest.mark.parametrize(
+    ("base_url", "model", "name", "url"),
+    [
+        ("http://127.0.0.1:8080", "qwen3:8b", "compatible:qwen3:8b", "http://127.0.0.1:8080/v1"),
+        ("https://api.example.com/openai/", "claude-x", "compatible:claude-x", "https://api.example.com/openai"),
+        ("https://proxy.example", "anthropic:claude-x", "anthropic:claude-x", "https://proxy.example"),
+        ("http://box:11434", "ollama:gemma3", "ollama:gemma3", "http://box:11434/v1"),
+    ],
+)
+def test_a_model_behind_a_url_keeps_its_prefix(base_url: str, model: str, name: str, url: str) -> None:
+    choice = chosen(KEYS, base_url=base_url, model=model)
+    assert (names(choice), choice and choice.base_url) == (name, url)
+
+
+@pytest.mark.loopback
+def test_a_url_alone_means_the_first_model_listed_there() -> None:
+    with shelf({"/v1/models": b'{"data": [{"id": "bridge"}, {"id": "other"}]}'}) as url:
+        assert names(chosen({}, base_url=url)) == "compatible:bridge"
+    with shelf({}) as url, pytest.raises(UserError, match=r"lists no models\. Name the one to use with --model"):
+        chosen({}, base_url=url)
+
+
+@pytest.mark.parametrize("base_url", ["127.0.0.1:8080", "ftp://host/v1", "http://"])
+def test_half_a_url_is_refused(base_url: str) -> None:
+    with pytest.raises(UserError, match="is not a URL"):
+        chosen({}, base_url=base_url, model="m")
+
+
+@pytest.mark.loopback
+def test_a_server_can_be_named_without_a_model() -> None:
+    with shelf({"/v1/models": b'{"data": [{"id": "gemma3"}]}'}) as url:
+        assert names(chosen({"OLLAMA_HOST": url}, model="ollama")) == "ollama:gemma3"
+    with shelf({}) as url, pytest.raises(UserError, match="ollama does not answer at"):
+        chosen({"OLLAMA_HOST": url}, model="ollama")
+
+
+def test_keys_are_told_by_their_names_and_never_shown() -> None:
+    assert keys_set({"GEMINI_API_KEY": "g-secret", "OPENAI_API_KEY": "", "PATH": "/bin"}) == ("GEMINI_API_KEY",)
+    key = key_for("google", {"GEMINI_API_KEY": "g-secret"})
+    assert key and key.get_secret_value() == "g-secret" and "g-secret" not in repr(key)
+    assert key_for("ollama", KEYS) is None
+
+
+def test_naming_models_loads_no_library_that_talks_to_them() -> None:
+    heavy = "{'pydantic_ai', 'openai', 'anthropic', 'google.genai', 'httpx', 'httpx2', 'http.client', 'concurrent.futures', 'asyncio'}"
+    code = f"import sys, coder.models.catalog; print(sorted({heavy} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

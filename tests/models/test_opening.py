@@ -1,0 +1,77 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from coder.models import cassette
+from coder.models.catalog import Choice
+from coder.models.opening import open_model
+from coder.models.provider import ProviderModel
+from coder.models.text_protocol import Adaptive, TextProtocol
+from tests.models import wires as spoken
+from tests.models.contract import ASKED, Bench
+from tests.models.fakes import Turn, serve, shelf
+
+HERE = Choice(provider="compatible", model="m", base_url="http://127.0.0.1:9/v1", reason="named by a test")
+
+
+def test_tool_calling_can_be_settled_beforehand() -> None:
+    assert isinstance(open_model(HERE, environment={}, tool_calling=True), ProviderModel)
+    assert isinstance(open_model(HERE, environment={}, tool_calling=False), TextProtocol)
+    assert isinstance(open_model(HERE.model_copy(update={"base_url": None}), environment={}), Adaptive)
+
+
+@pytest.mark.loopback
+def test_a_template_that_drops_tools_is_spoken_to_in_text() -> None:
+    with shelf({"/props": b'{"chat_template_caps": {"supports_tools": false}}'}) as url:
+        assert isinstance(open_model(HERE.model_copy(update={"base_url": f"{url}/v1"}), environment={}), TextProtocol)
+
+
+@pytest.mark.loopback
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        Turn(status=400, error="registry.ollama.ai/library/m does not support tools"),
+        Turn(status=500, error="tools param requires --jinja flag"),
+        Turn(status=400, error='"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
+        Turn(status=404, error="No endpoints found that support tool use. Try disabling apply_patch."),
+    ],
+)
+def test_a_server_that_refuses_tools_is_spoken_to_in_text(refusal: Turn) -> None:
+    block = Turn(text='```tool\n{"name": "read", "arguments": {"path": "a.py"}}\n```')
+    with serve(spoken.chat, spoken.openai_error, [refusal, block]) as fake:
+        bench = Bench(open_model(HERE.model_copy(update={"base_url": f"{fake.url}/v1"}), environment={}))
+        reply, _ = bench.ask()
+        assert ["tools" in request for request in fake.requests] == [True, False]
+    assert [call.name for call in reply.message.calls] == ["read"]
+
+
+@pytest.mark.loopback
+def test_nothing_that_listens_is_said_at_once() -> None:
+    error = Bench(open_model(HERE, environment={}, tool_calling=True)).fail()
+    assert str(error) == "Nothing answers at http://127.0.0.1:9/v1. Start the server of compatible:m there, or take another with --model."
+
+
+@pytest.mark.loopback
+def test_an_exchange_can_be_recorded_and_played(tmp_path: Path) -> None:
+    path = tmp_path / "takes.jsonl"
+    with serve(spoken.chat, spoken.openai_error, [Turn(text="It is line 7.")]) as fake:
+        choice = HERE.model_copy(update={"base_url": f"{fake.url}/v1"})
+        said = Bench(open_model(choice, environment={}, tool_calling=True, record=path)).ask()
+    assert Bench(cassette.load(path)).ask() == said
+    assert Bench(cassette.load(path)).ask(ASKED)[0].message.text == "It is line 7."
+
+
+@pytest.mark.loopback
+def test_a_model_on_this_machine_costs_nothing_and_another_price_is_unknown() -> None:
+    for provider, cost in (("llamacpp", "0"), ("compatible", "None")):
+        with serve(spoken.chat, spoken.openai_error, [Turn(text="Yes.")]) as fake:
+            choice = HERE.model_copy(update={"provider": provider, "base_url": f"{fake.url}/v1"})
+            reply, _ = Bench(open_model(choice, environment={}, tool_calling=True)).ask()
+        assert str(reply.usage.cost_usd) == cost
+
+
+def test_the_libraries_are_loaded_only_when_a_model_is_opened() -> None:
+    code = "import sys, coder.models.opening; print({'pydantic_ai', 'httpx2', 'openai'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"

@@ -1,0 +1,68 @@
+import asyncio
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from coder.core.errors import ModelError, UserError
+from coder.core.messages import AssistantMessage, Delta, Reply, ToolCall, Usage
+from coder.models.scripted import Scripted, Step, load
+from tests.models.contract import ASKED
+
+SCRIPT = """\
+# the model looks first
+{"reasoning": "Hm.", "text": "I.", "calls": [{"name": "read", "arguments": {"path": "a.py"}}, {"name": "read", "arguments": "{broken"}]}
+
+{"text": "It is line 7, the comparison is the wrong way round.", "cut_after": 10}
+{"error": {"message": "Too long.", "context_overflow": true}}
+{"text": "Done.", "usage": {"input_tokens": 5, "cost_usd": "0.25"}, "finish": "length"}
+"""
+
+
+def ask(model: Scripted) -> tuple[Reply, str]:
+    deltas: list[Delta] = []
+    reply = asyncio.run(model.complete(ASKED, deltas.append))
+    return reply, "".join(f"[{delta.text}]" for delta in deltas)
+
+
+def test_plays_a_script_line_by_line(tmp_path: Path) -> None:
+    path = tmp_path / "script.jsonl"
+    path.write_text(SCRIPT, encoding="utf-8")
+    model = Scripted(load(path))
+    calls = (
+        ToolCall(id="call_0_0", name="read", arguments='{"path": "a.py"}'),
+        ToolCall(id="call_0_1", name="read", arguments="{broken"),
+    )
+    assert ask(model) == (
+        Reply(message=AssistantMessage(text="I.", calls=calls), usage=Usage(cost_usd=Decimal(0)), finish="calls"),
+        "[Hm.][I.]",
+    )
+    with pytest.raises(ModelError, match="broke off in the middle") as cut:
+        ask(model)
+    with pytest.raises(ModelError, match="Too long") as overflow:
+        ask(model)
+    assert (cut.value.retryable, overflow.value.context_overflow) == (True, True)
+    assert ask(model)[0] == Reply(
+        message=AssistantMessage(text="Done."), usage=Usage(input_tokens=5, cost_usd=Decimal("0.25")), finish="length"
+    )
+    with pytest.raises(ModelError, match="The script has 4 replies and was asked for number 5"):
+        ask(model)
+    assert model.requests == [ASKED] * 5
+
+
+def test_scenes_may_be_replies_errors_and_functions() -> None:
+    reply = Reply(message=AssistantMessage(text="Yes."))
+    model = Scripted([reply, ModelError("No."), lambda request: Reply(message=AssistantMessage(text=request.system)), Step(text="Bye.")])
+    assert ask(model) == (reply, "[Yes.]")
+    with pytest.raises(ModelError, match="No"):
+        ask(model)
+    assert ask(model)[0].message.text == ASKED.system
+    assert ask(model)[0].message.text == "Bye."
+
+
+@pytest.mark.parametrize(("line", "said"), [("{", "the line"), ('{"txt": "a"}', "txt: Extra"), ('{"calls": [{}]}', "calls.0.name")])
+def test_a_faulty_line_is_named(tmp_path: Path, line: str, said: str) -> None:
+    path = tmp_path / "script.jsonl"
+    path.write_text(f'{{"text": "a"}}\n{line}\n', encoding="utf-8")
+    with pytest.raises(UserError, match=rf"script.jsonl, line 2: {said}"):
+        load(path)

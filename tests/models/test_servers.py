@@ -1,0 +1,81 @@
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from coder.models.servers import LocalServer, addresses, find, is_loopback, models_at, takes_tools
+from tests.models.fakes import shelf
+
+LISTING = b'{"object": "list", "data": [{"id": "qwen3:8b"}, {"id": "nomic-embed-text"}, {"id": "gemma3"}]}'
+
+
+@contextmanager
+def silent() -> Iterator[str]:
+    """Takes connections and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/v1"
+
+
+@pytest.mark.loopback
+def test_lists_the_models_of_a_server_without_those_that_only_embed() -> None:
+    with shelf({"/v1/models": LISTING}) as url:
+        assert models_at(f"{url}/v1/") == ("qwen3:8b", "gemma3")
+
+
+@pytest.mark.loopback
+@pytest.mark.parametrize("body", [b"<html>a web server</html>", b"[]", b'{"data": {}}', b'{"data": [1, {"id": 2}]}', b"\xff"])
+def test_another_program_on_the_port_is_no_model_server(body: bytes) -> None:
+    with shelf({"/v1/models": body}) as url:
+        assert models_at(f"{url}/v1") == ()
+
+
+@pytest.mark.loopback
+def test_finds_the_servers_that_answer_in_the_order_of_the_places() -> None:
+    with shelf({"/v1/models": LISTING}) as one, shelf({"/v1/models": b'{"data": [{"id": "b"}]}'}) as other, shelf({}) as none:
+        places = {"ollama": f"{one}/v1", "llamacpp": f"{none}/v1", "vllm": f"{other}/v1"}
+        assert find(places) == (
+            LocalServer(provider="ollama", base_url=f"{one}/v1", models=("qwen3:8b", "gemma3")),
+            LocalServer(provider="vllm", base_url=f"{other}/v1", models=("b",)),
+        )
+
+
+@pytest.mark.loopback
+def test_silent_servers_are_waited_for_at_the_same_time() -> None:
+    started = time.monotonic()
+    with silent() as one, silent() as two, silent() as three:
+        assert find({"ollama": one, "llamacpp": two, "vllm": three}) == ()
+    assert time.monotonic() - started < 1.2
+    assert threading.active_count() < 10
+
+
+@pytest.mark.loopback
+def test_asks_llama_cpp_whether_its_template_shows_tools() -> None:
+    for told, expected in ((b"true", True), (b"false", False), (b"null", None)):
+        with shelf({"/props": b'{"chat_template_caps": {"supports_tools": ' + told + b"}}"}) as url:
+            assert takes_tools(f"{url}/v1") is expected
+    with shelf({}) as url:
+        assert takes_tools(f"{url}/v1") is None
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("", "http://127.0.0.1:11434/v1"),
+        ("0.0.0.0", "http://127.0.0.1:11434/v1"),
+        (":9999", "http://127.0.0.1:9999/v1"),
+        ("box.local", "http://box.local:11434/v1"),
+        ("10.0.0.5:1234", "http://10.0.0.5:1234/v1"),
+        ("[::1]:5000", "http://[::1]:5000/v1"),
+        ("https://ollama.example/", "https://ollama.example:443/v1"),
+    ],
+)
+def test_honours_the_host_of_ollama(host: str, url: str) -> None:
+    assert addresses({"OLLAMA_HOST": host})["ollama"] == url
+
+
+def test_knows_which_addresses_are_this_machine() -> None:
+    urls = ("http://localhost:1/v1", "http://127.9.9.9/v1", "http://[::1]:8080", "https://api.example.com", "http://127.evil.example")
+    assert [is_loopback(url) for url in urls] == [True, True, True, False, False]
