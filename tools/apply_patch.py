@@ -1,0 +1,103 @@
+"""The tool `apply_patch`."""
+
+from coder.tools.files import clipped, counted
+from coder.tools.lint import syntax_error, undefined_names
+from coder.tools.patching import Applied, Change, PatchError, plan
+from coder.tools.patching.edit import Edit
+from coder.tools.patching.source import Source
+from coder.tools.patching.tree import Tree
+from coder.tools.patching.write import write
+from coder.tools.tool import ToolError, tool
+from coder.tools.workspace import Workspace
+
+AROUND = 2
+MOST_LINES = 160
+NOTHING = "Nothing was written."
+
+
+@tool(writes=True)
+def apply_patch(workspace: Workspace, diff: str, allow_syntax_error: bool = False) -> str:
+    """Change, create, delete or rename files with a unified diff: all of it or nothing.
+
+    Each file starts with `--- a/path` and `+++ b/path` (a new file with `--- /dev/null`, a deleted one with `+++ /dev/null`, a renamed
+    one with `rename from` and `rename to` under `diff --git`), then hunks that start with `@@`. Line numbers and counts may be wrong or
+    left out, but context and removed lines must be copied from the file, and enough of them to fit one place only: about three lines
+    before and after. One call may change several files. Python that no longer parses is refused. The answer shows the change as made.
+
+    Args:
+        diff: The unified diff.
+        allow_syntax_error: Write Python even where it does not parse (templates, syntax newer than this interpreter's).
+    """
+    try:
+        planned = plan(diff, workspace.root)
+        _check_allowed(workspace, planned)
+        if not allow_syntax_error:
+            _check_syntax(planned)
+        write(planned, Tree(workspace.root))
+    except PatchError as error:
+        raise ToolError(f"{error}\n{NOTHING} Send the whole patch again, corrected.") from None
+    for change in planned.changes:
+        if change.after is not None:
+            workspace.name(change.path, change.edits[0].start + 1 if change.edits else 1)
+    return _report(planned)
+
+
+def _check_allowed(workspace: Workspace, planned: Applied) -> None:
+    if refused := [path for path in planned.paths if not workspace.may_write(path)]:
+        raise ToolError(
+            f"{', '.join(refused)} may not be changed: the person allows changes in {', '.join(workspace.only)} only. {NOTHING}"
+        )
+
+
+def _check_syntax(planned: Applied) -> None:
+    """Raises ToolError where a file parsed before, or is new, and does not parse now."""
+    for change in planned.changes:
+        fault = syntax_error(change.after.text, change.path) if change.after else ""
+        if fault and not (change.before and syntax_error(change.before.text, change.renamed_from or change.path)):
+            raise ToolError(f"With this patch the file would no longer parse. {fault}\n{NOTHING} Mend that and send the whole patch again.")
+
+
+def _report(planned: Applied) -> str:
+    lines = [line for change in planned.changes for line in _shown(change)]
+    if len(lines) > MOST_LINES:
+        lines = [*lines[:MOST_LINES], f"... {counted(len(lines) - MOST_LINES, 'more line')} of the change; read shows them"]
+    found = [text for change in planned.changes if change.after for text in _names(change)]
+    python = any(change.path.endswith(".py") and change.after for change in planned.changes)
+    said = ["New undefined names, to be mended:", *found[:20]] if found else ["It parses, and no new undefined name."] if python else []
+    return "\n".join([*lines, *said])
+
+
+def _names(change: Change) -> list[str]:
+    before, after = change.before or Source(), change.after or Source()
+    return undefined_names(before.text, after.text, change.path)
+
+
+def _shown(change: Change) -> list[str]:
+    """The change of one file, new lines by their new numbers, removed ones by their old."""
+    if change.after is None:
+        return [f"{change.path}: deleted"]
+    if change.before is None:
+        return [f"{change.path}: created, {counted(len(change.after.lines), 'line')}"]
+    head = f"{change.renamed_from} -> {change.path}" if change.renamed_from else change.path
+    if not change.edits:
+        return [f"{head}: {'renamed' if change.renamed_from else 'mode changed'}"]
+    lines = [f"{head}: changed"]
+    shift, reached = 0, 0
+    for index, edit in enumerate(change.edits):
+        following = change.edits[index + 1].start if index + 1 < len(change.edits) else len(change.before.lines)
+        lines += _hunk(change.before, edit, shift=shift, first=max(reached, edit.start - AROUND), gap=edit.start - AROUND > reached)
+        shift += len(edit.lines) - (edit.end - edit.start)
+        reached = min(following, edit.end + AROUND)
+        lines += [_line(number + shift, " ", change.before.lines[number]) for number in range(edit.end, reached)]
+    return lines
+
+
+def _hunk(before: Source, edit: Edit, *, shift: int, first: int, gap: bool) -> list[str]:
+    context = [_line(number + shift, " ", before.lines[number]) for number in range(first, edit.start)]
+    removed = [_line(number, "-", before.lines[number]) for number in range(edit.start, edit.end)]
+    added = [_line(edit.start + shift + index, "+", line.text) for index, line in enumerate(edit.lines)]
+    return [*(["      ..."] if gap and first else []), *context, *removed, *added]
+
+
+def _line(index: int, mark: str, text: str) -> str:
+    return f"{index + 1:>5} {mark}| {clipped(text, 200)}"

@@ -1,0 +1,80 @@
+"""Open a file of the worktree for a tool: a text, or a sentence that says why not and what to do instead."""
+
+import difflib
+
+from coder.core.paths import is_test_path
+from coder.tools.patching.errors import PatchError
+from coder.tools.patching.source import Source, decode
+from coder.tools.patching.tree import Tree
+from coder.tools.ripgrep import list_paths
+from coder.tools.tool import ToolError
+from coder.tools.workspace import Workspace
+
+SOURCE = (
+    *(".py", ".pyi", ".pyx", ".js", ".jsx", ".ts", ".tsx", ".go", ".rs", ".java", ".c", ".h", ".cc", ".cpp", ".hpp"),
+    *(".rb", ".php", ".cs", ".kt", ".swift", ".scala", ".lua", ".sh"),
+)
+LARGEST_BYTES = 5_000_000
+WIDEST = 400
+
+
+def load(workspace: Workspace, path: str) -> tuple[str, Source]:
+    """The path relative to the root, and the text there; a symbolic link that stays inside the root is followed.
+
+    Raises:
+        ToolError: nothing readable stands there.
+    """
+    absolute, relative = workspace.resolve(path)
+    if not absolute.exists():
+        raise ToolError(f"{relative} does not exist.{alike(workspace, relative)}")
+    if absolute.is_dir():
+        raise ToolError(f"{relative} is a directory. See what is in it with list_files(path={relative!r}) or outline(path={relative!r}).")
+    if (size := absolute.stat().st_size) > LARGEST_BYTES:
+        raise ToolError(f"{relative} has {size:,} bytes, too many to open here. Look into it with search(pattern=..., path={relative!r}).")
+    real = str(absolute.resolve().relative_to(workspace.root.resolve()))
+    try:
+        found = Tree(workspace.root).read(real)
+        source = decode(found[0] if found else b"", relative)
+    except PatchError:
+        kind = "a binary file" if absolute.is_file() else "no regular file"
+        raise ToolError(f"{relative} is {kind} ({size:,} bytes) and cannot be shown as text.") from None
+    return relative, source
+
+
+def alike(workspace: Workspace, path: str) -> str:
+    """A sentence that names existing files with the same or a similar name, or none."""
+    paths = list_paths(workspace.root)
+    name = path.rpartition("/")[2]
+    same = [other for other in paths if other.rpartition("/")[2] == name]
+    close = difflib.get_close_matches(path, same or paths[:20_000], n=4, cutoff=0.0 if same else 0.7)
+    for other in close:
+        workspace.name(other)
+    return f" Did you mean {' or '.join(close)}?" if close else " See what there is with list_files()."
+
+
+def clipped(text: str, width: int = WIDEST, *, around: int = 0) -> str:
+    """A line no wider than `width`, cut so that the character at `around` stays in view; control characters are made visible."""
+    text = "".join(character if character.isprintable() or character == "\t" else "\N{REPLACEMENT CHARACTER}" for character in text)
+    if len(text) <= width:
+        return text
+    start = max(0, min(around - width // 3, len(text) - width))
+    end = start + width
+    return f"{'…' if start else ''}{text[start:end]}{f'… (+{len(text) - end} characters)' if end < len(text) else ''}"
+
+
+def numbered(lines: tuple[str, ...], first: int, last: int) -> str:
+    """Lines `first` to `last` (from 1, both included) with their numbers."""
+    return "\n".join(f"{number:>5}| {clipped(lines[number - 1])}" for number in range(max(1, first), min(last, len(lines)) + 1))
+
+
+def counted(number: int, noun: str) -> str:
+    """Such as `1 match`, `3 matches`."""
+    plural = f"{noun}es" if noun.endswith(("s", "ch", "sh")) else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def standing(path: str) -> int:
+    """How likely a path is where the code in question stands: 0 source, 1 tests, 2 documentation, examples and the rest."""
+    if not path.endswith(SOURCE) or {"docs", "doc", "examples", "example", "benchmarks"} & set(path.split("/")[:-1]):
+        return 2
+    return 1 if is_test_path(path) else 0

@@ -1,0 +1,58 @@
+"""The tool `hand_over`, and the note it builds."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from coder.core.notes import Diagnosis, Done, GiveUp, Note, Reproduction, Sites
+from coder.tools.tool import ToolError, tool
+from coder.tools.workspace import Workspace
+
+
+@tool
+def hand_over(
+    workspace: Workspace,  # noqa: ARG001  # every tool takes one
+    kind: Literal["sites", "reproduction", "done", "diagnosis", "give_up"],
+    summary: str,
+    places: tuple[str, ...] = (),
+    tests: tuple[str, ...] = (),
+) -> str:
+    """End the phase with its note.
+
+    `sites` when you know where to change; `reproduction` when a failing test stands; `done` when the change is made; `diagnosis` when you
+    know why an attempt failed; `give_up` when you cannot go on.
+
+    Args:
+        kind: What the note is.
+        summary: What the next phase, or the person, must know, in one to five sentences; for `done`, what is true now, fit for a commit
+            subject.
+        places: For sites, diagnosis and give_up: `path`, `path:line` or `path::Qualified.name`, most likely first.
+        tests: For sites and reproduction: ids of tests that fail because of the issue, such as `tests/test_x.py::test_y`.
+    """
+    note = note_of({"kind": kind, "summary": summary, "places": places, "tests": tests})
+    return f"Handed over: {note.kind}."
+
+
+def note_of(arguments: Mapping[str, Any]) -> Note:
+    """The typed note that a call's checked arguments make.
+
+    Raises:
+        ToolError: something is missing for its kind.
+    """
+    kind, summary = arguments["kind"], str(arguments["summary"]).strip()
+    places, tests = tuple(arguments.get("places") or ()), tuple(arguments.get("tests") or ())
+    if not summary:
+        raise ToolError(f"A note of kind {kind!r} needs a summary: say in one to five sentences what is to be known.")
+    match kind:
+        case "sites":
+            if not places:
+                raise ToolError("A note of kind 'sites' needs places: the paths, or path:line, where the change belongs.")
+            return Sites(summary=summary, places=places, tests=tests)
+        case "reproduction":
+            return Reproduction(summary=summary, tests=tests)
+        case "done":
+            return Done(summary=summary)
+        case "diagnosis":
+            return Diagnosis(summary=summary, places=places)
+        case "give_up":
+            return GiveUp(summary=summary, places=places)
+    raise ToolError(f"There is no note of kind {kind!r}.")

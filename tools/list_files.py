@@ -1,0 +1,60 @@
+"""The tool `list_files`."""
+
+from collections import Counter
+
+from coder.tools.files import alike, counted
+from coder.tools.ripgrep import list_paths, shown
+from coder.tools.tool import ToolError, tool
+from coder.tools.workspace import Workspace
+
+MOST_LINES = 200
+
+
+@tool
+def list_files(workspace: Workspace, path: str = "", glob: str = "", depth: int = 2) -> str:
+    """List files and directories as a tree; deeper directories are given as a count of their files. At most 200 lines.
+
+    Files that git ignores are left out. The files it shows may then be opened with `read`.
+
+    Args:
+        path: The directory to list; empty is the root of the repository.
+        glob: Only files like this, such as `*.toml` or `**/test_*.py`; they are listed at any depth.
+        depth: Levels of directories to open, 1 to 10.
+    """
+    absolute, relative = workspace.resolve(path or ".")
+    if not absolute.is_dir():
+        raise ToolError(
+            f"{relative} is a file; open it with read." if absolute.exists() else f"{relative} does not exist.{alike(workspace, relative)}"
+        )
+    paths = list_paths(workspace.root, relative, glob=glob)
+    if not paths:
+        return f"No files{f' like {glob}' if glob else ''} below {relative}."
+    prefix = "" if relative == "." else f"{relative}/"
+    inner = [path.removeprefix(prefix) for path in paths]
+    entries = sorted(inner) if glob else _entries(inner, depth=max(1, min(depth, 10)))
+    counts = Counter(folder for path in inner for folder in _folders(path))
+    lines = [_line(entry, counts, flat=bool(glob)) for entry in entries[:MOST_LINES]]
+    for entry in entries[:MOST_LINES]:
+        if not entry.endswith("/"):
+            workspace.name(prefix + entry)
+    more = f"\n... {counted(len(entries) - MOST_LINES, 'more line')}; narrow it with path= or glob=" if len(entries) > MOST_LINES else ""
+    return f"{counted(len(paths), 'file')} below {relative}{f' like {glob}' if glob else ''}\n" + "\n".join(lines) + more
+
+
+def _entries(paths: list[str], depth: int) -> list[str]:
+    """The files and directories (with a slash at the end) of the first levels, each directory before what is in it."""
+    folders = {folder for path in paths for folder in _folders(path) if folder.count("/") <= depth}
+    return sorted({path for path in paths if path.count("/") < depth} | folders, key=lambda entry: entry.split("/"))
+
+
+def _folders(path: str) -> list[str]:
+    parts = path.split("/")[:-1]
+    return ["/".join(parts[: index + 1]) + "/" for index in range(len(parts))]
+
+
+def _line(entry: str, counts: Counter[str], *, flat: bool) -> str:
+    if flat:
+        return shown(entry)
+    name = entry.rstrip("/").rpartition("/")[2]
+    indent = "  " * entry.rstrip("/").count("/")
+    return f"{indent}{shown(name)}/  ({counted(counts[entry], 'file')})" if entry.endswith("/") else f"{indent}{shown(name)}"

@@ -1,0 +1,85 @@
+"""The tool `read`."""
+
+from collections.abc import Sequence
+
+from coder.tools.files import counted, load, numbered
+from coder.tools.patching.source import Source
+from coder.tools.symbols import Definition, definitions, enclosing, named
+from coder.tools.tool import ToolError, tool
+from coder.tools.workspace import Workspace
+
+MOST_LINES = 200
+MOST_CHARACTERS = 16_000
+
+
+@tool
+def read(workspace: Workspace, path: str, line: int | None = None, symbol: str | None = None, before: int = 10, after: int = 60) -> str:
+    """Open a window of a file around a line or a definition, with line numbers. At most 200 lines or 16,000 characters.
+
+    Only files that a search, a listing, an outline, a traceback, a test report or the issue has named can be opened: find the place
+    first. Without line and symbol it shows a whole file of up to 200 lines.
+
+    Args:
+        path: The file, relative to the root of the repository.
+        line: Show the lines around this one.
+        symbol: Show this class, function or method of the file whole, such as `Parser.parse`.
+        before: Lines shown above `line`.
+        after: Lines shown below `line`.
+    """
+    _, relative = workspace.resolve(path)
+    if relative not in workspace.named:
+        load(workspace, path)
+        raise ToolError(
+            f"{relative} has not been named by any search yet. First find the place in it: search(pattern=..., path={relative!r}) "
+            f"for the words you expect there, or outline(path={relative!r})."
+        )
+    relative, source = load(workspace, path)
+    if not source.lines:
+        return f"{relative} is empty."
+    found = definitions(relative, source.text)
+    first, last = _window(source, relative, found=found, line=line, symbol=symbol, before=before, after=after)
+    return window(source, relative, first=first, last=last, found=found)
+
+
+def _window(
+    source: Source, path: str, *, found: Sequence[Definition], line: int | None, symbol: str | None, before: int, after: int
+) -> tuple[int, int]:
+    """The first and last line to show."""
+    total = len(source.lines)
+    if symbol:
+        return _of_symbol(symbol, path, found)
+    if line is None:
+        if total > MOST_LINES:
+            raise ToolError(
+                f"{path} has {total} lines, too many to open whole. Give line= or symbol=, found with outline(path={path!r}) "
+                f"or search(pattern=..., path={path!r})."
+            )
+        return 1, total
+    if not 1 <= line <= total:
+        raise ToolError(f"{path} has lines 1 to {total}; there is no line {line}.")
+    return max(1, line - max(0, before)), min(total, line + max(0, after))
+
+
+def _of_symbol(symbol: str, path: str, found: Sequence[Definition]) -> tuple[int, int]:
+    meant = named(symbol, found)
+    if not meant:
+        names = ", ".join(item.name for item in found if item.kind != "variable")[:600]
+        raise ToolError(f"{path} does not define {symbol!r}. It defines: {names or 'nothing that can be made out'}.")
+    if len(meant) > 1:
+        places = ", ".join(f"{item.name} (line {item.line})" for item in meant[:10])
+        raise ToolError(f"{path} defines {symbol!r} {len(meant)} times: {places}. Give the dotted name, or line=.")
+    return meant[0].start, meant[0].end
+
+
+def window(source: Source, path: str, *, first: int, last: int, found: Sequence[Definition]) -> str:
+    """Lines `first` to `last`, as many as fit, below the headers of what encloses them, with what lies above and below."""
+    total = len(source.lines)
+    last = min(last, total, first + MOST_LINES - 1)
+    body = numbered(source.lines, first, last)
+    while len(body) > MOST_CHARACTERS and last > first:
+        last -= max(1, (last - first) // 8)
+        body = numbered(source.lines, first, last)
+    headers = [numbered(source.lines, item.line, item.line) for item in enclosing(first, found) if item.line < first]
+    above = f"lines 1-{first - 1} above" if first > 1 else "starts at the top"
+    below = f"{counted(total - last, 'line')} below" if last < total else "ends at the bottom"
+    return "\n".join([f"{path}, lines {first}-{last} of {total} ({above}, {below})", *headers, *(["      ..."] if headers else []), body])

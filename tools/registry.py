@@ -1,0 +1,26 @@
+"""The tools a model may call, in an order that never changes: prompt caches key on it."""
+
+from coder.tools.apply_patch import apply_patch
+from coder.tools.find_symbol import find_symbol
+from coder.tools.git_history import git_history
+from coder.tools.hand_over import hand_over
+from coder.tools.list_files import list_files
+from coder.tools.outline import outline
+from coder.tools.read import read
+from coder.tools.run_command import run_command
+from coder.tools.run_tests import run_tests
+from coder.tools.search import search
+from coder.tools.tool import Tool
+
+TOOLS: tuple[Tool, ...] = (
+    search,
+    find_symbol,
+    outline,
+    read,
+    list_files,
+    apply_patch,
+    run_tests,
+    run_command,
+    git_history,
+    hand_over,
+)

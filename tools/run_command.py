@@ -1,0 +1,42 @@
+"""The tool `run_command`."""
+
+from coder.core.ports import Limits
+from coder.tools.places import name_places
+from coder.tools.tool import ToolError, tool
+from coder.tools.workspace import Workspace
+
+LONGEST_SECONDS = 600
+MOST_CHARACTERS = 12_000
+
+
+@tool(asks=True)
+def run_command(workspace: Workspace, command: str, timeout_seconds: int = 60) -> str:
+    """Run a shell command in the repository's root and return what it prints (stdout and stderr), its exit code and its time.
+
+    The person is asked first, so use it only for what no other tool does; tests run with run_tests. There is no terminal and no input;
+    what is still running at the end is killed. At the time limit it returns what there is.
+
+    Args:
+        command: For `sh -c`.
+        timeout_seconds: Time limit, 1 to 600.
+    """
+    if not command.strip() or "\0" in command:
+        raise ToolError("The command is empty or holds a NUL character. Nothing was run.")
+    seconds = max(1, min(timeout_seconds, LONGEST_SECONDS))
+    ran = workspace.sandbox.run(
+        ["sh", "-c", command], cwd=workspace.root, limits=Limits(wall_seconds=float(seconds)), on_line=workspace.progress
+    )
+    name_places(workspace, ran.output)
+    end = f"exit code {ran.exit_code}" if ran.exit_code is not None else "killed"
+    if ran.timed_out:
+        end = f"stopped at its time limit of {seconds} s; this is what it had printed"
+    dropped = ", the middle of the output was dropped" if ran.truncated else ""
+    return f"{_cut(ran.output) or '(no output)'}\n[{end}, {ran.seconds:.1f} s{dropped}]"
+
+
+def _cut(output: str) -> str:
+    output = output.rstrip("\n")
+    if len(output) <= MOST_CHARACTERS:
+        return output
+    half = MOST_CHARACTERS // 2
+    return f"{output[:half]}\n[... {len(output) - 2 * half:,} characters left out; filter with grep, head or tail ...]\n{output[-half:]}"

@@ -1,0 +1,105 @@
+"""The tool `run_tests`."""
+
+from collections.abc import Sequence
+
+from coder.core.verdict import TestReport, TestResult
+from coder.tools.files import alike, counted
+from coder.tools.tool import ToolError, tool
+from coder.tools.workspace import Workspace
+
+MOST_SHOWN = 6
+MOST_LISTED = 20
+MOST_CHARACTERS = 1_500
+MOST_FRAMES = 4
+
+
+@tool
+def run_tests(workspace: Workspace, tests: tuple[str, ...] = ()) -> str:
+    """Run tests on the code as it is now and compare with the untouched code: new failures with their reason, fixed, failing before too.
+
+    The whole suite may take minutes; name the tests that matter. A change is verified by itself when your reply ends, so there is no
+    need to run what only confirms it.
+
+    Args:
+        tests: pytest node ids, files or directories, such as `tests/test_x.py::test_y`; empty is the whole suite.
+    """
+    report = workspace.run(tuple(_checked(workspace, test) for test in tests), workspace.progress)
+    if report.problem is not None:
+        tail = "\n".join(report.output.splitlines()[-30:])
+        return f"The run says nothing about the code: {report.problem.text}\n[{report.command}]\n{tail}".rstrip()
+    if report.by_exit_code:
+        tail = "\n".join(report.output.splitlines()[-60:])
+        return f"{'Passed' if not report.reds else 'Failed'} (the command's exit code is {report.exit_code}).\n[{report.command}]\n{tail}"
+    return _compared(workspace, report, workspace.baseline())
+
+
+def _checked(workspace: Workspace, test: str) -> str:
+    """A node id that names a file of the worktree, and is no option of pytest's.
+
+    Raises:
+        ToolError: it does not.
+    """
+    path, colons, rest = test.strip().partition("::")
+    if not path or path.startswith("-"):
+        raise ToolError(f"{test!r} is no test. Give node ids, files or directories, such as 'tests/test_x.py::test_y'.")
+    absolute, relative = workspace.resolve(path)
+    if not absolute.exists():
+        raise ToolError(f"{relative} does not exist.{alike(workspace, relative)}")
+    return f"{relative}{colons}{rest}"
+
+
+def _compared(workspace: Workspace, report: TestReport, baseline: TestReport) -> str:
+    before = {result.id: result for result in baseline.results}
+    red_before = {test for test, result in before.items() if result.red}
+    new = [result for result in report.reds if result.id not in red_before]
+    still = [result for result in report.reds if result.id in red_before]
+    fixed = [result.id for result in report.results if result.green and result.id in red_before]
+    counts = report.counts
+    head = f"{counts.passed} passed, {counts.failed} failed, {counts.skipped} skipped in {report.seconds:.1f} s"
+    if baseline.problem is not None:
+        head += f"\nThere is nothing to compare with: {baseline.problem.text}"
+    parts = [head]
+    if new:
+        added = sum(result.id not in before for result in new)
+        parts.append(f"New failures: {len(new)}{f' ({added} of tests that the untouched code does not have)' if added else ''}")
+    parts += _explained(workspace, new)
+    if fixed:
+        parts.append(_listed("Fixed (red on the untouched code, green now)", fixed))
+    if still:
+        parts.append(_listed("Failing before too", [result.id for result in still]))
+        parts += _explained(workspace, still[:2] if not new else [])
+    return "\n".join([*parts, f"[{report.command}]"])
+
+
+def _explained(workspace: Workspace, results: Sequence[TestResult]) -> list[str]:
+    parts = [_failure(workspace, result) for result in results[:MOST_SHOWN]]
+    rest = [_in_a_line(result) for result in results[MOST_SHOWN : MOST_SHOWN + MOST_LISTED]]
+    more = len(results) - MOST_SHOWN - MOST_LISTED
+    return [*parts, *rest, *([f"and {more} more"] if more > 0 else [])]
+
+
+def _in_a_line(result: TestResult) -> str:
+    failure = result.failure
+    said = f"{failure.type}: {failure.message}".splitlines()[0][:200] if failure else result.outcome
+    return f"- {result.id}: {said}"
+
+
+def _failure(workspace: Workspace, result: TestResult) -> str:
+    """One failure as the model needs it: reason, innermost frames of the project, pytest's own extract."""
+    lines = [_in_a_line(result) + (f" (at {result.when})" if result.when != "call" else "")]
+    if result.failure is None:
+        return lines[0]
+    inside = [frame for frame in result.failure.frames if not frame.path.startswith("/")]
+    for frame in inside:
+        workspace.name(frame.path, frame.line)
+    lines += [f"    {frame.path}:{frame.line} in {frame.function}" for frame in inside[-MOST_FRAMES:]]
+    text = result.failure.text.strip("\n")
+    if len(text) > MOST_CHARACTERS:
+        text = f"[...]\n{text[-MOST_CHARACTERS:]}"
+    return "\n".join([*lines, *(f"    {line}" for line in text.splitlines())])
+
+
+def _listed(title: str, ids: Sequence[str]) -> str:
+    shown = "\n".join(f"- {test}" for test in ids[:MOST_LISTED])
+    more = f"\n- and {len(ids) - MOST_LISTED} more" if len(ids) > MOST_LISTED else ""
+    return f"{title}: {counted(len(ids), 'test')}\n{shown}{more}"

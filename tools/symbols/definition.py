@@ -1,0 +1,52 @@
+"""The definitions of a file, whatever its language, and questions about them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Definition:
+    """A class, function or variable and where it stands."""
+
+    name: str
+    """Qualified within its file, such as `Box.size`."""
+    kind: str
+    """class, function, method or variable."""
+    start: int
+    """First line, from 1, decorators included."""
+    line: int
+    """The line that names it."""
+    end: int
+    """Last line."""
+    signature: str
+    """On one line, without the colon."""
+    summary: str = ""
+    """The first line of its docstring."""
+
+    @property
+    def bare(self) -> str:
+        return self.name.rpartition(".")[2]
+
+
+def definitions(path: str, text: str) -> tuple[Definition, ...]:
+    """The definitions of a file in the order they stand in; broken code gives what can be made out."""
+    if path.endswith((".py", ".pyi")):
+        from coder.tools.symbols.python import python_definitions
+
+        return python_definitions(text)
+    from coder.tools.symbols.plain import plain_definitions
+
+    return plain_definitions(text)
+
+
+def named(symbol: str, found: Sequence[Definition]) -> tuple[Definition, ...]:
+    """Those that a bare or dotted name means: `size`, `Box.size` or `package.module.Box.size`."""
+    wanted = symbol.removesuffix("()").replace("::", ".").strip(".")
+    if exact := tuple(item for item in found if item.name == wanted):
+        return exact
+    return tuple(item for item in found if item.name.endswith(f".{wanted}") or wanted.endswith(f".{item.name}"))
+
+
+def enclosing(line: int, found: Sequence[Definition]) -> tuple[Definition, ...]:
+    """The classes and functions around a line, outermost first."""
+    return tuple(item for item in found if item.kind != "variable" and item.start <= line <= item.end)
