@@ -7,67 +7,73 @@ from pathlib import Path
 
 from coder.cli.options import RepositoryOption
 
+Finding = tuple[bool, str, str]
+"""(does it work, what, in words)"""
+
 
 def doctor(repo: RepositoryOption = Path()) -> None:
     """Say what works here, and what to do about what does not."""
-    for ok, name, text in _findings(repo):
+    for ok, name, text in (*_program(), *_repository(repo), *_models(), *_terminal()):
         print(f"{'ok ' if ok else 'no '} {name:<12} {text}")
 
 
-def _findings(directory: Path) -> Iterator[tuple[bool, str, str]]:
-    """(does it work, what, in words)"""
-    yield sys.version_info >= (3, 11), "coder", f"{_version()} on Python {sys.version.split()[0]} ({sys.executable})"
-    yield from _repository(directory)
-    yield from _models()
-    size = os.get_terminal_size() if sys.stdout.isatty() else None
-    colours = "no colours (NO_COLOR is set)" if os.environ.get("NO_COLOR") else os.environ.get("TERM", "unknown kind")
-    yield size is not None, "terminal", f"{size.columns} x {size.lines}, {colours}" if size else "output goes to a pipe: plain lines, no questions"
-
-
-def _version() -> str:
+def _program() -> Iterator[Finding]:
     from coder import __version__
+    from coder.core.errors import CoderError
+    from coder.tools.ripgrep import binary
 
-    return __version__
+    yield True, "coder", f"{__version__} on Python {sys.version.split()[0]} ({sys.executable})"
+    try:
+        yield True, "rg", binary()
+    except CoderError as error:
+        yield False, "rg", str(error)
 
 
-def _repository(directory: Path) -> Iterator[tuple[bool, str, str]]:
+def _repository(directory: Path) -> Iterator[Finding]:
     from coder.core.errors import CoderError
     from coder.settings import trusted
-    from coder.tools.search import ripgrep_version
-    from coder.wiring import git_version, project_of, repository_root, sandbox_in_words
+    from coder.wiring import project_of, repository_root
 
     try:
-        yield True, "git", git_version()
         root = repository_root(directory)
+        yield True, "git", f"repository {root}"
+        project = project_of(root)
     except CoderError as error:
         yield False, "git", str(error)
         return
-    yield True, "repository", str(root)
-    yield trusted(root), "trust", "its tests may run" if trusted(root) else f"not trusted: coder trust {root}"
-    try:
-        yield True, "rg", ripgrep_version()
-    except CoderError as error:
-        yield False, "rg", str(error)
-    project = project_of(root)
-    yield project.problem is None, "interpreter", str(project.interpreter)
-    yield project.problem is None, "tests", project.problem or project.command
+    yield trusted(root), "trust", "its tests may run" if trusted(root) else f"not trusted, its tests may not run: coder trust {root}"
+    yield project.problem is None, "tests", project.problem.text if project.problem else project.command.text
     for reason in project.why:
         yield True, "", reason
-    yield True, "sandbox", sandbox_in_words()
+    yield True, "sandbox", "a process group with limits of time and output, and a filtered environment; no walls around files or network"
 
 
-def _models() -> Iterator[tuple[bool, str, str]]:
-    from coder.models.catalog import choose, keys_set, servers
+def _models() -> Iterator[Finding]:
     from coder.core.errors import UserError
+    from coder.models.catalog import choose, keys_set, servers
+    from coder.settings import config, settings
 
     keys = keys_set(os.environ)
     yield bool(keys), "keys", ", ".join(keys) or "none set"
     running = servers(os.environ)
-    yield bool(running), "servers", "; ".join(f"{server.provider} at {server.base_url}: {', '.join(server.models[:4])}" for server in running) or (
-        "no Ollama, llama.cpp, LM Studio or vLLM answers on this machine"
-    )
+    for server in running:
+        yield True, "server", f"{server.provider} at {server.base_url}: {', '.join(server.models[:4])}"
+    if not running:
+        yield False, "server", "no Ollama, llama.cpp, LM Studio or vLLM answers on this machine"
+    chosen = config(settings())
     try:
-        choice = choose(model=None, configured=None, base_url=None, environment=os.environ, local=lambda _: running)
+        choice = choose(
+            model=None, configured=chosen.model, base_url=chosen.base_url, environment=os.environ, local=lambda _environment: running
+        )
         yield choice is not None, "model", f"{choice.name} ({choice.reason})" if choice else "none: set a key or start a model server"
     except UserError as error:
         yield False, "model", str(error)
+
+
+def _terminal() -> Iterator[Finding]:
+    if not sys.stdout.isatty():
+        yield True, "terminal", "output goes to a pipe: plain lines, and nobody to ask"
+        return
+    size = os.get_terminal_size()
+    colours = "no colours: NO_COLOR is set" if os.environ.get("NO_COLOR") else os.environ.get("TERM", "of unknown kind")
+    yield True, "terminal", f"{size.columns} x {size.lines}, {colours}"
