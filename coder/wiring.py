@@ -2,9 +2,10 @@
 
 import os
 import secrets
+import shutil
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,27 +14,37 @@ from typing import Any
 from coder import __version__
 from coder.core.candidate import Candidate
 from coder.core.errors import UserError
-from coder.core.ports import Repository
+from coder.core.ports import Limits, Model, Repository, Verifier
 from coder.core.task import Task
 from coder.loop.approval import Approval
 from coder.loop.kit import Kit
 from coder.loop.log import EventLog
 from coder.loop.purse import Purse
 from coder.loop.session import Session
-from coder.models.catalog import FORMS, Choice, choose
+from coder.models.catalog import choose
 from coder.models.opening import open_model
 from coder.prompting import PackagedPrompts
 from coder.repo.git import find
+from coder.repo.locks import hold
+from coder.repo.recovery import recover
+from coder.repo.repository import SessionRepository, open_repository
+from coder.sandbox.process import ProcessSandbox
 from coder.settings import Config, config, settings, state_directory
 from coder.store.jsonl import SessionStore
 from coder.strategies.follow import DIRECT, follow
 from coder.tools.registry import TOOLS
 from coder.tools.workspace import Workspace
+from coder.verify.project import Project, find_project
+from coder.verify.proof import WorktreeVerifier
+from coder.verify.runner import PytestRunner
 
 NO_MODEL = (
-    "There is no model to ask: no key is set (ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_API_KEY, OPENROUTER_API_KEY) and no model server runs "
-    "on this machine (Ollama, llama.cpp, LM Studio, vLLM). Set a key, start a server, or give --base-url."
+    "There is no model to ask: no key is set (ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_API_KEY, OPENROUTER_API_KEY) and no model "
+    "server runs on this machine (Ollama, llama.cpp, LM Studio, vLLM). Set a key, start a server, or give --base-url."
 )
+
+
+INSTRUCTIONS_CHARACTERS = 12_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,3 +74,112 @@ def repository_root(directory: Path) -> Path:
 
 def configured(root: Path | None, flags: Mapping[str, Any]) -> Config:
     return config(settings(root, flags=flags))
+
+
+def chosen_model(config: Config) -> tuple[Model, str]:
+    """The model to ask, and why it is this one.
+
+    Raises:
+        UserError: there is none, or its key is missing.
+    """
+    choice = choose(model=config.model, configured=None, base_url=config.base_url, environment=os.environ)
+    if choice is None:
+        raise UserError(NO_MODEL)
+    tool_calling = None if config.tool_calling else False
+    return open_model(choice, environment=os.environ, tool_calling=tool_calling), choice.reason
+
+
+@contextmanager
+def open_fix(task: Task, config: Config, *, root: Path, attended: bool, model: Model | None = None) -> Iterator[Opened]:
+    """A session that fixes an issue in the repository at `root`; whatever happens, what it needed is gone afterwards.
+
+    Raises:
+        UserError: the repository cannot be worked on, or there is no model.
+    """
+    recover(sessions_directory())
+    chosen, reason = (model, "given") if model else chosen_model(config)
+    identity = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+    directory = sessions_directory() / identity
+    directory.mkdir(parents=True)
+    with ExitStack() as stack:
+        stack.enter_context(hold(directory))
+        repository = _repository(task, identity, directory)
+        stack.callback(repository.close)
+        sandbox = stack.enter_context(ProcessSandbox(os.environ))
+        store = stack.enter_context(closing(SessionStore(directory)))
+        log = EventLog(store)
+        verifier = _verifiers(task, config, root=root, sandbox=sandbox)
+        kit = Kit(
+            task=task,
+            model=chosen,
+            tools=TOOLS,
+            prompts=PackagedPrompts(),
+            repository=repository,
+            verifier=verifier(repository),
+            verifier_of=verifier,
+            sandbox=sandbox,
+            store=store,
+            log=log,
+            purse=Purse(task.budget, clock=time.monotonic),
+            approval=Approval(log, attended=attended),
+            workspace=_workspaces(task, repository, verifier(repository), sandbox),
+            instructions=_instructions(root, task.directory),
+            notices=repository.left_out,
+        )
+        session = Session(kit, follow(DIRECT), id=identity, version=__version__)
+        yield Opened(id=identity, session=session, log=log, model=chosen.name, reason=reason)
+
+
+def _repository(task: Task, identity: str, directory: Path) -> SessionRepository:
+    try:
+        return open_repository(task.directory, session=identity, state=directory, base=task.base)
+    except BaseException:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise
+
+
+def _verifiers(task: Task, config: Config, *, root: Path, sandbox: ProcessSandbox) -> Callable[[Repository], Verifier]:
+    """A verifier for each base, made once: it remembers the base's own results."""
+    project = find_project(root, sandbox=sandbox, environment=os.environ, test_command=task.test_command)
+    limits = Limits(wall_seconds=config.suite_seconds, memory_bytes=None)
+    runner = PytestRunner(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=limits)
+    made: dict[str, Verifier] = {}
+
+    def verifier(repository: Repository) -> Verifier:
+        if repository.base not in made:
+            made[repository.base] = WorktreeVerifier(trees=repository, runner=runner, issue=task.issue)
+        return made[repository.base]
+
+    return verifier
+
+
+def _workspaces(task: Task, repository: SessionRepository, verifier: Verifier, sandbox: ProcessSandbox) -> Callable[[Candidate], Workspace]:
+    made: dict[str, Workspace] = {}
+
+    def workspace(candidate: Candidate) -> Workspace:
+        if candidate.id not in made:
+            made[candidate.id] = Workspace(
+                root=candidate.worktree,
+                sandbox=sandbox,
+                history=repository.history,
+                run=lambda tests, progress: verifier.preview(candidate.worktree, tests, progress),
+                baseline=verifier.baseline,
+                only=task.only,
+            )
+        return made[candidate.id]
+
+    return workspace
+
+
+def _instructions(root: Path, directory: Path) -> str:
+    """AGENTS.md of the root, then of each directory on the way to where the command was started."""
+    inside = directory.resolve()
+    way = [root, *reversed([place for place in (inside, *inside.parents) if place.is_relative_to(root) and place != root])]
+    texts = [place.joinpath("AGENTS.md").read_text("utf-8", "replace") for place in way if place.joinpath("AGENTS.md").is_file()]
+    return "\n\n".join(texts)[:INSTRUCTIONS_CHARACTERS]
+
+
+def project_of(root: Path) -> Project:
+    """How the repository at `root` is tested."""
+    with ProcessSandbox(os.environ) as sandbox:
+        return find_project(root, sandbox=sandbox, environment=os.environ, test_command=configured(root, {}).test)

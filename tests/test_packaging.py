@@ -23,7 +23,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built from an sdist of the tracked files, as an index would get it."""
     source = tmp_path_factory.mktemp("source")
     subprocess.run(["git", "clone", "-q", "--no-hardlinks", str(ROOT), str(source)], check=True)
-    for change in subprocess.run(["git", "diff", "--name-only", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split():
+    for change in subprocess.run(
+        ["git", "diff", "--name-only", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split():
         target = source / change
         target.unlink(missing_ok=True)
         if (ROOT / change).is_file():

@@ -2,10 +2,10 @@
 
 import sys
 
-import click
 import typer
 
 from coder.cli import apply, config, doctor, fix, log, trust, undo
+from coder.core.errors import CoderError, UserError
 
 app = typer.Typer(
     name="coder",
@@ -38,24 +38,15 @@ def run(arguments: list[str] | None = None) -> int:
     """The exit code of one command line."""
     try:
         code = app(arguments, standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    except click.Abort:
+    except typer.TyperException as error:
+        print(f"coder: {error.format_message()} See coder --help.", file=sys.stderr)
+        return 2
+    except typer.Abort:
         print("Interrupted.", file=sys.stderr)
         return 130
     except BrokenPipeError:
         return 141
-    except Exception as error:
-        return _failed(error)
+    except CoderError as error:
+        print(f"coder: {error}", file=sys.stderr)
+        return 2 if isinstance(error, UserError) else 1
     return code if isinstance(code, int) else 0
-
-
-def _failed(error: Exception) -> int:
-    """A planned error is one line and exit 2; anything else is a bug, and its traceback helps."""
-    from coder.core.errors import CoderError, UserError
-
-    if not isinstance(error, CoderError):
-        raise error
-    print(f"coder: {error}", file=sys.stderr)
-    return 2 if isinstance(error, UserError) else 1

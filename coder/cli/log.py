@@ -46,7 +46,7 @@ def show(id: SessionArgument) -> None:
     log = EventLog(records=read(directory))
     log.close()
     console = Console(highlight=False)
-    asyncio.run(Lines(console, verbose=True, send=lambda word: None).replay(log.follow()))
+    asyncio.run(Lines(console, verbose=True, send=lambda _: None).replay(log.follow()))
     if (finished := ends(directory)[1]) is not None:
         show_summary(console, finished, session=directory.name)
 

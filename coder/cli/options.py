@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-RepositoryOption = Annotated[Path, typer.Option("--repo", metavar="DIR", help="The repository, or a directory inside it.", show_default="here")]
+RepositoryOption = Annotated[Path, typer.Option("--repo", metavar="DIR", help="The repository, or a place in it.", show_default="here")]
 SessionArgument = Annotated[str, typer.Argument(metavar="ID", help="A session's id, its beginning or its end, or `last`.")]
 
 

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from coder.cli.apply import delivered
 from coder.cli.options import RepositoryOption, SessionArgument
 
 
@@ -13,10 +14,15 @@ def undo(
     repo: RepositoryOption = Path(),
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Take a fix back: its branch, commit and note; by a revert once it was merged."""
-    from coder.wiring import undo_session, undoing
+    """Take a fix back: its branch, commit and note; by a revert where the current branch holds it."""
+    from coder.repo.delivery import apply_diff
+    from coder.repo.delivery import undo as take_back
 
-    print(undoing(repo, id))
+    delivery = delivered(id)
+    what = f"the branch {delivery.branch} with {delivery.commit[:10]}" if delivery.branch else "the diff, out of the working tree"
     if not yes:
-        typer.confirm("Go on?", abort=True)
-    print(undo_session(repo, id))
+        typer.confirm(f"Take back {what}? Where the current branch holds the fix, it is reverted.", abort=True)
+    if delivery.branch:
+        print(take_back(repo, branch=delivery.branch, commit=delivery.commit, applied=None))
+    else:
+        print(apply_diff(repo, delivery.diff, reverse=True))

@@ -34,6 +34,8 @@ class Kit:
     approval: Approval
     workspace: Callable[[Candidate], Workspace]
     """The candidate's workspace, the same one each time."""
+    notices: tuple[str, ...] = ()
+    """What the person should know before the work begins, such as uncommitted files that were left out."""
     instructions: str = ""
     """The project's own AGENTS.md, where the directory is trusted."""
 

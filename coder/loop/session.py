@@ -6,7 +6,7 @@ from typing import assert_never
 
 from coder.core.candidate import Candidate
 from coder.core.errors import CoderError, LimitReached, ModelError, UserError
-from coder.core.events import CandidateForked, Failed, SessionFinished, SessionStarted
+from coder.core.events import CandidateForked, Failed, SessionFinished, SessionStarted, Warned
 from coder.core.state import status
 from coder.core.verdict import VerdictKind
 from coder.core.words import Answer, Say, Stop, Word
@@ -64,6 +64,8 @@ class Session:
                 version=self._version,
             )
         )
+        for notice in kit.notices:
+            kit.log.append(Warned(text=notice))
         try:
             ending = await self._end()
         finally:

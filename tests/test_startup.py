@@ -1,0 +1,26 @@
+"""What starts quickly stays quick: modules that --version and --help may not load."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"pydantic", "pydantic_ai", "rich", "textual", "git", "jinja2", "tree_sitter", "unidiff", "ripgrepy", "asyncio", "coder.wiring"}
+SCRIPT = """
+import sys
+sys.argv = ["coder", {argument!r}]
+from coder.__main__ import main
+try:
+    main()
+except SystemExit:
+    pass
+print("\\n".join(sys.modules), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(("argument", "forbidden"), [("--version", HEAVY | {"typer"}), ("--help", HEAVY)])
+def test_loads_nothing_heavy(argument: str, forbidden: set[str]) -> None:
+    script = SCRIPT.format(argument=argument)
+    done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout
+    assert forbidden & set(done.stderr.splitlines()) == set()
