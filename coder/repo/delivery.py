@@ -79,11 +79,12 @@ def undo(directory: Path, *, branch: str, commit: str, applied: str | None) -> s
     tip = git.commit(f"refs/heads/{branch}") if branch else None
     if tip is not None:
         _check_branch(git, branch, tip=tip, commit=commit)
-    done = [_revert(git, held) for held in _held(git, [applied or commit, commit], branch=branch)]
+    held = _held(git, [applied or commit, commit], branch=branch)
+    done = [_revert(git, one) for one in held]
     if tip is not None:
         git.call("branch", "--quiet", "-D", branch)
         done.append(f"deleted the branch {branch}")
-    remove_notes(git, *{commit, applied or commit})
+    remove_notes(git, *{commit, *held})
     sentence = " and ".join(done) or "there was nothing left of the fix to take back"
     return f"{sentence[0].upper()}{sentence[1:]}."
 

@@ -12,8 +12,12 @@ from coder.core.errors import UserError
 @contextmanager
 def repository_lock(common: Path) -> Iterator[None]:
     """Wait until no other session changes what sessions share in this repository: the notes, the list of worktrees."""
-    with _locked(os.open(common, os.O_RDONLY | os.O_DIRECTORY), fcntl.LOCK_EX):
+    directory = os.open(common, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(directory, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(directory)
 
 
 @contextmanager
@@ -26,16 +30,10 @@ def hold(session: Path) -> Iterator[None]:
     session.mkdir(parents=True, exist_ok=True)
     file = os.open(session / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        with _locked(file, fcntl.LOCK_EX | fcntl.LOCK_NB):
-            yield
-    except BlockingIOError:
-        raise UserError(f"The session {session.name} is in use by another process; wait for it to end or stop it.") from None
-
-
-@contextmanager
-def _locked(file: int, how: int) -> Iterator[None]:
-    try:
-        fcntl.flock(file, how)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(f"The session {session.name} is in use by another process; wait for it to end or stop it.") from None
         yield
     finally:
         os.close(file)

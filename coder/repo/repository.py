@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shutil import copy2
 from uuid import uuid4
@@ -35,8 +35,8 @@ class SessionRepository:
     """Artefacts and submodules that each worktree is given a copy of."""
     filters_off: tuple[str, ...]
     worktrees: dict[str, Worktree] = field(default_factory=dict)
-    on_head: set[str] = field(default_factory=set)
-    """Trees that `rebased` has made."""
+    rebased_trees: set[str] = field(default_factory=set)
+    """Those that `rebased` has made: they hold no uncommitted work any more."""
 
     @property
     def root(self) -> Path:
@@ -72,13 +72,13 @@ class SessionRepository:
         self.place.git.call("update-ref", ref, commit)
         return commit
 
-    def rollback(self, candidate: Candidate, commit: str) -> None:
-        """Bring the candidate's worktree back to a checkpoint or to its base, untracked files included."""
+    def rollback(self, candidate: Candidate, tree: str) -> None:
+        """Make the candidate's worktree equal to a tree or commit it had before, untracked files included, ignored ones not."""
         own = self.worktrees[candidate.id]
         for path in untracked_files(own.git):
             if path not in own.brought:
                 worktree.remove_tree(own.path / path)
-        own.git.call("read-tree", "--reset", "-u", commit)
+        own.git.call("read-tree", "--reset", "-u", tree)
 
     @contextmanager
     def checkout(self, tree: str, paths: Sequence[str] | None = None) -> Iterator[Path]:
@@ -101,20 +101,24 @@ class SessionRepository:
         tree = trees.carried(self.place.git, old=self.base, new=patch.tree, onto=self.head)
         if tree is None:
             return None
-        self.on_head.add(tree)
+        self.rebased_trees.add(tree)
         return trees.patch(self.place.git, old=self.head, new=tree)
+
+    def on_head(self) -> "SessionRepository":
+        """The same repository with plain HEAD as the base, for proving a rebased change there."""
+        return replace(self, base=self.head)
 
     def deliver(self, patch: Patch, *, message: str, evidence: str, slug: str) -> Delivery:
         """Put the change on a new branch on top of HEAD as one commit, with `evidence` as its git note; as a diff where it does not fit."""
         git = self.place.git
-        fitting = patch if patch.tree in self.on_head else self.rebased(patch)
+        fitting = patch if patch.tree in self.rebased_trees else self.rebased(patch)
         if fitting is None:
-            return Delivery(diff=trees.diff(git, old=self.base, new=patch.tree, binary=True), needs_uncommitted_work=True)
+            return Delivery(diff=trees.diff(git, old=self.base, new=patch.tree), needs_uncommitted_work=True)
         commit = make_commit(git, tree=fitting.tree, parent=self.head, message=message)
         if evidence:
             add_note(git, commit, evidence)
         branch = make_branch(git, slug=slug, session=self.traces.session, commit=commit)
-        return Delivery(diff=trees.diff(git, old=self.head, new=fitting.tree, binary=True), branch=branch, commit=commit)
+        return Delivery(diff=trees.diff(git, old=self.head, new=fitting.tree), branch=branch, commit=commit)
 
     def merge(self, delivery: Delivery) -> Delivery:
         """Bring a delivered commit onto the person's current branch.

@@ -31,10 +31,9 @@ def changes(git: Git, *, old: str, new: str) -> dict[str, Entry]:
     return {path: Entry(mode=words.split()[1], blob=words.split()[3]) for words, path in zip(fields[::2], fields[1::2], strict=True)}
 
 
-def diff(git: Git, *, old: str, new: str, binary: bool = False) -> str:
-    """A unified diff; with `binary` it holds all that `git apply` needs, without it is for reading."""
-    how = ("--binary", "--full-index") if binary else ()
-    output = git.call("diff-tree", "-r", "-p", "-M", "--no-color", "--no-ext-diff", "--no-textconv", *how, old, new)
+def diff(git: Git, *, old: str, new: str) -> str:
+    """A unified diff that says all `git apply` needs, binary files included."""
+    output = git.call("diff-tree", "-r", "-p", "-M", "--binary", "--no-color", "--no-ext-diff", "--no-textconv", old, new)
     return output.stdout.decode("utf-8", "replace")
 
 

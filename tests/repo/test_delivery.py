@@ -1,0 +1,209 @@
+from pathlib import Path
+
+import pytest
+
+from coder.core.candidate import Delivery
+from coder.core.errors import UserError
+from coder.repo.delivery import apply_commit, apply_diff, undo
+from tests.builders import git, repo, write
+from tests.repo.opened import fingerprint, opened
+
+LINES = "".join(f"line {number}\n" for number in range(1, 31))
+FIXED = LINES.replace("line 15\n", "line 15, fixed\n")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return repo(tmp_path / "r", {"a.py": LINES, "b.py": LINES})
+
+
+def delivered(root: Path) -> Delivery:
+    with opened(root) as repository:
+        candidate = repository.candidate("c1")
+        write(candidate.worktree, {"a.py": FIXED, "test_a.py": "t\n"})
+        return repository.deliver(repository.patch(candidate), message="fix: line 15\n\nVerdict: PROVEN", evidence="seen", slug="line 15")
+
+
+def commit(root: Path, files: dict[str, str], message: str = "theirs") -> None:
+    write(root, files)
+    git(root, "add", *files)
+    git(root, "commit", "-qm", message)
+
+
+def test_applies_by_fast_forward_and_leaves_other_work_alone(root: Path) -> None:
+    fix = delivered(root)
+    write(root, {"b.py": "dirty\n", "untracked": "u\n", "staged": "s\n"})
+    git(root, "add", "staged")
+    assert apply_commit(root, fix.commit) == f"main is now at {fix.commit[:10]}, which holds the fix."
+    assert git(root, "rev-parse", "main") == fix.commit
+    assert git(root, "status", "--short").splitlines() == ["M b.py", "A  staged", "?? untracked"]
+    assert (root / "a.py").read_text(encoding="utf-8") == FIXED
+    assert git(root, "reflog", "-1", "--format=%gs").startswith("coder apply")
+
+
+def test_applies_to_a_newer_head_as_a_copy_with_its_note(root: Path) -> None:
+    fix = delivered(root)
+    commit(root, {"a.py": LINES.replace("line 2\n", "line 2, theirs\n"), "b.py": "theirs\n"})
+    apply_commit(root, fix.commit)
+    assert (root / "a.py").read_text(encoding="utf-8") == FIXED.replace("line 2\n", "line 2, theirs\n")
+    assert git(root, "log", "-1", "--format=%B").endswith(f"(cherry picked from commit {fix.commit})")
+    assert git(root, "notes", "--ref=coder", "show", "HEAD") == "seen"
+    assert git(root, "status", "--short") == ""
+
+
+def test_applies_to_a_detached_head_in_a_linked_worktree(root: Path, tmp_path: Path) -> None:
+    fix = delivered(root)
+    git(root, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
+    before = fingerprint(root)
+    assert apply_commit(tmp_path / "linked", fix.commit) == f"HEAD is now at {fix.commit[:10]}, which holds the fix."
+    assert (tmp_path / "linked" / "test_a.py").exists()
+    assert fingerprint(root) == before
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [({"a.py": "dirty\n"}, "a.py would be overwritten"), ({"test_a.py": "untracked\n"}, "test_a.py would be overwritten")],
+)
+def test_refuses_where_a_path_it_needs_is_not_clean(root: Path, files: dict[str, str], told: str) -> None:
+    fix = delivered(root)
+    write(root, files)
+    git(root, "update-ref", "ORIG_HEAD", "HEAD")  # git itself notes this before it looks at the files
+    before = fingerprint(root)
+    with pytest.raises(UserError, match=told):
+        apply_commit(root, fix.commit)
+    assert fingerprint(root) == before
+
+
+def test_refuses_what_no_longer_fits(root: Path) -> None:
+    fix = delivered(root)
+    commit(root, {"a.py": LINES.replace("line 15\n", "line 15, theirs\n")})
+    before = fingerprint(root)
+    with pytest.raises(UserError, match="no longer fits"):
+        apply_commit(root, fix.commit)
+    assert fingerprint(root) == before
+
+
+def test_refuses_what_is_there_already(root: Path) -> None:
+    fix = delivered(root)
+    apply_commit(root, fix.commit)
+    with pytest.raises(UserError, match="already holds"):
+        apply_commit(root, fix.commit)
+
+
+def test_refuses_in_the_middle_of_the_persons_own_merge(root: Path) -> None:
+    fix = delivered(root)
+    git(root, "checkout", "-qb", "other")
+    commit(root, {"b.py": "other\n"})
+    git(root, "checkout", "-q", "main")
+    git(root, "merge", "-q", "--no-ff", "--no-commit", "other")
+    with pytest.raises(UserError, match="A merge is under way"):
+        apply_commit(root, fix.commit)
+
+
+def test_the_persons_own_taste_for_merges_does_not_matter(root: Path) -> None:
+    fix = delivered(root)
+    for key, value in {
+        "merge.ff": "false",
+        "merge.autoStash": "true",
+        "merge.verifySignatures": "true",
+        "branch.main.mergeOptions": "--squash",
+    }.items():
+        git(root, "config", key, value)
+    apply_commit(root, fix.commit)
+    assert git(root, "rev-parse", "HEAD") == fix.commit
+
+
+def test_a_diff_is_applied_uncommitted_and_taken_back(root: Path) -> None:
+    fix = delivered(root)
+    write(root, {"a.py": LINES.replace("line 2\n", "line 2, dirty\n")})
+    assert apply_diff(root, fix.diff) == "The change is in the working tree, uncommitted."
+    assert (root / "a.py").read_text(encoding="utf-8") == FIXED.replace("line 2\n", "line 2, dirty\n")
+    assert git(root, "status", "--short").splitlines() == ["M a.py", "?? test_a.py"]
+    apply_diff(root, fix.diff, reverse=True)
+    assert git(root, "status", "--short").splitlines() == ["M a.py"]
+
+
+def test_a_diff_is_applied_whole_or_not_at_all(root: Path) -> None:
+    fix = delivered(root)
+    write(root, {"test_a.py": "in the way\n"})
+    before = fingerprint(root)
+    with pytest.raises(UserError, match="does not fit the files as they are now"):
+        apply_diff(root, fix.diff)
+    assert fingerprint(root) == before
+
+
+def test_a_diff_does_not_reach_out_of_the_repository(root: Path, tmp_path: Path) -> None:
+    diff = "diff --git a/../evil b/../evil\nnew file mode 100644\n--- /dev/null\n+++ b/../evil\n@@ -0,0 +1 @@\n+x\n"
+    with pytest.raises(UserError, match="does not fit"):
+        apply_diff(root, diff)
+    assert not (tmp_path / "evil").exists()
+
+
+def test_undo_deletes_the_branch_and_its_note(root: Path) -> None:
+    before = fingerprint(root)
+    fix = delivered(root)
+    assert undo(root, branch=fix.branch, commit=fix.commit, applied=None) == f"Deleted the branch {fix.branch}."
+    assert fingerprint(root) == before
+    assert undo(root, branch=fix.branch, commit=fix.commit, applied=None) == "There was nothing left of the fix to take back."
+
+
+@pytest.mark.parametrize("newer_head", [False, True])
+def test_undo_reverts_what_was_applied_and_leaves_other_work_alone(root: Path, newer_head: bool) -> None:
+    fix = delivered(root)
+    if newer_head:
+        commit(root, {"b.py": "theirs\n"})
+    apply_commit(root, fix.commit)
+    applied = git(root, "rev-parse", "HEAD")
+    commit(root, {"a.py": FIXED.replace("line 2\n", "line 2, theirs\n")})
+    write(root, {"b.py": "dirty\n"})
+    told = undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+    assert told == f"Reverted {applied[:10]} with {git(root, 'rev-parse', '--short=10', 'HEAD')} and deleted the branch {fix.branch}."
+    assert (root / "a.py").read_text(encoding="utf-8") == LINES.replace("line 2\n", "line 2, theirs\n")
+    assert git(root, "log", "-1", "--format=%B") == f'Revert "fix: line 15"\n\nThis reverts commit {applied}.'
+    assert git(root, "status", "--short") == "M b.py"
+    assert "coder" not in git(root, "for-each-ref", "--format=%(refname)")
+
+
+def test_what_was_undone_can_be_applied_again(root: Path) -> None:
+    fix = delivered(root)
+    apply_commit(root, fix.commit)
+    undo(root, branch=fix.branch, commit=fix.commit, applied=fix.commit)
+    assert "reverted already" in undo(root, branch=fix.branch, commit=fix.commit, applied=fix.commit)
+    apply_commit(root, fix.commit)
+    assert (root / "a.py").read_text(encoding="utf-8") == FIXED
+
+
+def test_undo_refuses_a_branch_with_more_on_it(root: Path) -> None:
+    fix = delivered(root)
+    git(root, "checkout", "-q", fix.branch)
+    with pytest.raises(UserError, match="is checked out in"):
+        undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+    commit(root, {"b.py": "mine\n"})
+    git(root, "checkout", "-q", "main")
+    with pytest.raises(UserError, match="has commits of yours on top"):
+        undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+    assert git(root, "rev-parse", f"{fix.branch}^") == fix.commit
+
+
+def test_undo_refuses_what_later_work_rests_on(root: Path) -> None:
+    fix = delivered(root)
+    apply_commit(root, fix.commit)
+    commit(root, {"a.py": FIXED.replace("fixed", "fixed better")})
+    before = fingerprint(root)
+    with pytest.raises(UserError, match="later commits changed the same lines"):
+        undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+    write(root, {"a.py": FIXED})
+    git(root, "commit", "-qam", "back")
+    write(root, {"a.py": "dirty\n"})
+    with pytest.raises(UserError, match=r"a\.py would be overwritten"):
+        undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+    assert git(root, "rev-parse", fix.branch) == fix.commit
+    assert before["refs"] != []
+
+
+def test_undo_refuses_where_another_branch_holds_the_fix(root: Path) -> None:
+    fix = delivered(root)
+    apply_commit(root, fix.commit)
+    git(root, "checkout", "-q", "-b", "elsewhere", "HEAD^")
+    with pytest.raises(UserError, match="is on main, not on the current branch"):
+        undo(root, branch=fix.branch, commit=fix.commit, applied=fix.commit)

@@ -1,0 +1,122 @@
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from coder.core.errors import GitError, UserError
+from coder.repo.git import Git, find
+from tests.builders import git, repo
+
+
+def test_finds_the_checkout_from_a_subdirectory(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"src/a.py": "x\n"})
+    place = find(root / "src")
+    assert (place.root, place.common, place.head) == (root, root / ".git", git(root, "rev-parse", "HEAD"))
+
+
+def test_finds_a_linked_worktree_and_the_git_directory_it_shares(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "x\n"})
+    git(root, "worktree", "add", "-q", "../linked")
+    place = find(tmp_path / "linked")
+    assert (place.root, place.common) == (tmp_path / "linked", root / ".git")
+    assert place.git.git_dir == root / ".git" / "worktrees" / "linked"
+
+
+@pytest.mark.parametrize(
+    ("prepare", "told"),
+    [
+        (lambda path: path.mkdir(), "is not inside a git repository"),
+        (lambda path: (path.mkdir(), git(path, "init", "-q", "--bare")), "is a bare repository"),
+        (lambda path: (path.mkdir(), git(path, "init", "-q")), "has no commits yet"),
+        (lambda path: None, "is not a directory"),
+    ],
+)
+def test_says_in_one_line_why_there_is_nothing_to_work_in(tmp_path: Path, prepare: object, told: str) -> None:
+    assert callable(prepare)
+    prepare(tmp_path / "r")
+    with pytest.raises(UserError, match=told) as caught:
+        find(tmp_path / "r")
+    assert "\n" not in str(caught.value)
+
+
+def fake_git(directory: Path, script: str) -> None:
+    directory.mkdir()
+    (directory / "git").write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    (directory / "git").chmod(stat.S_IRWXU)
+
+
+def test_asks_for_git_where_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UserError, match="git was not found on PATH"):
+        find(tmp_path)
+
+
+def test_asks_for_a_newer_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_git(tmp_path / "bin", "echo git version 2.17.1")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
+    with pytest.raises(UserError, match=r"git version 2\.17\.1, and coder needs at least 2\.30"):
+        find(tmp_path)
+
+
+def test_says_how_to_trust_a_repository_of_another_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = 'for word in "$@"; do case $word in version) echo git version 2.39.5; exit 0;; esac; done\n'
+    fake_git(tmp_path / "bin", f'{script}echo "fatal: detected dubious ownership; git config --add safe.directory x" >&2; exit 128')
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
+    with pytest.raises(UserError, match=r"git config --global --add safe\.directory"):
+        find(tmp_path)
+
+
+def test_does_not_listen_to_the_git_command_that_started_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = repo(tmp_path / "other", {"o.py": "o\n"})
+    root = repo(tmp_path / "r", {"a.py": "x\n"})
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(other / ".git" / "index"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(other))
+    assert find(root).git.items("ls-files", "-z") == ["a.py"]
+
+
+def test_runs_no_hook_and_no_monitor(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "x\n"})
+    fake_git(tmp_path / "evil", f"touch {tmp_path}/ran")
+    git(root, "config", "core.fsmonitor", str(tmp_path / "evil" / "git"))
+    git(root, "config", "core.hooksPath", str(tmp_path / "evil"))
+    (tmp_path / "evil" / "git").rename(tmp_path / "evil" / "post-checkout")
+    git(root, "config", "core.fsmonitor", str(tmp_path / "evil" / "post-checkout"))
+    place = find(root)
+    place.git.call("update-index", "--refresh")
+    place.git.call("worktree", "add", str(tmp_path / "tree"))
+    assert not (tmp_path / "ran").exists()
+
+
+def test_waits_for_a_lock_that_is_about_to_go(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "x\n"})
+    lock = root / ".git" / "index.lock"
+    lock.touch()
+    fake_git(tmp_path / "bin", f'PATH="${{PATH#*:}}"; [ -e {tmp_path}/seen ] && rm -f {lock}; touch {tmp_path}/seen; exec git "$@"')
+    door = find(root).git
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
+        assert door.call("update-index", "--force-remove", "a.py").status == 0
+
+
+def test_gives_up_on_a_command_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_git(tmp_path / "bin", "exec sleep 30")
+    (tmp_path / "bin" / "git").rename(tmp_path / "slow")
+    root = repo(tmp_path / "r", {"a.py": "x\n"})
+    git(root, "config", "alias.slow", f"!{tmp_path / 'slow'}")
+    with pytest.raises(GitError, match="did not complete"):
+        find(root).git.call("slow", timeout_seconds=0.2)
+
+
+def test_an_error_is_gits_own_line(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "x\n"})
+    with pytest.raises(GitError, match=r"^git cat-file failed: Not a valid object name nothing$"):
+        find(root).git.call("cat-file", "-p", "nothing")
+
+
+def test_a_revision_that_looks_like_an_option_is_no_option(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "x\n"})
+    door = Git(directory=root, git_dir=root / ".git", work_tree=root)
+    assert door.commit("--all") is None
+    assert door.commit("main") == git(root, "rev-parse", "main")

@@ -1,0 +1,39 @@
+import threading
+from pathlib import Path
+
+import pytest
+
+from coder.core.errors import UserError
+from coder.repo.locks import hold, repository_lock
+
+
+def test_a_session_is_held_by_one_process_at_a_time(tmp_path: Path) -> None:
+    with hold(tmp_path / "s"), pytest.raises(UserError, match="in use by another process"), hold(tmp_path / "s"):
+        pass
+    with hold(tmp_path / "s"):
+        pass
+
+
+def test_an_error_inside_is_not_mistaken_for_a_held_lock(tmp_path: Path) -> None:
+    with pytest.raises(BlockingIOError, match="mine"), hold(tmp_path / "s"):
+        raise BlockingIOError("mine")
+
+
+def test_the_repository_lock_is_waited_for_and_leaves_nothing(tmp_path: Path) -> None:
+    order = []
+    entered = threading.Event()
+
+    def second() -> None:
+        entered.set()
+        with repository_lock(tmp_path):
+            order.append("second")
+
+    with repository_lock(tmp_path):
+        thread = threading.Thread(target=second)
+        thread.start()
+        entered.wait()
+        thread.join(0.05)
+        order.append("first")
+    thread.join()
+    assert order == ["first", "second"]
+    assert list(tmp_path.iterdir()) == []

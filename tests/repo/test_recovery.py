@@ -1,0 +1,133 @@
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from coder.repo.locks import hold
+from coder.repo.recovery import RECORD, recover
+from coder.repo.repository import open_repository
+from tests.builders import git, repo, write
+from tests.repo.opened import fingerprint, opened
+
+SESSION = """
+import sys
+from pathlib import Path
+from coder.repo.locks import hold
+from coder.repo.repository import open_repository
+
+root, state = Path(sys.argv[1]), Path(sys.argv[2])
+with hold(state):
+    print("held", flush=True)
+    repository = open_repository(root, session=state.name, state=state, base=None)
+    for number in range(1000):
+        candidate = repository.candidate(f"c{number}")
+        (candidate.worktree / "a.py").write_text(f"fixed {number}", encoding="utf-8")
+        (candidate.worktree / "new.py").write_text("new", encoding="utf-8")
+        checkpoint = repository.checkpoint(candidate, "attempt")
+        with repository.checkout(repository.patch(candidate).tree):
+            repository.rollback(candidate, candidate.base)
+"""
+
+
+def dirty_repository(directory: Path) -> Path:
+    root = repo(directory, {f"d{number}/m.py": "x\n" * number for number in range(50)} | {"a.py": "a\n", ".gitignore": "_version.py\n"})
+    write(root, {"a.py": "stashed\n"})
+    git(root, "stash", "-q")
+    write(root, {"a.py": "staged\n", "d1/m.py": "dirty\n", "untracked.py": "u\n", "d2/_version.py": "1\n"})
+    git(root, "add", "a.py")
+    return root
+
+
+def private(root: Path) -> str:
+    return git(root, "for-each-ref", "refs/coder", "refs/notes", "refs/heads/coder")
+
+
+def leftovers(root: Path) -> list[Path]:
+    return [*root.glob(".git/**/*.lock"), *root.glob(".git/worktrees")]
+
+
+def run_and_kill(root: Path, state: Path, *, after_seconds: float) -> None:
+    """Start a session in a process group of its own and kill all of it, git included."""
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent.parent)}
+    with subprocess.Popen(
+        [sys.executable, "-c", SESSION, str(root), str(state)], stdout=subprocess.PIPE, env=environment, start_new_session=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"held\n"
+        time.sleep(after_seconds)
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def test_a_session_killed_at_any_moment_changed_nothing_and_is_cleaned_up(tmp_path: Path) -> None:
+    root = dirty_repository(tmp_path / "r")
+    before = fingerprint(root)
+    chance = random.Random(7)
+    for number in range(10):
+        run_and_kill(root, tmp_path / "sessions" / f"s{number}", after_seconds=chance.uniform(0.0, 0.6))
+        assert fingerprint(root) == before
+    assert private(root) != ""
+    recover(tmp_path / "sessions")
+    assert private(root) == ""
+    assert git(root, "worktree", "list").count("\n") == 0
+    assert leftovers(root) == []
+    assert [path.name for path in (tmp_path / "sessions").rglob("*") if not path.is_dir()] == ["lock"] * 10
+    assert fingerprint(root) == before
+
+
+def test_every_half_made_state_is_cleaned_up(tmp_path: Path) -> None:
+    root = dirty_repository(tmp_path / "r")
+    state = tmp_path / "sessions" / "s-c0ffee"
+    repository = open_repository(root, session=state.name, state=state, base=None)
+    candidate = repository.candidate("c1")
+    repository.checkpoint(candidate, "first")
+    (candidate.worktree / ".git").unlink()
+    write(state / "worktrees", {"s-c0ffee-c2/half": "checked out"})
+    write(root / ".git", {"worktrees/s-c0ffee-c3/locked": "initializing", "refs/coder/s-c0ffee/c2.lock": "", "refs/notes/coder.lock": ""})
+    write(root / ".git", {"refs/heads/coder/fix-c0ffee.lock": "", "refs/heads/coder/fix-other1.lock": "", "refs/coder/other/c1.lock": ""})
+    assert recover(tmp_path / "sessions") == ("s-c0ffee",)
+    assert private(root) == ""
+    assert sorted(str(path.relative_to(root / ".git")) for path in leftovers(root)) == [
+        "refs/coder/other/c1.lock",
+        "refs/heads/coder/fix-other1.lock",
+    ]
+    assert recover(tmp_path / "sessions") == ()
+
+
+def test_a_living_session_is_left_alone(tmp_path: Path) -> None:
+    root = dirty_repository(tmp_path / "r")
+    state = tmp_path / "sessions" / "living"
+    with hold(state), opened(root, session="living") as repository:
+        candidate = repository.candidate("c1")
+        assert recover(tmp_path / "sessions") == ()
+        assert candidate.worktree.exists()
+        write(candidate.worktree, {"new.py": "n\n"})
+        assert repository.patch(candidate).paths == ("new.py",)
+
+
+def test_a_repository_that_is_gone_is_no_obstacle(tmp_path: Path) -> None:
+    root = dirty_repository(tmp_path / "r")
+    state = tmp_path / "sessions" / "s1"
+    open_repository(root, session="s1", state=state, base=None).candidate("c1")
+    shutil.rmtree(root)
+    assert recover(tmp_path / "sessions") == ("s1",)
+    assert list(state.glob("*")) == [state / "lock"]
+
+
+def test_refs_that_cannot_be_removed_now_are_for_the_next_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("coder.repo.git.LOCK_SECONDS", 0.0)
+    root = dirty_repository(tmp_path / "r")
+    state = tmp_path / "sessions" / "s1"
+    open_repository(root, session="s1", state=state, base=None)
+    git(root, "pack-refs", "--all")
+    (root / ".git" / "packed-refs.lock").touch()
+    assert recover(tmp_path / "sessions") == ()
+    assert (state / RECORD).exists()
+    (root / ".git" / "packed-refs.lock").unlink()
+    assert recover(tmp_path / "sessions") == ("s1",)
+    assert private(root) == ""

@@ -1,0 +1,341 @@
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from coder.core.candidate import Patch
+from coder.core.errors import UserError
+from coder.core.ports import History, Repository
+from coder.repo.repository import SessionRepository, open_repository
+from tests.builders import git, repo, write
+from tests.repo.opened import fingerprint, opened
+
+LINES = "".join(f"line {number}\n" for number in range(1, 31))
+FIXED = LINES.replace("line 15\n", "line 15, fixed\n")
+FILES = {"a.py": LINES, "b.py": "b\n", "tests/test_b.py": "t\n", ".gitignore": "_version.py\n__pycache__/\n"}
+
+
+def files(tree: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(tree)): path.read_text(encoding="utf-8")
+        for path in sorted(tree.rglob("*"))
+        if path.is_file() and path.name != ".git"
+    }
+
+
+def test_satisfies_the_ports() -> None:
+    def both(repository: SessionRepository) -> tuple[Repository, History]:
+        return repository, repository.history
+
+    assert callable(both)
+
+
+def test_a_whole_session_touches_nothing_of_the_persons(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    write(root, {"b.py": "dirty\n", "untracked.py": "u\n", "_version.py": "1\n"})
+    before = fingerprint(root)
+    with opened(root, within="tests") as repository:
+        assert (repository.root, repository.head, repository.dirty) == (root, git(root, "rev-parse", "main"), True)
+        candidate = repository.candidate("c1")
+        assert files(candidate.worktree) == FILES | {"b.py": "dirty\n", "untracked.py": "u\n", "_version.py": "1\n"}
+        assert repository.patch(candidate) == Patch(diff="", tree=git(root, "rev-parse", f"{repository.base}^{{tree}}"))
+        write(candidate.worktree, {"a.py": FIXED, "tests/test_a.py": "t\n", "_version.py": "2\n", "__pycache__/a.pyc": "x"})
+        patch = repository.patch(candidate)
+        assert patch.paths == repository.changed(patch.tree) == ("a.py", "tests/test_a.py")
+        assert "-line 15\n+line 15, fixed\n" in patch.diff
+        with repository.checkout(patch.tree) as tree:
+            assert files(tree) == FILES | {
+                "a.py": FIXED,
+                "tests/test_a.py": "t\n",
+                "b.py": "dirty\n",
+                "untracked.py": "u\n",
+                "_version.py": "1\n",
+            }
+        on_head = repository.rebased(patch)
+        assert on_head is not None
+        with repository.on_head().checkout(on_head.tree) as tree:
+            assert files(tree) == FILES | {"a.py": FIXED, "tests/test_a.py": "t\n", "_version.py": "1\n"}
+        assert repository.on_head().changed(on_head.tree) == ("a.py", "tests/test_a.py")
+        assert repository.deliver(on_head, message="fix", evidence="seen", slug="x").branch == "coder/x-abc123"
+        assert git(root, "diff", "--name-only", "main", "coder/x-abc123").split() == ["a.py", "tests/test_a.py"]
+        assert repository.subjects(5) == ("start",)
+    git(root, "update-ref", "-d", "refs/notes/coder")
+    git(root, "branch", "-qD", "coder/x-abc123")
+    assert fingerprint(root) == before
+    assert git(root, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
+    assert not (root / ".git" / "worktrees").exists()
+    assert list((tmp_path / "sessions" / "20260101-abc123").iterdir()) == []
+
+
+def test_a_checkout_of_some_paths_has_the_rest_from_the_base(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    with opened(root) as repository:
+        candidate = repository.candidate("c1")
+        write(candidate.worktree, {"a.py": FIXED, "tests/test_a.py": "t\n"})
+        (candidate.worktree / "tests" / "test_b.py").unlink()
+        tree = repository.patch(candidate).tree
+        with repository.checkout(tree, ["tests/test_a.py", "tests/test_b.py"]) as place:
+            assert files(place) == {"a.py": LINES, "b.py": "b\n", "tests/test_a.py": "t\n", ".gitignore": FILES[".gitignore"]}
+        with repository.checkout(tree, []) as place:
+            assert files(place) == FILES
+
+
+def test_a_checkout_is_gone_after_an_error(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    with opened(root) as repository:
+        with pytest.raises(ZeroDivisionError), repository.checkout(repository.base) as place:
+            raise ZeroDivisionError
+        assert not place.exists()
+        assert git(root, "worktree", "list").count("\n") == 0
+
+
+def test_rolls_back_to_a_checkpoint_and_to_the_base(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    write(root, {"_version.py": "1\n"})
+    with opened(root) as repository:
+        candidate = repository.candidate("c1")
+        write(candidate.worktree, {"a.py": FIXED, "new/file.py": "n\n"})
+        first = repository.patch(candidate)
+        checkpoint = repository.checkpoint(candidate, "first")
+        write(candidate.worktree, {"a.py": "broken", "junk/deep/j.py": "j\n"})
+        (candidate.worktree / "b.py").unlink()
+        write(candidate.worktree, {"b.py/inner": "a directory\n"})
+        repository.patch(candidate)
+        repo(candidate.worktree / "planted", {"p.py": "p\n"})
+        write(candidate.worktree, {"never_seen.py": "x\n"})
+        repository.rollback(candidate, checkpoint)
+        assert repository.patch(candidate) == first
+        assert files(candidate.worktree) == FILES | {"a.py": FIXED, "new/file.py": "n\n", "_version.py": "1\n"}
+        repository.rollback(candidate, candidate.base)
+        assert files(candidate.worktree) == FILES | {"_version.py": "1\n"}
+        assert git(root, "log", "-1", "--format=%s", "refs/coder/20260101-abc123/c1") == "first"
+
+
+def test_starts_from_a_revision_without_the_uncommitted_work(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    write(root, {"a.py": "later\n"})
+    git(root, "commit", "-qam", "later")
+    write(root, {"b.py": "dirty\n"})
+    with opened(root, "HEAD~1") as repository:
+        assert (repository.head, repository.base, repository.dirty) == (git(root, "rev-parse", "HEAD~1"),) * 2 + (False,)
+        candidate = repository.candidate("c1")
+        assert files(candidate.worktree) == FILES
+        write(candidate.worktree, {"b.py": "fixed\n"})
+        delivery = repository.deliver(repository.patch(candidate), message="fix", evidence="", slug="x")
+        assert git(root, "rev-parse", f"{delivery.commit}^") == repository.head
+    git(root, "checkout", "-q", "b.py")
+    with opened(root) as repository:
+        assert repository.merge(delivery).merged
+    assert git(root, "log", "--format=%s").splitlines() == ["fix", "later", "start"]
+
+
+def test_an_unknown_revision_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    with pytest.raises(UserError, match="There is no revision 'v9'"):
+        open_repository(root, session="s", state=tmp_path / "s", base="v9")
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_fix_of_uncommitted_work_is_delivered_as_a_diff(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    write(root, {"new.py": LINES})
+    with opened(root) as repository:
+        candidate = repository.candidate("c1")
+        write(candidate.worktree, {"new.py": FIXED})
+        (candidate.worktree / "image").write_bytes(bytes(range(256)))
+        patch = repository.patch(candidate)
+        assert repository.rebased(patch) is None
+        delivery = repository.deliver(patch, message="fix", evidence="seen", slug="x")
+    assert (delivery.branch, delivery.commit, delivery.needs_uncommitted_work) == ("", "", True)
+    assert "GIT binary patch" in delivery.diff
+    assert git(root, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
+
+
+def test_delivers_the_same_whether_it_was_rebased_before_or_not(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    write(root, {"a.py": LINES.replace("line 16\n", "line 16, dirty\n").replace("line 20\n", "line 20, dirty\n")})
+    with opened(root) as repository:
+        candidate = repository.candidate("c1")
+        write(candidate.worktree, {"a.py": (root / "a.py").read_text(encoding="utf-8").replace("line 3\n", "line 3, fixed\n")})
+        patch = repository.patch(candidate)
+        on_head = repository.rebased(patch)
+        assert on_head is not None
+        commits = [repository.deliver(given, message="fix", evidence="", slug="x").commit for given in (patch, on_head)]
+    trees = {git(root, "show", f"{commit}:a.py") + "\n" for commit in commits}
+    assert trees == {LINES.replace("line 3\n", "line 3, fixed\n")}
+
+
+def test_a_binary_change_survives_delivery(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    with opened(root) as repository:
+        candidate = repository.candidate("c1")
+        (candidate.worktree / "image").write_bytes(bytes(range(256)))
+        (candidate.worktree / "b.py").chmod(0o755)
+        patch = repository.patch(candidate)
+        repository.merge(repository.deliver(patch, message="fix", evidence="", slug="x"))
+    assert (root / "image").read_bytes() == bytes(range(256))
+    assert (root / "b.py").stat().st_mode & 0o111
+
+
+def test_works_in_a_linked_worktree_on_a_detached_head_with_its_own_configuration(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    git(root, "config", "extensions.worktreeConfig", "true")
+    git(root, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
+    write(tmp_path / "linked", {"b.py": "dirty here\n"})
+    before = fingerprint(root)
+    with opened(tmp_path / "linked") as repository:
+        candidate = repository.candidate("c1")
+        assert files(candidate.worktree)["b.py"] == "dirty here\n"
+        write(candidate.worktree, {"a.py": FIXED})
+        repository.merge(repository.deliver(repository.patch(candidate), message="fix", evidence="", slug="x"))
+    assert (tmp_path / "linked" / "a.py").read_text(encoding="utf-8") == FIXED
+    git(root, "branch", "-qD", "coder/x-abc123")
+    assert fingerprint(root) == before
+    assert git(root, "worktree", "list").count("\n") == 1
+
+
+def test_a_worktree_of_a_bare_repository_will_do(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    git(tmp_path, "clone", "-q", "--bare", str(root), "bare.git")
+    git(tmp_path / "bare.git", "worktree", "add", "-q", str(tmp_path / "linked"), "main")
+    with opened(tmp_path / "linked") as repository:
+        assert files(repository.candidate("c1").worktree) == FILES
+
+
+def test_submodule_files_are_there_and_show_in_no_patch(tmp_path: Path) -> None:
+    library = repo(tmp_path / "library", {"lib.py": "lib\n"})
+    root = repo(tmp_path / "r", FILES)
+    git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "vendor")
+    git(root, "commit", "-qm", "submodule")
+    write(root, {"vendor/lib.py": "dirty in the submodule\n"})
+    before = fingerprint(root)
+    with opened(root) as repository:
+        assert not repository.dirty
+        candidate = repository.candidate("c1")
+        assert files(candidate.worktree)["vendor/lib.py"] == "dirty in the submodule\n"
+        assert repository.patch(candidate).paths == ()
+        write(candidate.worktree, {"a.py": FIXED})
+        patch = repository.patch(candidate)
+        assert patch.paths == ("a.py",)
+        with repository.checkout(patch.tree) as tree:
+            assert "vendor/lib.py" in files(tree)
+        repository.rollback(candidate, candidate.base)
+        assert "vendor/lib.py" in files(candidate.worktree)
+    assert fingerprint(root) == before
+
+
+def test_a_sparse_checkout_stays_sparse(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES | {"in/a.py": "a\n", "out/b.py": "b\n"})
+    git(root, "sparse-checkout", "set", "in")
+    with opened(root) as repository:
+        assert not repository.dirty
+        candidate = repository.candidate("c1")
+        write(candidate.worktree, {"in/a.py": "fixed\n"})
+        patch = repository.patch(candidate)
+        assert patch.paths == ("in/a.py",)
+        with repository.checkout(patch.tree) as tree:
+            assert files(tree)["in/a.py"] == "fixed\n"
+        assert repository.deliver(patch, message="fix", evidence="", slug="x").commit
+    assert not (root / "out").exists()
+
+
+def test_a_pointer_of_large_file_storage_stays_a_pointer(tmp_path: Path) -> None:
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"
+    root = repo(tmp_path / "r", {"big.bin": pointer, "a.py": LINES, ".gitattributes": "*.bin filter=lfs diff=lfs merge=lfs -text\n"})
+    with opened(root) as repository:
+        candidate = repository.candidate("c1")
+        assert files(candidate.worktree)["big.bin"] == pointer
+        write(candidate.worktree, {"a.py": FIXED})
+        assert repository.patch(candidate).paths == ("a.py",)
+
+
+def test_a_planted_repository_becomes_no_part_of_the_change_and_starts_nothing(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    with opened(root) as repository:
+        candidate = repository.candidate("c1")
+        nested = repo(candidate.worktree / "nested", {"n.py": "n\n"})
+        git(nested, "config", "core.fsmonitor", f"touch {tmp_path}/ran")
+        git(candidate.worktree / "tests", "init", "-q")
+        write(candidate.worktree, {"tests/test_b.py": "seen\n", "tests/test_new.py": "seen\n"})
+        (candidate.worktree / ".git").unlink()
+        git(candidate.worktree, "init", "-q")
+        git(candidate.worktree, "config", "core.fsmonitor", f"touch {tmp_path}/ran")
+        assert repository.patch(candidate).paths == ("tests/test_b.py", "tests/test_new.py")
+        assert repository.left_out == ("nested/ (a git repository of its own)",)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_attributes_that_a_model_wrote_start_no_filter(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES | {".gitattributes": "*.up filter=upper\n", "a.up": "A\n"})
+    git(root, "config", "filter.evil.clean", f"touch {tmp_path}/ran; cat")
+    git(root, "config", "filter.evil.smudge", f"touch {tmp_path}/ran; cat")
+    git(root, "config", "filter.upper.clean", "tr a-z A-Z")
+    with opened(root) as repository:
+        candidate = repository.candidate("c1")
+        write(candidate.worktree, {".gitattributes": "*.py filter=evil\n*.up filter=upper\n", "a.py": FIXED, "a.up": "b\n"})
+        patch = repository.patch(candidate)
+        with repository.checkout(patch.tree) as tree:
+            assert files(tree)["a.py"] == FIXED
+            assert files(tree)["a.up"] == "B\n"
+    assert not (tmp_path / "ran").exists()
+
+
+def test_brought_files_stay_out_of_the_patch_when_nothing_ignores_them_any_more(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    write(root, {"_version.py": "1\n"})
+    with opened(root) as repository:
+        candidate = repository.candidate("c1")
+        write(candidate.worktree, {".gitignore": ""})
+        assert repository.patch(candidate).paths == (".gitignore",)
+        repository.rollback(candidate, candidate.base)
+        assert (candidate.worktree / "_version.py").exists()
+
+
+def test_what_a_model_does_to_the_worktrees_own_index_does_not_matter(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    with opened(root) as repository:
+        candidate = repository.candidate("c1")
+        write(candidate.worktree, {"a.py": FIXED, "new.py": "n\n"})
+        git(candidate.worktree, "add", "a.py")
+        git(candidate.worktree, "-c", "user.name=m", "commit", "-qm", "by the model")
+        git(candidate.worktree, "rm", "-q", "--cached", "b.py")
+        patch = repository.patch(candidate)
+        assert patch.paths == ("a.py", "new.py")
+        assert repository.deliver(patch, message="fix", evidence="", slug="x").diff.count("diff --git") == 2
+
+
+def test_sessions_at_the_same_time_do_not_disturb_each_other(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    write(root, {"b.py": "dirty\n"})
+    before = fingerprint(root)
+
+    def session(number: int) -> str:
+        with opened(root, session=f"20260101-aaaa{number:02}") as repository:
+            candidate = repository.candidate("c1")
+            write(candidate.worktree, {"a.py": FIXED, f"new{number}.py": "n\n"})
+            patch = repository.patch(candidate)
+            with repository.checkout(patch.tree) as tree:
+                assert f"new{number}.py" in files(tree)
+            return repository.deliver(patch, message=f"fix {number}", evidence="seen", slug="same").branch
+
+    with ThreadPoolExecutor(4) as pool:
+        branches = list(pool.map(session, range(8)))
+    assert git(root, "for-each-ref", "--format=%(refname:short)", "refs/heads/coder").split() == sorted(branches)
+    assert len(git(root, "notes", "--ref=coder", "list").splitlines()) == 8
+    for branch in branches:
+        git(root, "branch", "-qD", branch)
+    git(root, "update-ref", "-d", "refs/notes/coder")
+    assert fingerprint(root) == before
+
+
+def test_several_candidates_are_worked_on_in_threads(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    with opened(root) as repository:
+
+        def attempt(number: int) -> tuple[str, ...]:
+            candidate = repository.candidate(f"c{number}")
+            write(candidate.worktree, {f"new{number}.py": "n\n"})
+            return repository.patch(candidate).paths
+
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(attempt, range(6))) == [(f"new{number}.py",) for number in range(6)]

@@ -1,0 +1,80 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from coder.repo.git import find
+from coder.repo.worktree import add, entries, remove, remove_tree
+from tests.builders import git, repo, write
+
+
+def test_makes_a_detached_worktree_filled_from_a_tree(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "a\n"})
+    write(root, {"b.py": "b\n"})
+    git(root, "add", "b.py")
+    tree = git(root, "write-tree")
+    made = add(find(root), tmp_path / "w" / "s-c1", commit="HEAD", tree=tree, filters_off=())
+    assert sorted(path.name for path in (tmp_path / "w" / "s-c1").iterdir()) == [".git", "a.py", "b.py"]
+    assert made.git_dir == root / ".git" / "worktrees" / "s-c1"
+    assert git(tmp_path / "w" / "s-c1", "rev-parse", "--abbrev-ref", "HEAD") == "HEAD"
+
+
+def test_starts_no_filter_that_is_off(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "a\n", ".gitattributes": "*.py filter=evil\n"})
+    git(root, "config", "filter.evil.smudge", f"touch {tmp_path}/ran; cat")
+    git(root, "config", "filter.evil.required", "true")
+    add(find(root), tmp_path / "w" / "off", commit="HEAD", tree="HEAD", filters_off=("evil",))
+    assert not (tmp_path / "ran").exists()
+    add(find(root), tmp_path / "w" / "on", commit="HEAD", tree="HEAD", filters_off=())
+    assert (tmp_path / "ran").exists()
+
+
+def test_removes_only_its_own_entry(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "a\n"})
+    git(root, "worktree", "add", "-q", str(tmp_path / "theirs"))
+    git(root, "worktree", "add", "-q", "--detach", str(tmp_path / "unplugged"))
+    (tmp_path / "unplugged").rename(tmp_path / "elsewhere")
+    before = git(root, "worktree", "list")
+    add(find(root), tmp_path / "w" / "s-c1", commit="HEAD", tree="HEAD", filters_off=())
+    (tmp_path / "w" / "s-c1" / ".git").write_text(f"gitdir: {root}/.git/worktrees/theirs\n", encoding="utf-8")
+    remove(root / ".git", tmp_path / "w" / "s-c1")
+    assert git(root, "worktree", "list") == before
+    assert not (tmp_path / "w" / "s-c1").exists()
+
+
+def test_leaves_no_empty_list_of_worktrees(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "a\n"})
+    add(find(root), tmp_path / "w" / "s-c1", commit="HEAD", tree="HEAD", filters_off=())
+    remove(root / ".git", tmp_path / "w" / "s-c1")
+    remove(root / ".git", tmp_path / "w" / "s-c1")
+    assert not (root / ".git" / "worktrees").exists()
+
+
+def test_an_entry_that_was_killed_before_it_named_its_place_is_found(tmp_path: Path) -> None:
+    listed = tmp_path / "common" / "worktrees"
+    write(listed, {"s-c1/locked": "", "s-c2/gitdir": f"{tmp_path}/w/s-c2/.git\n", "s-c3/gitdir": "/elsewhere/s-c3/.git\n", "other/x": ""})
+    assert sorted(entry.name for entry in entries(tmp_path / "common", tmp_path / "w", "s-")) == ["s-c1", "s-c2"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody whom permissions stop")
+def test_removes_what_tests_made_read_only_as_a_plain_user(tmp_path: Path) -> None:
+    stubborn = tmp_path / "stubborn"
+    write(stubborn, {"inner/deep/file": "x"})
+    for directory in (stubborn / "inner" / "deep", stubborn / "inner"):
+        directory.chmod(0o500)
+    for path in (tmp_path, stubborn, *stubborn.rglob("*")):
+        os.chown(path, 65534, 65534)
+    script = "import os, pathlib\nfrom coder.repo.worktree import remove_tree\nos.setuid(65534)\nremove_tree(pathlib.Path('stubborn'))"
+    root = Path(__file__).parent.parent.parent
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(root)})
+    assert not stubborn.exists()
+
+
+def test_a_link_is_removed_and_not_what_it_points_to(tmp_path: Path) -> None:
+    write(tmp_path, {"kept/file": "x"})
+    (tmp_path / "link").symlink_to(tmp_path / "kept")
+    remove_tree(tmp_path / "link")
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+    assert (tmp_path / "kept" / "file").exists()
