@@ -11,8 +11,11 @@ from coder.models.catalog import KEYS, Choice
 from coder.models.servers import is_loopback
 from coder.models.text_protocol import ToolsUnsupported
 
-RAISED = (wrong.AgentRunError, wrong.UserError, httpx2.HTTPError, ValueError)
-"""Everything that a request ends with when the fault is not ours; ValueError is what the SDKs let through for unreadable JSON."""
+RAISED = (wrong.AgentRunError, wrong.UserError, httpx2.HTTPError)
+"""Everything that a request ends with when the fault is not ours."""
+
+STUMBLES = (ValueError, TypeError, AttributeError, LookupError, AssertionError)
+"""What the SDKs raise in the middle of a stream whose events are JSON but not of the promised shape."""
 
 QUOTED_CHARACTERS = 200
 
@@ -26,13 +29,10 @@ NO_TOOLS = re.compile(
 
 def translated(error: Exception, *, choice: Choice, key: SecretStr | None) -> ModelError:
     """The one line for the person; the key is blotted out should a server have repeated it."""
-    said = _said(error)
+    said = _said(error, key.get_secret_value() if key else "")
     # First of all, for servers give every code to it: Ollama 400, OpenRouter 404, llama.cpp 500.
     no_tools = ToolsUnsupported(f"{choice.name} does not support tool calling: {said}") if NO_TOOLS.search(said) else None
-    found = no_tools or _lasting(error, choice, said) or _passing(error, choice, said)
-    if key and key.get_secret_value() in str(found):
-        found.args = (str(found).replace(key.get_secret_value(), "***"),)
-    return found
+    return no_tools or _lasting(error, choice, said) or _passing(error, choice, said)
 
 
 def _lasting(error: Exception, choice: Choice, said: str) -> ModelError | None:
@@ -84,12 +84,13 @@ def _rejected(name: str, error: wrong.ModelAPIError, said: str) -> ModelError:
     return ModelError(f"{name} rejected the request: {said}", retryable=again)
 
 
-def _said(error: Exception) -> str:
-    """The provider's own words: the message of its error body where there is one, in one line that ends with a full stop."""
+def _said(error: Exception, secret: str) -> str:
+    """The provider's own words without the key: the message of its error body where there is one, in one line that ends with a full stop."""
     body = getattr(error, "body", None)
     for _ in range(3):
         body = next((body[key] for key in ("error", "message", "detail") if key in body), "") if isinstance(body, dict) else body
     text = " ".join((body if isinstance(body, str) and body.strip() else str(error)).split()) or type(error).__name__
+    text = text.replace(secret, "***") if secret else text
     status = f"HTTP {error.status_code}, " if isinstance(error, wrong.ModelHTTPError) else ""
     return f"{status}{text[:QUOTED_CHARACTERS].rstrip('.')}."
 

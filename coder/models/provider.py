@@ -1,10 +1,12 @@
 """The Model port over pydantic_ai: one streamed request, its failures sorted, its tries counted."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
 from decimal import Decimal
 
 from pydantic import SecretStr
 from pydantic_ai.direct import model_request_stream
+from pydantic_ai.exceptions import UnexpectedModelBehavior
 from pydantic_ai.messages import (
     InstructionPart,
     ModelResponse,
@@ -22,7 +24,7 @@ from pydantic_ai.settings import ModelSettings
 from coder.core.errors import ModelError
 from coder.core.messages import AssistantMessage, Delta, Reply, Request, Usage
 from coder.models.catalog import Choice
-from coder.models.errors import RAISED, translated
+from coder.models.errors import RAISED, STUMBLES, translated
 from coder.models.retry import Patience, persist
 from coder.models.servers import PORTS, is_loopback
 from coder.models.translate import definition, history, message_of
@@ -53,33 +55,50 @@ class ProviderModel:
         return reply.model_copy(update={"usage": _sum(spent)})
 
     async def _ask(self, request: Request, on_delta: Callable[[Delta], None], spent: list[Usage]) -> Reply:
-        response: ModelResponse | None = None
         try:
-            async with (
-                client(self._choice.base_url) as http,
-                model_request_stream(
-                    self._wire(http),
-                    history(request.messages),
-                    model_request_parameters=ModelRequestParameters(
-                        function_tools=[definition(tool) for tool in request.tools],
-                        instruction_parts=[InstructionPart(content=request.system)] if request.system else [],
-                    ),
-                    # Retries are ours to count and to show. `cache` marks the stable prefix for providers that want it marked.
-                    model_settings=ModelSettings(max_tokens=request.max_output_tokens, max_retries=0, cache=True),
-                ) as stream,
-            ):
-                try:
-                    async for event in stream:
-                        if delta := _delta(event):
-                            on_delta(delta)
-                finally:
-                    response = stream.get()
+            response = await self._hear(request, on_delta, spent)
+            with _shape_checked():
+                message = message_of(response)
         except RAISED as error:
             raise translated(error, choice=self._choice, key=self._key) from error
-        finally:
-            if response is not None:
-                spent.append(_usage(response, self._choice))
-        return _reply(response, self.name)
+        return _reply(message, response, self.name)
+
+    async def _hear(self, request: Request, on_delta: Callable[[Delta], None], spent: list[Usage]) -> ModelResponse:
+        messages = history(request.messages)
+        parameters = ModelRequestParameters(
+            function_tools=[definition(tool) for tool in request.tools],
+            instruction_parts=[InstructionPart(content=request.system)] if request.system else [],
+        )
+        # Retries are ours to count and to show. `cache` marks the stable prefix for the providers that want it marked.
+        settings = ModelSettings(max_tokens=request.max_output_tokens, max_retries=0, cache=True)
+        async with AsyncExitStack() as stack:
+            http = await stack.enter_async_context(client(self._choice.base_url))
+            opening = model_request_stream(self._wire(http), messages, model_request_parameters=parameters, model_settings=settings)
+            with _shape_checked():
+                stream = await stack.enter_async_context(opening)
+            try:
+                async for event in _checked(stream):
+                    if delta := _delta(event):
+                        on_delta(delta)
+            finally:
+                spent.append(_usage(stream.get(), self._choice))
+            return stream.get()
+
+
+@contextmanager
+def _shape_checked() -> Iterator[None]:
+    """What the SDKs stumble over here is the provider's fault, and no bug of ours."""
+    try:
+        yield
+    except STUMBLES as error:
+        raise UnexpectedModelBehavior(f"{type(error).__name__}: {error}") from error
+
+
+async def _checked(stream: AsyncIterable[ModelResponseStreamEvent]) -> AsyncIterator[ModelResponseStreamEvent]:
+    """The stream's events; what is done with them is outside of the check."""
+    with _shape_checked():
+        async for event in stream:
+            yield event
 
 
 def _delta(event: ModelResponseStreamEvent) -> Delta | None:
@@ -92,13 +111,12 @@ def _delta(event: ModelResponseStreamEvent) -> Delta | None:
             return None
 
 
-def _reply(response: ModelResponse, name: str) -> Reply:
+def _reply(message: AssistantMessage, response: ModelResponse, name: str) -> Reply:
     """Say how the reply ended.
 
     Raises:
         ModelError: it has no end (the stream was cut), or nothing in it.
     """
-    message = message_of(response)
     told = (response.provider_details or {}).get("finish_reason")
     if response.finish_reason is None and not told:
         raise ModelError(f"The reply of {name} broke off in the middle.", retryable=True)
@@ -139,7 +157,7 @@ def _cost(response: ModelResponse, choice: Choice) -> Decimal | None:
     if isinstance(told, int | float):
         return Decimal(str(told))
     try:
-        return response.cost().total_price
+        return response.cost().total_price if response.model_name else None
     except (LookupError, ValueError):
         return None
 

@@ -32,7 +32,8 @@ class Turn:
     """The stream ends cleanly before it says how the reply finished."""
     dropped: bool = False
     """The connection breaks in the middle."""
-    garbage: bool = False
+    garbage: bytes = b""
+    """Comes instead of the rest."""
     stalls: bool = False
     """After the text nothing more comes until the client goes."""
 
@@ -97,14 +98,14 @@ class Handler(BaseHTTPRequestHandler):
         try:
             for event in self.server.stream(turn):
                 self._chunk(event)
-            if turn.stalls and self.connection.recv(1) == b"":
+            if turn.dropped:
+                self.connection.shutdown(socket.SHUT_RDWR)
+            elif not turn.stalls:
+                self._chunk(b"")
+            elif self.connection.recv(1) == b"":
                 self.server.gone.set()
         except ConnectionError:
             self.server.gone.set()
-        if turn.dropped:
-            self.connection.shutdown(socket.SHUT_RDWR)
-        elif not turn.stalls:
-            self._chunk(b"")
 
     def _chunk(self, data: bytes) -> None:
         self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")

@@ -1,10 +1,11 @@
+import asyncio
 import json
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from coder.core.messages import AssistantMessage, ToolMessage, Usage, UserMessage
+from coder.core.messages import AssistantMessage, Delta, ToolMessage, Usage, UserMessage
 from tests.models.contract import ASKED, KEY, READ, WIRES, Bench
 from tests.models.fakes import Turn
 
@@ -59,9 +60,28 @@ def test_a_broken_connection_is_asked_for_again(wire: str) -> None:
         assert "The connection to " in told(bench)
 
 
-def test_unreadable_events_are_asked_for_again(wire: str) -> None:
-    with WIRES[wire]([Turn(text="It is", garbage=True), WHOLE]) as bench:
-        assert "sent something unreadable" in told(bench)
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"event: content_block_delta\ndata: {this is not json\n\n",
+        b"event: content_block_delta\ndata: []\n\n",
+        b'data: {"choices": [null], "candidates": 5, "type": "response.completed"}\n\n',
+        b"\xff\xfe\n\n",
+        b"<html>502 from a proxy</html>\n\n",
+    ],
+)
+def test_unreadable_events_are_asked_for_again(wire: str, garbage: bytes) -> None:
+    with WIRES[wire]([Turn(text="It is", garbage=garbage), WHOLE]) as bench:
+        assert "Trying again in 1 s." in told(bench)
+    assert bench.pauses == [1.0]
+
+
+def test_a_fault_of_the_one_who_listens_is_not_taken_for_the_providers(wire: str) -> None:
+    def trip(_delta: Delta) -> None:
+        raise ValueError("a bug of ours")
+
+    with WIRES[wire]([WHOLE]) as bench, pytest.raises(ValueError, match="a bug of ours"):
+        asyncio.run(bench.model.complete(ASKED, trip))
 
 
 def test_waits_as_long_as_the_server_asks(wire: str) -> None:
@@ -162,8 +182,6 @@ def test_no_proxy_stands_between_us_and_this_machine(wire: str, monkeypatch: pyt
 
 
 def test_a_reply_may_be_asked_for_twice_at_once(wire: str) -> None:
-    import asyncio
-
     with WIRES[wire]([WHOLE, WHOLE]) as bench:
 
         async def both() -> list[Decimal | None]:

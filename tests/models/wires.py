@@ -5,8 +5,6 @@ from typing import Any
 
 from tests.models.fakes import Turn
 
-GARBAGE = b"data: {this is not json\n\n"
-
 
 def pieces(text: str) -> list[str]:
     return [text[start : start + 5] for start in range(0, len(text), 5)]
@@ -49,7 +47,7 @@ def chat(turn: Turn) -> list[bytes]:
         events.append(chunk({"tool_calls": [head]}))
         events += [chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}) for piece in pieces(arguments)]
     if turn.garbage:
-        events.append(GARBAGE)
+        events.append(turn.garbage)
     if not whole(turn):
         return events
     finish = {"length": "length", "odd": "moonlight", "refusal": "stop"}.get(turn.finish, "tool_calls" if turn.calls else "stop")
@@ -149,7 +147,7 @@ def responses(turn: Turn) -> list[bytes]:
         events.append(event("response.output_item.done", output_index=index, item=done))
         output.append(done)
     if turn.garbage:
-        events.append(GARBAGE)
+        events.append(turn.garbage)
     if not whole(turn):
         return events
     status = "incomplete" if turn.finish in ("length", "refusal") else "completed"
@@ -192,7 +190,7 @@ def anthropic(turn: Turn) -> list[bytes]:
         if whole(turn):
             events.append(named({"type": "content_block_stop", "index": index}))
     if turn.garbage:
-        events.append(b"event: content_block_delta\n" + GARBAGE)
+        events.append(turn.garbage)
     if not whole(turn):
         return events
     reason = {"length": "max_tokens", "refusal": "refusal", "odd": "moonlight"}.get(turn.finish, "tool_use" if turn.calls else "end_turn")
@@ -222,7 +220,7 @@ def google(turn: Turn) -> list[bytes]:
     seal = {"thoughtSignature": "c2VhbA=="} if turn.reasoning else {}
     events += [chunk([{"functionCall": {"name": name, "args": json.loads(arguments)}, **seal}]) for name, arguments in turn.calls]
     if turn.garbage:
-        events.append(b"data: {this is not json\r\n\r\n")
+        events.append(turn.garbage)
     if not whole(turn):
         return events
     finish = {"length": "MAX_TOKENS", "refusal": "SAFETY", "odd": "MOONLIGHT"}.get(turn.finish, "STOP")
