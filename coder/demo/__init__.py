@@ -1,0 +1,1 @@
+"""A small repository with a bug in it, for `coder demo`."""

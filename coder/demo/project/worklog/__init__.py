@@ -1,0 +1,1 @@
+"""A log of work in plain text, and reports on it."""
