@@ -1,0 +1,91 @@
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from coder.core.hunks import Hunk, hunks, rebuilt
+from tests.builders import ISOLATED, git, repo, write
+
+NUMBERS = [f"line {number}" for number in range(1, 41)]
+TRAPS = "- minus\n-- two\n@@ -1 +1 @@\ndiff --git a/x b/x\n\x0cform\u2028feed\rreturn\n"
+BEFORE = {
+    "long.py": "\n".join(NUMBERS) + "\n",
+    "gone.py": "print(1)\n",
+    "old name.py": "".join(f"{number}\n" for number in range(9)),
+    "traps.txt": TRAPS + "end",
+    "binary": "\0one",
+}
+
+
+@pytest.fixture
+def changed(tmp_path: Path) -> Path:
+    """A repository whose index changes, removes, renames and makes files in every way a fix may."""
+    root = repo(tmp_path / "repo", BEFORE)
+    lines = NUMBERS.copy()
+    lines[37:39] = ["thirty-eight"]
+    lines[19] = "twenty\ntwenty and a half\ntwenty and three quarters"
+    del lines[:3]
+    git(root, "rm", "--quiet", "gone.py")
+    git(root, "mv", "old name.py", "new näme.py")
+    renamed = "".join(f"{number}\n" for number in range(8)) + "eight\n"
+    write(root, {"long.py": "\n".join(lines) + "\n", "new näme.py": renamed, "traps.txt": "++ plus\n" + TRAPS + "end\n"})
+    write(root, {"binary": "\0two", "made.py": "a = 1\n", "empty/__init__.py": ""})
+    git(root, "add", "--all")
+    return root
+
+
+def diff_of(root: Path) -> str:
+    command = ["git", "-c", "core.quotePath=false", "diff", "--cached", "--find-renames", "--binary"]
+    return subprocess.run(command, cwd=root, env=ISOLATED, capture_output=True, check=True).stdout.decode()
+
+
+def apply(root: Path, diff: str, *options: str) -> str:
+    """Apply to the index and the files, and return what git says of it."""
+    command = ["git", "apply", "--index", "--verbose", "--whitespace=nowarn", *options]
+    return subprocess.run(command, cwd=root, input=diff.encode(), env=ISOLATED, check=True, capture_output=True).stderr.decode()
+
+
+def test_numbers_hunks_in_the_order_of_the_diff(changed: Path) -> None:
+    found = [(hunk.path, hunk.body.partition("\n")[0]) for hunk in hunks(diff_of(changed))]
+    assert found == [
+        ("binary", ""),
+        ("empty/__init__.py", ""),
+        ("gone.py", "@@ -1 +0,0 @@"),
+        ("long.py", "@@ -1,6 +1,3 @@"),
+        ("long.py", "@@ -17,7 +14,9 @@ line 16"),
+        ("long.py", "@@ -35,6 +34,5 @@ line 34"),
+        ("made.py", "@@ -0,0 +1 @@"),
+        ("new näme.py", "@@ -6,4 +6,4 @@"),
+        ("traps.txt", "@@ -1,6 +1,7 @@"),
+    ]
+
+
+def test_a_hunk_holds_its_own_lines_and_its_files_header() -> None:
+    diff = "diff --git a/a.py b/a.py\nindex 1..2 100644\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-1\n+2\n"
+    header, body = diff[: diff.index("@@")], diff[diff.index("@@") :]
+    assert hunks(diff) == (Hunk(path="a.py", header=header, body=body),)
+
+
+def test_all_hunks_give_the_diff_back_and_none_give_nothing(changed: Path) -> None:
+    diff = diff_of(changed)
+    assert rebuilt(diff, range(len(hunks(diff)))) == diff
+    assert rebuilt(diff, ()) == ""
+    assert hunks("") == ()
+
+
+def test_every_choice_among_a_files_hunks_fits_at_its_own_lines(changed: Path) -> None:
+    diff = diff_of(changed)
+    for chosen in [(3,), (4,), (5,), (3, 4), (3, 5), (4, 5)]:
+        git(changed, "reset", "--quiet", "--hard")
+        assert "offset" not in apply(changed, rebuilt(diff, chosen))
+
+
+@pytest.mark.parametrize("accepted", [(0, 4, 7), (1, 2, 5, 8), (3, 6)])
+def test_a_choice_is_the_whole_without_the_rest(changed: Path, accepted: tuple[int, ...]) -> None:
+    diff = diff_of(changed)
+    rest = rebuilt(diff, {*range(len(hunks(diff)))} - {*accepted})
+    apply(changed, rest, "--reverse")
+    less = git(changed, "write-tree")
+    git(changed, "reset", "--quiet", "--hard")
+    apply(changed, rebuilt(diff, accepted))
+    assert git(changed, "write-tree") == less
