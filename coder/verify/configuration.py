@@ -38,6 +38,11 @@ def pytest_options(root: Path) -> tuple[str, dict[str, Any]]:
     return "", {}
 
 
+def may_configure(path: str) -> bool:
+    """Can a file of this name decide how tests run?"""
+    return PurePosixPath(path).name in (*PYTEST_FILES, "conftest.py")
+
+
 def how_tests_run(root: Path, path: str) -> str:
     """The part of a file that decides how tests run, to be compared; empty for a file that does not."""
     file = root / path

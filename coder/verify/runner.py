@@ -1,6 +1,7 @@
 """Runs the project's tests in any checkout of it and reads pytest's own reports."""
 
 import json
+import os
 import shlex
 import tempfile
 import threading
@@ -48,6 +49,7 @@ class PytestRunner:
         if self._project.problem is not None:
             return TestReport(command=self.command, problem=self._project.problem)
         tree = tree.resolve()
+        tests = normal(tests, tree)
         paths = paths_of(tests, tree)
         if tests and not paths and self._project.command.is_pytest:
             text = f"None of the tests asked for exists: {', '.join(tests[:3])}{' ...' if len(tests) > 3 else ''}."
@@ -99,6 +101,18 @@ class PytestRunner:
             return known.model_copy(update={"results": (*recording.results, *crashed(recording, problem)), "problem": problem})
         only = TestResult(id=self.command, outcome="passed" if done.exit_code == 0 else "failed", seconds=done.seconds)
         return known.model_copy(update={"results": (only,), "by_exit_code": True})
+
+
+def normal(tests: Sequence[str], tree: Path) -> tuple[str, ...]:
+    """Test ids as pytest writes them, relative to the tree; nothing where the whole tree is meant."""
+    found = []
+    for test in tests:
+        path, colons, name = test.partition("::")
+        path = os.path.normpath(path.removeprefix(f"{tree}/"))
+        if path == "." and not colons:
+            return ()
+        found.append(f"{path}{colons}{name}")
+    return tuple(dict.fromkeys(found))
 
 
 def paths_of(tests: Sequence[str], tree: Path) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import linecache
 import os
+import re
 import sys
 from collections.abc import Generator, Iterator
 from typing import Any
@@ -79,7 +80,7 @@ class Recorder:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: Any, items: list[Any]) -> None:
-        wanted = self.request["select"]
+        wanted = frozenset(self.request["select"])
         if wanted:
             others = [item for item in items if not is_selected(item.nodeid, wanted)]
             items[:] = [item for item in items if is_selected(item.nodeid, wanted)]
@@ -149,9 +150,16 @@ class Recorder:
             known.extend(path for path in paths if path not in known)
 
 
-def is_selected(nodeid: str, wanted: list[str]) -> bool:
+def is_selected(nodeid: str, wanted: frozenset[str]) -> bool:
     """A test is meant by its own id, by its function's without parameters, its class's, its file's, or a directory's."""
-    return any(nodeid == one or nodeid.startswith((one + "[", one + "::", one.rstrip("/") + "/")) for one in wanted)
+    path, _, rest = nodeid.partition("::")
+    names = rest.partition("[")[0].split("::") if rest else []
+    folders = path.split("/")
+    return (
+        nodeid in wanted
+        or any("::".join([path, *names[: index + 1]]) in wanted for index in range(len(names)))
+        or any("/".join(folders[: index + 1]) in wanted for index in range(len(folders)))
+    )
 
 
 def loaded_from(watched: list[str]) -> Iterator[tuple[str, str]]:
@@ -166,7 +174,11 @@ def failure_in(report: Any) -> dict[str, Any]:
     described: dict[str, Any] = getattr(report, "coder_failure", None) or {}
     words = str(report.longrepr or "")
     if not described:
-        name = "Crash" if report.when not in ("collect", "setup", "call", "teardown") else words.partition(":")[0].strip("[]")[:40]
+        name = (
+            "Crash"
+            if report.when not in ("collect", "setup", "call", "teardown")
+            else re.sub(r"\W*([\w()]*).*", r"\1", words, flags=re.DOTALL)
+        )
         described = {"type": name, "message": words[:MESSAGE], "frames": [], "text": words[:MESSAGE]}
     captured = [f"--- {title} ---\n{tail(text)}" for title, text in getattr(report, "sections", []) if text.strip()]
     return dict(described, text="\n".join([described["text"], *captured]))

@@ -1,0 +1,62 @@
+"""Compares two runs of a suite, test by test."""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import PurePosixPath
+
+from coder.core.verdict import Failure, TestReport, TestResult
+
+
+def meant(names: Iterable[str]) -> Callable[[str], bool]:
+    """Does one of the names (node id, function without parameters, class, file, directory) mean a test? As the plugin selects."""
+    exact = frozenset(name.rstrip("/") for name in names)
+    beginnings = tuple(f"{name}{end}" for name in exact for end in ("[", "::", "/"))
+    return lambda test_id: test_id in exact or test_id.startswith(beginnings)
+
+
+def file_of(test_id: str) -> str:
+    return test_id.partition("::")[0]
+
+
+def is_test_file(path: str) -> bool:
+    """Would pytest's defaults collect it? Data, helpers and conftest.py are test paths too, but hold no tests."""
+    name = PurePosixPath(path).name
+    return name.endswith("_test.py") or name == "tests.py" or (name.startswith("test_") and name.endswith(".py"))
+
+
+def no_longer_passing(
+    before: TestReport, after: TestReport, *, among: Callable[[str], bool], missing_counts: bool
+) -> tuple[TestResult, ...]:
+    """Tests that passed before and are red, skipped, expected to fail, or (if that counts) gone now."""
+    now = {result.id: result for result in after.results}
+    found = []
+    for was in before.results:
+        if was.outcome != "passed" or not among(was.id):
+            continue
+        result = now.get(was.id) or _lost_with_its_file(was.id, now)
+        if result is None:
+            if missing_counts:
+                found.append(_gone(was.id))
+        elif result.outcome not in ("passed", "xpassed"):
+            found.append(result)
+    return tuple(found)
+
+
+def passes(report: TestReport, test_id: str) -> bool:
+    result = report.of(test_id)
+    return result is not None and result.outcome == "passed"
+
+
+def sentence(results: Sequence[TestResult], limit: int = 3) -> str:
+    """Ids, the first few."""
+    more = f" and {len(results) - limit} more" if len(results) > limit else ""
+    return ", ".join(result.id for result in results[:limit]) + more
+
+
+def _lost_with_its_file(test_id: str, now: dict[str, TestResult]) -> TestResult | None:
+    file = now.get(file_of(test_id))
+    return file.model_copy(update={"id": test_id}) if file is not None and file.when == "collect" else None
+
+
+def _gone(test_id: str) -> TestResult:
+    failure = Failure(type="Missing", message="this test passed before the change and is not there any more")
+    return TestResult(id=test_id, outcome="error", when="collect", failure=failure)

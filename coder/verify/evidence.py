@@ -1,0 +1,61 @@
+"""A verdict as it goes with a commit: trailers for its message, a page for its note."""
+
+from collections.abc import Iterator, Sequence
+
+from coder.core.verdict import Counts, TestResult, Verdict
+from coder.verify.reasons import headline
+
+TRAILED = 5
+"""So many target tests are named in trailers; the page names all."""
+
+
+def trailers(verdict: Verdict) -> tuple[str, ...]:
+    """`Key: value` lines for the end of the commit message."""
+    lines = [f"Coder-Verdict: {verdict.kind}"]
+    lines += [f"Coder-Test: {target}" for target in verdict.targets[:TRAILED]]
+    if len(verdict.targets) > TRAILED:
+        lines.append(f"Coder-Test: and {len(verdict.targets) - TRAILED} more")
+    if verdict.before is not None and verdict.after is not None:
+        lines.append(f"Coder-Suite: {_counts(verdict.after)}; before: {_counts(verdict.before)}")
+    return tuple(line.replace("\n", " ") for line in lines)
+
+
+def page(verdict: Verdict) -> str:
+    """The whole report, Markdown."""
+    return "\n".join(_page(verdict)) + "\n"
+
+
+def _page(verdict: Verdict) -> Iterator[str]:
+    yield f"# {verdict.kind}"
+    yield ""
+    yield verdict.reason
+    yield ""
+    if verdict.before is not None or verdict.after is not None:
+        yield "| suite | passed | failed | skipped |"
+        yield "|---|---|---|---|"
+        for name, counts in (("before", verdict.before), ("after", verdict.after)):
+            yield f"| {name} | {counts.passed} | {counts.failed} | {counts.skipped} |" if counts else f"| {name} | not run | | |"
+        yield ""
+    if verdict.targets:
+        yield "Red on the base for the right reason, green on the change:"
+        yield ""
+        yield from (f"- `{target}`" for target in verdict.targets)
+        yield ""
+    yield from _listed("Passed before the change and do not pass now:", verdict.broken)
+    yield from _listed("Not green on the change:", verdict.still_red)
+    yield from (f"- command: `{command}`" for command in verdict.commands)
+    yield f"- tree: `{verdict.tree}`"
+    yield f"- seconds: {verdict.seconds:.1f}"
+
+
+def _listed(title: str, results: Sequence[TestResult]) -> Iterator[str]:
+    if results:
+        yield title
+        yield ""
+        for result in results:
+            yield f"- `{result.id}`: {result.outcome}" + (f", {headline(result.failure)}" if result.failure else "")
+        yield ""
+
+
+def _counts(counts: Counts) -> str:
+    return f"{counts.passed} passed, {counts.failed} failed, {counts.skipped} skipped"

@@ -1,0 +1,92 @@
+"""Turns changes into verdicts: red on the base, green on the change, and nothing broken, each seen in a clean worktree."""
+
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from coder.core.candidate import Patch
+from coder.core.paths import is_test_path
+from coder.core.ports import Progress, TestRunner
+from coder.core.verdict import Evidence, Reproduced, TestReport, TestResult, Verdict
+from coder.verify.comparison import file_of, is_test_file, meant
+from coder.verify.distil import distil
+from coder.verify.evidence import page, trailers
+from coder.verify.reasons import why_not
+from coder.verify.trial import Trees, Trial, labelled
+
+
+class WorktreeVerifier:
+    """The Verifier of one base and one issue."""
+
+    def __init__(self, *, trees: Trees, runner: TestRunner, issue: str) -> None:
+        self._trees = trees
+        self._runner = runner
+        self._issue = issue
+        self._lock = threading.Lock()
+        self._baseline: TestReport | None = None
+
+    def baseline(self, progress: Progress | None = None) -> TestReport:
+        with self._lock:
+            if self._baseline is None:
+                with self._trees.checkout(self._trees.base, ()) as tree:
+                    self._baseline = self._runner.run(tree, progress=labelled("baseline", progress))
+            return self._baseline
+
+    def reproduces(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Reproduced:
+        changed = self._trees.changed(patch.tree)
+        tests = [path for path in changed if is_test_path(path)]
+        with self._trees.checkout(patch.tree, tests) as tree:
+            files = [path for path in tests if is_test_file(path) and (tree / path).is_file()]
+            if not files and not named:
+                return Reproduced(rejected=("The change adds or changes no test file, and no test was named.",))
+            sources = tuple(path for path in changed if path not in tests and (tree / path).is_file())
+            report = self._runner.run(tree, [*named, *files], expect_loaded=sources, progress=labelled("reproduction", progress))
+        if report.by_exit_code:
+            return Reproduced(rejected=(f"`{report.command}` gives an exit code and no reasons.",), results=report.results)
+        old = self._passing_before(files)
+        is_named = meant(named)
+        right, rejected = [], [report.problem.text] if report.problem else []
+        for result in report.results:
+            reason = why_not(result, issue=self._issue, unchanged=file_of(result.id) not in changed)
+            if not reason:
+                right.append(result.id)
+            elif result.red or result.id not in old or is_named(result.id):
+                rejected.append(f"{result.id}: {reason}")
+        rejected += [f"{name}: there is no such test" for name in named if not any(meant([name])(result.id) for result in report.results)]
+        if report.problem is not None and report.problem.kind == "wrong_code":
+            right = []
+        return Reproduced(tests=tuple(right), rejected=tuple(rejected), results=report.results)
+
+    def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
+        started = time.monotonic()
+        before = self.baseline(progress)
+        trial = Trial(trees=self._trees, runner=self._runner, issue=self._issue, patch=patch, named=named, before=before, progress=progress)
+        verdict = trial.judge()
+        return verdict.model_copy(
+            update={
+                "before": before.counts,
+                "commands": tuple(trial.commands),
+                "seconds": time.monotonic() - started,
+                "tree": patch.tree,
+            }
+        )
+
+    def preview(self, worktree: Path, tests: Sequence[str], progress: Progress | None = None) -> TestReport:
+        return self._runner.run(worktree, tests, progress=progress)
+
+    def explain(self, verdict: Verdict) -> str:
+        return distil(verdict)
+
+    def evidence(self, verdict: Verdict) -> Evidence:
+        return Evidence(trailers=trailers(verdict), page=page(verdict))
+
+    def _passing_before(self, files: Sequence[str]) -> frozenset[str]:
+        """Tests in these files that pass on the base, without waiting for the whole suite."""
+        report = self._baseline
+        if report is None and files:
+            with self._trees.checkout(self._trees.base, ()) as tree:
+                there = [path for path in files if (tree / path).is_file()]
+                report = self._runner.run(tree, there) if there else None
+        results: tuple[TestResult, ...] = report.results if report is not None else ()
+        return frozenset(result.id for result in results if result.green)

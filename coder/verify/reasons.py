@@ -1,0 +1,73 @@
+"""Decides whether a red test is red for the right reason: its assertion, or the issue's own error."""
+
+import re
+from pathlib import PurePosixPath
+
+from coder.core.paths import is_test_path
+from coder.core.verdict import Failure, Frame, TestResult
+
+ASSERTIONS = frozenset({"AssertionError", "Failed"})
+"""`Failed` is what pytest.fail, pytest.raises (DID NOT RAISE) and pytest.warns raise."""
+NEVER = frozenset({"Crash", "ImportError", "IndentationError", "ModuleNotFoundError", "SyntaxError", "TabError"})
+NOT_ASSERTED = ("Timeout ", "async def functions are not natively supported")
+"""Beginnings of a `Failed` that no test wrote: of pytest-timeout, and of pytest where a plugin is missing."""
+FIXTURES = frozenset({"setUp", "asyncSetUp", "tearDown", "asyncTearDown", "setup_method", "teardown_method"})
+"""unittest runs these inside of the call."""
+TELLING = 15
+"""Characters from which on a message found in the issue is no coincidence."""
+
+
+def why_not(result: TestResult, *, issue: str, unchanged: bool) -> str:
+    """Why a result on the base is no reproduction of the issue; empty where it is one.
+
+    `unchanged` says that the test stood like this in the base before the change: then any error from inside the project counts.
+    """
+    if not result.red or result.failure is None:
+        return _NOT_RED.get(result.outcome, "is red for an unknown reason")
+    failure = result.failure
+    what = headline(failure)
+    if result.when == "collect":
+        return f"its file cannot be collected: {what}"
+    if result.when != "call" or any(frame.function in FIXTURES for frame in inside(failure)[:1]):
+        return f"fails in a fixture: {what}"
+    if failure.type in NEVER or failure.message.startswith(NOT_ASSERTED):
+        return f"does not get as far as the issue: {what}"
+    if failure.type in ASSERTIONS or is_named(failure, issue):
+        return ""
+    innermost = inside(failure)[-1:]
+    if not innermost or is_test_path(innermost[0].path):
+        return f"fails in the test itself{_at(innermost)} and not in an assertion: {what}"
+    if unchanged:
+        return ""
+    return f"raises{_at(innermost)} what the issue does not name ({what}): let the test assert what should be true instead"
+
+
+_NOT_RED = {
+    "passed": "passes already on the base",
+    "xpassed": "passes already on the base",
+    "skipped": "is skipped on the base",
+    "xfailed": "is marked as an expected failure",
+}
+
+
+def inside(failure: Failure) -> tuple[Frame, ...]:
+    """The frames in the tested tree."""
+    return tuple(frame for frame in failure.frames if not frame.path.startswith("<") and not PurePosixPath(frame.path).is_absolute())
+
+
+def is_named(failure: Failure, issue: str) -> bool:
+    """Does the issue name this exception, or quote its message?"""
+    if re.search(rf"\b{re.escape(failure.type)}\b", issue):
+        return True
+    first = " ".join(failure.message.partition("\n")[0].split())
+    return len(first) >= TELLING and first in " ".join(issue.split())
+
+
+def headline(failure: Failure) -> str:
+    """Type and first line of the message."""
+    first = failure.message.strip().partition("\n")[0][:200]
+    return f"{failure.type}: {first}" if first else failure.type
+
+
+def _at(frames: tuple[Frame, ...]) -> str:
+    return f" at {frames[0].path}:{frames[0].line}" if frames else ""

@@ -1,0 +1,231 @@
+"""The judging of one change, step by step; each run gets a clean worktree of its own."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
+
+from coder.core.candidate import Patch
+from coder.core.paths import is_test_path
+from coder.core.ports import Progress, TestRunner
+from coder.core.verdict import TestReport, TestResult, Verdict, VerdictKind
+from coder.verify.comparison import file_of, is_test_file, meant, no_longer_passing, passes, sentence
+from coder.verify.configuration import how_tests_run, may_configure
+from coder.verify.reasons import why_not
+
+PARTIAL = ("timeout", "crash", "no_tests")
+"""Problems of a run whose results so far can still be read; any other means that nothing was learnt."""
+RERUN = 50
+"""At most so many tests that seem broken are run again one more time; with more, it is no flakiness."""
+
+
+class Trees(Protocol):
+    """What the proof needs of a repository."""
+
+    @property
+    def base(self) -> str: ...
+
+    def checkout(self, tree: str, paths: Sequence[str] | None = None) -> AbstractContextManager[Path]:
+        """A clean worktree at `base` with the content of `tree`, all of it or at `paths` only; gone on exit."""
+        ...
+
+    def changed(self, tree: str) -> tuple[str, ...]: ...
+
+
+class Trial:
+    """One change, the tests named for it, and the base's own report."""
+
+    def __init__(
+        self,
+        *,
+        trees: Trees,
+        runner: TestRunner,
+        issue: str,
+        patch: Patch,
+        named: Sequence[str],
+        before: TestReport,
+        progress: Progress | None,
+    ) -> None:
+        self._trees = trees
+        self._runner = runner
+        self._issue = issue
+        self._tree = patch.tree
+        self._named = tuple(named)
+        self._before = before
+        self._progress = progress
+        self._changed = trees.changed(patch.tree)
+        self._tests = tuple(path for path in self._changed if is_test_path(path))
+        self._sources = tuple(path for path in self._changed if not is_test_path(path))
+        self._notes: list[str] = []
+        self.commands: dict[str, None] = {}
+
+    def judge(self) -> Verdict:
+        """The verdict, without what the caller knows (counts before, seconds, tree)."""
+        problem = self._before.problem
+        if problem is not None and problem.kind not in ("timeout", "no_tests"):
+            return self._verdict(VerdictKind.INCONCLUSIVE, f"The base could not be tested: {problem.text}")
+        if self._before.by_exit_code:
+            return self._by_exit_code()
+        greens, verdict = self._aimed()
+        if verdict is not None:
+            return verdict
+        targets, verdict = self._red_before(greens)
+        return verdict or self._suite(targets)
+
+    def _aimed(self) -> tuple[tuple[str, ...], Verdict | None]:
+        """Run what the change is about, on the change: the tests that pass, or a verdict if that is one already."""
+        files = [path for path in self._tests if is_test_file(path)]
+        aims = dict.fromkeys([*self._named, *files, *(result.id for result in self._before.reds)])
+        if not aims:
+            return (), None
+        report = self._run("targets", self._tree, None, [*aims])
+        if report.problem is not None and (report.problem.kind not in PARTIAL or report.problem.kind == "timeout"):
+            return (), self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
+        about = meant([*self._named, *files])
+        broken = self._confirmed(no_longer_passing(self._before, report, among=about, missing_counts=report.problem is None))
+        if broken:
+            reason = f"{_tests(len(broken))} that passed before: {sentence(broken)}; the whole suite was not run"
+            return (), self._verdict(VerdictKind.BROKEN, f"The change breaks {reason}.", broken=broken)
+        if still_red := self._still_red(report, about):
+            reason = f"{_tests(len(still_red))} not green on the change: {sentence(still_red)}; the whole suite was not run"
+            return (), self._verdict(VerdictKind.PASSING, f"The issue is not fixed, {reason}.", still_red=still_red)
+        if report.problem is not None and report.problem.kind == "crash":
+            return (), self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
+        self._notes += [f"{name}, which was named, does not exist" for name in self._missing(report)]
+        return tuple(result.id for result in report.results if result.outcome == "passed"), None
+
+    def _still_red(self, report: TestReport, about: Callable[[str], bool]) -> tuple[TestResult, ...]:
+        """Named tests that do not pass, and new tests of the change that are red; what was red before and not named is not asked for."""
+        is_named = meant(self._named)
+        return tuple(
+            result
+            for result in report.results
+            if (is_named(result.id) and result.outcome != "passed")
+            or (result.red and about(result.id) and self._before.of(result.id) is None)
+        )
+
+    def _missing(self, report: TestReport) -> list[str]:
+        return [name for name in self._named if not any(meant([name])(result.id) for result in report.results)]
+
+    def _red_before(self, greens: Sequence[str]) -> tuple[tuple[str, ...], Verdict | None]:
+        """Which of the green tests are red for the right reason on the base with the change's tests."""
+        suspects = [test for test in greens if file_of(test) in self._tests or not passes(self._before, test)]
+        if not suspects:
+            return (), None
+        report = self._run("red check", self._tree, self._tests, suspects)
+        if report.problem is not None and report.problem.kind not in PARTIAL:
+            return (), self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
+        targets: list[str] = []
+        is_named = meant(self._named)
+        for result in report.results:
+            reason = why_not(result, issue=self._issue, unchanged=file_of(result.id) not in self._tests)
+            if not reason:
+                targets.append(result.id)
+            elif result.red or is_named(result.id):
+                self._notes.append(f"{result.id} {reason}")
+        return tuple(targets), None
+
+    def _suite(self, targets: Sequence[str]) -> Verdict:
+        """Run everything on the change and compare it with the base."""
+        after = self._run("suite", self._tree, None, ())
+        problem = after.problem
+        if problem is not None and problem.kind not in PARTIAL:
+            return self._verdict(VerdictKind.INCONCLUSIVE, problem.text)
+        whole = problem is None or problem.kind == "no_tests"
+        suspected = no_longer_passing(self._before, after, among=lambda _test: True, missing_counts=whole)
+        if broken := self._confirmed(suspected):
+            reason = f"The change breaks {_tests(len(broken))} that passed before: {sentence(broken)}."
+            return self._verdict(VerdictKind.BROKEN, reason, targets=tuple(targets), broken=broken, after=after)
+        if problem is not None and problem.kind == "crash":
+            return self._verdict(VerdictKind.INCONCLUSIVE, problem.text, after=after)
+        aims = meant(targets)
+        if red := tuple(result for result in after.reds if aims(result.id) or self._is_new(result)):
+            reason = f"{_tests(len(red))} that the change adds or is judged by fail in the whole suite: {sentence(red)}."
+            return self._verdict(VerdictKind.PASSING, reason, still_red=red, after=after)
+        return self._conclusion(targets, after)
+
+    def _is_new(self, result: TestResult) -> bool:
+        return self._before.problem is None and self._before.of(result.id) is None
+
+    def _conclusion(self, targets: Sequence[str], after: TestReport) -> Verdict:
+        doubts = [*self._configuration_changed()]
+        for report, where in ((self._before, "on the base"), (after, "on the change")):
+            if report.problem is not None and report.problem.kind == "timeout":
+                doubts.append(f"only a part of the suite could be run {where}: {report.problem.text}")
+        if not targets:
+            doubts.insert(0, "no test went from red to green")
+        if doubts:
+            reason = f"Nothing that passed before fails now, but {'; '.join(doubts)}"
+            return self._verdict(VerdictKind.PASSING, reason.rstrip(".") + ".", targets=tuple(targets), after=after)
+        reason = f"{_tests(len(targets))} went from red to green, and nothing that passed before fails now."
+        return self._verdict(VerdictKind.PROVEN, reason, targets=tuple(targets), after=after)
+
+    def _configuration_changed(self) -> list[str]:
+        """Files in the change that decide how tests run, where that part of them changed."""
+        paths = [path for path in self._changed if may_configure(path)]
+        if not paths:
+            return []
+        with self._trees.checkout(self._trees.base, ()) as old, self._trees.checkout(self._tree) as new:
+            differing = [path for path in paths if how_tests_run(old, path) != how_tests_run(new, path)]
+        return [f"the change touches how tests run ({', '.join(differing)})"] if differing else []
+
+    def _confirmed(self, suspected: Sequence[TestResult]) -> tuple[TestResult, ...]:
+        """Run what seems broken alone on both sides: only what fails again, and only on the change, is its fault."""
+        if not suspected or len(suspected) > RERUN:
+            return tuple(suspected)
+        tests = [result.id for result in suspected]
+        changed = self._run("again, on the change", self._tree, None, tests)
+        base = self._run("again, on the base", self._trees.base, (), tests)
+        confirmed = tuple(result for result in suspected if not passes(changed, result.id) and passes(base, result.id))
+        unsure = [result for result in suspected if result not in confirmed]
+        if unsure:
+            self._notes.append(f"not blamed, because running it alone did not confirm it (flaky): {sentence(unsure)}")
+        return confirmed
+
+    def _by_exit_code(self) -> Verdict:
+        after = self._run("suite", self._tree, None, ())
+        if after.problem is not None:
+            return self._verdict(VerdictKind.INCONCLUSIVE, after.problem.text)
+        if broken := self._confirmed(no_longer_passing(self._before, after, among=lambda _test: True, missing_counts=True)):
+            return self._verdict(
+                VerdictKind.BROKEN, f"`{after.command}` passed before the change and fails now.", broken=broken, after=after
+            )
+        limit = "it gives an exit code only: which tests it ran, and why one failed, is not known"
+        if after.reds:
+            return self._verdict(
+                VerdictKind.PASSING, f"`{after.command}` fails on the change as before.", still_red=after.reds, after=after
+            )
+        began = "failed before and passes now" if self._before.reds else "passes, as before"
+        return self._verdict(VerdictKind.PASSING, f"`{after.command}` {began}, but {limit}.", after=after)
+
+    def _run(self, label: str, tree: str, paths: Sequence[str] | None, tests: Sequence[str]) -> TestReport:
+        with self._trees.checkout(tree, paths) as place:
+            sources = [path for path in self._sources if (place / path).is_file()]
+            report = self._runner.run(place, tests, expect_loaded=sources, progress=labelled(label, self._progress))
+        self.commands[report.command] = None
+        return report
+
+    def _verdict(
+        self,
+        kind: VerdictKind,
+        reason: str,
+        *,
+        targets: tuple[str, ...] = (),
+        broken: tuple[TestResult, ...] = (),
+        still_red: tuple[TestResult, ...] = (),
+        after: TestReport | None = None,
+    ) -> Verdict:
+        noted = f" Noted: {'; '.join(self._notes[:5])}." if self._notes else ""
+        counts = after.counts if after is not None else None
+        return Verdict(kind=kind, reason=reason + noted, targets=targets, broken=broken, still_red=still_red, after=counts)
+
+
+def labelled(label: str, progress: Progress | None) -> Progress | None:
+    """The same listener, told which run a line belongs to."""
+    if progress is None:
+        return None
+    return lambda line: progress(f"{label}: {line}")
+
+
+def _tests(count: int) -> str:
+    return "1 test" if count == 1 else f"{count} tests"

@@ -1,0 +1,114 @@
+"""A repository of plain directories, a test runner that runs nothing, and small projects to run for real."""
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from coder.core.candidate import Patch
+from coder.core.ports import Progress
+from coder.core.verdict import Failure, Frame, Outcome, Problem, TestReport, TestResult, When
+from tests.builders import write
+
+Files = Mapping[str, str]
+
+
+class FakeTrees:
+    """Trees are dictionaries from path to text; each checkout is a fresh directory."""
+
+    def __init__(self, place: Path, base: Files, change: Files) -> None:
+        """`change` holds the changed files in full; an empty text deletes one."""
+        self._place = place
+        self.trees: dict[str, dict[str, str]] = {
+            "base": dict(base),
+            "change": {path: text for path, text in {**base, **change}.items() if text},
+        }
+        self.live = 0
+
+    @property
+    def base(self) -> str:
+        return "base"
+
+    @property
+    def patch(self) -> Patch:
+        return Patch(diff="", paths=self.changed("change"), tree="change")
+
+    @contextmanager
+    def checkout(self, tree: str, paths: Sequence[str] | None = None) -> Iterator[Path]:
+        wanted = self.trees[tree]
+        if paths is not None:
+            wanted = {path: text for path, text in self.trees["base"].items() if path not in paths} | {
+                path: text for path, text in wanted.items() if path in paths
+            }
+        self.live += 1
+        with tempfile.TemporaryDirectory(dir=self._place, ignore_cleanup_errors=True) as name:
+            write(Path(name), wanted)
+            yield Path(name)
+        self.live -= 1
+
+    def changed(self, tree: str) -> tuple[str, ...]:
+        old, new = self.trees["base"], self.trees[tree]
+        return tuple(sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path)))
+
+
+class FakeRunner:
+    """Hands the content of the tree to a function that says how its tests end, and keeps what it was asked."""
+
+    def __init__(
+        self, suite: Callable[[Files], Sequence[TestResult] | Problem], *, by_exit_code: bool = False, too_slow: Problem | None = None
+    ) -> None:
+        """`too_slow` is the problem of every run of the whole suite."""
+        self._suite = suite
+        self._too_slow = too_slow
+        self._by_exit_code = by_exit_code
+        self.asked: list[tuple[str, ...]] = []
+
+    @property
+    def command(self) -> str:
+        return "pytest"
+
+    def run(
+        self,
+        tree: Path,
+        tests: Sequence[str] = (),
+        *,
+        timeout_seconds: float | None = None,
+        expect_loaded: Sequence[str] = (),
+        progress: Progress | None = None,
+    ) -> TestReport:
+        self.asked.append(tuple(tests))
+        files = {path.relative_to(tree).as_posix(): path.read_text(encoding="utf-8") for path in tree.rglob("*") if path.is_file()}
+        ended = self._suite(files)
+        if isinstance(ended, Problem):
+            return TestReport(command="pytest", problem=ended)
+        chosen = tuple(
+            result
+            for result in ended
+            if not tests
+            or any(
+                result.id == test or result.id.startswith((f"{test}::", f"{test}[")) or test.startswith(f"{result.id}::") for test in tests
+            )
+        )
+        problem = None if tests else self._too_slow
+        return TestReport(command="pytest", results=chosen, problem=problem, by_exit_code=self._by_exit_code)
+
+
+def passed(test_id: str, outcome: Outcome = "passed") -> TestResult:
+    return TestResult(id=test_id, outcome=outcome)
+
+
+def red(
+    test_id: str,
+    type_: str = "AssertionError",
+    message: str = "assert 1 == 2",
+    *,
+    when: When = "call",
+    frames: Sequence[tuple[str, int, str]] = (("tests/test_calc.py", 3, "test_it"),),
+) -> TestResult:
+    failure = Failure(
+        type=type_,
+        message=message,
+        frames=tuple(Frame(path=path, line=line, function=function) for path, line, function in frames),
+        text=f"{type_}: {message}",
+    )
+    return TestResult(id=test_id, outcome="failed" if when == "call" else "error", when=when, failure=failure)

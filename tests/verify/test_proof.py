@@ -1,0 +1,75 @@
+"""The verifier: baseline once, reproductions for the right reason."""
+
+import threading
+from pathlib import Path
+
+from coder.core.verdict import Problem, Reproduced, TestResult
+from coder.verify.proof import WorktreeVerifier
+from tests.verify.fakes import FakeRunner, FakeTrees, Files, passed, red
+
+TEST = "tests/test_calc.py"
+
+
+def test_the_baseline_is_measured_once_by_whoever_asks_first(tmp_path: Path) -> None:
+    runner = FakeRunner(lambda files: [passed("a")] if files == {"calc.py": "bug"} else [])
+    verifier = WorktreeVerifier(trees=FakeTrees(tmp_path, {"calc.py": "bug"}, {"calc.py": "fixed"}), runner=runner, issue="")
+    threads = [threading.Thread(target=verifier.baseline) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert verifier.baseline().results == (passed("a"),)
+    assert runner.asked == [()]
+
+
+def reproduced(tmp_path: Path, runner: FakeRunner, change: Files, *named: str, issue: str = "") -> Reproduced:
+    trees = FakeTrees(tmp_path, {"calc.py": "bug", TEST: "old"}, change)
+    return WorktreeVerifier(trees=trees, runner=runner, issue=issue).reproduces(trees.patch, named)
+
+
+def test_only_the_test_part_of_a_change_is_on_the_base(tmp_path: Path) -> None:
+    def suite(files: Files) -> list[TestResult]:
+        assert files["calc.py"] == "bug"
+        return [passed(f"{TEST}::test_old"), *([red(f"{TEST}::test_new")] if "new" in files[TEST] else [])]
+
+    found = reproduced(tmp_path, FakeRunner(suite), {"calc.py": "fixed", TEST: "old new"})
+    assert found == Reproduced(tests=(f"{TEST}::test_new",), results=(passed(f"{TEST}::test_old"), red(f"{TEST}::test_new")))
+
+
+def test_each_test_that_does_not_count_is_told_why(tmp_path: Path) -> None:
+    def suite(files: Files) -> list[TestResult]:
+        if "new" not in files[TEST]:
+            return []
+        fixture = red(f"{TEST}::test_fixture", "ValueError", "boom", when="setup")
+        return [passed(f"{TEST}::test_green"), fixture, red(f"{TEST}::test_typo", "NameError", "name 'x' is not defined")]
+
+    found = reproduced(tmp_path, FakeRunner(suite), {TEST: "old new"}, "tests/test_gone.py::test_x")
+    assert found.tests == ()
+    assert found.rejected == (
+        f"{TEST}::test_green: passes already on the base",
+        f"{TEST}::test_fixture: fails in a fixture: ValueError: boom",
+        f"{TEST}::test_typo: fails in the test itself at {TEST}:3 and not in an assertion: NameError: name 'x' is not defined",
+        "tests/test_gone.py::test_x: there is no such test",
+    )
+
+
+def test_an_error_that_the_issue_names_counts(tmp_path: Path) -> None:
+    runner = FakeRunner(lambda _files: [red(f"{TEST}::test_it", "KeyError", "'name'")])
+    assert reproduced(tmp_path, runner, {TEST: "new"}, issue="It raises KeyError.").tests == (f"{TEST}::test_it",)
+
+
+def test_a_change_without_tests_reproduces_nothing(tmp_path: Path) -> None:
+    found = reproduced(tmp_path, FakeRunner(lambda _files: []), {"calc.py": "fixed"})
+    assert found.rejected == ("The change adds or changes no test file, and no test was named.",)
+
+
+def test_an_old_test_may_be_named(tmp_path: Path) -> None:
+    source = (("calc.py", 2, "add"),)
+    runner = FakeRunner(lambda _files: [red(f"{TEST}::test_old", "IndexError", "", frames=source)])
+    assert reproduced(tmp_path, runner, {"calc.py": "fixed"}, f"{TEST}::test_old").tests == (f"{TEST}::test_old",)
+
+
+def test_a_run_that_says_nothing_reproduces_nothing(tmp_path: Path) -> None:
+    runner = FakeRunner(lambda _files: Problem(kind="usage", text="pytest refused to run."))
+    found = reproduced(tmp_path, runner, {TEST: "new"})
+    assert (found.tests, found.rejected) == ((), ("pytest refused to run.",))

@@ -1,0 +1,55 @@
+"""The right reason to be red."""
+
+import pytest
+
+from coder.core.verdict import TestResult
+from coder.verify.reasons import why_not
+from tests.verify.fakes import passed, red
+
+ID = "tests/test_calc.py::test_it"
+SOURCE = (("tests/test_calc.py", 3, "test_it"), ("src/calc.py", 7, "add"))
+STDLIB = (*SOURCE, ("/usr/lib/python3.11/json/decoder.py", 355, "raw_decode"))
+
+
+@pytest.mark.parametrize(
+    ("result", "issue", "unchanged"),
+    [
+        (red(ID), "", False),
+        (red(ID, "Failed", "DID NOT RAISE <class 'ValueError'>"), "", False),
+        (red(ID, "TypeError", "unsupported operand"), "add() raises TypeError", False),
+        (red(ID, "CalcError", "cannot add\nmore"), "It says: cannot\n add", False),
+        (red(ID, "RuntimeError", "the stack has no  room"), "fails with 'the stack has no room'", False),
+        (red(ID, "IndexError", "", frames=SOURCE), "", True),
+        (red(ID, "JSONDecodeError", "", frames=STDLIB), "", True),
+    ],
+)
+def test_counts(result: TestResult, issue: str, unchanged: bool) -> None:
+    if result.failure and result.failure.type == "CalcError":
+        assert "CalcError" in why_not(result, issue=issue, unchanged=unchanged)  # too short to be a quotation
+        issue += ": CalcError"
+    assert why_not(result, issue=issue, unchanged=unchanged) == ""
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        (passed(ID), "passes already on the base"),
+        (passed(ID, "skipped"), "is skipped on the base"),
+        (passed(ID, "xfailed"), "is marked as an expected failure"),
+        (red(ID, "ImportError", "no name 'x'"), "does not get as far as the issue: ImportError: no name 'x'"),
+        (red(ID, "Crash", "the worker died"), "does not get as far as the issue: Crash: the worker died"),
+        (red(ID, "Failed", "Timeout >1.0s"), "does not get as far as the issue: Failed: Timeout >1.0s"),
+        (red(ID, when="setup"), "fails in a fixture: AssertionError: assert 1 == 2"),
+        (red(ID, when="teardown"), "fails in a fixture: AssertionError: assert 1 == 2"),
+        (red(ID, when="collect"), "its file cannot be collected: AssertionError: assert 1 == 2"),
+        (red(ID, frames=[("tests/test_calc.py", 2, "setUp")]), "fails in a fixture: AssertionError: assert 1 == 2"),
+        (red(ID, "NameError", "x"), "fails in the test itself at tests/test_calc.py:3 and not in an assertion: NameError: x"),
+    ],
+)
+def test_does_not_count(result: TestResult, said: str) -> None:
+    assert why_not(result, issue="something about ImportError", unchanged=True) == said
+
+
+def test_a_new_test_must_assert_where_the_issue_names_no_error() -> None:
+    reason = why_not(red(ID, "IndexError", "", frames=SOURCE), issue="wrong sum", unchanged=False)
+    assert reason == "raises at src/calc.py:7 what the issue does not name (IndexError): let the test assert what should be true instead"

@@ -1,0 +1,224 @@
+"""The judging of a change, with a runner that says how tests end."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from coder.core.verdict import Counts, Problem, TestResult, Verdict, VerdictKind
+from coder.verify.proof import WorktreeVerifier
+from tests.verify.fakes import FakeRunner, FakeTrees, Files, passed, red
+
+TEST = "tests/test_calc.py"
+BASE = {"calc.py": "bug", TEST: "old", "tests/test_other.py": "other"}
+FIX = {"calc.py": "fixed"}
+NEW_TEST = {TEST: "old new"}
+ADDED = f"{TEST}::test_added"
+OLD = f"{TEST}::test_old"
+OTHER = "tests/test_other.py::test_other"
+
+
+def suite(files: Files) -> list[TestResult]:
+    """Three tests: one that always passes, one that `breaks` breaks, one that is there once added and green once fixed."""
+    calc, tests = files.get("calc.py", ""), files.get(TEST, "")
+    results = [passed(OLD)] if "old" in tests else []
+    if "new" in tests:
+        results.append(passed(ADDED) if "fixed" in calc else red(ADDED))
+    if "tests/test_other.py" in files:
+        results.append(red(OTHER) if "breaks" in calc else passed(OTHER))
+    return results
+
+
+def judged(
+    tmp_path: Path,
+    change: Files,
+    *,
+    named: Sequence[str] = (),
+    base: Files = BASE,
+    ending: Callable[[Files], Sequence[TestResult] | Problem] = suite,
+    issue: str = "",
+    by_exit_code: bool = False,
+) -> Verdict:
+    trees = FakeTrees(tmp_path, base, change)
+    verifier = WorktreeVerifier(trees=trees, runner=FakeRunner(ending, by_exit_code=by_exit_code), issue=issue)
+    verdict = verifier.verify(trees.patch, named)
+    assert trees.live == 0
+    assert verdict.tree == "change"
+    return verdict
+
+
+def test_a_test_that_goes_from_red_to_green_proves_a_fix(tmp_path: Path) -> None:
+    verdict = judged(tmp_path, {**FIX, **NEW_TEST})
+    assert verdict == Verdict(
+        kind=VerdictKind.PROVEN,
+        reason="1 test went from red to green, and nothing that passed before fails now.",
+        targets=(ADDED,),
+        before=Counts(passed=2),
+        after=Counts(passed=3),
+        commands=("pytest",),
+        seconds=verdict.seconds,
+        tree="change",
+    )
+
+
+def test_a_test_that_was_red_all_along_proves_a_fix_too(tmp_path: Path) -> None:
+    verdict = judged(tmp_path, FIX, base={**BASE, **NEW_TEST})
+    assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, (ADDED,))
+
+
+def test_without_a_red_test_a_change_is_only_passing(tmp_path: Path) -> None:
+    verdict = judged(tmp_path, FIX)
+    assert (verdict.kind, verdict.targets) == (VerdictKind.PASSING, ())
+    assert "no test went from red to green" in verdict.reason
+
+
+def test_a_test_that_cannot_fail_proves_nothing(tmp_path: Path) -> None:
+    def cannot_fail(files: Files) -> list[TestResult]:
+        return [passed(OLD), *([passed(ADDED)] if "new" in files[TEST] else [])]
+
+    verdict = judged(tmp_path, {**FIX, **NEW_TEST}, named=[ADDED], ending=cannot_fail)
+    assert verdict.kind == VerdictKind.PASSING
+    assert f"{ADDED} passes already on the base" in verdict.reason
+
+
+def test_a_red_for_the_wrong_reason_proves_nothing(tmp_path: Path) -> None:
+    def imports(files: Files) -> list[TestResult]:
+        return [passed(ADDED) if files["calc.py"] == "fixed" else red(TEST, "ImportError", "no name 'x'", when="collect")]
+
+    verdict = judged(tmp_path, {**FIX, **NEW_TEST}, ending=imports)
+    assert verdict.kind == VerdictKind.PASSING
+    assert "its file cannot be collected: ImportError: no name 'x'" in verdict.reason
+
+
+def test_a_target_that_stays_red_is_not_fixed_and_spares_the_suite(tmp_path: Path) -> None:
+    verdict = judged(tmp_path, {"calc.py": "other", **NEW_TEST})
+    assert (verdict.kind, verdict.still_red, verdict.after) == (VerdictKind.PASSING, (red(ADDED),), None)
+    assert verdict.reason.startswith(f"The issue is not fixed, 1 test not green on the change: {ADDED}")
+
+
+def test_a_named_test_that_is_skipped_now_is_not_green(tmp_path: Path) -> None:
+    def skipping(files: Files) -> list[TestResult]:
+        return [passed(OLD, "skipped") if files["calc.py"] == "fixed" else red(OLD)]
+
+    verdict = judged(tmp_path, FIX, named=[OLD], ending=skipping)
+    assert (verdict.kind, verdict.still_red) == (VerdictKind.PASSING, (passed(OLD, "skipped"),))
+
+
+def test_a_fix_that_breaks_another_file_is_broken(tmp_path: Path) -> None:
+    verdict = judged(tmp_path, {"calc.py": "fixed breaks", **NEW_TEST})
+    assert (verdict.kind, verdict.targets, verdict.broken) == (VerdictKind.BROKEN, (ADDED,), (red(OTHER),))
+    assert verdict.reason == f"The change breaks 1 test that passed before: {OTHER}."
+
+
+@pytest.mark.parametrize("outcome", ["skipped", "xfailed"])
+def test_a_test_that_is_newly_skipped_or_expected_to_fail_is_broken(tmp_path: Path, outcome: str) -> None:
+    def weakened(files: Files) -> list[TestResult]:
+        return [passed(OTHER, "skipped" if outcome == "skipped" else "xfailed") if files["calc.py"] == "fixed" else passed(OTHER)]
+
+    verdict = judged(tmp_path, FIX, ending=weakened)
+    assert (verdict.kind, [result.id for result in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])
+
+
+def test_a_deleted_test_is_broken(tmp_path: Path) -> None:
+    verdict = judged(tmp_path, {**FIX, **NEW_TEST, "tests/test_other.py": ""})
+    assert (verdict.kind, [result.id for result in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])
+
+
+def test_a_file_that_cannot_be_collected_any_more_breaks_its_tests(tmp_path: Path) -> None:
+    def collecting(files: Files) -> list[TestResult]:
+        return [red(TEST, "SyntaxError", "bad", when="collect")] if "bad" in files[TEST] else [passed(OLD)]
+
+    verdict = judged(tmp_path, {TEST: "bad"}, ending=collecting)
+    assert (verdict.kind, verdict.broken) == (VerdictKind.BROKEN, (red(OLD, "SyntaxError", "bad", when="collect"),))
+
+
+def test_what_was_red_before_is_not_blamed(tmp_path: Path) -> None:
+    def failing(files: Files) -> list[TestResult]:
+        return [red(OTHER), *suite(files)[:-1]]
+
+    assert judged(tmp_path, {**FIX, **NEW_TEST}, ending=failing).kind == VerdictKind.PROVEN
+
+
+def test_a_flaky_test_is_not_blamed(tmp_path: Path) -> None:
+    runs: list[str] = []
+
+    def flaky(files: Files) -> list[TestResult]:
+        runs.append(files["calc.py"])
+        return [red(OTHER) if runs == ["bug", "fixed"] else passed(OTHER)]
+
+    verdict = judged(tmp_path, FIX, ending=flaky)
+    assert (verdict.kind, verdict.broken) == (VerdictKind.PASSING, ())
+    assert f"flaky): {OTHER}" in verdict.reason
+
+
+def test_a_target_that_fails_in_the_whole_suite_is_not_proven(tmp_path: Path) -> None:
+    trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
+
+    def dependent(files: Files) -> list[TestResult]:
+        whole = not runner.asked[-1]
+        return [passed(OTHER), *([red(ADDED) if whole else suite(files)[1]] if "new" in files[TEST] else [])]
+
+    runner = FakeRunner(dependent)
+    verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
+    assert (verdict.kind, verdict.still_red) == (VerdictKind.PASSING, (red(ADDED),))
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new"),
+    [
+        ("conftest.py", "", "import os"),
+        ("pyproject.toml", "[tool.pytest.ini_options]\n", "[tool.pytest.ini_options]\naddopts = '-k not_this'\n"),
+        ("setup.cfg", "[metadata]\nname = x\n", "[tool:pytest]\naddopts = -x\n"),
+    ],
+)
+def test_a_change_of_how_tests_run_is_at_most_passing(tmp_path: Path, path: str, old: str, new: str) -> None:
+    verdict = judged(tmp_path, {**FIX, **NEW_TEST, path: new}, base={**BASE, path: old})
+    assert (verdict.kind, verdict.targets) == (VerdictKind.PASSING, (ADDED,))
+    assert f"the change touches how tests run ({path})" in verdict.reason
+
+
+def test_other_parts_of_a_configuration_file_may_change(tmp_path: Path) -> None:
+    change = {**FIX, **NEW_TEST, "pyproject.toml": "[project]\nname = 'x'\n"}
+    assert judged(tmp_path, change, base={**BASE, "pyproject.toml": "[project]\n"}).kind == VerdictKind.PROVEN
+
+
+@pytest.mark.parametrize("kind", ["no_runner", "wrong_code", "usage", "crash"])
+def test_a_problem_on_the_change_is_inconclusive(tmp_path: Path, kind: str) -> None:
+    problem = Problem.model_validate({"kind": kind, "text": "What to do."})
+    verdict = judged(tmp_path, FIX, ending=lambda files: problem if files["calc.py"] == "fixed" else suite(files))
+    assert (verdict.kind, verdict.reason) == (VerdictKind.INCONCLUSIVE, "What to do.")
+
+
+def test_a_problem_on_the_base_is_inconclusive(tmp_path: Path) -> None:
+    verdict = judged(tmp_path, FIX, ending=lambda _files: Problem(kind="no_runner", text="Install pytest."))
+    assert (verdict.kind, verdict.reason) == (VerdictKind.INCONCLUSIVE, "The base could not be tested: Install pytest.")
+
+
+def test_a_suite_beyond_its_limit_is_at_most_passing(tmp_path: Path) -> None:
+    trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
+    runner = FakeRunner(suite, too_slow=Problem(kind="timeout", text="Too slow."))
+    verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
+    assert (verdict.kind, verdict.targets) == (VerdictKind.PASSING, (ADDED,))
+    assert "only a part of the suite could be run on the base: Too slow" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("calc", "kind", "said"),
+    [
+        ("fixed", VerdictKind.PASSING, "passes, as before, but it gives an exit code only"),
+        ("breaks", VerdictKind.BROKEN, "passed before the change and fails now"),
+    ],
+)
+def test_a_command_without_reports_is_at_most_passing(tmp_path: Path, calc: str, kind: VerdictKind, said: str) -> None:
+    def command(files: Files) -> list[TestResult]:
+        return [TestResult(id="make test", outcome="failed" if files["calc.py"] == "breaks" else "passed")]
+
+    verdict = judged(tmp_path, {"calc.py": calc}, ending=command, by_exit_code=True)
+    assert verdict.kind == kind
+    assert said in verdict.reason
+
+
+def test_a_named_test_that_exists_nowhere_is_noted(tmp_path: Path) -> None:
+    verdict = judged(tmp_path, {**FIX, **NEW_TEST}, named=["tests/test_upstream.py::test_x"])
+    assert verdict.kind == VerdictKind.PROVEN
+    assert "tests/test_upstream.py::test_x, which was named, does not exist" in verdict.reason
