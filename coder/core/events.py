@@ -129,6 +129,29 @@ class QuestionAnswered(EventValue):
     by: Literal["person", "default"]
 
 
+class ReviewAsked(EventValue):
+    """The fix is ready; the person may take hunks out of it before it is delivered."""
+
+    type: Literal["review_asked"] = "review_asked"
+    question: str
+    """An id for the answer to name."""
+    diff: str
+
+
+class ReviewAnswered(EventValue):
+    """What will be delivered: `coder.core.hunks.rebuilt(diff, accepted)`.
+
+    With all hunks that is the diff as it was verified. Fewer are another change, that nothing is known of until it is verified itself;
+    none are a refusal: nothing is delivered.
+    """
+
+    type: Literal["review_answered"] = "review_answered"
+    question: str
+    accepted: tuple[int, ...]
+    """Numbers in `coder.core.hunks.hunks(diff)`, from 0, ascending."""
+    by: Literal["person", "default"]
+
+
 class ContextCompacted(EventValue):
     """Long answers of tools up to a record are from now on sent as stubs, because the conversation outgrew the model."""
 
@@ -211,6 +234,8 @@ Lasting = (
     | Verified
     | QuestionAsked
     | QuestionAnswered
+    | ReviewAsked
+    | ReviewAnswered
     | ContextCompacted
     | BudgetSpent
     | Warned

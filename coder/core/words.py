@@ -20,10 +20,19 @@ class Answer(Value):
     option: str
 
 
+class Decide(Value):
+    """The answer to a review: which hunks of the diff to deliver."""
+
+    type: Literal["decide"] = "decide"
+    question: str
+    accepted: tuple[int, ...]
+    """Their numbers in `coder.core.hunks.hunks(diff)`, ascending; none: deliver nothing."""
+
+
 class Stop(Value):
     """End the session now and say where things stand."""
 
     type: Literal["stop"] = "stop"
 
 
-Word = Say | Answer | Stop
+Word = Say | Answer | Decide | Stop

@@ -9,7 +9,7 @@ from coder.core.errors import CoderError, LimitReached, ModelError, UserError
 from coder.core.events import CandidateForked, Failed, SessionFinished, SessionStarted, Warned
 from coder.core.state import status
 from coder.core.verdict import VerdictKind
-from coder.core.words import Answer, Say, Stop, Word
+from coder.core.words import Answer, Decide, Say, Stop, Word
 from coder.loop.baseline import baseline
 from coder.loop.ending import BUG, INTERRUPTED, MISUSE, Ending, conclude, ended
 from coder.loop.kit import Kit, Strategy
@@ -39,7 +39,7 @@ class Session:
             case Say(text=text):
                 if self._candidate is not None:
                     say(self._kit, self._candidate, f"The person adds: {text}")
-            case Answer():
+            case Answer() | Decide():
                 self._kit.approval.answer(word)
             case Stop():
                 self._stopped = True

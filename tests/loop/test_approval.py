@@ -1,7 +1,7 @@
 import asyncio
 
-from coder.core.events import QuestionAnswered, QuestionAsked
-from coder.core.words import Answer
+from coder.core.events import QuestionAnswered, QuestionAsked, ReviewAnswered, ReviewAsked
+from coder.core.words import Answer, Decide
 from coder.loop.approval import Approval
 from coder.loop.log import EventLog
 from tests.loop.fakes import ticking
@@ -31,3 +31,31 @@ def test_waits_for_the_answer_to_its_own_question() -> None:
     option, log = asyncio.run(scenario())
     assert option == "yes"
     assert log.records[-1].event == QuestionAnswered(question="q1", option="yes", by="person")
+
+
+DIFF = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+2\n@@ -9 +9 @@\n-3\n+4\n"
+
+
+def test_a_review_that_nobody_attends_accepts_every_hunk() -> None:
+    log = EventLog(clock=ticking())
+    assert asyncio.run(Approval(log, attended=False).review(DIFF)) == (0, 1)
+    assert log.records[-1].event == ReviewAnswered(question="q1", accepted=(0, 1), by="default")
+
+
+def test_a_review_waits_for_the_decision() -> None:
+    async def scenario() -> tuple[tuple[int, ...], EventLog]:
+        log = EventLog(clock=ticking())
+        approval = Approval(log, attended=True)
+        reviewing = asyncio.ensure_future(approval.review(DIFF))
+        await asyncio.sleep(0)
+        approval.answer(Answer(question="q1", option="yes"))
+        assert not reviewing.done()
+        approval.answer(Decide(question="q1", accepted=(1,)))
+        return await reviewing, log
+
+    accepted, log = asyncio.run(scenario())
+    assert accepted == (1,)
+    assert [record.event for record in log.records] == [
+        ReviewAsked(question="q1", diff=DIFF),
+        ReviewAnswered(question="q1", accepted=(1,), by="person"),
+    ]
