@@ -1,5 +1,6 @@
 """Says why a run says nothing about the code, and what to do about it."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -64,8 +65,7 @@ def _after_session(recording: Recording, done: Execution) -> Problem | None:
 def telling_line(output: str) -> str:
     """The line in which pytest, or python, says what is wrong."""
     lines = [line.strip() for line in output.splitlines() if line.strip(" =")]
-    for mark in ("ERROR: ", "E  ", "Error: ", "! ", "INTERNALERROR>", "Interrupted", "Exit:"):
-        told = [line for line in lines if line.startswith(mark) or (mark in ("Error: ", "Exit:", "Interrupted") and mark in line)]
-        if told:
-            return (told[-1] if mark == "INTERNALERROR>" else told[0])[:400]
+    for mark in (r": error: ", r"^E  ", r"^ERROR: ", r"^INTERNALERROR> \w*(Error|Exception)", r"Error: ", r"^! ", r"Exit:"):
+        if told := next((line for line in lines if re.search(mark, line)), None):
+            return told[:400]
     return lines[-1][:400] if lines else "it printed nothing"

@@ -2,11 +2,9 @@
 
 import json
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from coder.core.verdict import Failure, Frame, Outcome, TestResult, When
-
-WHENS: tuple[str, ...] = get_args(When)
+from coder.core.verdict import Failure, Frame, Outcome, TestResult
 
 
 class Recording:
@@ -86,7 +84,7 @@ class Recording:
         result = TestResult(
             id=line["id"],
             outcome=outcome,
-            when=line["when"] if line["when"] in WHENS else "call",
+            when=line["when"],
             seconds=line["seconds"],
             failure=failure_of(line["failure"]) if outcome in ("failed", "error") else None,
         )

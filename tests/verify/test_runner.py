@@ -76,9 +76,8 @@ def test_xpasses(): pass
 def test_strict(): pass
 def test_exits(): sys.exit(0)
 def test_wanders(tmp_path): os.chdir(tmp_path)
-def test_closes(): os.closerange(3, 100)
 def test_forges(monkeypatch):
-    monkeypatch.setattr(os, "open", None)
+    monkeypatch.setattr(os, "getpid", None)
     monkeypatch.setattr(os, "write", None)
 @pytest.mark.parametrize("text", ["a b", "x[y]::z", "\\n", "ä", "/"])
 def test_odd(text): assert text != "a b"
@@ -104,11 +103,10 @@ class TestCase(unittest.TestCase):
         "test_all.py::test_strict": "failed",
         "test_all.py::test_exits": "failed",
         "test_all.py::test_wanders": "passed",
-        "test_all.py::test_closes": "passed",
         "test_all.py::test_forges": "passed",
         "test_all.py::test_odd[a b]": "failed",
         "test_all.py::test_odd[x[y]::z]": "passed",
-        "test_all.py::test_odd[\\\\n]": "passed",
+        "test_all.py::test_odd[\\n]": "passed",
         "test_all.py::test_odd[\\xe4]": "passed",
         "test_all.py::test_odd[/]": "passed",
         "test_all.py::TestCase::test_equal": "failed",

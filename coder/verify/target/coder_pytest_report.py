@@ -1,6 +1,6 @@
 """A pytest plugin that writes what happened to a file, as JSON lines; it runs in the tested project's interpreter.
 
-Stdlib only, Python 3.8 or later, pytest 6.2 or later. Loaded with `-p` through PYTEST_ADDOPTS, which xdist hands on to its workers. What to
+Stdlib only, Python 3.8 or later, pytest 6.2 or later. Loaded with `-p` through PYTEST_ADDOPTS. What to
 do comes from the JSON file named in CODER_PYTEST_REQUEST; both variables are taken back at import, so that a pytest that a test
 starts is none of our business.
 """
@@ -22,31 +22,27 @@ import pytest
 MESSAGE = 2000
 """Characters kept of an exception's message."""
 FRAMES = 30
+PHASES = ("setup", "call", "teardown")
 SECTION = 1200
 """Characters kept of each captured stream, from its end."""
 
 
-def taken_request() -> dict[str, Any]:
-    """What the runner asks for; empty in an xdist worker, which hears it from its controller."""
-    path = os.environ.pop("CODER_PYTEST_REQUEST", "")
-    if not path:
-        return {}
-    with open(path, encoding="utf-8") as file:
+VARIABLES = ("CODER_PYTEST_REQUEST", "PYTEST_ADDOPTS")
+OURS = {name: os.environ.pop(name) for name in VARIABLES if name in os.environ}
+
+
+def read_request() -> dict[str, Any]:
+    """What the runner asks for; the person's own options go back to where they were."""
+    with open(OURS["CODER_PYTEST_REQUEST"], encoding="utf-8") as file:
         request: dict[str, Any] = json.load(file)
-    os.environ.pop("PYTEST_ADDOPTS", None)
     if request["addopts"]:
         os.environ["PYTEST_ADDOPTS"] = request["addopts"]
     return request
 
 
-REQUEST = taken_request()
-
-
 def pytest_configure(config: pytest.Config) -> None:
-    worker = getattr(config, "workerinput", None)
-    request = REQUEST if worker is None else worker.get("coder_request", {})
-    if request:
-        config.pluginmanager.register(Recorder(config, request, is_worker=worker is not None), "coder_recorder")
+    if "CODER_PYTEST_REQUEST" in OURS:
+        config.pluginmanager.register(Recorder(config, read_request(), is_worker=hasattr(config, "workerinput")), "coder_recorder")
 
 
 pytest_configure = pytest.hookimpl(tryfirst=True)(pytest_configure)
@@ -94,8 +90,8 @@ class Recorder:
         self.write("collected", count=len(ids))
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_configure_node(self, node: Any) -> None:
-        node.workerinput["coder_request"] = self.request
+    def pytest_xdist_setupnodes(self) -> None:
+        os.environ.update(OURS)  # for the workers about to be started; no test runs in this process
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -130,7 +126,7 @@ class Recorder:
         self.write(
             "phase",
             id=report.nodeid,
-            when=report.when,
+            when=report.when if report.when in PHASES else "call",
             outcome=report.outcome,
             xfail=hasattr(report, "wasxfail"),
             seconds=getattr(report, "duration", 0.0),
