@@ -14,6 +14,7 @@ SOURCE = (
     *(".py", ".pyi", ".pyx", ".js", ".jsx", ".ts", ".tsx", ".go", ".rs", ".java", ".c", ".h", ".cc", ".cpp", ".hpp"),
     *(".rb", ".php", ".cs", ".kt", ".swift", ".scala", ".lua", ".sh"),
 )
+ASIDE = frozenset({"docs", "doc", "examples", "example", "benchmarks", "static", "vendor", "_vendor", "third_party", "node_modules"})
 LARGEST_BYTES = 5_000_000
 WIDEST = 400
 
@@ -75,6 +76,7 @@ def counted(number: int, noun: str) -> str:
 
 def standing(path: str) -> int:
     """How likely a path is where the code in question stands: 0 source, 1 tests, 2 documentation, examples and the rest."""
-    if not path.endswith(SOURCE) or {"docs", "doc", "examples", "example", "benchmarks"} & set(path.split("/")[:-1]):
+    *folders, name = path.split("/")
+    if not path.endswith(SOURCE) or ASIDE & set(folders) or (folders[-1:] == ["migrations"] and name[:4].isdigit()):
         return 2
     return 1 if is_test_path(path) else 0

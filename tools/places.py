@@ -7,7 +7,7 @@ from coder.tools.ripgrep import list_paths
 from coder.tools.workspace import Workspace
 
 FRAME = re.compile(r'File "(?P<path>[^"\n]+)", line (?P<line>\d+)')
-LOCATION = re.compile(r"(?<![\w.-])(?P<path>[\w.~+@/\\-]*[\w+-]\.[A-Za-z][A-Za-z0-9]{0,7})(?:(?::|#L|, line |\()(?P<line>\d+))?(?![\w/])")
+LOCATION = re.compile(r"(?<![\w.-])(?P<path>[\w.~+@/\\-]*[\w+-]\.[A-Za-z][A-Za-z0-9]{0,7})(?:(?::|#L|,? line |\()(?P<line>\d+))?(?![\w/])")
 DOTTED = re.compile(r"(?<![\w./-])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 MOST_PLACES = 300
 MOST_NAMESAKES = 3
@@ -17,7 +17,8 @@ def places_in(text: str) -> list[tuple[str, int | None]]:
     """Paths as the text writes them, each with its line where it gives one, in order, each once."""
     found = [(match.start(), match["path"], match["line"]) for pattern in (FRAME, LOCATION) for match in pattern.finditer(text)]
     places = [(path.replace("\\", "/"), int(line) if line else None) for _, path, line in sorted(found, key=lambda item: item[0])]
-    return list(dict.fromkeys(places))[:MOST_PLACES]
+    lined = {path for path, line in places if line}
+    return list(dict.fromkeys((path, line) for path, line in places if line or path not in lined))[:MOST_PLACES]
 
 
 def name_places(workspace: Workspace, text: str) -> list[tuple[str, int | None]]:

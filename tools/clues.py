@@ -1,0 +1,71 @@
+"""Take from an issue's text the words that its code would hold."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from coder.tools.words import COMMON, WORD, parts
+
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+HEADING = re.compile(r"^\s*(?:#+ .*|\*\*[^*]+\*\*:?|[A-Z][^\n]{2,40}\n[-=]{4,})\s*$", re.MULTILINE)
+MACHINE = re.compile(
+    r"environment|system (?:details|info)|versions?\b|platform|installed|\bOS\b|your setup|show_versions|pip list", re.IGNORECASE
+)
+CODE = re.compile(r"```.*?```|`[^`\n]+`|^(?: {4}|\t|>>> ).*?$", re.DOTALL | re.MULTILINE)
+QUOTED = re.compile(r"\"([^\"\n]{12,160})\"|'([^'\n]{12,160})'|^\w*(?:Error|Exception|Warning): (.{12,200})$", re.MULTILINE)
+MOST_NAMES = 60
+MOST_PHRASES = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clues:
+    """What to look for."""
+
+    names: dict[str, float]
+    """Whole words of the issue with their weight: code-like ones and those of the title weigh more."""
+    words: dict[str, float]
+    """The same, with the parts of each."""
+    phrases: tuple[str, ...]
+    """Longest literal parts of the messages that the issue quotes."""
+
+
+def clues(issue: str) -> Clues:
+    """The most telling words and quoted messages of an issue, heaviest first."""
+    text = _told(issue)
+    title = next((line for line in text.splitlines() if line.strip()), "")
+    weights: dict[str, float] = {}
+    in_code = {word for block in CODE.findall(text) for word in WORD.findall(block)}
+    in_title = set(WORD.findall(title))
+    for word in WORD.findall(text):
+        if len(word) > 2 and word.lower() not in COMMON:
+            weights[word] = (3.0 if _code_like(word) else 1.2 if word in in_code else 0.5) + (1.5 if word in in_title else 0.0)
+    names = dict(sorted(weights.items(), key=lambda pair: -pair[1])[:MOST_NAMES])
+    words: dict[str, float] = {}
+    for word, weight in weights.items():
+        for part in parts(word):
+            worth = weight if part == word else min(weight, 2.0)
+            words[part] = max(words.get(part, 0.0), worth)
+    return Clues(names=names, words=words, phrases=tuple(dict.fromkeys(_phrases(text)))[:MOST_PHRASES])
+
+
+def _told(issue: str) -> str:
+    """The issue without comments and without the sections about the reporter's machine."""
+    text = COMMENT.sub(" ", issue.replace("\r\n", "\n"))
+    starts = [match.start() for match in HEADING.finditer(text)]
+    sections = [text[start:end] for start, end in zip([0, *starts], [*starts, len(text)], strict=True)]
+    kept = [section for index, section in enumerate(sections) if not index or not MACHINE.search(section.split("\n", 2)[0][:80])]
+    return "".join(kept)
+
+
+def _code_like(word: str) -> bool:
+    """snake_case, CamelCase or camelCase."""
+    return "_" in word.strip("_") or word.startswith("_") or bool(re.search(r"[a-z][A-Z]", word))
+
+
+def _phrases(text: str) -> Iterator[str]:
+    """Quoted messages, cut at what was probably filled in: numbers, quoted values, paths."""
+    for groups in QUOTED.findall(text):
+        pieces = re.split(r"['\"`<>{}\[\]()]|\b\d+\b|/\S+|\\n", next(filter(None, groups), ""))
+        longest = max(pieces, key=len).strip(" .,:;")
+        if len(longest) >= 12 and " " in longest:
+            yield longest

@@ -1,0 +1,42 @@
+"""Split code and prose into the same words, so that `parse_retryAfter` and "retry after" meet."""
+
+import re
+from collections import Counter
+from functools import lru_cache
+
+WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]+")
+PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+PROSE = """
+the and for that this with from are was were not but have has had can will would should could when what which there their
+then than been being does did doing into also only just like some any all more most other such each very here how why who its
+our your you use used using example expected actual behavior behaviour result issue bug error errors problem code version
+python file line last recent call traceback import print self none true false return def class get set add new old one two
+see need want work works working instead because while where after before run running make made case way test tests same
+different fix seems please think else elif try except raise pass lambda description steps reproduce reproducing current
+currently since still even without within between https http com org www github html args kwargs str int list dict type
+object function method module package pip install site usr home local main master windows linux macos given pull request
+comment comments docs documentation value values name names if is in it of on to as at be by do no or so up we an my me he
+"""
+COMMON = frozenset(PROSE.split())
+"""Words of prose and of Python that say nothing about a place."""
+
+
+def words_of(text: str) -> Counter[str]:
+    """How often each identifier occurs, and each part of one (`retry`, `after`), the parts in lower case and without a plural s."""
+    counted: Counter[str] = Counter()
+    for word, count in Counter(WORD.findall(text)).items():
+        for part in parts(word):
+            counted[part] += count
+    return counted
+
+
+@lru_cache(maxsize=200_000)
+def parts(word: str) -> tuple[str, ...]:
+    """An identifier and its parts; common words and single letters are none."""
+    pieces = dict.fromkeys(_stem(piece.lower()) for piece in PART.findall(word) if len(piece) > 1)
+    kept = [piece for piece in pieces if piece not in COMMON]
+    return (*kept, word) if len(pieces) > 1 else tuple(kept)
+
+
+def _stem(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
