@@ -117,6 +117,7 @@ def open_fix(task: Task, config: Config, *, root: Path, attended: bool, model: M
             repository=repository,
             verifier=verifier(repository),
             verifier_of=verifier,
+            proposer=None,
             sandbox=sandbox,
             store=store,
             log=log,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-LAYERS = {"core": 0, "tools": 1, "loop": 2, "wiring": 4, "ui": 5, "cli": 6, "__main__": 6}
+LAYERS = {"core": 0, "tools": 1, "loop": 2, "wiring": 4, "ui": 5, "cli": 6, "__main__": 7}
 THIRD = {"demo", "strategies", "models", "verify", "repair", "sandbox", "repo", "store", "prompting", "settings"}
 LAYERS |= dict.fromkeys(THIRD, 3)
 HOMES = {

@@ -191,7 +191,7 @@ def kit(
     verifier: Verifier | None = None,
     repository: FakeRepository | None = None,
     budget: Budget | None = None,
-    issue: str = "a.py says 1, and 2 is right",
+    issue: str = "tests/test_a.py::test_a fails",
     attended: bool = False,
     only: tuple[str, ...] = (),
     dry_run: bool = False,

@@ -33,7 +33,7 @@ def test_a_proven_fix_is_delivered_once_as_one_commit(tmp_path: Path) -> None:
     made = kit(tmp_path, [patch(FIX)], repository=repository)
     finished = finish(made)
     assert (finished.kind, finished.exit_code, finished.spent.requests) == (VerdictKind.PROVEN, 0, 1)
-    assert repository.delivered == ["VALUE is 2 now\n\na.py says 1, and 2 is right\n\nCoder-Verdict: PROVEN\n"]
+    assert repository.delivered == ["VALUE is 2 now\n\ntests/test_a.py::test_a fails\n\nCoder-Verdict: PROVEN\n"]
     assert finished.delivery is not None
     assert finished.delivery.branch == "coder/value-is-2-now-1"
     assert repository.closed
