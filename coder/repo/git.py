@@ -207,10 +207,8 @@ def _check_version(git: Git) -> None:
 
 
 def _why_not_found(directory: Path, stderr: str) -> str:
-    if "safe.directory" in stderr:
-        return (
-            f"{directory} belongs to another user, so git refuses it. If you trust it: git config --global --add safe.directory {directory}"
-        )
+    if remedy := re.search(r"git config --global --add safe\.directory .+", stderr):
+        return f"{directory} belongs to another user, so git refuses it. If you trust it: {remedy[0]}"
     if "must be run in a work tree" in stderr:
         return f"{directory} is a bare repository or a .git directory: there are no files to work on. Start coder in a checkout of it."
     if "not a git repository" in stderr:

@@ -46,14 +46,33 @@ def test_holds_all_uncommitted_work_and_touches_nothing(tmp_path: Path) -> None:
 
 def test_sees_a_change_that_only_the_clock_could_hide(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
+    git(root, "config", "core.trustctime", "false")
     index = root / ".git" / "index"
-    moment = index.stat().st_mtime_ns
+    moment = index.stat().st_mtime_ns - 3600 * 10**9
     os.utime(root / "a.py", ns=(moment, moment))
     git(root, "update-index", "--refresh")
     write(root, {"a.py": "z\n"})
     os.utime(root / "a.py", ns=(moment, moment))
     os.utime(index, ns=(moment, moment))
     assert taken(root, tmp_path / "i")["a.py"] == "z"
+
+
+def test_is_coders_commit_and_needs_no_identity(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    git(root, "config", "--remove-section", "user")
+    write(root, {"a.py": "dirty\n"})
+    place = find(root)
+    commit = snapshot.take(place.git, head=place.head, index=tmp_path / "i").commit
+    assert git(root, "log", "-1", "--format=%an %cn %P", commit) == f"coder coder {place.head}"
+
+
+def test_a_file_in_the_place_of_files_that_git_was_told_not_to_look_at(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    git(root, "update-index", "--assume-unchanged", "d/c.py")
+    (root / "d" / "c.py").unlink()
+    (root / "d").rmdir()
+    write(root, {"d": "a file now\n"})
+    assert taken(root, tmp_path / "i")["d"] == "a file now"
 
 
 def test_modes_links_and_swaps_of_files_and_directories_are_kept(tmp_path: Path) -> None:
