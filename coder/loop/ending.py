@@ -11,6 +11,7 @@ from coder.core.verdict import Verdict, VerdictKind
 from coder.loop.commit import message, slug, subject
 from coder.loop.kit import Kit
 from coder.loop.report import explanation
+from coder.loop.review import review
 
 INTERRUPTED = 130
 MISUSE = 2
@@ -35,6 +36,13 @@ async def conclude(kit: Kit, candidate: Candidate) -> Ending:
     patch = await asyncio.to_thread(kit.repository.patch, candidate)
     if newest is None or newest.tree != patch.tree or not _deliverable(newest):
         return _without(kit, newest)
+    if kit.reviews:
+        accepted = await review(kit, candidate, patch, newest)
+        if accepted is None:
+            return Ending(kind=VerdictKind.GAVE_UP, summary="You accepted nothing of it, so nothing was delivered.", exit_code=4)
+        patch, newest = accepted
+        if not _deliverable(newest):
+            return ended(VerdictKind.GAVE_UP, f"What you accepted is not delivered: {newest.reason}", kit)
     verdict, delivery = await _deliver(kit, candidate, patch, newest)
     return Ending(kind=verdict.kind, summary=verdict.reason, verdict=verdict, delivery=delivery, exit_code=verdict.kind.exit_code)
 

@@ -34,6 +34,8 @@ class Kit:
     approval: Approval
     workspace: Callable[[Candidate], Workspace]
     """The candidate's workspace, the same one each time."""
+    reviews: bool = False
+    """The person looks at each fix, hunk by hunk, before it is delivered."""
     notices: tuple[str, ...] = ()
     """What the person should know before the work begins, such as uncommitted files that were left out."""
     instructions: str = ""

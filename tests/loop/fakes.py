@@ -9,8 +9,6 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
-from coder.tools.registry import TOOLS
-
 from coder.core.candidate import Candidate, Delivery, Patch
 from coder.core.ports import Execution, Limits, Progress, Proposals, Repository, Verifier
 from coder.core.task import Budget, Task
@@ -21,6 +19,7 @@ from coder.loop.log import EventLog
 from coder.loop.purse import Purse
 from coder.models.scripted import Scene, Scripted
 from coder.prompting import PackagedPrompts
+from coder.tools.registry import TOOLS
 from coder.tools.workspace import Workspace
 
 BASELINE = TestReport(command="pytest", results=(TestResult(id="tests/test_b.py::test_b", outcome="passed"),))
@@ -196,6 +195,7 @@ def kit(
     only: tuple[str, ...] = (),
     dry_run: bool = False,
     merge: bool = False,
+    reviews: bool = False,
 ) -> Kit:
     """A kit over `root`, with a.py and tests/test_b.py in it."""
     (root / "tests").mkdir(parents=True, exist_ok=True)
@@ -225,4 +225,5 @@ def kit(
         purse=Purse(budget, clock=lambda: 0.0),
         approval=Approval(log, attended=attended),
         workspace=lambda _: workspace,
+        reviews=reviews,
     )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from coder.core.candidate import Candidate
 from coder.core.errors import GitError, ModelError
-from coder.core.events import Failed, SessionFinished
+from coder.core.events import BudgetSpent, Failed, SessionFinished
 from coder.core.messages import Usage
 from coder.core.task import Budget
 from coder.core.verdict import Problem, TestReport, VerdictKind
@@ -159,9 +159,9 @@ def test_what_the_person_says_reaches_the_model_after_open_calls(tmp_path: Path)
     async def scenario() -> None:
         session = Session(made, follow(DIRECT), id="s1", version="0")
         running = asyncio.ensure_future(session.run())
-        while made.purse.spent.requests == 0:
-            await asyncio.sleep(0)
-        session.send(Say(text="look at a.py"))
+        async for record in made.log.follow():
+            if isinstance(record.event, BudgetSpent) and record.event.total.requests == 1:
+                session.send(Say(text="look at a.py"))
         await running
 
     asyncio.run(scenario())

@@ -1,0 +1,70 @@
+import asyncio
+from pathlib import Path
+
+from coder.core.candidate import Candidate, Patch
+from coder.core.events import ReviewAsked, SessionFinished
+from coder.core.verdict import VerdictKind
+from coder.core.words import Decide
+from coder.loop.kit import Kit
+from coder.loop.session import Session
+from coder.strategies.follow import DIRECT, follow
+from tests.loop.fakes import PROVEN, STILL_RED, FakeRepository, FakeVerifier, kit
+from tests.loop.test_session import FIX, patch
+
+TWO = f"{FIX}--- /dev/null\n+++ b/b.py\n@@ -0,0 +1 @@\n+OTHER = 1\n"
+
+
+class GitLike(FakeRepository):
+    """Diffs as git writes them, so that hunks can be told apart."""
+
+    def patch(self, candidate: Candidate) -> Patch:
+        made = super().patch(candidate)
+        parts = {
+            "a.py": "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n",
+            "b.py": "diff --git a/b.py b/b.py\nnew file mode 100644\n--- /dev/null\n+++ b/b.py\n@@ -0,0 +1 @@\n+OTHER = 1\n",
+        }
+        return made.model_copy(update={"diff": "".join(parts[path] for path in made.paths)})
+
+
+def decided(made: Kit, accepted: tuple[int, ...]) -> SessionFinished:
+    """The session's end, where the person decides so."""
+
+    async def scenario() -> SessionFinished:
+        session = Session(made, follow(DIRECT), id="s1", version="0")
+        running = asyncio.ensure_future(session.run())
+        async for record in made.log.follow():
+            if isinstance(record.event, ReviewAsked):
+                session.send(Decide(question=record.event.question, accepted=accepted))
+        return await running
+
+    return asyncio.run(scenario())
+
+
+def reviewed(root: Path, verifier: FakeVerifier) -> Kit:
+    return kit(root, [patch(TWO)], repository=GitLike(root=root), verifier=verifier, attended=True, reviews=True)
+
+
+def test_all_of_it_is_delivered_as_it_was_verified(tmp_path: Path) -> None:
+    verifier = FakeVerifier()
+    finished = decided(reviewed(tmp_path, verifier), (0, 1))
+    assert (finished.kind, [name for name, _ in verifier.asked].count("verify")) == (VerdictKind.PROVEN, 1)
+
+
+def test_a_part_is_made_anew_verified_again_and_delivered(tmp_path: Path) -> None:
+    verifier = FakeVerifier()
+    finished = decided(reviewed(tmp_path, verifier), (0,))
+    assert (finished.kind, [name for name, _ in verifier.asked].count("verify")) == (VerdictKind.PROVEN, 2)
+    assert finished.delivery is not None
+    assert "b.py" not in finished.delivery.diff
+    assert not (tmp_path / "b.py").exists()
+
+
+def test_a_part_that_does_not_hold_is_not_delivered(tmp_path: Path) -> None:
+    finished = decided(reviewed(tmp_path, FakeVerifier(verdicts=[PROVEN, STILL_RED])), (1,))
+    assert (finished.kind, finished.delivery) == (VerdictKind.GAVE_UP, None)
+    assert "not delivered" in finished.summary
+
+
+def test_nothing_is_nothing(tmp_path: Path) -> None:
+    finished = decided(reviewed(tmp_path, FakeVerifier()), ())
+    assert (finished.kind, finished.delivery) == (VerdictKind.GAVE_UP, None)
