@@ -1,5 +1,6 @@
 """Commits, branches and notes in the person's name."""
 
+import os
 import re
 from collections.abc import Mapping
 
@@ -16,7 +17,7 @@ FALLBACK = {
 def make_commit(git: Git, *, tree: str, parent: str, message: str) -> str:
     """Make a commit that nothing points to yet, in the person's name, or coder's where git knows none."""
     text = message.rstrip() + "\n"
-    return git.text("commit-tree", tree, "-p", parent, "-F", "-", stdin=text.encode(), environment=_identity(git))
+    return git.text("commit-tree", tree, "-p", parent, "-F", "-", stdin=os.fsencode(text), environment=_identity(git))
 
 
 def make_copy(git: Git, commit: str, *, tree: str, parent: str) -> str:

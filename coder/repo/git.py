@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import subprocess
 import tempfile
 import time
 from collections.abc import Collection, Mapping
@@ -136,17 +137,15 @@ class Git:
         with tempfile.TemporaryFile() as file:
             file.write(stdin)
             file.seek(0)
-            status, stdout, stderr = git.Git(str(self.directory)).execute(
-                [*_without_inherited(variables), executable, *self._settings(), *arguments],
-                istream=file,
-                with_extended_output=True,
-                with_exceptions=False,
-                stdout_as_string=False,
-                strip_newline_in_stdout=False,
-                kill_after_timeout=timeout_seconds,
-                env=variables,
-            )
-        return Output(status=status, stdout=stdout, stderr=stderr)
+            command = [*_without_inherited(variables), executable, *self._settings(), *arguments]
+            # As a process: GitPython's own time limit is a thread that an interrupt leaves behind, and the program waits for it.
+            process = git.Git(str(self.directory)).execute(command, istream=file, env=variables, as_process=True)
+            try:
+                stdout, stderr = process.communicate(timeout=timeout_seconds)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise GitError(f"git {arguments[0]} did not end within {timeout_seconds:g} seconds and was stopped.") from None
+        return Output(status=process.returncode, stdout=stdout, stderr=stderr.decode("utf-8", "replace"))
 
     def _settings(self) -> list[str]:
         off = {

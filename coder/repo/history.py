@@ -7,6 +7,7 @@ from coder.repo.git import Git
 
 SEARCH_SECONDS = 20.0
 """Looking through every diff of a large repository for a word can take minutes."""
+PLAIN = ("--no-ext-diff", "--no-textconv")
 LINE = "--format=%h %ad %an: %s"
 
 
@@ -39,7 +40,7 @@ class GitHistory:
         Raises:
             GitError: there is no such path or line.
         """
-        return self._read("blame", "--date=short", "-L", f"{first},{last}", self.revision, "--", path)
+        return self._read("blame", "--no-textconv", "--date=short", "-L", f"{first},{last}", self.revision, "--", path)
 
     def show(self, revision: str, path: str | None = None) -> str:
         """One commit: message and diff, of one path if given.
@@ -51,12 +52,12 @@ class GitHistory:
         if commit is None:
             raise GitError(f"There is no commit {revision!r} in this repository.")
         limit = ("--", path) if path is not None else ()
-        return self._read("show", "--no-ext-diff", "--no-textconv", "--date=short", "--stat", "--patch", commit, *limit)
+        return self._read("show", *PLAIN, "--date=short", "--stat", "--patch", commit, *limit)
 
     def _log(self, *arguments: str, count: int) -> str:
         at = arguments.index("--") if "--" in arguments else len(arguments)
         options, where = arguments[:at], arguments[at:]
-        return self._read("log", LINE, "--date=short", f"--max-count={count}", *options, self.revision, *where)
+        return self._read("log", *PLAIN, LINE, "--date=short", f"--max-count={count}", *options, self.revision, *where)
 
     def _read(self, *arguments: str) -> str:
         output = self.git.call(*arguments, timeout_seconds=SEARCH_SECONDS)

@@ -3,7 +3,7 @@
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from coder.core.errors import UserError
@@ -14,7 +14,8 @@ def repository_lock(common: Path) -> Iterator[None]:
     """Wait until no other session changes what sessions share in this repository: the notes, the list of worktrees."""
     directory = os.open(common, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        fcntl.flock(directory, fcntl.LOCK_EX)
+        with suppress(OSError):  # a network file system may not lock directories; the worst is then a lost note
+            fcntl.flock(directory, fcntl.LOCK_EX)
         yield
     finally:
         os.close(directory)

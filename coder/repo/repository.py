@@ -131,7 +131,8 @@ class SessionRepository:
 
     def subjects(self, count: int) -> tuple[str, ...]:
         """The newest commit subjects, for their style."""
-        return tuple(self.place.git.text("log", "--no-merges", "--format=%s", f"--max-count={count}", self.head).splitlines())
+        output = self.place.git.call("log", "--no-merges", "--format=%s", f"--max-count={count}", self.head).stdout
+        return tuple(output.decode("utf-8", "replace").splitlines())
 
     def close(self) -> None:
         """Remove worktrees, the snapshot and the session's private refs; what was delivered stays."""

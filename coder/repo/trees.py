@@ -33,7 +33,7 @@ def changes(git: Git, *, old: str, new: str) -> dict[str, Entry]:
 
 def diff(git: Git, *, old: str, new: str) -> str:
     """A unified diff that says all `git apply` needs, binary files included."""
-    output = git.call("diff-tree", "-r", "-p", "-M", "--binary", "--no-color", "--no-ext-diff", "--no-textconv", old, new)
+    output = git.call("diff-tree", "-r", "-p", "-M", "--binary", old, new)
     return output.stdout.decode("utf-8", "replace")
 
 

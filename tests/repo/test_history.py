@@ -47,6 +47,18 @@ def test_shows_a_commit_limited_to_a_path(history: GitHistory) -> None:
     assert "+TWO" not in history.show("HEAD~1", "b.py")
 
 
+def test_starts_no_program_that_the_configuration_names(history: GitHistory, tmp_path: Path) -> None:
+    root = history.git.directory
+    write(root, {".git/info/attributes": "*.py diff=evil\n"})
+    for key in ("diff.external", "diff.evil.textconv", "diff.evil.command", "gpg.program", "core.pager"):
+        git(root, "config", key, f"touch {tmp_path}/ran; cat")
+    git(root, "config", "log.showSignature", "true")
+    history.show("HEAD")
+    history.log(path="a.py", lines=(1, 2))
+    history.blame("a.py", 1, 2)
+    assert not (tmp_path / "ran").exists()
+
+
 @pytest.mark.parametrize("revision", ["nothing", "--output=evil", "HEAD:a.py"])
 def test_what_is_no_commit_is_refused(history: GitHistory, revision: str) -> None:
     with pytest.raises(GitError, match="There is no commit"):
