@@ -5,9 +5,13 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from coder.core.errors import UserError
 from coder.repo.git import Git
 
 LARGEST_UNTRACKED_BYTES = 50 << 20
+MOST_UNTRACKED = 50_000
+NOBODYS_WORK = ("__pycache__/", "*.py[co]", ".hypothesis/", ".nox/", ".tox/", ".venv/", "/venv/", "node_modules/")
+"""Not every repository ignores these; they are left out without a word."""
 OURS = {
     f"GIT_{role}_{field}": value for role in ("AUTHOR", "COMMITTER") for field, value in (("NAME", "coder"), ("EMAIL", "coder@localhost"))
 }
@@ -57,8 +61,17 @@ def stage(git: Git, ignored: frozenset[str] = frozenset()) -> tuple[str, ...]:
 
 
 def untracked_files(git: Git) -> list[str]:
-    """Paths that are neither tracked nor ignored; a nested repository is one path with a slash at its end."""
-    return git.items("ls-files", "--others", "--exclude-standard", "-z")
+    """Paths that are neither tracked nor ignored; a nested repository is one path with a slash at its end.
+
+    Raises:
+        UserError: there are so many that the repository must be a home directory or the like.
+    """
+    found = git.items("ls-files", "--others", "--exclude-standard", *(f"--exclude={pattern}" for pattern in NOBODYS_WORK), "-z")
+    if len(found) > MOST_UNTRACKED:
+        raise UserError(
+            f"{git.directory} holds {len(found)} untracked files: ignore them in .gitignore, or start from a commit: --base HEAD."
+        )
+    return found
 
 
 def write_tree(git: Git) -> str:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from coder.core.errors import UserError
 from coder.repo import snapshot
 from coder.repo.git import find
 from tests.builders import git, repo, write
@@ -135,6 +136,21 @@ def test_leaves_out_what_is_huge_unreadable_or_a_repository_and_says_so(tmp_path
         "unborn/ (a git repository of its own)",
     )
     assert set(git(root, "diff", "--name-only", "HEAD", result.commit).splitlines()) == {"kept.py"}
+
+
+def test_leaves_out_caches_and_environments_that_nothing_ignores(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "a\n", "lib/venv/x.py": "x\n", "kept.pyc": "tracked\n"})
+    write(root, {name: "x\n" for name in ("__pycache__/a.pyc", "b.pyc", ".venv/bin/python", "venv/pyvenv.cfg", "node_modules/m.js")})
+    write(root, {"lib/venv/new.py": "new\n", "kept.pyc": "changed\n"})
+    assert taken(root, tmp_path / "i") == {"a.py": "a", "kept.pyc": "changed", "lib/venv/new.py": "new", "lib/venv/x.py": "x"}
+
+
+def test_refuses_to_take_a_whole_home_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "MOST_UNTRACKED", 2)
+    root = repo(tmp_path / "r", FILES)
+    write(root, {f"new{number}.py": "n\n" for number in range(3)})
+    with pytest.raises(UserError, match="holds 3 untracked files"):
+        taken(root, tmp_path / "i")
 
 
 def test_stages_what_git_add_would(tmp_path: Path) -> None:

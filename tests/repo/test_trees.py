@@ -113,3 +113,14 @@ def test_a_diff_says_all_that_git_apply_needs(tmp_path: Path) -> None:
     subprocess.run(["git", "apply"], cwd=root, input=trees.diff(find(root).git, old="main", new=new).encode(), check=True)
     assert (root / "image").read_bytes() == bytes(range(256))
     assert (root / "a.py").read_text(encoding="utf-8") == "b\n"
+
+
+def test_links_are_not_merged_as_if_they_were_text(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "a\n"})
+    commits = []
+    for first, last in (("old", "old"), ("ours", "old"), ("old", "theirs")):
+        (root / "link").unlink(missing_ok=True)
+        (root / "link").symlink_to(f"{first}\n1\n2\n3\n4\n{last}")
+        commits.append(commit(root, {}))
+    old, ours, theirs = commits
+    assert trees.carried(find(root).git, old=old, new=theirs, onto=ours) is None
