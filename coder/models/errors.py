@@ -85,7 +85,7 @@ def _rejected(name: str, error: wrong.ModelAPIError, said: str) -> ModelError:
 
 
 def _said(error: Exception, secret: str) -> str:
-    """The provider's own words without the key: the message of its error body where there is one, in one line that ends with a full stop."""
+    """The provider's own words without the key, from its error body where there is one: one line that ends with a full stop."""
     body = getattr(error, "body", None)
     for _ in range(3):
         body = next((body[key] for key in ("error", "message", "detail") if key in body), "") if isinstance(body, dict) else body

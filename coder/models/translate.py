@@ -70,7 +70,7 @@ def _plain_parts(text: str, calls: tuple[ToolCall, ...]) -> list[ModelResponsePa
 
 
 def _kept(response: ModelResponse) -> str:
-    return ModelMessagesTypeAdapter.dump_json([replace(response, usage=RequestUsage(), timestamp=EPOCH)], exclude_none=True).decode()
+    return ModelMessagesTypeAdapter.dump_json([replace(response, usage=RequestUsage())], exclude_none=True).decode()
 
 
 def _response(message: AssistantMessage) -> ModelResponse:

@@ -99,8 +99,9 @@ def test_a_missing_key_is_named() -> None:
 
 
 def test_openai_can_be_elsewhere_and_then_needs_no_key() -> None:
-    choice = chosen({"OPENAI_BASE_URL": "http://gateway.example/v1"})
-    assert (names(choice), choice and choice.base_url) == ("openai:gpt-6.1-sol", "http://gateway.example/v1")
+    for model, name in ((None, "openai:gpt-6.1-sol"), ("gpt-6-luna", "openai:gpt-6-luna")):
+        choice = chosen({"OPENAI_BASE_URL": "http://gateway.example/v1"}, model=model)
+        assert (names(choice), choice and choice.base_url) == (name, "http://gateway.example/v1")
 
 
 @pytest.mark.parametrize(

@@ -155,6 +155,20 @@ def test_what_was_sent_once_is_sent_the_same_again(wire: str) -> None:
     assert {name: value for name, value in second.items() if name != key} == {name: value for name, value in first.items() if name != key}
 
 
+def test_the_stable_prefix_is_marked_where_the_provider_wants_that(wire: str) -> None:
+    with WIRES[wire]([WHOLE]) as bench:
+        bench.ask()
+        assert bench.fake
+        (body,) = bench.fake.requests
+    marked = {
+        "anthropic": ("system", "tools"),
+        "responses": ("input",),
+        "chat": (),
+        "google": (),
+    }
+    assert tuple(sorted(key for key in body if isinstance(body[key], list) and unmarked(body[key]) != body[key])) == marked[wire]
+
+
 def test_signed_reasoning_and_results_go_back(wire: str) -> None:
     turn = Turn(reasoning="Where would that be?", calls=(("read", '{"path": "a.py"}'),))
     with WIRES[wire]([turn, WHOLE]) as bench:

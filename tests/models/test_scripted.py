@@ -37,8 +37,10 @@ def test_plays_a_script_line_by_line(tmp_path: Path) -> None:
         Reply(message=AssistantMessage(text="I.", calls=calls), usage=Usage(cost_usd=Decimal(0)), finish="calls"),
         "[Hm.][I.]",
     )
+    heard: list[str] = []
     with pytest.raises(ModelError, match="broke off in the middle") as cut:
-        ask(model)
+        asyncio.run(model.complete(ASKED, lambda delta: heard.append(delta.text)))
+    assert heard == ["It is line"]
     with pytest.raises(ModelError, match="Too long") as overflow:
         ask(model)
     assert (cut.value.retryable, overflow.value.context_overflow) == (True, True)
