@@ -1,12 +1,13 @@
 """Open a file of the worktree for a tool: a text, or a sentence that says why not and what to do instead."""
 
 import difflib
+import os
 
 from coder.core.paths import is_test_path
 from coder.tools.patching.errors import PatchError
 from coder.tools.patching.source import Source, decode
 from coder.tools.patching.tree import Tree
-from coder.tools.ripgrep import list_paths
+from coder.tools.ripgrep import list_paths, shown
 from coder.tools.tool import ToolError
 from coder.tools.workspace import Workspace
 
@@ -32,7 +33,7 @@ def load(workspace: Workspace, path: str) -> tuple[str, Source]:
         raise ToolError(f"{relative} is a directory. See what is in it with list_files(path={relative!r}) or outline(path={relative!r}).")
     if (size := absolute.stat().st_size) > LARGEST_BYTES:
         raise ToolError(f"{relative} has {size:,} bytes, too many to open here. Look into it with search(pattern=..., path={relative!r}).")
-    real = str(absolute.resolve().relative_to(workspace.root.resolve()))
+    real = os.path.relpath(os.path.realpath(absolute), os.path.realpath(workspace.root))
     try:
         found = Tree(workspace.root).read(real)
         source = decode(found[0] if found else b"", relative)
@@ -50,7 +51,7 @@ def alike(workspace: Workspace, path: str) -> str:
     close = difflib.get_close_matches(path, same or paths[:20_000], n=4, cutoff=0.0 if same else 0.7)
     for other in close:
         workspace.name(other)
-    return f" Did you mean {' or '.join(close)}?" if close else " See what there is with list_files()."
+    return f" Did you mean {' or '.join(map(shown, close))}?" if close else " See what there is with list_files()."
 
 
 def clipped(text: str, width: int = WIDEST, *, around: int = 0) -> str:

@@ -80,7 +80,8 @@ def _explained(workspace: Workspace, results: Sequence[TestResult]) -> list[str]
 
 def _in_a_line(result: TestResult) -> str:
     failure = result.failure
-    said = f"{failure.type}: {failure.message}".splitlines()[0][:200] if failure else result.outcome
+    reason = next((line for line in failure.message.splitlines() if line.strip()), "") if failure else ""
+    said = ": ".join(filter(None, (failure.type, reason)))[:200] if failure else result.outcome
     return f"- {result.id}: {said}"
 
 

@@ -48,11 +48,17 @@ class Tool:
     def checked(self, arguments: str) -> dict[str, Any]:
         """Raises ToolError where the JSON text does not fit the signature."""
         try:
-            values = self.arguments.model_validate(json.loads(arguments or "{}", strict=False))
+            given = json.loads(arguments or "{}", strict=False)
+            json.dumps(given, ensure_ascii=False).encode("utf-8")
+            values = self.arguments.model_validate(given)
         except json.JSONDecodeError as error:
             raise ToolError(
                 f"The arguments of {self.name} are not valid JSON ({error.msg} at character {error.pos} of {len(arguments)}). "
                 f"Nothing was done. Send the call again with one JSON object: {self.usage}"
+            ) from None
+        except UnicodeEncodeError:
+            raise ToolError(
+                f"The arguments of {self.name} hold half of a surrogate pair. Nothing was done. Write that character whole."
             ) from None
         except ValidationError as error:
             faults = "; ".join(f"{'.'.join(map(str, fault['loc'])) or 'arguments'}: {fault['msg']}" for fault in error.errors()[:5])

@@ -1,5 +1,6 @@
 """What a tool may touch: one candidate's worktree, the ports it may use, and the places named so far."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
@@ -8,6 +9,9 @@ from pathlib import Path, PurePosixPath
 from coder.core.ports import History, Progress, Sandbox
 from coder.core.verdict import TestReport
 from coder.tools.tool import ToolError
+
+LONGEST_NAME = 255
+LONGEST_PATH = 2000
 
 
 @dataclass(kw_only=True)
@@ -46,7 +50,9 @@ class Workspace:
         if any(part.lower() == ".git" for part in parts):
             raise ToolError(f"{path!r} belongs to git itself and cannot be read or changed here.")
         absolute = self.root.joinpath(*parts)
-        if not absolute.resolve().is_relative_to(self.root.resolve()):
+        if "\0" in text or any(len(part.encode("utf-8", "replace")) > LONGEST_NAME for part in parts) or len(text) > LONGEST_PATH:
+            raise ToolError(f"{path[:100]!r} is no path: it is too long, or holds a NUL character.")
+        if not Path(os.path.realpath(absolute)).is_relative_to(os.path.realpath(self.root)):
             raise ToolError(f"{path!r} is a symbolic link that leads out of the repository; nothing was opened.")
         return absolute, "/".join(parts) or "."
 

@@ -13,7 +13,7 @@ from coder.tools.patching import PatchError, apply, plan
 from coder.tools.patching.tree import Tree
 from coder.tools.patching.write import write
 
-CASES = sorted(path for path in (Path(__file__).parent.parent / "patches").iterdir() if path.is_dir())
+CASES = sorted(path for path in (Path(__file__).parent.parent / "patches").iterdir() if (path / "patch.diff").exists())
 SWAP = "--- a/t\n+++ b/t\n@@ -1 +1 @@\n-a\n+b\n"
 
 

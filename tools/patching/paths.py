@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from coder.tools.patching.errors import PatchError
 
 PREFIX = re.compile(r"^[abciow]/")
+LONGEST_NAME = 255
+LONGEST_PATH = 2000
 NOWHERE = "/dev/null"
 
 
@@ -25,6 +27,8 @@ def checked(name: str) -> str:
         raise PatchError(f"{name!r} leads out of the repository. Paths are relative to its root and never contain '..'.")
     if any(_is_git(part) for part in parts):
         raise PatchError(f"{name!r} belongs to git itself and cannot be changed.")
+    if any(len(part.encode("utf-8")) > LONGEST_NAME for part in parts) or len(name) > LONGEST_PATH:
+        raise PatchError(f"{name[:100]!r}... is too long for a path.")
     if not parts:
         raise PatchError(f"{name!r} names no file.")
     return "/".join(parts)

@@ -114,7 +114,7 @@ def _alike(name: str, root: Path) -> str:
     paths: list[str] = []
     for folder, folders, files in os.walk(root):
         folders[:] = [inner for inner in folders if not inner.startswith(".")]
-        paths += [os.path.relpath(f"{folder}/{file}", root) for file in files]
+        paths += [os.path.relpath(f"{folder}/{file}", root) for file in files if file.isprintable()]
         if len(paths) > 50_000:
             break
     same = [path for path in paths if path.rpartition("/")[2] == wanted]

@@ -1,0 +1,105 @@
+"""A workspace over a directory, whose ports are fakes."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from coder.core.errors import GitError
+from coder.core.ports import Execution, Limits, Progress
+from coder.core.verdict import TestReport
+from coder.tools.tool import Tool, ToolError
+from coder.tools.workspace import Workspace
+from tests.builders import write
+
+
+@dataclass
+class FakeSandbox:
+    """Answers every command with the same end and remembers what was asked."""
+
+    end: Execution
+    asked: list[tuple[tuple[str, ...], Path, float]] = field(default_factory=list)
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        environment: Mapping[str, str] | None = None,
+        limits: Limits | None = None,
+        on_line: Progress | None = None,
+    ) -> Execution:
+        self.asked.append((tuple(argv), cwd, (limits or Limits()).wall_seconds))
+        return self.end
+
+    def stop(self) -> None:
+        raise AssertionError("no tool stops the sandbox")
+
+
+@dataclass
+class FakeHistory:
+    """Says which question it was asked."""
+
+    def log(self, *, path: str | None = None, lines: tuple[int, int] | None = None, word: str | None = None, count: int = 10) -> str:
+        return f"log {path} {lines} {word} {count}"
+
+    def blame(self, path: str, first: int, last: int) -> str:
+        return f"blame {path} {first} {last}"
+
+    def show(self, revision: str, path: str | None = None) -> str:
+        if revision == "gone":
+            raise GitError("There is no commit 'gone' in this repository.")
+        return f"show {revision} {path}: changed src/box.py:3"
+
+
+@dataclass
+class FakeTests:
+    """A run and a baseline, and what was asked to run."""
+
+    report: TestReport
+    before: TestReport
+    asked: list[tuple[str, ...]] = field(default_factory=list)
+
+    def run(self, tests: tuple[str, ...], progress: Progress) -> TestReport:
+        self.asked.append(tests)
+        return self.report
+
+    def baseline(self) -> TestReport:
+        return self.before
+
+
+def workspace(
+    root: Path,
+    files: Mapping[str, str] | None = None,
+    *,
+    sandbox: FakeSandbox | None = None,
+    tests: FakeTests | None = None,
+    only: tuple[str, ...] = (),
+) -> Workspace:
+    """A workspace over `root`, with these files written into it."""
+    write(root, files or {})
+    (root / ".git").mkdir(parents=True, exist_ok=True)
+    silent = TestReport(command="pytest")
+    faked = tests or FakeTests(report=silent, before=silent)
+    return Workspace(
+        root=root,
+        sandbox=sandbox or FakeSandbox(end=Execution(exit_code=0, output="", seconds=0.5)),
+        history=FakeHistory(),
+        run=faked.run,
+        baseline=faked.baseline,
+        only=only,
+    )
+
+
+def called(tool: Tool, space: Workspace, **arguments: object) -> str:
+    """Call a tool as a model does: arguments as JSON."""
+    return tool.call(space, json.dumps(arguments))
+
+
+def refused(tool: Tool, space: Workspace, **arguments: object) -> str:
+    """The text of the ToolError that the call must end in."""
+    with pytest.raises(ToolError) as error:
+        called(tool, space, **arguments)
+    return str(error.value)

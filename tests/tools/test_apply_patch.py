@@ -1,0 +1,96 @@
+"""What `apply_patch` writes, refuses and says; how a diff fits is tests/tools/test_patching.py."""
+
+from pathlib import Path
+
+from coder.tools.apply_patch import apply_patch
+from tests.tools.fakes import called, refused, workspace
+
+BOX = "import math\n\n\ndef area(r):\n    total = r\n    return total\n\n\ndef rim(r):\n    return 2 * r\n"
+PATCH = "--- a/box.py\n+++ b/box.py\n@@ @@\n def area(r):\n-    total = r\n+    total = math.pi * r\n+    total *= r\n     return total\n"
+
+
+def test_shows_the_change_with_line_numbers_and_names_its_place(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"box.py": BOX})
+    second = "@@ @@\n def rim(r):\n-    return 2 * r\n+    return 2 * math.pi * r\n"
+    assert called(apply_patch, space, diff=PATCH + second) == (
+        "box.py: changed\n"
+        "      ...\n"
+        "    3  | \n"
+        "    4  | def area(r):\n"
+        "    5 -|     total = r\n"
+        "    5 +|     total = math.pi * r\n"
+        "    6 +|     total *= r\n"
+        "    7  |     return total\n"
+        "    8  | \n"
+        "    9  | \n"
+        "   10  | def rim(r):\n"
+        "   10 -|     return 2 * r\n"
+        "   11 +|     return 2 * math.pi * r\n"
+        "It parses, and no new undefined name."
+    )
+    assert (tmp_path / "box.py").read_text(encoding="utf-8").splitlines()[4:6] == ["    total = math.pi * r", "    total *= r"]
+    assert space.named == {"box.py": {5}}
+
+
+def test_says_what_was_created_deleted_and_renamed(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"old.txt": "a\n", "gone.txt": "b\n"})
+    diff = (
+        "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1,2 @@\n+a\n+b\n"
+        "--- a/gone.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\n"
+        "diff --git a/old.txt b/d/young.txt\nrename from old.txt\nrename to d/young.txt\n"
+    )
+    assert called(apply_patch, space, diff=diff) == ("new.txt: created, 2 lines\ngone.txt: deleted\nold.txt -> d/young.txt: renamed")
+
+
+def test_reports_only_new_undefined_names(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"box.py": BOX.replace("return 2", "return old_ghost")})
+    answer = called(apply_patch, space, diff=PATCH.replace("math.pi", "ghost"))
+    assert answer.splitlines()[-2:] == ["New undefined names, to be mended:", "box.py:5: undefined name 'ghost'"]
+
+
+def test_python_that_no_longer_parses_is_refused_and_not_written(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"box.py": BOX})
+    assert refused(apply_patch, space, diff=PATCH.replace("math.pi * r", "(math.pi * r")) == (
+        "With this patch the file would no longer parse. box.py:5: '(' was never closed\n"
+        "    5|     total = (math.pi * r\n"
+        "Nothing was written. Mend that and send the whole patch again."
+    )
+    assert "outside function" in refused(apply_patch, space, diff="--- /dev/null\n+++ b/new.py\n@@ -0,0 +1 @@\n+return 1\n")
+    assert (tmp_path / "box.py").read_text(encoding="utf-8") == BOX
+    assert not (tmp_path / "new.py").exists()
+
+
+def test_what_did_not_parse_before_may_stay_so_and_the_rest_on_request(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"box.py": BOX + "{{ template }\n"})
+    called(apply_patch, space, diff=PATCH)
+    called(apply_patch, space, diff="--- /dev/null\n+++ b/new.py\n@@ -0,0 +1 @@\n+{{ x }\n", allow_syntax_error=True)
+    assert (tmp_path / "new.py").read_text(encoding="utf-8") == "{{ x }\n"
+
+
+def test_writes_only_where_the_person_allows_it(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"box.py": BOX}, only=("src", "*.txt"))
+    assert refused(apply_patch, space, diff=PATCH) == (
+        "box.py may not be changed: the person allows changes in src, *.txt only. Nothing was written."
+    )
+    rename = "diff --git a/box.py b/src/box.py\nrename from box.py\nrename to src/box.py\n"
+    assert refused(apply_patch, space, diff=rename).startswith("box.py may not be changed")
+    called(apply_patch, space, diff="--- /dev/null\n+++ b/src/new.py\n@@ -0,0 +1 @@\n+x = 1\n")
+
+
+def test_a_diff_that_does_not_fit_is_explained(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"box.py": BOX})
+    assert refused(apply_patch, space, diff=PATCH.replace("-    total = r", "-    total = radius")) == (
+        "box.py, hunk 1 of 1: its line '-    total = radius' is not there. The file has, nearest to it:\n"
+        "     1| import math\n     2| \n     3| \n     4| def area(r):\n     5|     total = r\n     6|     return total\n"
+        "     7| \n     8| \n"
+        "     9| def rim(r):\n"
+        "Nothing was written. Send the whole patch again, corrected."
+    )
+
+
+def test_nothing_leads_out_of_the_worktree(tmp_path: Path) -> None:
+    space = workspace(tmp_path / "tree", {"box.py": BOX})
+    (tmp_path / "tree" / "out").symlink_to(tmp_path)
+    for target in ("../x", "/etc/x", ".git/hooks/x", "out/x", ".GIT/x", "sub/.git/x", "~/x", "x" * 3000):
+        assert "Nothing was written." in refused(apply_patch, space, diff=f"--- /dev/null\n+++ {target}\n@@ -0,0 +1 @@\n+x\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["tree"]

@@ -1,0 +1,42 @@
+"""Which notes `hand_over` makes."""
+
+from pathlib import Path
+
+import pytest
+
+from coder.core.notes import Diagnosis, Done, GiveUp, Note, Reproduction, Sites
+from coder.tools.hand_over import hand_over, note_of
+from coder.tools.tool import ToolError
+from tests.tools.fakes import called, refused, workspace
+
+
+@pytest.mark.parametrize(
+    ("kind", "note"),
+    [
+        ("sites", Sites(summary="s", places=("a.py:3",), tests=("t.py::test_a",))),
+        ("reproduction", Reproduction(summary="s", tests=("t.py::test_a",))),
+        ("done", Done(summary="s")),
+        ("diagnosis", Diagnosis(summary="s", places=("a.py:3",))),
+        ("give_up", GiveUp(summary="s", places=("a.py:3",))),
+    ],
+)
+def test_each_kind_makes_its_note(kind: str, note: Note, tmp_path: Path) -> None:
+    arguments = {"kind": kind, "summary": " s\n", "places": ["a.py:3"], "tests": ["t.py::test_a"]}
+    assert note_of(arguments) == note
+    assert called(hand_over, workspace(tmp_path), **arguments) == f"Handed over: {kind}."
+
+
+def test_says_what_is_missing(tmp_path: Path) -> None:
+    space = workspace(tmp_path)
+    assert refused(hand_over, space, kind="done", summary="  ").startswith("A note of kind 'done' needs a summary")
+    assert refused(hand_over, space, kind="sites", summary="s").startswith("A note of kind 'sites' needs places")
+    assert "kind: Input should be 'sites'" in refused(hand_over, space, kind="victory", summary="s")
+
+
+def test_a_reproduction_without_tests_says_that_none_can_show_it() -> None:
+    assert note_of({"kind": "reproduction", "summary": "It is a typo.", "tests": ()}) == Reproduction(summary="It is a typo.", tests=())
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(ToolError):
+        note_of({"kind": "victory", "summary": "s"})

@@ -1,0 +1,63 @@
+"""What `outline` shows of a file and of a directory."""
+
+from pathlib import Path
+
+from coder.tools.outline import MOST_CHARACTERS, outline
+from tests.tools.fakes import called, refused, workspace
+
+BOX = '''"""Boxes."""
+
+LIMIT = 3
+
+
+class Box(dict):
+    """Holds items.
+
+    More.
+    """
+
+    kind: str = "box"
+
+    @property
+    def size(
+        self,
+    ) -> int:
+        return 1
+'''
+
+
+def test_shows_signatures_and_first_docstring_lines(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"box.py": BOX})
+    assert called(outline, space, path="box.py") == (
+        "box.py: 18 lines\n"
+        "    3| LIMIT = 3\n"
+        "    6| class Box(dict)  # Holds items.\n"
+        '   12|   kind: str = "box"\n'
+        "   15|   def size(self) -> int"
+    )
+    assert space.named == {"box.py": {3, 6, 12, 15}}
+
+
+def test_shows_a_directorys_files_source_before_tests(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"a/test_box.py": "def test_a(): ...\n", "a/box.py": BOX, "a/notes.txt": "x\n"})
+    assert called(outline, space, path="a") == ("2 source files below a\na/box.py (18 lines): Box:6\na/test_box.py (1 line): test_a:1")
+    assert set(space.named) == {"a/box.py", "a/test_box.py"}
+
+
+def test_keeps_to_its_budget_and_says_what_is_missing(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"big.py": "".join(f"def function_number_{number}(argument): ...\n" for number in range(1000))})
+    answer = called(outline, space, path="big.py")
+    assert len(answer) < MOST_CHARACTERS + 300
+    assert "more definitions" in answer.splitlines()[-1]
+
+
+def test_broken_python_still_gives_what_can_be_made_out(tmp_path: Path) -> None:
+    answer = called(outline, workspace(tmp_path, {"a.py": "def good():\n    pass\n\n\ndef bad(:\n    pass\n"}), path="a.py")
+    assert "def good()" in answer
+
+
+def test_says_where_nothing_can_be_outlined(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"a.txt": "x\n", "d/b.txt": "x\n"})
+    assert called(outline, space, path="a.txt") == "a.txt: 1 line, no definitions found. Open it with read(path='a.txt', line=1)."
+    assert refused(outline, space, path="d").startswith("There is no source file below d.")
+    assert refused(outline, space, path="b.txt") == "b.txt does not exist. Did you mean d/b.txt?"

@@ -1,0 +1,116 @@
+"""What `read` opens, and that a place is searched before it is read."""
+
+import os
+from pathlib import Path
+
+from coder.tools.read import MOST_CHARACTERS, read
+from coder.tools.search import search
+from tests.tools.fakes import called, refused, workspace
+
+BOX = "class Box:\n    kind = 1\n\n    def size(self):\n        a = 1\n        b = 2\n        return a + b\n"
+
+
+def test_a_file_that_nothing_has_named_is_refused_with_the_query_to_make(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"box.py": BOX})
+    assert refused(read, space, path="box.py", line=1) == (
+        "box.py has not been named by any search yet. First find the place in it: search(pattern=..., path='box.py') "
+        "for the words you expect there, or outline(path='box.py')."
+    )
+    called(search, space, pattern="size")
+    assert called(read, space, path="box.py", line=1).startswith("box.py, lines 1-7 of 7")
+
+
+def test_shows_a_window_below_the_headers_of_what_encloses_it(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"box.py": BOX})
+    space.name("box.py")
+    assert called(read, space, path="box.py", line=6, before=0, after=0) == (
+        "box.py, lines 6-6 of 7 (lines 1-5 above, 1 line below)\n"
+        "    1| class Box:\n"
+        "    4|     def size(self):\n"
+        "      ...\n"
+        "    6|         b = 2"
+    )
+
+
+def test_shows_a_definition_whole(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"box.py": BOX})
+    space.name("box.py")
+    for symbol in ("Box.size", "size", "shop.box.Box.size"):
+        assert called(read, space, path="box.py", symbol=symbol) == (
+            "box.py, lines 4-7 of 7 (lines 1-3 above, ends at the bottom)\n"
+            "    1| class Box:\n"
+            "      ...\n"
+            "    4|     def size(self):\n"
+            "    5|         a = 1\n"
+            "    6|         b = 2\n"
+            "    7|         return a + b"
+        )
+
+
+def test_a_whole_small_file_may_be_read_and_a_large_one_not(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"small.py": "x = 1\n" * 200, "large.py": "x = 1\n" * 201})
+    space.name("small.py")
+    space.name("large.py")
+    assert called(read, space, path="small.py").startswith("small.py, lines 1-200 of 200")
+    assert refused(read, space, path="large.py").startswith("large.py has 201 lines, too many to open whole. Give line= or symbol=")
+
+
+def test_no_window_is_larger_than_its_limits(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"a.py": "x = 1\n" * 1000, "wide.txt": ("y" * 390 + "\n") * 150})
+    space.name("a.py")
+    space.name("wide.txt")
+    assert called(read, space, path="a.py", line=500, before=400, after=400).startswith("a.py, lines 100-299 of 1000")
+    assert len(called(read, space, path="wide.txt", line=1, after=150)) < MOST_CHARACTERS + 500
+
+
+def test_a_long_line_is_cut(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"a.txt": "x" * 10_000 + "\n"})
+    space.name("a.txt")
+    assert called(read, space, path="a.txt", line=1).endswith("x… (+9600 characters)")
+
+
+def test_what_cannot_be_shown_gets_a_defined_answer(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"empty.py": "", "d/box.py": BOX, "latin.txt": ""})
+    (tmp_path / "binary.bin").write_bytes(b"a\0b")
+    (tmp_path / "latin.txt").write_bytes("é\n".encode("latin-1"))
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("empty.py", "binary.bin", "latin.txt", "pipe", "d/box.py"):
+        space.name(name)
+    assert called(read, space, path="empty.py") == "empty.py is empty."
+    assert called(read, space, path="latin.txt", line=1).endswith("    1| é")
+    assert refused(read, space, path="binary.bin") == "binary.bin is a binary file (3 bytes) and cannot be shown as text."
+    assert refused(read, space, path="pipe") == "pipe is no regular file (0 bytes) and cannot be shown as text."
+    assert refused(read, space, path="d").startswith("d is a directory. See what is in it with list_files(path='d')")
+    assert refused(read, space, path="box.py") == "box.py does not exist. Did you mean d/box.py?"
+    assert refused(read, space, path="d/box.py", line=99) == "d/box.py has lines 1 to 7; there is no line 99."
+    assert refused(read, space, path="d/box.py", symbol="weight") == "d/box.py does not define 'weight'. It defines: Box, Box.size."
+
+
+def test_a_symbol_defined_twice_is_asked_about(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"a.py": "class A:\n    def go(self): ...\n\n\nclass B:\n    def go(self): ...\n"})
+    space.name("a.py")
+    assert refused(read, space, path="a.py", symbol="go") == (
+        "a.py defines 'go' 2 times: A.go (line 2), B.go (line 6). Give the dotted name, or line=."
+    )
+
+
+def test_nothing_outside_of_the_worktree_is_opened(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("secret\n", encoding="utf-8")
+    space = workspace(tmp_path / "tree", {"a.txt": "x\n"})
+    (tmp_path / "tree" / "link").symlink_to(tmp_path / "secret.txt")
+    (tmp_path / "tree" / "circle").symlink_to("circle")
+    (tmp_path / "tree" / "inner").symlink_to("a.txt")
+    for name in ("link", "inner", "circle"):
+        space.name(name)
+    assert "outside the repository" in refused(read, space, path="../secret.txt")
+    assert "outside the repository" in refused(read, space, path="/etc/passwd")
+    assert "leads out of the repository" in refused(read, space, path="link")
+    assert "belongs to git" in refused(read, space, path=".GIT/config")
+    assert refused(read, space, path="circle")
+    assert called(read, space, path="inner", line=1).endswith("    1| x")
+
+
+def test_control_characters_of_a_file_do_not_reach_the_terminal(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"a.txt": "\x1b[31mred\x1b[0m\n"})
+    space.name("a.txt")
+    assert "\x1b" not in called(read, space, path="a.txt", line=1)

@@ -1,0 +1,47 @@
+"""The tools as models see them: a change of a prompt is a change of tests/tools/specs.json."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from coder.tools.registry import TOOLS
+from tests.tools.fakes import refused, workspace
+
+SNAPSHOT = Path(__file__).parent / "specs.json"
+
+
+def test_the_specs_are_those_that_were_reviewed() -> None:
+    """To accept a change, write `json.dumps(specs, indent=2)` and a newline into the file, and read the difference."""
+    specs = [tool.spec.model_dump(mode="json") for tool in TOOLS]
+    assert specs == json.loads(SNAPSHOT.read_text(encoding="utf-8"))
+
+
+def test_every_schema_is_flat_enough_for_every_provider() -> None:
+    allowed = {"type", "description", "default", "enum", "items"}
+    for tool in TOOLS:
+        schema = tool.spec.parameters
+        assert set(schema) <= {"type", "properties", "required", "additionalProperties"}
+        for field in schema["properties"].values():
+            assert set(field) <= allowed
+            assert field["type"] in ("string", "integer", "boolean", "array")
+
+
+def test_only_patches_write_and_only_commands_ask() -> None:
+    assert [tool.name for tool in TOOLS if tool.writes] == ["apply_patch"]
+    assert [tool.name for tool in TOOLS if tool.asks] == ["run_command"]
+
+
+def test_half_characters_never_reach_a_tool(tmp_path: Path) -> None:
+    for tool in TOOLS:
+        required = {name: "\udcff" for name in tool.spec.parameters.get("required", ())} or {"path": "\udcff"}
+        assert "half of a surrogate pair" in refused(tool, workspace(tmp_path), **required)
+
+
+def test_loading_the_registry_loads_no_heavy_library() -> None:
+    code = (
+        "import sys, coder.tools.registry; print([m for m in ('tree_sitter', 'unidiff', 'pyflakes', 'git', 'textual') if m in sys.modules])"
+    )
+    root = Path(__file__).parent.parent.parent
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,91 @@
+"""What `run_tests` says about a run against the baseline."""
+
+from pathlib import Path
+
+from coder.core.verdict import Failure, Frame, Problem, TestReport, TestResult
+from coder.tools.run_tests import run_tests
+from tests.tools.fakes import FakeTests, called, refused, workspace
+
+SIZE, KIND, NEW = "tests/test_box.py::test_size", "tests/test_box.py::test_kind", "tests/test_box.py::test_new"
+
+
+def red(test: str, message: str = "assert 1 == 2") -> TestResult:
+    frames = (Frame(path="tests/test_box.py", line=4, function="test_size"), Frame(path="/usr/lib/json.py", line=9, function="loads"))
+    return TestResult(
+        id=test, outcome="failed", failure=Failure(type="AssertionError", message=message, frames=frames, text="E   assert 1 == 2")
+    )
+
+
+def green(test: str) -> TestResult:
+    return TestResult(id=test, outcome="passed")
+
+
+def report(*results: TestResult, **more: object) -> TestReport:
+    return TestReport.model_validate({"command": "pytest", "results": results, "seconds": 1.25, **more})
+
+
+def test_tells_new_failures_from_old_ones_and_from_what_is_fixed(tmp_path: Path) -> None:
+    tests = FakeTests(report=report(red(NEW), green(KIND), red("t.py::old")), before=report(red(KIND), red("t.py::old"), green(SIZE)))
+    space = workspace(tmp_path, {"tests/test_box.py": ""}, tests=tests)
+    assert called(run_tests, space, tests=["tests/test_box.py"]) == (
+        "1 passed, 2 failed, 0 skipped in 1.2 s\n"
+        "New failures: 1 (1 of tests that the untouched code does not have)\n"
+        f"- {NEW}: AssertionError: assert 1 == 2\n"
+        "    tests/test_box.py:4 in test_size\n"
+        "    E   assert 1 == 2\n"
+        "Fixed (red on the untouched code, green now): 1 test\n"
+        f"- {KIND}\n"
+        "Failing before too: 1 test\n"
+        "- t.py::old\n"
+        "[pytest]"
+    )
+    assert tests.asked == [("tests/test_box.py",)]
+    assert space.named == {"tests/test_box.py": {4}}
+
+
+def test_explains_old_failures_when_there_are_no_new_ones(tmp_path: Path) -> None:
+    tests = FakeTests(report=report(red(SIZE)), before=report(red(SIZE)))
+    assert "E   assert 1 == 2" in called(run_tests, workspace(tmp_path, tests=tests))
+
+
+def test_many_failures_stay_readable(tmp_path: Path) -> None:
+    results = [red(f"t.py::test_{number}", "x" * 5000) for number in range(300)]
+    answer = called(run_tests, workspace(tmp_path, tests=FakeTests(report=report(*results), before=report())))
+    assert len(answer) < 12_000
+    assert "and 274 more" in answer
+
+
+def test_a_failure_without_a_message_is_told_by_its_type(tmp_path: Path) -> None:
+    result = TestResult(id=SIZE, outcome="error", when="setup", failure=Failure(type="KeyError", message=""))
+    answer = called(run_tests, workspace(tmp_path, tests=FakeTests(report=report(result), before=report())))
+    assert f"- {SIZE}: KeyError (at setup)" in answer
+
+
+def test_says_why_a_run_says_nothing(tmp_path: Path) -> None:
+    problem = Problem(kind="timeout", text="The tests took more than 60 s and were stopped.")
+    tests = FakeTests(report=report(problem=problem, output="collected 9 items\n"), before=report())
+    assert called(run_tests, workspace(tmp_path, tests=tests)) == (
+        "The run says nothing about the code: The tests took more than 60 s and were stopped.\n[pytest]\ncollected 9 items"
+    )
+
+
+def test_says_when_there_is_nothing_to_compare_with(tmp_path: Path) -> None:
+    problem = Problem(kind="crash", text="pytest crashed.")
+    tests = FakeTests(report=report(red(SIZE)), before=report(problem=problem))
+    assert "There is nothing to compare with: pytest crashed." in called(run_tests, workspace(tmp_path, tests=tests))
+
+
+def test_a_command_that_is_no_pytest_is_told_by_its_exit_code(tmp_path: Path) -> None:
+    made = report(red("make check"), command="make check", by_exit_code=True, exit_code=2, output="no rule\n")
+    assert called(run_tests, workspace(tmp_path, tests=FakeTests(report=made, before=report()))) == (
+        "Failed (the command's exit code is 2).\n[make check]\nno rule"
+    )
+
+
+def test_refuses_what_is_no_test(tmp_path: Path) -> None:
+    tests = FakeTests(report=report(), before=report())
+    space = workspace(tmp_path, {"tests/test_box.py": ""}, tests=tests)
+    assert refused(run_tests, space, tests=["--pdb"]).startswith("'--pdb' is no test.")
+    assert "outside the repository" in refused(run_tests, space, tests=["../t.py::test_a"])
+    assert refused(run_tests, space, tests=["test_box.py::test_a"]) == "test_box.py does not exist. Did you mean tests/test_box.py?"
+    assert tests.asked == []

@@ -1,0 +1,151 @@
+"""What `search` shows, how it narrows, and what it cannot be talked into."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from coder.tools.registry import TOOLS
+from coder.tools.ripgrep import binary
+from coder.tools.search import search
+from tests.tools.fakes import called, refused, workspace
+
+FILES = {
+    "src/box.py": "class Box:\n    def size(self):\n        return len(self.items)\n",
+    "tests/test_box.py": "from src.box import Box\n\n\ndef test_size():\n    assert Box().size() == 0\n",
+    ".gitignore": "build/\n",
+    "build/box.py": "class Box: ...\n",
+    ".github/check.yml": "run: Box\n",
+}
+
+
+def test_shows_hits_by_file_with_line_numbers_and_names_them(tmp_path: Path) -> None:
+    space = workspace(tmp_path, FILES)
+    assert called(search, space, pattern=r"def \w+size") == ("1 match in 1 file\ntests/test_box.py\n     4| def test_size():")
+    assert space.named == {"tests/test_box.py": {4}}
+
+
+def test_leaves_out_what_git_ignores_but_not_dotted_directories(tmp_path: Path) -> None:
+    space = workspace(tmp_path, FILES)
+    called(search, space, pattern="Box")
+    assert sorted(space.named) == [".github/check.yml", "src/box.py", "tests/test_box.py"]
+
+
+def test_can_be_narrowed_by_path_glob_word_and_case(tmp_path: Path) -> None:
+    space = workspace(tmp_path, FILES)
+    assert called(search, space, pattern="BOX", ignore_case=True, path="src").startswith("1 match in 1 file below src\n")
+    assert called(search, space, pattern="Box", glob="test_*.py").startswith("2 matches in 1 file\n")
+    assert (
+        called(search, space, pattern="siz", word=True)
+        == "No match for 'siz'. 3 matches with ignore_case=true and word=false, such as src/box.py:2, tests/test_box.py:4."
+    )
+    assert called(search, space, pattern="Box().", literal=True).startswith("1 match")
+
+
+def test_shows_lines_around_a_hit(tmp_path: Path) -> None:
+    assert called(search, workspace(tmp_path, FILES), pattern="def size", context=1) == (
+        "1 match in 1 file\nsrc/box.py\n     1| class Box:\n     2|     def size(self):\n     3|         return len(self.items)"
+    )
+
+
+def test_counts_per_file_and_says_how_to_narrow_when_there_are_too_many(tmp_path: Path) -> None:
+    files = {f"src/m{number}.py": "value = 1\n" * 30 for number in range(5)} | {"tests/test_m.py": "value = 1\n" * 99}
+    answer = called(search, workspace(tmp_path, files), pattern="value")
+    lines = answer.splitlines()
+    assert lines[0] == "249 matches in 6 files, too many to show. Narrow it with path=, glob=, word=true or a longer pattern."
+    assert lines[1] == "    30 src/m0.py"
+    assert lines[6] == "    99 tests/test_m.py"
+    assert len(lines) < 80
+
+
+def test_cuts_a_long_line_around_its_hit(tmp_path: Path) -> None:
+    answer = called(search, workspace(tmp_path, {"a.txt": "x" * 5000 + "needle" + "y" * 5000 + "\n"}), pattern="needle")
+    assert "needle" in answer
+    assert len(answer) < 400
+
+
+def test_no_match_names_spellings_that_do_occur(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"a.py": "def parse_retry_after(): ...\n"})
+    assert called(search, space, pattern="parse_retry_afer") == (
+        "No match for 'parse_retry_afer'. Near spellings that do occur: parse_retry_after."
+    )
+
+
+def test_no_match_in_a_part_says_what_is_elsewhere(tmp_path: Path) -> None:
+    assert called(search, workspace(tmp_path, FILES), pattern="len", path="tests") == (
+        "No match for 'len' below tests. 1 match elsewhere in the repository, such as src/box.py:3."
+    )
+
+
+@pytest.mark.parametrize("pattern", ["--pre=/bin/sh", "--files", "-e", "--", "-f/etc/passwd"])
+def test_a_pattern_is_never_an_option(tmp_path: Path, pattern: str) -> None:
+    space = workspace(tmp_path, {"a.txt": f"x {pattern} y\n"})
+    assert called(search, space, pattern=pattern, literal=True) == f"1 match in 1 file\na.txt\n     1| x {pattern} y"
+
+
+def test_a_glob_is_never_an_option_and_never_opens_git(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"a.txt": "x\n", ".git/config": "x\n"})
+    assert called(search, space, pattern="x", glob="--pre=/bin/sh").startswith("No match")
+    assert called(search, space, pattern="x", glob=".git/**").startswith("No match")
+    assert "belongs to git" in refused(search, space, pattern="x", path=".git")
+
+
+@pytest.mark.parametrize("pattern", ["", "a\nb", "a\0b"])
+def test_refuses_a_pattern_that_is_no_line(tmp_path: Path, pattern: str) -> None:
+    assert refused(search, workspace(tmp_path, FILES), pattern=pattern).startswith("A pattern is one line of text")
+
+
+def test_says_what_is_wrong_with_a_pattern(tmp_path: Path) -> None:
+    assert refused(search, workspace(tmp_path, FILES), pattern="(") == (
+        "ripgrep cannot search for this: unclosed group. For plain text instead of a pattern set literal=true."
+    )
+
+
+def test_refuses_a_path_that_is_not_there_and_names_one_that_is(tmp_path: Path) -> None:
+    assert refused(search, workspace(tmp_path, FILES), pattern="x", path="box.py") == "box.py does not exist. Did you mean src/box.py?"
+    assert "outside the repository" in refused(search, workspace(tmp_path), pattern="x", path="../x")
+
+
+def test_survives_pipes_links_in_circles_and_names_that_are_no_text(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"a.txt": "x\n"})
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "circle").symlink_to(tmp_path)
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / os.fsdecode(b"\xff.txt")).write_text("x\n", encoding="utf-8")
+    (tmp_path / "two\nlines.txt").write_text("x\n", encoding="utf-8")
+    (tmp_path / "bytes.txt").write_bytes(b"x \xff\n")
+    answer = called(search, space, pattern="x")
+    assert sorted(line for line in answer.splitlines() if not line.startswith(" ")) == [
+        "4 matches in 4 files",
+        "\\udcff.txt",
+        "a.txt",
+        "bytes.txt",
+        "two\\nlines.txt",
+    ]
+    assert answer.encode("utf-8")
+    assert "neither a file nor a directory" in refused(search, space, pattern="x", path="pipe")
+
+
+def test_a_huge_line_does_not_flood_the_answer(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"big.txt": "ab" * 1_500_000 + "\n"})
+    assert len(called(search, space, pattern="ab")) < 500
+
+
+def test_a_users_ripgrep_configuration_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    space = workspace(tmp_path / "tree", FILES)
+    (tmp_path / "rc").write_text("--glob=!*.py\n", encoding="utf-8")
+    monkeypatch.setenv("RIPGREP_CONFIG_PATH", str(tmp_path / "rc"))
+    assert called(search, space, pattern="class Box").startswith("1 match")
+
+
+def test_rg_comes_from_the_environment_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    binary.cache_clear()
+    monkeypatch.setenv("CODER_RG", "/opt/rg")
+    try:
+        assert binary() == "/opt/rg"
+    finally:
+        binary.cache_clear()
+
+
+def test_is_among_the_tools() -> None:
+    assert search in TOOLS
