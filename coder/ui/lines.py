@@ -70,7 +70,7 @@ class Lines:
 
     def _take(self, record: Record) -> None:
         self._status = advance(self._status, record)
-        self._doing = _doing(record.event) or self._doing
+        self._doing = doing(record.event) or self._doing
         if isinstance(record.event, ToolStarted):
             self._calls[record.event.call.id] = record.event.call
         for line in self._lines(record.event):
@@ -132,7 +132,8 @@ def _plain_lines(event: Event) -> list[Text]:
             return []
 
 
-def _doing(event: Event) -> str:
+def doing(event: Event) -> str:
+    """What is being done from here on; empty where the event does not say."""
     match event:
         case ToolStarted(call=call):
             return call.name

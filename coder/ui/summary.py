@@ -28,8 +28,11 @@ def amounts(spent: Spent) -> list[str]:
         return []
     tokens = spent.input_tokens + spent.output_tokens
     cached = f" ({short(spent.cached_tokens)} cached)" if spent.cached_tokens else ""
-    money = "price unknown" if spent.cost_usd is None else f"${spent.cost_usd:.3f}"
-    return [f"{spent.requests} request{'s' * (spent.requests != 1)}", f"{short(tokens)} tokens{cached}", money]
+    return [f"{spent.requests} request{'s' * (spent.requests != 1)}", f"{short(tokens)} tokens{cached}", money(spent)]
+
+
+def money(spent: Spent) -> str:
+    return "price unknown" if spent.cost_usd is None else f"${spent.cost_usd:.3f}"
 
 
 def short(number: int) -> str:
@@ -51,11 +54,12 @@ def show(console: Console, finished: SessionFinished, *, session: str) -> None:
         console.print()
         console.print(Markdown(finished.report) if console.is_terminal else Text(finished.report), soft_wrap=True)
     console.print()
-    for line in _lines(finished, session):
+    for line in ending(finished, session=session):
         console.print(line, soft_wrap=True)
 
 
-def _lines(finished: SessionFinished, session: str) -> Iterable[Text]:
+def ending(finished: SessionFinished, *, session: str) -> Iterable[Text]:
+    """Up to five lines: verdict, what changed, tests, cost, what to do next."""
     kind = finished.kind
     yield Text.assemble((kind.value, STYLES[kind]) if kind else ("stopped", "bold red"), f"  {finished.summary}")
     if finished.delivery:
