@@ -1,0 +1,1 @@
+"""The terminal application: one more follower of the log, with a prompt."""

@@ -1,0 +1,170 @@
+"""The application: starts sessions, passes on what the person says, and ends tidily."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import PurePath
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.widgets import TextArea
+
+from coder.core.errors import CoderError, UserError
+from coder.ui.tui.running import Recorded, Running, Start
+from coder.ui.tui.screens.session import SessionScreen
+from coder.ui.tui.widgets.prompt import Prompt
+
+if TYPE_CHECKING:
+    from coder.loop.log import EventLog
+    from coder.ui.tui.asking import Asking
+
+
+class CoderApp(App[None]):
+    """Runs one session at a time; each is shown by following its log."""
+
+    TITLE = "coder"
+    CSS_PATH: ClassVar[list[str | PurePath] | None] = ["app.tcss", "screens/session.tcss"]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "stop", "Stop the session"),
+        Binding("ctrl+c", "copy_or_quit", "Copy what is selected, or quit", priority=True),
+        Binding("ctrl+q", "quit", "Quit", priority=True),
+    ]
+
+    def __init__(
+        self,
+        start: Start,
+        *,
+        repository: str,
+        model: Callable[[], str],
+        first: Running | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Open on `repository`, ready for an issue.
+
+        `model` names the model that sessions will use: it is called in a thread once the prompt is there, so it may be slow and load what
+        sessions need, and it may raise CoderError. `first` is a session that is shown from the start. `clock` counts seconds.
+        """
+        super().__init__()
+        self._start = start
+        self._model = model
+        self._first = first
+        self._main = SessionScreen(repository, clock=clock)
+        self._session: Running | None = None
+        self._busy = False
+        self._stopping = False
+        self._quitting = False
+
+    @classmethod
+    def replay(cls, log: "EventLog") -> "CoderApp":
+        """Show a recorded session, which a log read back from its store and closed is."""
+        from coder.core.events import SessionStarted
+
+        async def start(_: str) -> Running:
+            raise UserError("This is the record of a session, nothing more. To work on an issue, start coder in its repository.")
+
+        started = next((record.event for record in log.records if isinstance(record.event, SessionStarted)), None)
+        repository, model = (started.repository, started.model) if started else ("", "")
+        return cls(start, repository=repository, model=lambda: model, first=Recorded(log))
+
+    def get_default_screen(self) -> SessionScreen:
+        return self._main
+
+    def on_mount(self) -> None:
+        self.call_after_refresh(self._prepare)
+
+    def _prepare(self) -> None:
+        """What the first paint need not wait for."""
+        if self._first is not None:
+            self.run_worker(self._show(self._first))
+        self.run_worker(self._name_model())
+
+    async def _name_model(self) -> None:
+        try:
+            self._main.show_model(await asyncio.to_thread(self._model))
+        except CoderError as error:
+            await self._main.warn(str(error))
+
+    def on_prompt_sent(self, message: Prompt.Sent) -> None:
+        if not self._busy:
+            self._busy = True
+            self.run_worker(self._fix(message.text))
+        elif self._session is None:
+            self._main.suggest(message.text)
+        else:
+            from coder.core.words import Say
+
+            self._session.send(Say(text=message.text))
+
+    async def _fix(self, issue: str) -> None:
+        await self._main.begin(issue)
+        try:
+            running = await self._start(issue)
+        except CoderError as error:
+            await self._main.warn(str(error))
+            self._main.suggest(issue)
+            self._end()
+        else:
+            await self._perform(running)
+
+    async def _show(self, running: Running) -> None:
+        self._busy = True
+        await self._main.begin()
+        await self._perform(running)
+
+    async def _perform(self, running: Running) -> None:
+        """Run a session to its end, and show all of it."""
+        from coder.ui.tui.asking import Asking
+
+        self._session = running
+        asking = Asking(self, running.send)
+        following = asyncio.ensure_future(self._follow(running.log, asking))
+        if self._stopping:
+            self._stop(running)
+        await running.run()
+        await following
+        asking.close()
+        self._end()
+
+    async def _follow(self, log: "EventLog", asking: "Asking") -> None:
+        async for record in log.follow():
+            await self._main.tell(record)
+            asking.hear(record.event)
+
+    def _end(self) -> None:
+        self._session = None
+        self._busy = self._stopping = False
+        self._main.end()
+        if self._quitting:
+            self.exit()
+
+    def action_stop(self) -> None:
+        """End the session now; one that is still being opened ends as soon as it is there."""
+        if self._busy and not self._stopping:
+            self._stopping = True
+            self._main.stop()
+            if self._session is not None:
+                self._stop(self._session)
+
+    def _stop(self, running: Running) -> None:
+        from coder.core.words import Stop
+
+        running.send(Stop())
+
+    async def action_quit(self) -> None:
+        """Leave once the session has ended tidily; asked for again, at once."""
+        if not self._busy or self._quitting:
+            self.exit()
+        self._quitting = True
+        self.action_stop()
+
+    async def action_copy_or_quit(self) -> None:
+        """Copy where something is selected, as terminals do; quit where nothing is."""
+        selected = self.screen.get_selected_text()
+        if selected is None and isinstance(self.focused, TextArea):
+            selected = self.focused.selected_text
+        if selected:
+            self.copy_to_clipboard(selected)
+            self.screen.clear_selection()
+        else:
+            await self.action_quit()

@@ -1,0 +1,59 @@
+"""Shows what a log asks, one screen at a time, and sends the answers back."""
+
+from collections.abc import Callable
+
+from textual.app import App
+
+from coder.core.events import Event, QuestionAnswered, QuestionAsked, ReviewAnswered, ReviewAsked
+from coder.core.words import Answer, Decide, Word
+from coder.ui.tui.screens.question import QuestionScreen
+from coder.ui.tui.screens.review import ReviewScreen
+
+
+class Asking:
+    """The open questions of one session, the first of which is on the screen."""
+
+    def __init__(self, app: App[None], send: Callable[[Word], None]) -> None:
+        self._app = app
+        self._send = send
+        self._open: dict[str, QuestionScreen | ReviewScreen] = {}
+
+    def hear(self, event: Event) -> None:
+        """Ask what is asked; take back what has been answered."""
+        match event:
+            case QuestionAsked(question=question):
+                self._ask(question, QuestionScreen(event))
+            case ReviewAsked(question=question, diff=diff):
+                self._ask(question, ReviewScreen(diff))
+            case QuestionAnswered(question=question) | ReviewAnswered(question=question):
+                self._close(question)
+            case _:
+                pass
+
+    def close(self) -> None:
+        """Take back everything: nobody waits for an answer any more."""
+        for question in reversed([*self._open]):
+            self._close(question)
+
+    def _ask(self, question: str, screen: QuestionScreen | ReviewScreen) -> None:
+        self._open[question] = screen
+        if len(self._open) == 1:
+            self._show(question, screen)
+
+    def _show(self, question: str, screen: QuestionScreen | ReviewScreen) -> None:
+        def answered(result: str | tuple[int, ...] | None) -> None:
+            self._open.pop(question, None)
+            if isinstance(result, str):
+                self._send(Answer(question=question, option=result))
+            elif result is not None:
+                self._send(Decide(question=question, accepted=result))
+            if self._open:
+                self._show(*next(iter(self._open.items())))
+
+        self._app.push_screen(screen, answered)
+
+    def _close(self, question: str) -> None:
+        screen = self._open.pop(question, None)
+        if screen is not None and screen.is_attached:
+            screen.pop_until_active()
+            screen.dismiss()

@@ -1,0 +1,170 @@
+"""Tells a log on the screen: records in, calls on the transcript and the status line out."""
+
+from collections.abc import Iterable
+
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Markdown, Static
+
+from coder.core.events import (
+    BaselineMeasured,
+    ContextCompacted,
+    Event,
+    Failed,
+    MessageFinished,
+    NoteMade,
+    PhaseEntered,
+    QuestionAnswered,
+    QuestionAsked,
+    Record,
+    ReviewAnswered,
+    SessionFinished,
+    SessionStarted,
+    TextStreamed,
+    ToolFinished,
+    ToolStarted,
+    Verified,
+    Warned,
+)
+from coder.core.messages import AssistantMessage, UserMessage
+from coder.core.state import Status, advance
+from coder.core.verdict import Verdict
+from coder.ui.lines import doing
+from coder.ui.summary import ending, money, short, tally
+from coder.ui.tui.text import printable
+from coder.ui.tui.widgets.diff import DiffView
+from coder.ui.tui.widgets.fold import Fold
+from coder.ui.tui.widgets.reply import Reply
+from coder.ui.tui.widgets.status_bar import StatusBar
+from coder.ui.tui.widgets.tool_call import CallFold
+from coder.ui.tui.widgets.transcript import Transcript
+
+REDS_SHOWN = 5
+
+
+class Narrator:
+    """Follows one session; it remembers what is still growing."""
+
+    def __init__(self, transcript: Transcript, status_bar: StatusBar) -> None:
+        self._transcript = transcript
+        self._status_bar = status_bar
+        self._status = Status()
+        self._doing = ""
+        self._replies: dict[str, Reply] = {}
+        self._calls: dict[str, CallFold] = {}
+
+    async def tell(self, record: Record) -> None:
+        """Show one record."""
+        self._status = advance(self._status, record)
+        self._doing = doing(record.event) or self._doing
+        self._status_bar.show(_standing(self._status), seconds=self._status.seconds, doing=self._doing)
+        match record.event:
+            case TextStreamed(candidate=candidate, text=text):
+                await (await self._reply(candidate)).stream(text)
+            case MessageFinished(candidate=candidate, message=AssistantMessage(text=text)):
+                await self._finish_reply(candidate, text)
+            case ToolStarted(call=call):
+                self._calls[call.id] = CallFold(call)
+                await self._transcript.add(self._calls[call.id])
+            case ToolFinished(message=message, seconds=seconds):
+                await self._calls.pop(message.call_id).finish(message, seconds)
+            case SessionStarted(task=task):
+                await self._transcript.add_issue(task.issue)
+                await self._transcript.add(*_shown(record.event))
+            case SessionFinished():
+                await self._finish(record.event)
+            case _:
+                await self._transcript.add(*_shown(record.event))
+
+    async def _reply(self, candidate: str) -> Reply:
+        if candidate not in self._replies:
+            self._replies[candidate] = Reply()
+            await self._transcript.add(self._replies[candidate])
+        return self._replies[candidate]
+
+    async def _finish_reply(self, candidate: str, text: str) -> None:
+        if text.strip():
+            await (await self._reply(candidate)).finish(text)
+        elif candidate in self._replies:
+            await self._replies[candidate].remove()
+        self._replies.pop(candidate, None)
+
+    async def _finish(self, event: SessionFinished) -> None:
+        """End what an interruption left open, then sum up."""
+        for reply in self._replies.values():
+            await reply.finish()
+        for call in self._calls.values():
+            await call.remark("stopped")
+        await self._transcript.add(*_ending(event, session=self._status.session))
+
+
+def _standing(status: Status) -> str:
+    attempt = f"attempt {status.attempt}" if status.attempt else ""
+    spent = status.spent
+    cost = [f"{short(spent.input_tokens + spent.output_tokens)} tokens", money(spent)] if spent.requests else []
+    verdict = status.verdict.value if status.verdict else ""
+    return " · ".join(part for part in (status.phase, attempt, verdict, *cost) if part)
+
+
+def _shown(event: Event) -> Iterable[Widget]:
+    match event:
+        case SessionStarted(session=session, model=model, dirty=dirty):
+            yield _line(f"session {session}, {model}{', with your uncommitted work' if dirty else ''}", "about")
+        case PhaseEntered(phase=phase, attempt=attempt):
+            yield _line(phase if attempt == 1 else f"{phase} (attempt {attempt})", "phase")
+        case MessageFinished(message=UserMessage(text=text)):
+            lines = text.strip().splitlines()
+            title = Content.assemble(("told the model", "bold"), "  ", printable(lines[0]))
+            remark = f"{len(lines)} line{'s' * (len(lines) != 1)}"
+            yield Fold(title, lambda: [Static(printable(text), classes="output", markup=False)], remark=remark)
+        case Verified(verdict=verdict):
+            yield from _judged(verdict)
+        case Failed(error=error):
+            yield _line(error, "error")
+        case _:
+            yield from _remarked(event)
+
+
+def _remarked(event: Event) -> Iterable[Widget]:
+    match event:
+        case BaselineMeasured(command=command, counts=counts, seconds=seconds, problem=problem):
+            yield _line(f"tests on the untouched code: {problem or f'{tally(counts)} in {seconds:.1f} s'}   {command}", "about")
+        case NoteMade(note=note, implied=False):
+            yield _line(f"{note.kind.replace('_', ' ')}: {note.summary}", "note")
+        case Warned(text=text):
+            yield _line(text, "warning")
+        case ContextCompacted():
+            yield _line("The conversation outgrew the model: older answers of tools are sent shortened from now on.", "warning")
+        case QuestionAsked(text=text):
+            yield _line(text, "question")
+        case QuestionAnswered(option=option, by=by):
+            yield _line(option if by == "person" else f"nobody to ask: {option}", "answer")
+        case ReviewAnswered(accepted=accepted):
+            yield _line(f"reviewed: {len(accepted)} hunk{'s' * (len(accepted) != 1)} accepted", "answer")
+
+
+def _judged(verdict: Verdict) -> Iterable[Widget]:
+    yield _line(f"{verdict.kind.value}  {verdict.reason}", f"verdict {verdict.kind.name.lower()}")
+    reds = [*verdict.still_red, *verdict.broken]
+    for result in reds[:REDS_SHOWN]:
+        yield _line(result.id, "red")
+    if len(reds) > REDS_SHOWN:
+        yield _line(f"and {len(reds) - REDS_SHOWN} more", "red")
+
+
+def _ending(event: SessionFinished, *, session: str) -> Iterable[Widget]:
+    delivery = event.delivery
+    if delivery and (diff := delivery.diff):
+        yield Fold(Content.assemble(("the fix", "bold"), "  as a diff"), lambda: [DiffView(diff)])
+    if event.report:
+        yield Markdown(printable(event.report), open_links=False)
+    first, *rest = ending(event, session=session)
+    yield _line(first.plain, f"ending verdict {event.kind.name.lower() if event.kind else 'stopped'}")
+    for line in rest:
+        name, _, text = line.plain.partition(" ")
+        yield Horizontal(_line(name, "name"), _line(text.strip(), "value"), classes="ending")
+
+
+def _line(text: str, classes: str) -> Static:
+    return Static(printable(text), markup=False, classes=classes)

@@ -1,0 +1,42 @@
+"""A question of the session, in front of everything."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from coder.core.events import QuestionAsked
+from coder.ui.tui.text import printable
+
+DEAF_SECONDS = 0.4
+"""What the person types in this time was begun before the screen came up, and must answer nothing."""
+
+
+class QuestionScreen(ModalScreen[str]):
+    """Dismisses with one of the options; the default one is chosen at first."""
+
+    CSS_PATH = "question.tcss"
+    AUTO_FOCUS = ""
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "app.stop", "stop")]
+
+    def __init__(self, asked: QuestionAsked) -> None:
+        super().__init__()
+        self._asked = asked
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="dialog"):
+            yield Static(printable(self._asked.text), id="text", markup=False)
+            yield OptionList(*(Option(option, id=option) for option in self._asked.options), markup=False)
+            yield Static("up, down, enter · esc stop", id="keys", markup=False)
+
+    def on_mount(self) -> None:
+        options = self.query_one(OptionList)
+        options.highlighted = self._asked.options.index(self._asked.default)
+        self.set_timer(DEAF_SECONDS, options.focus)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(self._asked.options[event.option_index])

@@ -1,0 +1,96 @@
+"""The one screen that is always there: what happened, where things stand, what to say next."""
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.events import Key
+from textual.screen import Screen
+
+from coder.ui.tui.widgets.masthead import Masthead
+from coder.ui.tui.widgets.prompt import Prompt
+from coder.ui.tui.widgets.status_bar import StatusBar
+from coder.ui.tui.widgets.transcript import Transcript
+
+if TYPE_CHECKING:
+    from coder.core.events import Record
+    from coder.ui.tui.narrator import Narrator
+
+GREETING = "What is wrong? Describe a bug: it is fixed on a branch of its own and proven by tests, and your files stay as they are."
+
+
+class SessionScreen(Screen[None]):
+    """Shows one session after the other, all in the same transcript."""
+
+    AUTO_FOCUS = "Prompt"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("pageup", "scroll(-1)", show=False, priority=True),
+        Binding("pagedown", "scroll(1)", show=False, priority=True),
+    ]
+
+    def __init__(self, repository: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._repository = repository
+        self._clock = clock
+        self._narrator: Narrator | None = None
+
+    def compose(self) -> ComposeResult:
+        yield Masthead(self._repository)
+        yield Transcript()
+        yield StatusBar(self._clock)
+        yield Prompt()
+
+    async def on_mount(self) -> None:
+        await self.query_one(Transcript).add_line(GREETING, "greeting")
+        self.query_one(Prompt).idle()
+
+    def show_model(self, name: str) -> None:
+        self.query_one(Masthead).show_model(name)
+
+    async def begin(self, issue: str = "") -> None:
+        """A session is being opened for an issue; without one, the log will tell what it is about."""
+        from coder.ui.tui.narrator import Narrator
+
+        transcript, status_bar = self.query_one(Transcript), self.query_one(StatusBar)
+        self._narrator = Narrator(transcript, status_bar)
+        status_bar.begin()
+        self.query_one(Prompt).busy()
+        transcript.anchor()
+        if issue:
+            await transcript.add_issue(issue)
+
+    async def tell(self, record: "Record") -> None:
+        """Show what happened."""
+        assert self._narrator is not None, "a session begins before it is told"
+        await self._narrator.tell(record)
+
+    def stop(self) -> None:
+        """The session will end soon."""
+        self.query_one(StatusBar).stop()
+
+    def end(self) -> None:
+        """The session has ended; the next one may begin."""
+        self.query_one(StatusBar).end()
+        self.query_one(Prompt).idle()
+
+    async def warn(self, text: str) -> None:
+        await self.query_one(Transcript).add_line(text, "warning")
+
+    def suggest(self, text: str) -> None:
+        """Put words into an empty prompt."""
+        prompt = self.query_one(Prompt)
+        if not prompt.text:
+            prompt.text = text
+
+    def action_scroll(self, direction: int) -> None:
+        transcript = self.query_one(Transcript)
+        (transcript.scroll_page_up if direction < 0 else transcript.scroll_page_down)(animate=False)
+
+    def on_key(self, event: Key) -> None:
+        """What is typed anywhere is meant for the prompt."""
+        if event.is_printable and event.character and not (prompt := self.query_one(Prompt)).has_focus:
+            event.stop()
+            prompt.focus()
+            prompt.insert(event.character)

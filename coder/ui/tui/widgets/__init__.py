@@ -1,0 +1,1 @@
+"""The parts of the screens, each with its own file."""

@@ -1,0 +1,60 @@
+"""One hunk of a review, accepted or rejected."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.events import Click
+from textual.message import Message
+from textual.widgets import Static
+
+from coder.core.hunks import Hunk
+from coder.ui.tui.text import printable
+from coder.ui.tui.widgets.diff import body_of
+
+
+class HunkChoice(Vertical, can_focus=True):
+    """Shows a hunk and what was decided about it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "decide(True)", "accept"),
+        Binding("n", "decide(False)", "reject"),
+        Binding("space", "turn", "turn round"),
+        Binding("up,k", "app.focus_previous", show=False),
+        Binding("down,j", "app.focus_next", show=False),
+    ]
+
+    class Decided(Message):
+        """The person accepted or rejected a hunk."""
+
+    def __init__(self, hunk: Hunk) -> None:
+        super().__init__()
+        self._hunk = hunk
+        self.accepted = True
+
+    def compose(self) -> ComposeResult:
+        yield Static(classes="title", markup=False)
+        yield from body_of(self._hunk)
+
+    def on_mount(self) -> None:
+        self.decide(accepted=True)
+
+    def decide(self, *, accepted: bool) -> None:
+        self.accepted = accepted
+        mark = "[accepted]" if accepted else "[rejected]"
+        self.query_one(".title", Static).update(f"{mark} {printable(self._hunk.path)}")
+        self.set_class(not accepted, "rejected")
+        self.post_message(self.Decided())
+
+    def action_decide(self, accepted: bool) -> None:
+        """Decide, and go on to the next hunk."""
+        self.decide(accepted=accepted)
+        self.app.action_focus_next()
+
+    def action_turn(self) -> None:
+        self.decide(accepted=not self.accepted)
+
+    def on_click(self, event: Click) -> None:
+        if event.widget is self.query_one(".title"):
+            self.action_turn()

@@ -1,0 +1,44 @@
+"""The hunks of a review, and what is decided about all of them."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.message import Message
+
+from coder.core.hunks import hunks
+from coder.ui.tui.widgets.hunk_choice import HunkChoice
+
+
+class HunkList(VerticalScroll, can_focus=False):
+    """Its keys work while one of its hunks has the focus."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a", "decide(True)", "accept all"),
+        Binding("r", "decide(False)", "reject all"),
+        Binding("enter", "confirm", "confirm"),
+    ]
+
+    class Confirmed(Message):
+        """The person has decided."""
+
+    def __init__(self, diff: str) -> None:
+        super().__init__()
+        self._diff = diff
+
+    def compose(self) -> ComposeResult:
+        for hunk in hunks(self._diff):
+            yield HunkChoice(hunk)
+
+    @property
+    def choices(self) -> tuple[bool, ...]:
+        """Is it accepted? For each hunk, by its number."""
+        return tuple(choice.accepted for choice in self.query(HunkChoice))
+
+    def action_decide(self, accepted: bool) -> None:
+        for choice in self.query(HunkChoice):
+            choice.decide(accepted=accepted)
+
+    def action_confirm(self) -> None:
+        self.post_message(self.Confirmed())

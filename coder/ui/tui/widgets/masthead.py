@@ -1,0 +1,21 @@
+"""Which repository, which model."""
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.widgets import Static
+
+
+class Masthead(Horizontal):
+    """The first line of the screen."""
+
+    def __init__(self, repository: str) -> None:
+        super().__init__()
+        self._repository = repository
+
+    def compose(self) -> ComposeResult:
+        yield Static("coder", classes="name")
+        yield Static(self._repository, classes="repository", markup=False)
+        yield Static("", classes="model", markup=False)
+
+    def show_model(self, name: str) -> None:
+        self.query_one(".model", Static).update(name)

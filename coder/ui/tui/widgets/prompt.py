@@ -1,0 +1,48 @@
+"""Where the person writes: an issue at first, remarks while a session runs."""
+
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.widgets import TextArea
+
+IDLE = "Describe a bug, or paste an issue"
+BUSY = "Say something to the model"
+
+
+class Prompt(TextArea):
+    """Sends what was written on Enter, grows with it up to a few lines."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "send", "send", priority=True),
+        Binding("shift+enter,alt+enter,ctrl+j", "newline", "new line", priority=True),
+    ]
+
+    class Sent(Message):
+        """The person said something."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    def __init__(self) -> None:
+        super().__init__(compact=True, highlight_cursor_line=False, id="prompt")
+        self.cursor_blink = False
+
+    def idle(self) -> None:
+        """The next words are an issue."""
+        self.placeholder = IDLE
+        self.border_subtitle = "enter send · alt+enter new line · ctrl+q quit"
+
+    def busy(self) -> None:
+        """The next words are a remark."""
+        self.placeholder = BUSY
+        self.border_subtitle = "esc stop · enter send"
+
+    def action_send(self) -> None:
+        if text := self.text.strip():
+            self.clear()
+            self.post_message(self.Sent(text))
+
+    def action_newline(self) -> None:
+        self.insert("\n")

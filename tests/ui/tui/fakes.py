@@ -1,0 +1,87 @@
+"""A session that says what a test tells it to, and hears what the person says."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from textual.pilot import Pilot
+
+from coder.core.events import Event
+from coder.core.words import Stop, Word
+from coder.loop.log import EventLog
+from coder.ui.tui.app import CoderApp
+from tests.loop.fakes import ticking
+from tests.ui.tui.story import INTERRUPTED
+
+
+@dataclass
+class FakeSession:
+    log: EventLog = field(default_factory=lambda: EventLog(clock=ticking()))
+    words: list[Word] = field(default_factory=list)
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    obedient: bool = True
+    """Does it end when it is told to stop?"""
+
+    def send(self, word: Word) -> None:
+        self.words.append(word)
+        if isinstance(word, Stop) and self.obedient:
+            self.end(INTERRUPTED)
+
+    async def run(self) -> None:
+        await self.ended.wait()
+
+    def tell(self, *events: Event) -> None:
+        for event in events:
+            self.log.append(event)
+
+    def end(self, *events: Event) -> None:
+        self.tell(*events)
+        self.log.close()
+        self.ended.set()
+
+
+@dataclass
+class Stage:
+    """An application in a terminal of its own, and the session that it will start."""
+
+    app: CoderApp
+    pilot: Pilot[None]
+    session: FakeSession
+    issues: list[str]
+
+    async def fix(self, *events: Event, issue: str = "a bug") -> None:
+        """Send an issue and let the session tell its events."""
+        await self.type(issue)
+        await self.pilot.press("enter")
+        await self.pilot.pause()
+        self.session.tell(*events)
+        await self.settle()
+
+    async def type(self, text: str) -> None:
+        await self.pilot.press(*("space" if character == " " else character for character in text))
+
+    async def settle(self) -> None:
+        """Wait until all that was told is drawn."""
+        for _ in range(3):
+            await self.pilot.pause()
+            await self.pilot.wait_for_scheduled_animations()
+
+    @property
+    def text(self) -> str:
+        """What the terminal shows, line by line."""
+        return "\n".join("".join(segment.text for segment in line).rstrip() for line in self.app.screen._compositor.render_strips())
+
+
+@asynccontextmanager
+async def stage(app: CoderApp | None = None, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Stage]:
+    session, issues = FakeSession(), list[str]()
+
+    async def start(issue: str) -> FakeSession:
+        issues.append(issue)
+        return session
+
+    app = app or CoderApp(start, repository="/home/ada/clock", model=lambda: "acme:large", clock=lambda: 0.0)
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        yield Stage(app=app, pilot=pilot, session=session, issues=issues)
