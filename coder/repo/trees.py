@@ -73,8 +73,7 @@ def carried(git: Git, *, old: str, new: str, onto: str) -> str | None:
             merged.append(entry.line(path))
         if merged:
             index.call("update-index", "-z", "--index-info", stdin=b"".join(merged))
-        written = index.call("write-tree", "--missing-ok", accept=None)  # refuses a file and a directory of one name
-        return written.stdout.decode().strip() if written.status == 0 else None
+        return index.text("write-tree", "--missing-ok")
 
 
 def _within(path: str, wanted: Collection[str]) -> bool:
