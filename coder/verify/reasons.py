@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from coder.core.paths import is_test_path
 from coder.core.verdict import Failure, Frame, TestResult
 
-ASSERTIONS = frozenset({"AssertionError", "Failed"})
+ASSERTIONS = frozenset({"AssertionError", "DocTestFailure", "Failed", "MultipleDoctestFailures"})
 """`Failed` is what pytest.fail, pytest.raises (DID NOT RAISE) and pytest.warns raise."""
 NEVER = frozenset({"Crash", "ImportError", "IndentationError", "ModuleNotFoundError", "SyntaxError", "TabError"})
 NOT_ASSERTED = ("Timeout ", "async def functions are not natively supported")

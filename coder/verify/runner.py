@@ -65,6 +65,7 @@ class PytestRunner:
             except SandboxError as error:
                 return TestReport(command=self.command, problem=Problem(kind="stopped", text=str(error)))
             recording.read()
+        done = done.model_copy(update={"output": done.output.replace(f"{tree}/", "")})  # a worktree's path means nothing later
         report = self._report(recording, done, wall_seconds=limits.wall_seconds)
         return report if report.problem else report.model_copy(update={"problem": wrong_code(recording.loaded, watched, tree)})
 

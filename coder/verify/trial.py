@@ -108,8 +108,12 @@ class Trial:
         return [name for name in self._named if not any(meant([name])(result.id) for result in report.results)]
 
     def _red_before(self, greens: Sequence[str]) -> tuple[tuple[str, ...], Verdict | None]:
-        """Which of the green tests are red for the right reason on the base with the change's tests."""
-        suspects = [test for test in greens if file_of(test) in self._tests or not passes(self._before, test)]
+        """Which of the green tests are red for the right reason on the base with the change's tests.
+
+        A test inside of a changed source file (a doctest) is not the same on both sides, so it cannot count.
+        """
+        same = [test for test in greens if file_of(test) not in self._sources]
+        suspects = [test for test in same if file_of(test) in self._tests or not passes(self._before, test)]
         if not suspects:
             return (), None
         report = self._run("red check", self._tree, self._tests, suspects)
@@ -122,7 +126,7 @@ class Trial:
             if not reason:
                 targets.append(result.id)
             elif result.red or is_named(result.id):
-                self._notes.append(f"{result.id} {reason}")
+                self._notes.append(f"{result.id}: {reason}")
         return tuple(targets), None
 
     def _suite(self, targets: Sequence[str]) -> Verdict:

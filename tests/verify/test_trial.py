@@ -78,7 +78,7 @@ def test_a_test_that_cannot_fail_proves_nothing(tmp_path: Path) -> None:
 
     verdict = judged(tmp_path, {**FIX, **NEW_TEST}, named=[ADDED], ending=cannot_fail)
     assert verdict.kind == VerdictKind.PASSING
-    assert f"{ADDED} passes already on the base" in verdict.reason
+    assert f"{ADDED}: passes already on the base" in verdict.reason
 
 
 def test_a_red_for_the_wrong_reason_proves_nothing(tmp_path: Path) -> None:
@@ -222,3 +222,10 @@ def test_a_named_test_that_exists_nowhere_is_noted(tmp_path: Path) -> None:
     verdict = judged(tmp_path, {**FIX, **NEW_TEST}, named=["tests/test_upstream.py::test_x"])
     assert verdict.kind == VerdictKind.PROVEN
     assert "tests/test_upstream.py::test_x, which was named, does not exist" in verdict.reason
+
+
+def test_a_doctest_that_the_change_rewrote_is_no_target(tmp_path: Path) -> None:
+    def doctest(files: Files) -> list[TestResult]:
+        return [passed("calc.py::calc.add") if files["calc.py"] == "fixed" else red("calc.py::calc.add", "DocTestFailure")]
+
+    assert (judged(tmp_path, FIX, ending=doctest).kind, judged(tmp_path, FIX, ending=doctest).targets) == (VerdictKind.PASSING, ())

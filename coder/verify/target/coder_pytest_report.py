@@ -119,7 +119,7 @@ class Recorder:
         outcome = yield
         report = outcome.get_result()
         if report.failed and call.excinfo is not None:
-            report.coder_failure = failure_of(call.excinfo.value, self.request["tree"])
+            report.coder_failure = failure_of(call.excinfo.value, self.request["tree"], rendered=str(report.longrepr or ""))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: Any) -> None:
@@ -180,13 +180,13 @@ def failure_in(report: Any) -> dict[str, Any]:
     return dict(described, text="\n".join([described["text"], *captured]))
 
 
-def failure_of(value: BaseException, tree: str, rendered: str = "") -> dict[str, Any]:
-    message = message_of(value)
+def failure_of(value: BaseException, tree: str, rendered: str) -> dict[str, Any]:
+    message = message_of(value).replace(tree + os.sep, "")
     frames = list(frames_of(value, tree))
     shown = [source_at(frame, tree) for frame in telling(frames)]
     caused = [f"caused by {type(cause).__name__}: {message_of(cause)[:300]}" for cause in (value.__cause__,) if cause is not None]
     headline = f"{type(value).__name__}: {message}" if message else type(value).__name__
-    text = "\n".join([headline, *caused, *shown]) if frames or not rendered else rendered[-MESSAGE:]
+    text = "\n".join([headline, *caused, *shown]) if shown or not rendered else rendered[-MESSAGE:].replace(tree + os.sep, "")
     return {"type": type(value).__name__, "message": message, "frames": frames, "text": text}
 
 
