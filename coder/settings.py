@@ -25,13 +25,13 @@ class Config(Value):
     """False: the model has no tool calling, and calls are written as text."""
     test: str | None = None
     """The project's test command; none is found out."""
-    suite_seconds: float = Field(900.0, gt=0)
+    suite_seconds: float = Field(default=900.0, gt=0)
     """Time limit of one run of the whole suite."""
-    attempts: int = Field(3, ge=1)
+    attempts: int = Field(default=3, ge=1)
     """Red verifications before giving up."""
-    max_usd: Decimal | None = Field(None, gt=0)
-    max_tokens: int | None = Field(None, gt=0)
-    max_seconds: float | None = Field(None, gt=0)
+    max_usd: Decimal | None = Field(default=None, gt=0)
+    max_tokens: int | None = Field(default=None, gt=0)
+    max_seconds: float | None = Field(default=None, gt=0)
 
 
 class Setting(Value):

@@ -54,9 +54,6 @@ class Opened:
     id: str
     session: Session
     log: EventLog
-    model: str
-    reason: str
-    """Why this model."""
 
 
 def sessions_directory() -> Path:
@@ -76,13 +73,13 @@ def configured(root: Path | None, flags: Mapping[str, Any]) -> Config:
     return config(settings(root, flags=flags))
 
 
-def chosen_model(config: Config) -> tuple[Model, str]:
-    """The model to ask, and why it is this one.
+def chosen_model(config: Config, named: str | None) -> tuple[Model, str]:
+    """The model to ask, and why it is this one; `named` is what --model says.
 
     Raises:
         UserError: there is none, or its key is missing.
     """
-    choice = choose(model=config.model, configured=None, base_url=config.base_url, environment=os.environ)
+    choice = choose(model=named, configured=config.model, base_url=config.base_url, environment=os.environ)
     if choice is None:
         raise UserError(NO_MODEL)
     tool_calling = None if config.tool_calling else False
@@ -90,14 +87,13 @@ def chosen_model(config: Config) -> tuple[Model, str]:
 
 
 @contextmanager
-def open_fix(task: Task, config: Config, *, root: Path, attended: bool, model: Model | None = None) -> Iterator[Opened]:
+def open_fix(task: Task, config: Config, *, model: Model, root: Path, attended: bool) -> Iterator[Opened]:
     """A session that fixes an issue in the repository at `root`; whatever happens, what it needed is gone afterwards.
 
     Raises:
-        UserError: the repository cannot be worked on, or there is no model.
+        UserError: the repository cannot be worked on.
     """
     recover(sessions_directory())
-    chosen, reason = (model, "given") if model else chosen_model(config)
     identity = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
     directory = sessions_directory() / identity
     directory.mkdir(parents=True)
@@ -111,7 +107,7 @@ def open_fix(task: Task, config: Config, *, root: Path, attended: bool, model: M
         verifier = _verifiers(task, config, root=root, sandbox=sandbox)
         kit = Kit(
             task=task,
-            model=chosen,
+            model=model,
             tools=TOOLS,
             prompts=PackagedPrompts(),
             repository=repository,
@@ -128,7 +124,7 @@ def open_fix(task: Task, config: Config, *, root: Path, attended: bool, model: M
             notices=repository.left_out,
         )
         session = Session(kit, follow(DIRECT), id=identity, version=__version__)
-        yield Opened(id=identity, session=session, log=log, model=chosen.name, reason=reason)
+        yield Opened(id=identity, session=session, log=log)
 
 
 def _repository(task: Task, identity: str, directory: Path) -> SessionRepository:

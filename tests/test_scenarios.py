@@ -70,7 +70,7 @@ def run(scenario: Path, root: Path, expect: dict[str, Any]) -> tuple[SessionFini
         budget=budget,
     )
     model = Scripted(load(scenario / "script.jsonl"))
-    with open_fix(task, Config(), root=root, attended=False, model=model) as opened:
+    with open_fix(task, Config(), model=model, root=root, attended=False) as opened:
         finished = asyncio.run(opened.session.run())
     return finished, opened.log.records
 

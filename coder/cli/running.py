@@ -14,10 +14,11 @@ from coder.core.errors import UserError
 from coder.core.events import SessionFinished
 from coder.core.task import Task
 from coder.core.words import Stop
+from coder.loop.ending import INTERRUPTED
 from coder.settings import Config, trusted
 from coder.ui import jsonl, summary
 from coder.ui.lines import Lines
-from coder.wiring import Opened, configured, open_fix, repository_root
+from coder.wiring import Opened, chosen_model, configured, open_fix, repository_root
 
 
 def run_task(
@@ -40,11 +41,16 @@ def run_task(
     if not trusted:
         _ask_for_trust(root, attended=attended)
     config = configured(root, flags)
-    with open_fix(task(directory, config), config, root=root, attended=attended) as opened:
-        console = Console(highlight=False)
-        if not json:
-            console.print(f"model {opened.model}: {opened.reason}", style="dim", soft_wrap=True)
-        finished = asyncio.run(_watched(opened, console, json=json, verbose=verbose))
+    model, reason = chosen_model(config, flags.get("model"))
+    console = Console(highlight=False)
+    if not json:
+        console.print(f"model {model.name}: {reason}", style="dim", soft_wrap=True)
+    try:
+        with open_fix(task(directory, config), config, model=model, root=root, attended=attended) as opened:
+            finished = asyncio.run(_watched(opened, console, json=json, verbose=verbose))
+    except KeyboardInterrupt:
+        print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
+        return INTERRUPTED
     if output is not None and finished.delivery:
         output.write_text(finished.delivery.diff, encoding="utf-8")
     if not json:

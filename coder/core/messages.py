@@ -85,7 +85,7 @@ class Request(Value):
     system: str
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
-    max_output_tokens: int = 8192
+    max_output_tokens: int = 16_384
 
 
 class Reply(Value):

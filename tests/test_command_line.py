@@ -1,0 +1,250 @@
+"""The program as a stranger starts it: a subprocess, a real repository, a model server on the loopback interface."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.builders import git, repo
+from tests.models.fakes import Fake, Turn, serve
+from tests.models.wires import chat, openai_error
+
+pytestmark = pytest.mark.loopback
+
+FILES = {
+    "clock.py": 'def minutes(text):\n    hours, rest = text.split(":")\n    return int(hours) * 60 - int(rest)\n',
+    "test_clock.py": "from clock import minutes\n\n\ndef test_half_past_nine():\n    assert minutes('09:30') == 570\n",
+    ".gitignore": "__pycache__/\n",
+}
+ISSUE = "test_clock.py::test_half_past_nine fails."
+FIX = "--- a/clock.py\n+++ b/clock.py\n@@ -3 +3 @@\n-    return int(hours) * 60 - int(rest)\n+    return int(hours) * 60 + int(rest)\n"
+WORSE = FIX.replace("+ int(rest)", "* int(rest)")
+
+
+def call(name: str, **arguments: Any) -> tuple[str, str]:
+    return name, json.dumps(arguments)
+
+
+PATCH = Turn(text="Minutes are added to the hours.", calls=(call("apply_patch", diff=FIX),))
+LOOK = Turn(calls=(call("search", pattern="minutes"),))
+
+
+class Place:
+    """A repository and the state of a person who has never used coder."""
+
+    def __init__(self, root: Path) -> None:
+        self.repository = repo(root / "repository", FILES)
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "LANG", "TMPDIR")},
+            "XDG_STATE_HOME": str(root / "state"),
+            "XDG_CONFIG_HOME": str(root / "config"),
+            "OLLAMA_HOST": "127.0.0.1:9",
+        }
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "coder", *arguments]
+
+    def coder(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(*arguments), cwd=self.repository, env=self.environment, capture_output=True, text=True, check=False, timeout=120
+        )
+
+    def fix(self, server: Fake, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return self.coder("fix", ISSUE, "--base-url", f"{server.url}/v1", "--model", "fake", "--trust", *arguments)
+
+    def untouched(self) -> dict[str, Any]:
+        """All of the person's that must stay as it is, byte for byte."""
+        files = (path for path in self.repository.rglob("*") if path.is_file() and ".git" not in path.parts)
+        return {
+            "files": {str(path): path.read_bytes() for path in files},
+            "index": (self.repository / ".git" / "index").read_bytes(),
+            "head": git(self.repository, "rev-parse", "HEAD"),
+            "branches": git(self.repository, "for-each-ref", "refs/heads", "refs/stash"),
+        }
+
+    def traces(self) -> tuple[str, str]:
+        """What a session leaves while it works: its private refs, its worktrees."""
+        return git(self.repository, "for-each-ref", "refs/coder"), git(self.repository, "worktree", "list", "--porcelain").partition(
+            "\n\n"
+        )[2]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+@pytest.fixture
+def server() -> Iterator[Fake]:
+    with serve(chat, openai_error, []) as fake:
+        yield fake
+
+
+def test_a_fix_is_proven_taken_and_taken_back(place: Place, server: Fake) -> None:
+    server.turns += [PATCH]
+    before = place.untouched()
+    done = place.fix(server)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "PROVEN" in done.stdout
+    assert "\x1b" not in done.stdout
+    branch = git(place.repository, "for-each-ref", "--format=%(refname:short)", "refs/heads/coder").strip()
+    assert git(place.repository, "log", "-1", "--format=%(trailers:key=Coder-Verdict,valueonly)", branch).strip().startswith("PROVEN")
+    assert "test_half_past_nine" in git(place.repository, "notes", "--ref=coder", "show", branch)
+    assert {**place.untouched(), "branches": ""} == {**before, "branches": ""}
+    assert place.coder("apply", "last").returncode == 0
+    assert "+ int(rest)" in (place.repository / "clock.py").read_text()
+    undone = place.coder("undo", "last", "--yes")
+    assert undone.returncode == 0, undone.stderr
+    assert "- int(rest)" in (place.repository / "clock.py").read_text()
+    assert place.traces() == ("", "")
+
+
+def test_json_is_one_object_a_line_and_ends_with_the_verdict(place: Place, server: Fake) -> None:
+    server.turns += [LOOK, PATCH]
+    done = place.fix(server, "--json")
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    kinds = [event["event"] for event in events]
+    assert kinds[:3] + kinds[-2:] == ["started", "baseline", "phase", "verified", "finished"]
+    assert [event["phase"] for event in events if event["event"] == "phase"] == ["locate", "reproduce", "edit", "verify"]
+    assert [(event["name"], event["ok"]) for event in events if event["event"] == "tool"] == [("search", True), ("apply_patch", True)]
+    assert (events[-1]["verdict"], events[-1]["exit_code"], events[-1]["requests"]) == ("PROVEN", 0, 2)
+
+
+def test_a_dry_run_leaves_nothing_and_writes_the_diff_where_told(place: Place, server: Fake, tmp_path: Path) -> None:
+    server.turns += [PATCH]
+    before = place.untouched()
+    done = place.fix(server, "--dry-run", "--output", str(tmp_path / "fix.diff"))
+    assert done.returncode == 0
+    assert "+    return int(hours) * 60 + int(rest)" in (tmp_path / "fix.diff").read_text()
+    assert place.untouched() == before
+    assert git(place.repository, "for-each-ref").splitlines() == git(place.repository, "for-each-ref", "refs/heads").splitlines()
+    assert "+ int(rest)" in place.coder("log", "diff", "last").stdout
+
+
+def test_merge_brings_a_proven_fix_onto_the_branch(place: Place, server: Fake) -> None:
+    server.turns += [PATCH]
+    assert place.fix(server, "--merge").returncode == 0
+    assert "+ int(rest)" in (place.repository / "clock.py").read_text()
+    assert git(place.repository, "status", "--porcelain") == ""
+
+
+def test_apply_refuses_where_a_path_it_needs_is_dirty(place: Place, server: Fake) -> None:
+    server.turns += [PATCH]
+    place.fix(server)
+    (place.repository / "clock.py").write_text("mine\n")
+    done = place.coder("apply", "last")
+    assert done.returncode == 2
+    assert "clock.py" in done.stderr
+    assert (place.repository / "clock.py").read_text() == "mine\n"
+
+
+def test_a_wrong_key_is_a_line_and_exit_2(place: Place, server: Fake) -> None:
+    server.turns += [Turn(status=401, error="invalid api key")] * 5
+    done = place.fix(server)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("fix", ""), "empty"),
+        (("fix", "clock.py"), "@clock.py"),
+        (("fix", "@nowhere"), "cannot be read"),
+        (("fix", "it fails"), "not trusted"),
+        (("fix", "it fails", "--trust"), "no model"),
+        (("fix", "it fails", "--trust", "--model", "nobody:x"), "nobody"),
+        (("fix", "it fails", "--dry-run", "--merge"), "--merge"),
+        (("apply", "nope"), "No session"),
+        (("log", "show", "nope"), "No session"),
+        (("frobnicate",), "frobnicate"),
+    ],
+)
+def test_wrong_use_is_one_line_and_exit_2(place: Place, arguments: tuple[str, ...], words: str) -> None:
+    done = place.coder(*arguments)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("bare", ["outside", "empty"])
+def test_no_repository_or_no_commit_is_a_line(place: Place, tmp_path: Path, bare: str) -> None:
+    directory = tmp_path / bare
+    directory.mkdir()
+    if bare == "empty":
+        git(directory, "init", "-q")
+    done = place.coder("fix", "it fails", "--trust", "--repo", str(directory))
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+def start(place: Place, server: Fake) -> "subprocess.Popen[str]":
+    command = place.command("fix", ISSUE, "--base-url", f"{server.url}/v1", "--model", "fake", "--trust")
+    return subprocess.Popen(
+        command, cwd=place.repository, env=place.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def children(pid: int) -> list[int]:
+    """Living descendants of a process, by /proc."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = entry.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid and fields[0] != "Z":
+            child = int(entry.parent.name)
+            found += [child, *children(child)]
+    return found
+
+
+def alive(pids: list[int]) -> list[int]:
+    return [pid for pid in pids if Path(f"/proc/{pid}").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text()]
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for children in /proc")
+@pytest.mark.parametrize("moment", ["tests", "model"])
+def test_ctrl_c_stops_soon_kills_every_child_and_says_where_things_stand(place: Place, server: Fake, moment: str) -> None:
+    (place.repository / "test_slow.py").write_text(f"import time\n\n\ndef test_slow():\n    time.sleep({60 if moment == 'tests' else 0})\n")
+    server.turns += [Turn(text="I think", stalls=True)]
+    before = place.untouched()
+    running = start(place, server)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not (len(children(running.pid)) >= 2 if moment == "tests" else server.requests):
+        time.sleep(0.05)
+    offspring = children(running.pid)
+    running.send_signal(signal.SIGINT)
+    output, _ = running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert "nterrupted" in output
+    assert "Traceback" not in output
+    assert alive(offspring) == []
+    assert place.untouched() == before
+    assert place.traces() == ("", "")
+
+
+def test_killed_at_any_moment_nothing_of_the_persons_is_touched_and_the_next_run_cleans_up(place: Place, server: Fake) -> None:
+    (place.repository / "notes.txt").write_text("uncommitted\n")
+    before = place.untouched()
+    moments = random.Random(4)
+    for _ in range(4):
+        server.turns[:] = [LOOK, Turn(calls=(call("apply_patch", diff=WORSE),)), *[LOOK] * 50]
+        running = start(place, server)
+        time.sleep(moments.uniform(0.5, 6.0))
+        running.kill()
+        running.communicate()
+        left = place.untouched()
+        left["branches"] = "\n".join(line for line in left["branches"].splitlines() if "refs/heads/coder/" not in line)
+        assert left == before
+    server.turns[:] = [PATCH]
+    assert place.fix(server, "--dry-run").returncode == 0
+    assert place.traces() == ("", "")
+    assert place.untouched() == before
