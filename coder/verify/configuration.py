@@ -79,7 +79,8 @@ def needed_modules(options: dict[str, Any]) -> tuple[str, ...]:
 
 def needed_distributions(options: dict[str, Any]) -> tuple[str, ...]:
     """Names in `required_plugins`, without their versions."""
-    return tuple(word for word in _words(options.get("required_plugins", "")) if word[:1].isalpha()) if options else ()
+    found = (re.match(r"[A-Za-z][\w.-]*", word) for word in _words(options.get("required_plugins", "")))
+    return tuple(match[0] for match in found if match)
 
 
 def hinted_commands(root: Path) -> Iterator[tuple[str, str]]:

@@ -112,7 +112,7 @@ def _missing(interpreter: Path, version: str | None, plugins: list[str], root: P
     elif tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < OLDEST_PYTEST:
         wanted, what = ["pytest>=6.2", *plugins], f"pytest {version} is too old (6.2 is the oldest that works)"
     elif plugins:
-        wanted, what = plugins, f"pytest needs {', '.join(plugins)}, named in the project's configuration but not installed,"
+        wanted, what = plugins, f"pytest needs {', '.join(plugins)}, named in the project's configuration or command but not installed,"
     else:
         return None
     return Problem(kind="no_runner", text=f"{what} in {interpreter}. Install it there: {_install(interpreter, wanted, root)}")

@@ -3,8 +3,10 @@
 import threading
 from pathlib import Path
 
-from coder.core.verdict import Problem, Reproduced, TestResult
+from coder.core.verdict import Counts, Problem, Reproduced, TestResult, VerdictKind
 from coder.verify.proof import WorktreeVerifier
+from tests.builders import write
+from tests.verify.conftest import Run
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, passed, red
 
 TEST = "tests/test_calc.py"
@@ -73,3 +75,24 @@ def test_a_run_that_says_nothing_reproduces_nothing(tmp_path: Path) -> None:
     runner = FakeRunner(lambda _files: Problem(kind="usage", text="pytest refused to run."))
     found = reproduced(tmp_path, runner, {TEST: "new"})
     assert (found.tests, found.rejected) == ((), ("pytest refused to run.",))
+
+
+def test_a_real_fix_is_proven_by_real_runs(tmp_path: Path, runner_of: Run) -> None:
+    base = {
+        "src/calc.py": "def add(a, b):\n    return a - b\n\n\ndef twice(a):\n    return 2 * a\n",
+        "tests/test_old.py": "from calc import twice\n\n\ndef test_twice():\n    assert twice(2) == 4\n",
+    }
+    change = {
+        "src/calc.py": base["src/calc.py"].replace("a - b", "a + b"),
+        "tests/test_add.py": "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n",
+    }
+    write(tmp_path / "checkout", base)
+    (tmp_path / "trees").mkdir()
+    trees = FakeTrees(tmp_path / "trees", base, change)
+    verifier = WorktreeVerifier(trees=trees, runner=runner_of(tmp_path / "checkout"), issue="1 + 2 is not -1")
+    assert verifier.reproduces(trees.patch, ()).tests == ("tests/test_add.py::test_add",)
+    verdict = verifier.verify(trees.patch, ())
+    assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, ("tests/test_add.py::test_add",))
+    assert (verdict.before, verdict.after) == (Counts(passed=1), Counts(passed=2))
+    assert verifier.evidence(verdict).trailers[0] == "Coder-Verdict: PROVEN"
+    assert trees.live == 0
