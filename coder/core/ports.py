@@ -165,6 +165,8 @@ class Proposals(Value):
     tried: int = 0
     """Candidates that were run."""
     seconds: float = 0.0
+    note: str = ""
+    """What was searched, or why nothing was; one line."""
 
 
 class Proposer(Protocol):

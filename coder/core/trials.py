@@ -1,0 +1,88 @@
+"""What a search for a repair asks of whoever can run tests: traces of them, and trials of many edits."""
+
+from collections.abc import Generator, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, Protocol
+
+from coder.core.ports import Progress
+from coder.core.value import Value
+from coder.core.verdict import Problem, TestResult
+
+
+class Trace(Value):
+    """One test and what it executed."""
+
+    result: TestResult
+    lines: Mapping[str, tuple[int, ...]]
+    """Executed lines of the project's sources, from 1 and ascending, by path relative to the tree; test files are left out."""
+
+
+class Traces(Value):
+    """What the failing tests and their neighbours executed."""
+
+    tests: tuple[Trace, ...] = ()
+    """In the order in which they ran."""
+    problem: Problem | None = None
+    """Why nothing could be traced."""
+
+
+class Change(Value):
+    """Replace the characters of a file from `start` up to `end`."""
+
+    start: int
+    end: int
+    text: str
+
+
+class Edit(Value):
+    """A candidate: one file with some of its characters replaced."""
+
+    path: str
+    """Relative to the tree."""
+    changes: tuple[Change, ...]
+    """Ascending, without overlap; positions are those of the unchanged text, line ends as they are in the file."""
+    line: int
+    """Where it happens, from 1."""
+    family: str
+    """The template that made it."""
+    summary: str
+    """What it does, fit for a commit subject."""
+    guards: tuple[str, ...] = ()
+    """Ids of passing tests that execute the changed place, in the order to run them."""
+
+    def apply(self, text: str) -> str:
+        """The file's text after the edit."""
+        for change in reversed(self.changes):
+            text = text[: change.start] + change.text + text[change.end :]
+        return text
+
+
+class Tried(Value):
+    """What became of one edit."""
+
+    edit: Edit
+    outcome: Literal["passed", "failed", "broke", "timeout", "crashed", "invalid", "cold"]
+    """passed: its tests and its guards; failed: a target; broke: a guard; invalid: it does not compile; cold: it has no effect on a
+    process that has imported the project already, so that only a run of its own could tell."""
+    test: str = ""
+    """The first test that was not green."""
+
+
+class Tracer(Protocol):
+    """Runs tests and sees which lines each of them executes."""
+
+    def trace(self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None) -> Traces:
+        """Run `tests` (ids), then those that lie near them, nearest first, until the suite or the time is at its end."""
+        ...
+
+
+class Trials(Protocol):
+    """Tries many edits quickly; nothing in the tree is written."""
+
+    def try_out(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Generator[Tried]:
+        """Yield what became of each edit, in their order, as far as the time reaches; `tests` are those that must turn green.
+
+        What passed has passed in a fork of a process that had collected the tests before: confirm it in a process of its own. Closing the
+        iterator ends the work.
+        """
+        ...
