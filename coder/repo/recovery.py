@@ -1,7 +1,6 @@
 """What a session leaves in a repository, written down before it is made, so that any later session can clean up after a killed one."""
 
 import json
-import shutil
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from coder.core.errors import GitError, UserError
 from coder.repo.commits import NOTES, short
 from coder.repo.git import Git
 from coder.repo.locks import hold, repository_lock
-from coder.repo.worktree import entries, remove
+from coder.repo.worktree import remove_all, remove_tree
 
 RECORD = "workspace.json"
 
@@ -51,16 +50,13 @@ def clean(traces: Traces) -> None:
         GitError: a ref cannot be removed; a later call may.
     """
     if traces.common.is_dir():
-        names = {entry.name for entry in entries(traces.common, traces.worktrees, f"{traces.session}-")}
-        names |= {path.name for path in traces.worktrees.glob("*")}
-        for name in names:
-            remove(traces.common, traces.worktrees / name)
+        remove_all(traces.common, traces.worktrees, prefix=f"{traces.session}-")
         _remove_stale_locks(traces)
         git = Git(directory=traces.state, git_dir=traces.common)
         refs = git.text("for-each-ref", "--format=delete %(refname)", traces.refs)
         git.call("update-ref", "--stdin", stdin=f"{refs}\n".encode() if refs else b"")
-    shutil.rmtree(traces.worktrees, ignore_errors=True)
-    shutil.rmtree(traces.indexes, ignore_errors=True)
+    remove_tree(traces.worktrees)
+    remove_tree(traces.indexes)
     if not traces.worktrees.exists():
         (traces.state / RECORD).unlink(missing_ok=True)
 

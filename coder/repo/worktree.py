@@ -34,22 +34,32 @@ def add(place: Place, path: Path, *, commit: str, tree: str, filters_off: tuple[
 
 def remove(common: Path, path: Path) -> None:
     """Remove a worktree in whatever state it is; of the repository only its own entry is touched."""
-    for entry in entries(common, path.parent, path.name):
-        remove_tree(entry)
-    with repository_lock(common), suppress(OSError):  # in use by others, or never there
-        (common / "worktrees").rmdir()
+    _forget(common, [entry for entry, place in _listed(common) if place == path or (place is None and entry.name == path.name)])
     remove_tree(path)
 
 
-def entries(common: Path, directory: Path, prefix: str) -> list[Path]:
-    """The repository's entries for worktrees in a directory whose names start so; one killed while being made may name no place yet."""
-    found = []
+def remove_all(common: Path, directory: Path, *, prefix: str) -> None:
+    """Remove a directory of worktrees whose names start so, those too that git was killed over before it noted their place."""
+    listed = _listed(common)
+    _forget(common, [entry for entry, place in listed if entry.name.startswith(prefix) and (place is None or place.parent == directory)])
+    remove_tree(directory)
+
+
+def _listed(common: Path) -> list[tuple[Path, Path | None]]:
+    """The repository's entry for each worktree, and the worktree's place as far as the entry tells."""
+    listed: list[tuple[Path, Path | None]] = []
     for entry in (common / "worktrees").glob("*"):
-        named = entry / "gitdir"
-        where = Path(named.read_text(encoding="utf-8").strip()).parent if named.is_file() else None
-        if entry.name.startswith(prefix) and (where is None or where.parent == directory):
-            found.append(entry)
-    return found
+        place = entry / "gitdir"
+        told = place.read_text(encoding="utf-8").strip() if place.is_file() else ""
+        listed.append((entry, Path(told).parent if told else None))
+    return listed
+
+
+def _forget(common: Path, entries: list[Path]) -> None:
+    for entry in entries:
+        remove_tree(entry)
+    with repository_lock(common), suppress(OSError):  # in use by others, or never there
+        (common / "worktrees").rmdir()
 
 
 def remove_tree(path: Path) -> None:

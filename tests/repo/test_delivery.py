@@ -102,13 +102,13 @@ def test_refuses_in_the_middle_of_the_persons_own_merge(root: Path) -> None:
 
 def test_the_persons_own_taste_for_merges_does_not_matter(root: Path) -> None:
     fix = delivered(root)
-    for key, value in {
-        "merge.ff": "false",
-        "merge.autoStash": "true",
-        "merge.verifySignatures": "true",
-        "branch.main.mergeOptions": "--squash",
-    }.items():
+    taste = {"merge.ff": "false", "merge.autoStash": "true", "merge.verifySignatures": "true", "branch.main.mergeOptions": "--squash"}
+    for key, value in taste.items():
         git(root, "config", key, value)
+    write(root, {"a.py": LINES.replace("line 2\n", "line 2, dirty\n")})
+    with pytest.raises(UserError, match=r"a\.py would be overwritten"):
+        apply_commit(root, fix.commit)
+    git(root, "checkout", "-q", "a.py")
     apply_commit(root, fix.commit)
     assert git(root, "rev-parse", "HEAD") == fix.commit
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.candidate import Patch
-from coder.core.errors import UserError
+from coder.core.errors import GitError, UserError
 from coder.core.ports import History, Repository
 from coder.repo.repository import SessionRepository, open_repository
 from tests.builders import git, repo, write
@@ -36,6 +36,7 @@ def test_a_whole_session_touches_nothing_of_the_persons(tmp_path: Path) -> None:
     before = fingerprint(root)
     with opened(root, within="tests") as repository:
         assert (repository.root, repository.head, repository.dirty) == (root, git(root, "rev-parse", "main"), True)
+        assert git(root, "rev-parse", "refs/coder/20260101-abc123/snapshot") == repository.base
         candidate = repository.candidate("c1")
         assert files(candidate.worktree) == FILES | {"b.py": "dirty\n", "untracked.py": "u\n", "_version.py": "1\n"}
         assert repository.patch(candidate) == Patch(diff="", tree=git(root, "rev-parse", f"{repository.base}^{{tree}}"))
@@ -134,6 +135,16 @@ def test_an_unknown_revision_is_refused_and_leaves_nothing(tmp_path: Path) -> No
     with pytest.raises(UserError, match="There is no revision 'v9'"):
         open_repository(root, session="s", state=tmp_path / "s", base="v9")
     assert not (tmp_path / "s").exists()
+
+
+def test_a_start_that_fails_half_way_leaves_nothing(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    git(root, "config", "filter.broken.clean", "false")
+    git(root, "config", "filter.broken.required", "true")
+    write(root, {".gitattributes": "*.py filter=broken\n", "a.py": "dirty\n"})
+    with pytest.raises(GitError, match="broken"):
+        open_repository(root, session="s", state=tmp_path / "s", base=None)
+    assert list((tmp_path / "s").iterdir()) == []
 
 
 def test_a_fix_of_uncommitted_work_is_delivered_as_a_diff(tmp_path: Path) -> None:
@@ -295,8 +306,9 @@ def test_what_a_model_does_to_the_worktrees_own_index_does_not_matter(tmp_path: 
     root = repo(tmp_path / "r", FILES)
     with opened(root) as repository:
         candidate = repository.candidate("c1")
+        git(candidate.worktree, "update-index", "--assume-unchanged", "a.py")
         write(candidate.worktree, {"a.py": FIXED, "new.py": "n\n"})
-        git(candidate.worktree, "add", "a.py")
+        git(candidate.worktree, "add", "new.py")
         git(candidate.worktree, "-c", "user.name=m", "commit", "-qm", "by the model")
         git(candidate.worktree, "rm", "-q", "--cached", "b.py")
         patch = repository.patch(candidate)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.repo.git import find
-from coder.repo.worktree import add, entries, remove, remove_tree
+from coder.repo.worktree import add, remove, remove_all, remove_tree
 from tests.builders import git, repo, write
 
 
@@ -52,10 +52,16 @@ def test_leaves_no_empty_list_of_worktrees(tmp_path: Path) -> None:
     assert not (root / ".git" / "worktrees").exists()
 
 
-def test_an_entry_that_was_killed_before_it_named_its_place_is_found(tmp_path: Path) -> None:
+def test_removes_the_entry_that_git_was_killed_over_before_it_noted_the_place(tmp_path: Path) -> None:
     listed = tmp_path / "common" / "worktrees"
-    write(listed, {"s-c1/locked": "", "s-c2/gitdir": f"{tmp_path}/w/s-c2/.git\n", "s-c3/gitdir": "/elsewhere/s-c3/.git\n", "other/x": ""})
-    assert sorted(entry.name for entry in entries(tmp_path / "common", tmp_path / "w", "s-")) == ["s-c1", "s-c2"]
+    write(
+        listed, {"s-c1/locked": "", "s-c10/locked": "", "s-c2/gitdir": f"{tmp_path}/w/s-c2/.git\n", "s-c3/gitdir": "/elsewhere/s-c3/.git\n"}
+    )
+    write(listed, {"other/locked": ""})
+    remove(tmp_path / "common", tmp_path / "w" / "s-c1")
+    assert sorted(entry.name for entry in listed.iterdir()) == ["other", "s-c10", "s-c2", "s-c3"]
+    remove_all(tmp_path / "common", tmp_path / "w", prefix="s-")
+    assert sorted(entry.name for entry in listed.iterdir()) == ["other", "s-c3"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody whom permissions stop")
