@@ -55,11 +55,15 @@ class FakeRunner:
     """Hands the content of the tree to a function that says how its tests end, and keeps what it was asked."""
 
     def __init__(
-        self, suite: Callable[[Files], Sequence[TestResult] | Problem], *, by_exit_code: bool = False, too_slow: Problem | None = None
+        self,
+        suite: Callable[[Files], Sequence[TestResult] | Problem],
+        *,
+        by_exit_code: bool = False,
+        problem: Callable[[tuple[str, ...]], Problem | None] = lambda _tests: None,
     ) -> None:
-        """`too_slow` is the problem of every run of the whole suite."""
+        """`problem` is what is wrong with a run of these tests, beside its results."""
         self._suite = suite
-        self._too_slow = too_slow
+        self._problem = problem
         self._by_exit_code = by_exit_code
         self.asked: list[tuple[str, ...]] = []
 
@@ -89,8 +93,7 @@ class FakeRunner:
                 result.id == test or result.id.startswith((f"{test}::", f"{test}[")) or test.startswith(f"{result.id}::") for test in tests
             )
         )
-        problem = None if tests else self._too_slow
-        return TestReport(command="pytest", results=chosen, problem=problem, by_exit_code=self._by_exit_code)
+        return TestReport(command="pytest", results=chosen, problem=self._problem(tuple(tests)), by_exit_code=self._by_exit_code)
 
 
 def passed(test_id: str, outcome: Outcome = "passed") -> TestResult:

@@ -77,6 +77,13 @@ def test_a_run_that_says_nothing_reproduces_nothing(tmp_path: Path) -> None:
     assert (found.tests, found.rejected) == ((), ("pytest refused to run.",))
 
 
+def test_the_wrong_code_reproduces_nothing_whatever_it_shows(tmp_path: Path) -> None:
+    wrong = Problem(kind="wrong_code", text="The tests imported calc from elsewhere.")
+    runner = FakeRunner(lambda _files: [red(f"{TEST}::test_it")], problem=lambda _tests: wrong)
+    found = reproduced(tmp_path, runner, {TEST: "new"})
+    assert (found.tests, found.rejected) == ((), ("The tests imported calc from elsewhere.",))
+
+
 def test_a_real_fix_is_proven_by_real_runs(tmp_path: Path, runner_of: Run) -> None:
     base = {
         "src/calc.py": "def add(a, b):\n    return a - b\n\n\ndef twice(a):\n    return 2 * a\n",

@@ -124,6 +124,11 @@ def test_a_deleted_test_is_broken(tmp_path: Path) -> None:
     assert (verdict.kind, [result.id for result in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])
 
 
+def test_a_test_that_the_source_no_longer_makes_is_broken(tmp_path: Path) -> None:
+    verdict = judged(tmp_path, FIX, ending=lambda files: [passed(OLD), *([passed(OTHER)] if files["calc.py"] == "bug" else [])])
+    assert (verdict.kind, [result.id for result in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])
+
+
 def test_a_file_that_cannot_be_collected_any_more_breaks_its_tests(tmp_path: Path) -> None:
     def collecting(files: Files) -> list[TestResult]:
         return [red(TEST, "SyntaxError", "bad", when="collect")] if "bad" in files[TEST] else [passed(OLD)]
@@ -149,6 +154,17 @@ def test_a_flaky_test_is_not_blamed(tmp_path: Path) -> None:
     verdict = judged(tmp_path, FIX, ending=flaky)
     assert (verdict.kind, verdict.broken) == (VerdictKind.PASSING, ())
     assert f"flaky): {OTHER}" in verdict.reason
+
+
+def test_a_test_that_fails_alone_on_the_base_too_is_not_blamed(tmp_path: Path) -> None:
+    runs: list[str] = []
+
+    def dependent(files: Files) -> list[TestResult]:
+        runs.append(files["calc.py"])
+        return [passed(OTHER) if runs == ["bug"] else red(OTHER)]
+
+    verdict = judged(tmp_path, FIX, ending=dependent)
+    assert (verdict.kind, verdict.broken, runs) == (VerdictKind.PASSING, (), ["bug", "fixed", "fixed", "bug"])
 
 
 def test_a_target_that_fails_in_the_whole_suite_is_not_proven(tmp_path: Path) -> None:
@@ -196,7 +212,7 @@ def test_a_problem_on_the_base_is_inconclusive(tmp_path: Path) -> None:
 
 def test_a_suite_beyond_its_limit_is_at_most_passing(tmp_path: Path) -> None:
     trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
-    runner = FakeRunner(suite, too_slow=Problem(kind="timeout", text="Too slow."))
+    runner = FakeRunner(suite, problem=lambda tests: None if tests else Problem(kind="timeout", text="Too slow."))
     verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
     assert (verdict.kind, verdict.targets) == (VerdictKind.PASSING, (ADDED,))
     assert "only a part of the suite could be run on the base: Too slow" in verdict.reason
