@@ -1,0 +1,96 @@
+"""Makes candidate edits of the suspicious places, the likeliest first."""
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from coder.core.trials import Edit
+from coder.core.verdict import Failure
+from coder.repair.site import Rewrite, Site
+from coder.repair.source import BLOCKS, Function, Source
+from coder.repair.templates import TEMPLATES
+
+LEAST = 0.25
+"""Lines less suspicious than this part of the most suspicious one are left alone."""
+MOST = 30_000
+LARGE = 200
+"""Characters of change that halve a candidate's score."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An edit with what speaks for it before it is tried."""
+
+    edit: Edit
+    score: float
+    place: str
+    """`path::Qualified.name` of the function that it changes."""
+
+
+def candidates(sources: Mapping[str, Source], scores: Mapping[str, Mapping[int, float]], failures: Sequence[Failure]) -> list[Candidate]:
+    """Candidates by descending score, which is suspicion x weight of the template x smallness; each text once."""
+    highest = max((score for lines in scores.values() for score in lines.values()), default=0.0)
+    best: dict[tuple[str, str], Candidate] = {}
+    for path, lines in scores.items():
+        likely = {line: score / highest for line, score in lines.items() if score >= LEAST * highest}
+        for candidate in _of_file(sources[path], likely, tuple(failures)) if likely and path in sources else ():
+            identity = (path, repr(candidate.edit.changes))
+            if identity not in best or best[identity].score < candidate.score:
+                best[identity] = candidate
+    ranked = sorted(
+        best.values(), key=lambda one: (-one.score, one.edit.path, one.edit.line, one.edit.changes[0].start, one.edit.changes[0].text)
+    )
+    return ranked[:MOST]
+
+
+def _of_file(source: Source, lines: Mapping[int, float], failures: tuple[Failure, ...]) -> Iterator[Candidate]:
+    for statement in ast.walk(source.tree):
+        if not isinstance(statement, ast.stmt):
+            continue
+        suspicion = max((lines.get(line, 0.0) for line in header(statement)), default=0.0)
+        if suspicion:
+            for node in own_nodes(statement):
+                site = Site(source, node, failures)
+                for family, template in TEMPLATES.items():
+                    for rewrite in template(site):
+                        yield _candidate(source, node, rewrite, family=family, suspicion=suspicion)
+
+
+def _candidate(source: Source, node: ast.AST, rewrite: Rewrite, *, family: str, suspicion: float) -> Candidate:
+    place = source.place(node)
+    edit = Edit(
+        path=source.path,
+        changes=rewrite.changes,
+        line=getattr(node, "lineno", 1),
+        family=family,
+        summary=f"{place.rpartition('::')[2]}: {rewrite.summary}" if "::" in place else rewrite.summary,
+    )
+    size = sum(max(change.end - change.start, len(change.text)) for change in rewrite.changes)
+    return Candidate(edit=edit, score=suspicion * rewrite.weight / (1 + size / LARGE), place=place)
+
+
+def header(statement: ast.stmt) -> range:
+    """The lines of a statement that are not those of statements inside of it."""
+    inner = [
+        block[0].lineno
+        for name in (*BLOCKS, "handlers", "cases")
+        if (block := getattr(statement, name, None)) and hasattr(block[0], "lineno")
+    ]
+    last = min(inner) - 1 if inner else statement.end_lineno or statement.lineno
+    return range(statement.lineno, max(last, statement.lineno) + 1)
+
+
+def own_nodes(statement: ast.stmt) -> Iterator[ast.AST]:
+    """A statement and its expressions, without the statements inside of it; of a function only its parameters' defaults."""
+    yield statement
+    if isinstance(statement, Function):
+        given = statement.args
+        todo: list[ast.AST] = [*given.defaults, *(default for default in given.kw_defaults if default)]
+    else:
+        todo = [child for child in ast.iter_child_nodes(statement) if not isinstance(child, ast.stmt)]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.expr):
+            yield node
+        if not isinstance(node, ast.JoinedStr):
+            todo += [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt)]

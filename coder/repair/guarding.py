@@ -1,0 +1,40 @@
+"""Which passing tests stand guard over a place."""
+
+from collections.abc import Sequence
+
+from coder.core.trials import Trace
+from coder.repair.candidates import Candidate
+from coder.repair.source import Source
+
+MOST_GUARDS = 30
+MOST_SECONDS = 1.0
+"""Of a candidate's guards together, as they took when they were traced."""
+
+
+class Guards:
+    """Passing tests by the lines that they execute."""
+
+    def __init__(self, traces: Sequence[Trace]) -> None:
+        self._passing = sorted((trace for trace in traces if trace.result.outcome == "passed"), key=lambda trace: trace.result.seconds)
+        self._executing: dict[tuple[str, int, int], tuple[str, ...]] = {}
+
+    def of(self, candidate: Candidate, source: Source) -> tuple[str, ...]:
+        """Ids of the quickest passing tests that execute the changed function; outside of any, that execute the file."""
+        function = source.function_at(candidate.edit.line)
+        first = function.body[0].lineno if function else 1
+        last = (function.end_lineno or first) if function else source.text.count("\n") + 1
+        identity = (source.path, first, last)
+        if identity not in self._executing:
+            self._executing[identity] = self._found(*identity)
+        return self._executing[identity]
+
+    def _found(self, path: str, first: int, last: int) -> tuple[str, ...]:
+        found: list[str] = []
+        seconds = 0.0
+        for trace in self._passing:
+            if any(first <= line <= last for line in trace.lines.get(path, ())):
+                seconds += trace.result.seconds
+                if len(found) == MOST_GUARDS or (found and seconds > MOST_SECONDS):
+                    break
+                found.append(trace.result.id)
+        return tuple(found)

@@ -1,0 +1,71 @@
+"""Which names can stand at a place, and which of them are alike."""
+
+import ast
+from collections import Counter
+from difflib import SequenceMatcher
+
+from coder.repair.source import Function, Source
+
+MOST_NAMES = 14
+
+
+def arguments_of(function: Function) -> tuple[str, ...]:
+    """Parameter names in their order, without self and cls."""
+    given = function.args
+    named = [*given.posonlyargs, *given.args, *([given.vararg] if given.vararg else []), *given.kwonlyargs]
+    named += [given.kwarg] if given.kwarg else []
+    return tuple(argument.arg for argument in named if argument.arg not in ("self", "cls"))
+
+
+def local_names(source: Source, node: ast.AST) -> tuple[str, ...]:
+    """Parameters and assigned names of the function around a node, then those of the functions around that; parameters first."""
+    names: dict[str, None] = {}
+    for function in (one for one in (node, *source.around(node)) if isinstance(one, Function)):
+        names |= dict.fromkeys(arguments_of(function))
+        names |= {one.id: None for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    return tuple(names)[:MOST_NAMES]
+
+
+def module_names(source: Source) -> tuple[str, ...]:
+    """What the module's top level defines, assigns and imports."""
+    names: dict[str, None] = {}
+    for node in source.tree.body:
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                names[node.name] = None
+            case ast.Import() | ast.ImportFrom():
+                names |= {(alias.asname or alias.name).split(".")[0]: None for alias in node.names}
+            case ast.Assign() | ast.AnnAssign():
+                names |= {one.id: None for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+            case _:
+                pass
+    return tuple(names)
+
+
+def own_attributes(source: Source, node: ast.AST) -> tuple[str, ...]:
+    """Attributes that the methods of the class around a node use on self, most used first, then its methods' names."""
+    owner = next((one for one in source.around(node) if isinstance(one, ast.ClassDef)), None)
+    if owner is None:
+        return ()
+    used = Counter(
+        one.attr for one in ast.walk(owner) if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and one.value.id == "self"
+    )
+    methods = (one.name for one in owner.body if isinstance(one, Function))
+    return tuple(dict.fromkeys([*(name for name, _ in used.most_common()), *methods]))
+
+
+def attributes(source: Source) -> tuple[str, ...]:
+    """Every attribute name that the file uses, most used first."""
+    counted = Counter(node.attr for node in ast.walk(source.tree) if isinstance(node, ast.Attribute))
+    return tuple(name for name, _ in counted.most_common())
+
+
+def likeness(one: str, other: str) -> float:
+    """How alike two names are, from 0 to 1."""
+    return SequenceMatcher(None, one.lower().strip("_"), other.lower().strip("_"), autojunk=False).ratio()
+
+
+def most_alike(name: str, pool: tuple[str, ...], *, count: int, least: float) -> tuple[tuple[str, float], ...]:
+    """Other names of a pool with their likeness, the most alike first."""
+    scored = [(other, likeness(name, other)) for other in dict.fromkeys(pool) if other != name and abs(len(other) - len(name)) <= 8]
+    return tuple(sorted((pair for pair in scored if pair[1] >= least), key=lambda pair: (-pair[1], pair[0]))[:count])

@@ -1,0 +1,86 @@
+"""Tries candidates in their order until there are enough survivors, then confirms these in processes of their own."""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from coder.core.ports import Progress, TestRunner
+from coder.core.trials import Edit, Trials
+from coder.repair.candidates import Candidate
+
+ENOUGH = 8
+"""Survivors after which no more candidates are tried."""
+FURTHER = 600
+"""Candidates that are tried after the first survivor: the next best may be the right one."""
+TELLING_SECONDS = 0.5
+
+
+@dataclass
+class Search:
+    """What has been tried so far."""
+
+    survivors: list[Candidate] = field(default_factory=list)
+    cold: list[Candidate] = field(default_factory=list)
+    """Those that only a process of their own can tell about."""
+    tried: int = 0
+    seconds: float = 0.0
+
+    @property
+    def rate(self) -> float:
+        """Candidates a second."""
+        return self.tried / self.seconds if self.seconds else 0.0
+
+    @property
+    def line(self) -> str:
+        best = f", best: {self.survivors[0].edit.summary}" if self.survivors else ""
+        return f"tried {self.tried:,} candidates, {self.rate:.0f} a second, {len(self.survivors)} hold so far{best}"
+
+
+def search(
+    trials: Trials, tree: Path, tests: Sequence[str], ranked: Sequence[Candidate], *, seconds: float, progress: Progress | None
+) -> Search:
+    """Try candidates in their order."""
+    found = Search()
+    started = told = time.monotonic()
+    first = 0
+    results = trials.try_out(tree, tests, [candidate.edit for candidate in ranked], seconds=seconds)
+    with closing(results):
+        for candidate, tried in zip(ranked, results, strict=False):
+            if found.tried == 0:
+                started = time.monotonic()
+            found.tried += 1
+            found.seconds = time.monotonic() - started
+            if tried.outcome == "passed":
+                first = first or found.tried
+                found.survivors.append(candidate)
+            elif tried.outcome == "cold":
+                found.cold.append(candidate)
+            if progress is not None and time.monotonic() - told > TELLING_SECONDS:
+                told = time.monotonic()
+                progress(found.line)
+            if len(found.survivors) == ENOUGH or (first and found.tried >= first + FURTHER):
+                break
+    return found
+
+
+def confirmed(runner: TestRunner, tree: Path, edit: Edit, tests: Sequence[str], *, seconds: float) -> bool:
+    """Are the tests that must turn green, and the edit's guards, green in a process of their own that read the edit from the disk?"""
+    with written(tree, edit):
+        report = runner.run(tree, [*tests, *edit.guards], timeout_seconds=seconds, expect_loaded=[edit.path])
+    if report.problem is not None or any(result.red for result in report.results):
+        return False
+    return all((result := report.of(test)) is not None and result.green for test in tests)
+
+
+@contextmanager
+def written(tree: Path, edit: Edit) -> Iterator[None]:
+    """The edit applied to the tree, taken back on exit."""
+    file = tree / edit.path
+    before = file.read_bytes()
+    try:
+        file.write_bytes(edit.apply(before.decode()).encode())
+        yield
+    finally:
+        file.write_bytes(before)

@@ -1,0 +1,98 @@
+"""Spectrum-based fault localisation: which lines do failing tests execute that passing tests do not?
+
+The measure is Ochiai, from R. Abreu, P. Zoeteweij and A. J. C. van Gemund, "On the Accuracy of Spectrum-based Fault Localization"
+(TAIC PART 2007): failed(line) / sqrt(failed * (failed(line) + passed(line))).
+"""
+
+import ast
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from coder.core.paths import is_test_path
+from coder.core.ports import Suspect
+from coder.core.trials import Trace
+from coder.core.verdict import Failure
+from coder.repair.source import Function, Source
+
+INNERMOST = (1.3, 1.15, 1.05)
+"""What the suspicion of a line is multiplied with where it is the innermost frame of a failure, the one around it, the one around that."""
+AT_IMPORT = 0.6
+"""What runs at import is executed before any test: it is as suspicious as the functions that use it, times this."""
+Scores = Mapping[str, Mapping[int, float]]
+"""Suspicion by path and line; only lines that a failing test executes."""
+
+
+def ochiai(traces: Sequence[Trace]) -> dict[str, dict[int, float]]:
+    """The suspicion of each line that a failing test executes, 0 to 1; skipped tests count for nothing."""
+    failing: Counter[tuple[str, int]] = Counter()
+    passing: Counter[tuple[str, int]] = Counter()
+    for trace in traces:
+        counted = failing if trace.result.red else passing if trace.result.green else None
+        if counted is not None:
+            counted.update((path, line) for path, lines in trace.lines.items() for line in lines)
+    reds = sum(trace.result.red for trace in traces)
+    scores: dict[str, dict[int, float]] = {}
+    for (path, line), count in failing.items():
+        scores.setdefault(path, {})[line] = count / math.sqrt(reds * (count + passing[path, line]))
+    return scores
+
+
+def weighted(scores: Scores, failures: Sequence[Failure]) -> dict[str, dict[int, float]]:
+    """The same with the innermost frames of the failures raised."""
+    raised = {path: dict(lines) for path, lines in scores.items()}
+    for failure in failures:
+        inside = [frame for frame in failure.frames if frame.path in scores and not is_test_path(frame.path)]
+        for frame, factor in zip(reversed(inside), INNERMOST, strict=False):
+            lines = raised[frame.path]
+            if frame.line in lines:
+                lines[frame.line] = max(lines[frame.line], scores[frame.path][frame.line] * factor)
+    return raised
+
+
+def with_imports(scores: Mapping[int, float], source: Source) -> dict[int, float]:
+    """The lines of one file, and those statements run at import whose names the suspicious functions read, or that define these."""
+    found = dict(scores)
+    used: dict[str, float] = {}
+    for function in source.functions:
+        score = score_of(function, scores)
+        if score:
+            found[function.lineno] = max(found.get(function.lineno, 0.0), score * AT_IMPORT)
+            for one in ast.walk(function):
+                name = one.id if isinstance(one, ast.Name) else one.attr if isinstance(one, ast.Attribute) else ""
+                used[name] = max(used.get(name, 0.0), score)
+    for statement in _at_import(source):
+        names = [one.id for one in ast.walk(statement) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+        score = AT_IMPORT * max((used.get(name, 0.0) for name in names), default=0.0)
+        if score:
+            for line in range(statement.lineno, (statement.end_lineno or statement.lineno) + 1):
+                found[line] = max(found.get(line, 0.0), score)
+    return found
+
+
+def score_of(function: Function, scores: Mapping[int, float]) -> float:
+    """The highest suspicion in a function, its header left out: that is executed by defining it."""
+    return max((scores.get(line, 0.0) for line in range(function.body[0].lineno, (function.end_lineno or 0) + 1)), default=0.0)
+
+
+def suspects(scores: Scores, sources: Mapping[str, Source]) -> tuple[Suspect, ...]:
+    """Functions by descending suspicion: of their most suspicious line, then of their lines on average, then the shorter first."""
+    ranked = []
+    for path, source in sources.items():
+        lines_of: dict[str, dict[int, float]] = {}
+        for line, score in scores.get(path, {}).items():
+            function = source.function_at(line)
+            place = source.place(function) if function else f"{path}:{line}"
+            lines_of.setdefault(place, {})[line] = score
+        for place, lines in lines_of.items():
+            worst = min(lines, key=lambda line: (-lines[line], line))
+            average = sum(lines.values()) / len(lines)
+            suspect = Suspect(place=place, line=worst, score=min(1.0, lines[worst]))
+            ranked.append(((-lines[worst], -average, len(lines), place), suspect))
+    return tuple(suspect for _, suspect in sorted(ranked, key=lambda pair: pair[0]))
+
+
+def _at_import(source: Source) -> list[ast.stmt]:
+    """Assignments at the top level of the module and of its classes."""
+    bodies = [source.tree.body, *(node.body for node in ast.walk(source.tree) if isinstance(node, ast.ClassDef))]
+    return [node for body in bodies for node in body if isinstance(node, ast.Assign | ast.AnnAssign) and source.function(node) is None]

@@ -1,0 +1,63 @@
+"""The fix templates, by the name of their family: pure functions from a place in a file to ways of changing it."""
+
+from coder.repair.site import Template
+from coder.repair.templates.boundary import boundary
+from coder.repair.templates.branches import branch, target
+from coder.repair.templates.calls import argument_missing, argument_order, neighbour
+from coder.repair.templates.constants import constant, initial
+from coder.repair.templates.exceptions import exception_type
+from coder.repair.templates.guards import condition, default_value, dropped_guard, inserted_guard
+from coder.repair.templates.keywords import awaiting, super_call, yielding
+from coder.repair.templates.names import attribute, key, variable
+from coder.repair.templates.negation import negation
+from coder.repair.templates.operators import arithmetic, boolean, comparison
+from coder.repair.templates.order import deletion, indentation, statement_order
+from coder.repair.templates.returns import missing_return, returned_value
+from coder.repair.templates.slices import lookup, slice_missing, slicing
+from coder.repair.templates.strings import string
+from coder.repair.templates.suggestions import undefined_name, unknown_attribute, unknown_import, unknown_key
+from coder.repair.templates.wrapping import unwrapped, wrapped
+
+TEMPLATES: dict[str, Template] = {
+    template.__name__: template
+    for template in (
+        arithmetic,
+        comparison,
+        boolean,
+        negation,
+        boundary,
+        constant,
+        initial,
+        variable,
+        attribute,
+        key,
+        neighbour,
+        argument_order,
+        argument_missing,
+        slicing,
+        slice_missing,
+        lookup,
+        missing_return,
+        returned_value,
+        inserted_guard,
+        default_value,
+        condition,
+        dropped_guard,
+        undefined_name,
+        unknown_attribute,
+        unknown_key,
+        unknown_import,
+        awaiting,
+        yielding,
+        super_call,
+        statement_order,
+        indentation,
+        deletion,
+        string,
+        exception_type,
+        branch,
+        target,
+        wrapped,
+        unwrapped,
+    )
+}

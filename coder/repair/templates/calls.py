@@ -1,0 +1,137 @@
+"""Wrong calls: the neighbour of the function that was meant, arguments in the wrong order, one too many or too few."""
+
+import ast
+from collections.abc import Iterator
+
+from coder.core.trials import Change
+from coder.repair.scope import arguments_of, local_names, module_names, most_alike
+from coder.repair.site import Rewrite, Site
+from coder.repair.source import Function
+
+NEIGHBOURS = (
+    ("any", "all"),
+    ("min", "max"),
+    ("append", "extend", "add", "insert", "appendleft"),
+    ("add", "update", "discard", "remove"),
+    ("update", "setdefault"),
+    ("sorted", "reversed", "list"),
+    ("keys", "values", "items"),
+    ("startswith", "endswith"),
+    ("strip", "lstrip", "rstrip"),
+    ("lstrip", "removeprefix"),
+    ("rstrip", "removesuffix"),
+    ("pop", "popleft", "get", "popitem"),
+    ("find", "rfind", "index", "rindex"),
+    ("upper", "lower", "title", "capitalize", "casefold", "swapcase"),
+    ("floor", "ceil", "round", "trunc", "int"),
+    ("union", "intersection", "difference", "symmetric_difference"),
+    ("issubset", "issuperset", "isdisjoint"),
+    ("split", "rsplit", "splitlines", "partition"),
+    ("partition", "rpartition"),
+    ("int", "float", "str", "bool"),
+    ("list", "tuple", "set", "frozenset"),
+    ("bisect_left", "bisect_right"),
+    ("insort_left", "insort_right"),
+    ("heappush", "heappop", "heapify"),
+    ("read", "readline", "readlines"),
+    ("match", "search", "fullmatch"),
+    ("findall", "finditer"),
+    ("islice", "takewhile", "dropwhile"),
+    ("isinstance", "issubclass"),
+    ("isupper", "islower", "istitle"),
+    ("isdigit", "isnumeric", "isdecimal", "isalpha", "isalnum"),
+    ("ljust", "rjust", "center", "zfill"),
+    ("getattr", "hasattr"),
+    ("sum", "len", "max"),
+    ("zip", "zip_longest", "product"),
+    ("sort", "reverse"),
+    ("encode", "decode"),
+    ("repr", "str"),
+    ("map", "filter"),
+    ("dumps", "dump"),
+    ("loads", "load"),
+    ("total_seconds", "seconds"),
+    ("utcnow", "now"),
+)
+
+
+def neighbour(site: Site) -> Iterator[Rewrite]:
+    """`max` for `min`, `extend` for `append`, a function of the module with a name alike."""
+    node = site.node
+    if not isinstance(node, ast.Call):
+        return
+    match node.func:
+        case ast.Name(id=name):
+            prefix = ""
+        case ast.Attribute(value=value, attr=name):
+            prefix = f"{site.source.code(value)}."
+        case _:
+            return
+    for other, weight in _others(name):
+        yield from site.replace(node.func, prefix + other, weight=weight, summary=f"call `{other}` instead of `{name}`")
+    if not prefix:
+        for other, alike in most_alike(name, module_names(site.source), count=6, least=0.5):
+            yield from site.replace(node.func, other, weight=0.55 * alike, summary=f"call `{other}` instead of `{name}`")
+
+
+def argument_order(site: Site) -> Iterator[Rewrite]:
+    """Two arguments change places; so do two elements of a pair."""
+    match site.node:
+        case ast.Call(args=given):
+            what, weight = "arguments", 0.7
+        case ast.Tuple(elts=given) if len(given) == 2:
+            what, weight = "elements", 0.6
+        case ast.List(elts=given) if len(given) == 2:
+            what, weight = "elements", 0.4
+        case _:
+            return
+    plain = [one for one in given if not isinstance(one, ast.Starred)]
+    for index, first in enumerate(plain):
+        for distance, second in enumerate(plain[index + 1 :]):
+            yield from site.swap(first, second, weight=weight * 0.8**distance, summary=f"swap two {what}")
+
+
+def argument_missing(site: Site) -> Iterator[Rewrite]:
+    """Hand on a parameter that the callee takes by the same name; drop an argument that is too many."""
+    node = site.node
+    if not isinstance(node, ast.Call):
+        return
+    given: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
+    close = site.source.span(node)[1] - 1
+    separator = ", " if given and not site.source.text[:close].rstrip().endswith(",") else ""
+    if (callee := _callee(site, node)) is not None:
+        taken = {keyword.arg for keyword in node.keywords}
+        open_parameters = [name for name in arguments_of(callee)[len(node.args) :] if name not in taken]
+        for name in open_parameters:
+            if name in local_names(site.source, node):
+                change = Change(start=close, end=close, text=f"{separator}{name}={name}")
+                yield Rewrite((change,), 0.6, f"hand on `{name}` to `{callee.name}`")
+    for index, argument in enumerate(given):
+        start, end = _with_separator(site, given, index)
+        if len(given) > 1:
+            what = site.source.code(argument)
+            yield Rewrite((Change(start=start, end=end, text=""),), 0.2, f"do not pass `{what[:40]}`")
+
+
+def _callee(site: Site, call: ast.Call) -> Function | None:
+    match call.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return next((function for function in site.source.functions if function.name == name), None)
+        case _:
+            return None
+
+
+def _with_separator(site: Site, given: list[ast.expr | ast.keyword], index: int) -> tuple[int, int]:
+    """An argument with the comma before it, or with the one after it where it is the first."""
+    if index:
+        return site.source.span(given[index - 1])[1], site.source.span(given[index])[1]
+    return site.source.span(given[0])[0], site.source.span(given[1])[0] if len(given) > 1 else site.source.span(given[0])[1]
+
+
+def _others(name: str) -> Iterator[tuple[str, float]]:
+    seen = {name}
+    for group in NEIGHBOURS:
+        if name in group:
+            for rank, other in enumerate(one for one in group if one not in seen):
+                seen.add(other)
+                yield other, 0.8 * 0.9**rank

@@ -1,0 +1,48 @@
+"""A keyword that is missing or too many: await, yield from, super()."""
+
+import ast
+from collections.abc import Iterator
+
+from coder.core.trials import Change
+from coder.repair.site import Rewrite, Site
+from coder.repair.source import is_docstring
+
+
+def awaiting(site: Site) -> Iterator[Rewrite]:
+    """`await` before a call in a coroutine, or without it."""
+    node = site.node
+    if isinstance(node, ast.Await):
+        yield from site.replace(node, site.source.code(node.value), weight=0.3, summary="do not await")
+    elif isinstance(node, ast.Call) and isinstance(site.function, ast.AsyncFunctionDef) and not isinstance(site.parent, ast.Await):
+        yield from site.replace(node, f"await {site.source.code(node)}", weight=0.7, summary=f"await `{site.source.code(node.func)[:40]}`")
+
+
+def yielding(site: Site) -> Iterator[Rewrite]:
+    """`yield from` for `yield`, `yield` for `return`, and the other way round."""
+    node = site.node
+    match node:
+        case ast.Yield(value=ast.expr() as value):
+            yield from site.replace(node, f"yield from {site.source.code(value)}", weight=0.6, summary="yield each element")
+        case ast.YieldFrom(value=value):
+            yield from site.replace(node, f"yield {site.source.code(value)}", weight=0.6, summary="yield it as one")
+        case ast.Return(value=ast.expr()):
+            start, _ = site.source.span(node)
+            yield Rewrite((Change(start=start, end=start + len("return"), text="yield"),), 0.2, "yield instead of returning")
+        case _:
+            pass
+
+
+def super_call(site: Site) -> Iterator[Rewrite]:
+    """The same method of the parent class, called first, where a method of a subclass does not."""
+    node, function = site.node, site.function
+    owner = site.source.class_of(function)
+    if function is None or owner is None or not owner.bases or not isinstance(node, ast.stmt) or node not in function.body:
+        return
+    first = next((one for one in function.body if not is_docstring(one)), None)
+    if node is not first or any(isinstance(one, ast.Name) and one.id == "super" for one in ast.walk(function)):
+        return
+    names = [argument.arg for argument in [*function.args.posonlyargs, *function.args.args][1:]]
+    for given in dict.fromkeys([", ".join(names), ""]):
+        call = f"super().{function.name}({given})"
+        weight = 0.6 if function.name == "__init__" else 0.25
+        yield from site.before(node, [call], weight=weight, summary=f"call `super().{function.name}` first")

@@ -1,0 +1,71 @@
+"""Wrong names: another variable in scope, another attribute of the same object."""
+
+import ast
+from collections.abc import Iterator
+
+from coder.repair.scope import attributes, likeness, local_names, module_names, most_alike, own_attributes
+from coder.repair.site import Rewrite, Site
+
+
+def variable(site: Site) -> Iterator[Rewrite]:
+    """Another variable of the function, the more alike or the more of a parameter the sooner."""
+    node = site.node
+    if not isinstance(node, ast.Name) or node.id in ("self", "cls") or is_called(site):
+        return
+    loads = isinstance(node.ctx, ast.Load)
+    for rank, name in enumerate(local_names(site.source, node)):
+        if name != node.id:
+            weight = (0.75 if loads else 0.4) * (0.7 + 0.3 * likeness(name, node.id)) * 0.97**rank
+            yield from site.replace(node, name, weight=weight, summary=f"use `{name}` instead of `{node.id}`")
+    if loads:
+        for rank, name in enumerate(own_attributes(site.source, node)[:8]):
+            weight = 0.8 if name == node.id else 0.25 * 0.95**rank
+            yield from site.replace(node, f"self.{name}", weight=weight, summary=f"use `self.{name}` instead of `{node.id}`")
+        for name, alike in most_alike(node.id, module_names(site.source), count=5, least=0.5):
+            yield from site.replace(node, name, weight=0.5 * alike, summary=f"use `{name}` instead of `{node.id}`")
+
+
+def attribute(site: Site) -> Iterator[Rewrite]:
+    """Another attribute: of self, or one alike that the file uses."""
+    node = site.node
+    if not isinstance(node, ast.Attribute):
+        return
+    weights = {name: 0.65 * alike for name, alike in most_alike(node.attr, attributes(site.source), count=8, least=0.45)}
+    if isinstance(node.value, ast.Name) and node.value.id == "self":
+        for name in own_attributes(site.source, node)[:14]:
+            weights[name] = max(weights.get(name, 0.0), 0.25 if is_called(site) else 0.5)
+        if not is_called(site):
+            for name in local_names(site.source, node)[:8]:
+                yield from site.replace(node, name, weight=0.5 if name == node.attr else 0.2, summary=f"use `{name}`, not the attribute")
+    for name, weight in weights.items():
+        new = f"{site.source.code(node.value)}.{name}"
+        yield from site.replace(node, new, weight=weight, summary=f"use `{name}` instead of `{node.attr}`")
+
+
+def key(site: Site) -> Iterator[Rewrite]:
+    """`i` for `j` is a name; this is another string key that the file uses, alike to the one that is there."""
+    node = site.node
+    if not (isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value and _is_key(site)):
+        return
+    pool = tuple(
+        one.value
+        for one in ast.walk(site.source.tree)
+        if isinstance(one, ast.Constant) and isinstance(one.value, str) and len(one.value) < 40
+    )
+    for name, alike in most_alike(node.value, pool, count=5, least=0.4):
+        yield from site.replace(node, repr(name), weight=0.6 * alike, summary=f"use {name!r} instead of {node.value!r}")
+
+
+def is_called(site: Site) -> bool:
+    """Is this what is called, rather than a value?"""
+    return isinstance(site.parent, ast.Call) and site.parent.func is site.node
+
+
+def _is_key(site: Site) -> bool:
+    match site.parent:
+        case ast.Subscript(slice=index):
+            return index is site.node
+        case ast.Call(func=ast.Attribute(attr="get" | "pop" | "setdefault")) | ast.Dict() | ast.Compare():
+            return True
+        case _:
+            return False

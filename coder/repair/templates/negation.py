@@ -1,0 +1,53 @@
+"""Conditions that say the opposite of what is meant."""
+
+import ast
+from collections.abc import Iterator
+
+from coder.repair.site import ATOMS, Rewrite, Site
+from coder.repair.source import Source
+
+
+def negation(site: Site) -> Iterator[Rewrite]:
+    """`not x` for `x` and `x` for `not x`, wherever truth is what counts; a comparison has operators of its own for that."""
+    node = site.node
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield from site.replace(node, site.source.code(node.operand), weight=0.85, summary="drop a `not`")
+        if isinstance(node.operand, ATOMS):
+            yield from site.replace(node, f"{site.source.code(node.operand)} is None", weight=0.4, summary="test for None, not for truth")
+        return
+    if not is_condition(site.source, node) or not isinstance(node, ast.expr):
+        return
+    code = site.source.code(node)
+    if not isinstance(node, ast.Compare):
+        negated = f"not {code}" if isinstance(node, ATOMS) else f"not ({code})"
+        yield from site.replace(node, negated, weight=0.85 if not returned(site) else 0.4, summary="negate the condition")
+    match node:
+        case ast.Name() | ast.Attribute() if not returned(site):
+            yield from site.replace(node, f"{code} is not None", weight=0.45, summary="test for None, not for truth")
+        case ast.Compare(left=left, ops=[ast.Is() as op], comparators=[ast.Constant(value=None)]):
+            yield from site.replace(node, f"not {site.source.code(left)}", weight=0.35, summary=f"test for truth, not with `{name(op)}`")
+        case ast.Compare(left=left, ops=[ast.IsNot() as op], comparators=[ast.Constant(value=None)]):
+            yield from site.replace(node, site.source.code(left), weight=0.35, summary=f"test for truth, not with `{name(op)}`")
+
+
+def is_condition(source: Source, node: ast.AST) -> bool:
+    """Does something depend on whether this is true?"""
+    match source.parents.get(node):
+        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test) | ast.Assert(test=test):
+            return test is node
+        case ast.comprehension(ifs=conditions):
+            return node in conditions
+        case ast.BoolOp() as parent:
+            return is_condition(source, parent)
+        case ast.Return():
+            return isinstance(node, ast.Compare | ast.BoolOp | ast.Call | ast.Name | ast.Attribute)
+        case _:
+            return False
+
+
+def returned(site: Site) -> bool:
+    return isinstance(site.parent, ast.Return)
+
+
+def name(op: ast.cmpop) -> str:
+    return "is" if isinstance(op, ast.Is) else "is not"

@@ -1,0 +1,110 @@
+"""Wrong operators: arithmetic, comparison, boolean."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from coder.core.trials import Change
+from coder.repair.site import Rewrite, Site
+
+ARITHMETIC: dict[type[ast.operator], tuple[str, tuple[str, ...]]] = {
+    ast.Add: ("+", ("-", "*", "|")),
+    ast.Sub: ("-", ("+", "*", "//", "%")),
+    ast.Mult: ("*", ("+", "**", "/", "//", "-")),
+    ast.Div: ("/", ("//", "*", "%")),
+    ast.FloorDiv: ("//", ("/", "%", "*")),
+    ast.Mod: ("%", ("//", "/", "*")),
+    ast.Pow: ("**", ("*",)),
+    ast.BitAnd: ("&", ("|", "^", "-")),
+    ast.BitOr: ("|", ("&", "^", "+")),
+    ast.BitXor: ("^", ("&", "|", "**")),
+    ast.LShift: ("<<", (">>",)),
+    ast.RShift: (">>", ("<<",)),
+}
+COMPARISON: dict[type[ast.cmpop], tuple[str, tuple[str, ...]]] = {
+    ast.Lt: ("<", ("<=", ">", ">=", "!=", "==")),
+    ast.LtE: ("<=", ("<", ">=", ">", "==", "!=")),
+    ast.Gt: (">", (">=", "<", "<=", "!=", "==")),
+    ast.GtE: (">=", (">", "<=", "<", "==", "!=")),
+    ast.Eq: ("==", ("!=", "<=", ">=", "<", ">", "is", "in")),
+    ast.NotEq: ("!=", ("==", "<", ">", "<=", ">=", "is not", "not in")),
+    ast.In: ("in", ("not in", "==")),
+    ast.NotIn: ("not in", ("in", "!=")),
+    ast.Is: ("is", ("is not", "==")),
+    ast.IsNot: ("is not", ("is", "!=")),
+}
+ORDERED = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.LShift, ast.RShift)
+"""Where it matters which operand comes first."""
+FADING = 0.85
+"""Each further alternative of an operator weighs so much less."""
+
+
+def arithmetic(site: Site) -> Iterator[Rewrite]:
+    """`a + b` for `a - b`, `x += 1` for `x -= 1`, `b - a` for `a - b`."""
+    match site.node:
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC and not _formats(site.node):
+            old, others = ARITHMETIC[type(op)]
+            for rank, new in enumerate(others):
+                yield from _between(site, left, right, old=old, new=new, weight=0.9 * FADING**rank)
+            if isinstance(op, ORDERED):
+                yield from site.swap(left, right, weight=0.6, summary=f"swap the operands of `{old}`")
+        case ast.AugAssign(target=target, op=op, value=value) if type(op) in ARITHMETIC:
+            old, others = ARITHMETIC[type(op)]
+            for rank, new in enumerate((*others, "")):
+                yield from _between(site, target, value, old=f"{old}=", new=f"{new}=", weight=0.9 * FADING**rank)
+
+
+def comparison(site: Site) -> Iterator[Rewrite]:
+    """`<=` for `<`, `!=` for `==`, `not in` for `in`, `b < a` for `a < b` where it is no `>`."""
+    if not isinstance(site.node, ast.Compare):
+        return
+    left = site.node.left
+    for op, right in zip(site.node.ops, site.node.comparators, strict=True):
+        old, others = COMPARISON[type(op)]
+        for rank, new in enumerate(others):
+            yield from _between(site, left, right, old=old, new=new, weight=0.95 * FADING**rank)
+        if isinstance(op, ast.In | ast.NotIn):
+            yield from site.swap(left, right, weight=0.3, summary=f"swap the sides of `{old}`")
+        left = right
+
+
+def boolean(site: Site) -> Iterator[Rewrite]:
+    """`or` for `and`, or without one of the operands."""
+    node = site.node
+    if not isinstance(node, ast.BoolOp):
+        return
+    old, new = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
+    changes: list[Change] = []
+    for left, right in zip(node.values, node.values[1:], strict=False):
+        rewrite = next(_between(site, left, right, old=old, new=new, weight=0.9), None)
+        changes += rewrite.changes if rewrite else ()
+    yield Rewrite(tuple(changes), 0.9, f"combine with `{new}` instead of `{old}`")
+    if len(changes) > 1:
+        for change in changes:
+            yield Rewrite((change,), 0.5, f"combine with `{new}` instead of `{old}`")
+    for dropped in node.values:
+        kept = f" {old} ".join(site.source.code(value) for value in node.values if value is not dropped)
+        yield from site.replace(node, kept, weight=0.35, summary=f"do not ask for `{_short(site.source.code(dropped))}`")
+
+
+def _between(site: Site, left: ast.AST, right: ast.AST, *, old: str, new: str, weight: float) -> Iterator[Rewrite]:
+    """Change the operator that stands between two nodes."""
+    start, end = site.source.span(left)[1], site.source.span(right)[0]
+    pattern = re.escape(old).replace(r"\ ", r"\s+")
+    found = re.search(rf"\b{pattern}\b" if old[0].isalpha() else pattern, site.source.text[start:end])
+    if found and "#" not in site.source.text[start : start + found.start()]:
+        change = Change(start=start + found.start(), end=start + found.end(), text=new)
+        yield Rewrite((change,), weight, f"use `{new}` instead of `{old}`")
+
+
+def _formats(node: ast.BinOp) -> bool:
+    return isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant | ast.JoinedStr) and not _is_number(node.left)
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+
+
+def _short(code: str) -> str:
+    line = " ".join(code.split())
+    return line if len(line) <= 40 else f"{line[:37]}..."

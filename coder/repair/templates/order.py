@@ -1,0 +1,81 @@
+"""Statements in the wrong order or in the wrong block, or that should not be there."""
+
+import ast
+import textwrap
+from collections.abc import Iterator
+
+from coder.core.trials import Change
+from coder.repair.site import Rewrite, Site
+from coder.repair.source import is_docstring
+
+LOOPS = (ast.For, ast.While, ast.AsyncFor)
+
+
+def statement_order(site: Site) -> Iterator[Rewrite]:
+    """A statement and the one after it change places."""
+    node = site.node
+    if not isinstance(node, ast.stmt) or site.function is None or site.node is site.function or is_docstring(node):
+        return
+    block = site.source.block(node)
+    place = block.index(node)
+    if place + 1 < len(block) and _stand_apart(site, node, block[place + 1]):
+        weight = 0.4 if not isinstance(node, ast.Return | ast.Raise) else 0.1
+        yield from site.swap(node, block[place + 1], weight=weight, summary="swap two statements")
+
+
+def indentation(site: Site) -> Iterator[Rewrite]:
+    """The last statement of a loop or condition moves out of it, or the one after it moves in."""
+    node = site.node
+    if not isinstance(node, ast.stmt) or site.function is None or site.source.indent(node).strip():
+        return
+    parent = site.parent
+    block = site.source.block(node)
+    if isinstance(parent, (*LOOPS, ast.If, ast.With)) and not getattr(parent, "orelse", []) and len(block) > 1 and block[-1] is node:
+        yield from _moved(site, node, site.source.indent(parent), 0.5, "out of the block")
+    place = block.index(node)
+    before = block[place - 1] if place else None
+    if isinstance(before, (*LOOPS, ast.If, ast.With)) and not getattr(before, "orelse", []):
+        yield from _moved(site, node, site.source.indent(before.body[-1]), 0.35, "into the block before")
+
+
+def deletion(site: Site) -> Iterator[Rewrite]:
+    """A simple statement goes away: rarely right, and often enough to satisfy a weak test."""
+    node = site.node
+    if (
+        not isinstance(node, ast.Assign | ast.AugAssign | ast.Expr | ast.Return | ast.Raise | ast.Break | ast.Continue)
+        or site.function is None
+    ):
+        return
+    if is_docstring(node) or site.source.indent(node).strip():
+        return
+    start, end = site.source.span(node)
+    first_line = site.source.code(node).split("\n")[0]
+    if len(site.source.block(node)) == 1:
+        yield Rewrite((Change(start=start, end=end, text="pass"),), 0.2, f"do nothing instead of `{first_line[:40]}`")
+    else:
+        # From the end of the line before, so that what is removed lies within the function's body, unless it is its first statement.
+        block = site.source.block(node)
+        place = block.index(node)
+        change = (
+            Change(start=site.source.span(block[place - 1])[1], end=end, text="")
+            if place and _stand_apart(site, block[place - 1], node)
+            else Change(start=start, end=site.source.span(block[place + 1])[0] if place + 1 < len(block) else end, text="")
+        )
+        yield Rewrite((change,), 0.25, f"remove `{first_line[:40]}`")
+
+
+def _moved(site: Site, node: ast.stmt, indent: str, weight: float, where: str) -> Iterator[Rewrite]:
+    """Give all lines of a statement another indent."""
+    first, _ = site.source.lines_of(node)
+    _, end = site.source.span(node)
+    old = site.source.text[first:end]
+    plain = textwrap.dedent(old)
+    new = "".join(indent + line if line.strip() else line for line in plain.splitlines(keepends=True))
+    if new != old and '"""' not in old and "'''" not in old:
+        yield Rewrite((Change(start=first, end=end, text=new),), weight, f"move a statement {where}")
+
+
+def _stand_apart(site: Site, first: ast.stmt, second: ast.stmt) -> bool:
+    """Does nothing but white space stand between two statements, and each on lines of its own?"""
+    between = site.source.text[site.source.span(first)[1] : site.source.span(second)[0]]
+    return not between.strip() and "\n" in between and not site.source.indent(first).strip()

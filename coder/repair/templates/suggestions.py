@@ -1,0 +1,121 @@
+"""Did you mean: what the exception itself says about a name, an attribute, a key or an import."""
+
+import ast
+import builtins
+import re
+import sys
+from collections.abc import Iterator
+
+from coder.core.trials import Change
+from coder.core.verdict import Failure
+from coder.repair.scope import attributes, local_names, module_names, most_alike, own_attributes
+from coder.repair.site import Rewrite, Site
+from coder.repair.source import is_docstring
+
+NAME = re.compile(r"name '(\w+)' is not defined|local variable '(\w+)'|free variable '(\w+)'")
+ATTRIBUTE = re.compile(r"has no attribute '(\w+)'")
+IMPORT = re.compile(r"cannot import name '(\w+)'")
+METHODS = tuple(name for kind in (str, list, dict, set, bytes, int) for name in dir(kind) if not name.startswith("__"))
+HOMES = {
+    "Counter": "collections",
+    "OrderedDict": "collections",
+    "defaultdict": "collections",
+    "deque": "collections",
+    "namedtuple": "collections",
+    "partial": "functools",
+    "reduce": "functools",
+    "wraps": "functools",
+    "lru_cache": "functools",
+    "chain": "itertools",
+    "groupby": "itertools",
+    "islice": "itertools",
+    "product": "itertools",
+    "zip_longest": "itertools",
+    "Path": "pathlib",
+    "datetime": "datetime",
+    "timedelta": "datetime",
+    "timezone": "datetime",
+    "dataclass": "dataclasses",
+    "Decimal": "decimal",
+    "Fraction": "fractions",
+    "ceil": "math",
+    "floor": "math",
+    "sqrt": "math",
+    "deepcopy": "copy",
+    "contextmanager": "contextlib",
+    "suppress": "contextlib",
+    "Enum": "enum",
+    "StringIO": "io",
+    "BytesIO": "io",
+    "Iterable": "collections.abc",
+    "Mapping": "collections.abc",
+}
+
+
+def undefined_name(site: Site) -> Iterator[Rewrite]:
+    """A name alike for one that is not defined, `self.` before it, or the import of it."""
+    node = site.node
+    if not isinstance(node, ast.Name) or node.id not in said(site.failures, NAME):
+        return
+    if node.id in own_attributes(site.source, node):
+        yield from site.replace(node, f"self.{node.id}", weight=2.0, summary=f"use `self.{node.id}`")
+    pool = (*local_names(site.source, node), *module_names(site.source), *dir(builtins))
+    for name, alike in most_alike(node.id, pool, count=5, least=0.5):
+        yield from site.replace(node, name, weight=1.2 + alike, summary=f"use `{name}` instead of the undefined `{node.id}`")
+    for line in _imports(node.id):
+        yield from site.before(_first(site), [line], weight=2.0, summary=f"import `{node.id}`")
+
+
+def unknown_attribute(site: Site) -> Iterator[Rewrite]:
+    """An attribute alike for one that does not exist."""
+    node = site.node
+    if isinstance(node, ast.Attribute) and node.attr in said(site.failures, ATTRIBUTE):
+        pool = (*own_attributes(site.source, node), *attributes(site.source), *METHODS)
+        for name, alike in most_alike(node.attr, pool, count=8, least=0.5):
+            new = f"{site.source.code(node.value)}.{name}"
+            yield from site.replace(node, new, weight=1.0 + alike, summary=f"use `{name}` instead of the unknown `{node.attr}`")
+
+
+def unknown_key(site: Site) -> Iterator[Rewrite]:
+    """A key alike for one that was not found."""
+    node = site.node
+    missing = {failure.message.strip("'\"") for failure in site.failures if failure.type == "KeyError"}
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in missing:
+        texts = (one.value for one in ast.walk(site.source.tree) if isinstance(one, ast.Constant) and isinstance(one.value, str))
+        for name, alike in most_alike(node.value, tuple(text for text in texts if len(text) < 40), count=5, least=0.5):
+            yield from site.replace(node, repr(name), weight=1.0 + alike, summary=f"use the key {name!r} instead of {node.value!r}")
+
+
+def unknown_import(site: Site) -> Iterator[Rewrite]:
+    """A name alike among those that the module uses, for one that could not be imported."""
+    node = site.node
+    if not isinstance(node, ast.ImportFrom):
+        return
+    wanted = said(site.failures, IMPORT)
+    for alias in node.names:
+        if alias.name in wanted:
+            start, end = site.source.span(alias)
+            used = tuple(one.id for one in ast.walk(site.source.tree) if isinstance(one, ast.Name))
+            for name, alike in most_alike(alias.name, used, count=5, least=0.5):
+                yield Rewrite((Change(start=start, end=end, text=name),), 1.0 + alike, f"import `{name}` instead of `{alias.name}`")
+
+
+def said(failures: tuple[Failure, ...], pattern: re.Pattern[str]) -> frozenset[str]:
+    """What a pattern finds in the messages of the failures."""
+    return frozenset(name for failure in failures for match in pattern.finditer(failure.message) for name in match.groups() if name)
+
+
+def _imports(name: str) -> Iterator[str]:
+    if name in sys.stdlib_module_names:
+        yield f"import {name}"
+    if name in HOMES:
+        yield f"from {HOMES[name]} import {name}"
+
+
+def _first(site: Site) -> ast.stmt:
+    """The module's first statement that an import may stand before."""
+    for statement in site.source.tree.body:
+        future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+        if not is_docstring(statement) and not future:
+            return statement
+    return site.source.tree.body[-1]

@@ -1,0 +1,166 @@
+"""A pytest plugin that writes which lines of the project each test executes, as JSON lines; it runs in the project's interpreter.
+
+Stdlib only, Python 3.8 or later, pytest 6.2 or later. Loaded with `-p` beside coder_pytest_report, which says how the
+tests ended. What to do comes from the JSON file named in CODER_TRACE_REQUEST.
+"""
+
+# A test may have replaced pathlib, and this must still write.
+# ruff: noqa: PTH118, PTH123, B905
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator
+from types import CodeType, FrameType
+from typing import Any
+
+import pytest
+
+VARIABLE = "CODER_TRACE_REQUEST"
+REQUEST_FILE = os.environ.pop(VARIABLE, "")
+
+
+class TooLong(BaseException):
+    """One test has used more processor time than it may; no `except Exception` of the project keeps it alive."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if REQUEST_FILE:
+        with open(REQUEST_FILE, encoding="utf-8") as file:
+            config.pluginmanager.register(Tracing(json.load(file)), "coder_tracing")
+        # One process: what runs in xdist's workers would be traced there, and told nowhere.
+        config.option.dist, config.option.tx = "no", []
+
+
+pytest_configure = pytest.hookimpl(tryfirst=True)(pytest_configure)
+
+
+class Tracing:
+    """Runs the failing tests first, then their neighbours while there is time, and writes one line for each."""
+
+    def __init__(self, request: dict[str, Any]) -> None:
+        self.request = request
+        sources = {os.path.join(request["tree"], path): path for path in request["sources"]}
+        self.tracer = Monitoring(sources) if hasattr(sys, "monitoring") else Settrace(sources)
+        self.deadline = 0.0
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        first = self.request["first"]
+        items.sort(key=lambda item: distance(item.nodeid, first))
+
+    def pytest_collection_finish(self) -> None:
+        self.deadline = time.monotonic() + self.request["seconds"]
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item: Any) -> Generator[None, None, None]:
+        previous = signal.signal(signal.SIGPROF, too_long)
+        signal.setitimer(signal.ITIMER_PROF, self.request["test_seconds"], 0.2)
+        self.tracer.start()
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            lines = self.tracer.stop()
+            signal.signal(signal.SIGPROF, previous)
+        self.write({"id": item.nodeid, "lines": {path: sorted(numbers) for path, numbers in lines.items() if numbers}})
+        if time.monotonic() > self.deadline:
+            item.session.shouldstop = "the time for tracing is over"
+
+    def write(self, line: dict[str, Any]) -> None:
+        descriptor = os.open(self.request["lines"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        os.write(descriptor, json.dumps(line).encode("ascii") + b"\n")
+        os.close(descriptor)
+
+
+def too_long(_number: int, _frame: FrameType | None) -> None:
+    raise TooLong("the test has used all the processor time that it may")
+
+
+def distance(nodeid: str, first: list[str]) -> tuple[int, int]:
+    """The failing tests themselves, then those of their files, then those whose paths have the most in common with theirs."""
+    for index, one in enumerate(first):
+        if nodeid == one or nodeid.startswith((one + "[", one + "::")):
+            return (0, index)
+    path = nodeid.split("::")[0]
+    if any(path == one.split("::")[0] for one in first):
+        return (1, 0)
+    return (2, -max((shared(path, one) for one in first), default=0))
+
+
+def shared(path: str, other: str) -> int:
+    """How many characters two paths begin with in common: names alike are near, too."""
+    return next((index for index, (one, two) in enumerate(zip(path, other)) if one != two), min(len(path), len(other)))
+
+
+class Monitoring:
+    """Sees each line once a test, with the means of Python 3.12 and later."""
+
+    def __init__(self, sources: dict[str, str]) -> None:
+        self.sources = sources
+        self.lines: dict[str, set[int]] = {}
+        self.monitoring: Any = sys.monitoring  # type: ignore[attr-defined, unused-ignore]
+        self.tool = next(number for number in (4, 3, 5, 1, 2, 0) if self.monitoring.get_tool(number) is None)
+
+    def start(self) -> None:
+        self.lines = {}
+        self.monitoring.use_tool_id(self.tool, "coder")
+        self.monitoring.register_callback(self.tool, self.monitoring.events.LINE, self.line)
+        self.monitoring.set_events(self.tool, self.monitoring.events.LINE)
+        self.monitoring.restart_events()
+
+    def line(self, code: CodeType, number: int) -> Any:
+        path = self.sources.get(code.co_filename)
+        if path is not None:
+            self.lines.setdefault(path, set()).add(number)
+        return self.monitoring.DISABLE
+
+    def stop(self) -> dict[str, set[int]]:
+        self.monitoring.set_events(self.tool, 0)
+        self.monitoring.free_tool_id(self.tool)
+        return self.lines
+
+
+class Settrace:
+    """Sees every line that is executed, which is slow, with what every Python has."""
+
+    def __init__(self, sources: dict[str, str]) -> None:
+        self.sources = sources
+        self.lines: dict[str, set[int]] = {}
+        self.local: dict[str, Callable[..., Any]] = {}
+
+    def start(self) -> None:
+        self.lines = {}
+        self.local = {}
+        threading.settrace(self.enter)
+        sys.settrace(self.enter)
+
+    def enter(self, frame: FrameType, _event: str, _argument: Any) -> Callable[..., Any] | None:
+        name = frame.f_code.co_filename
+        known = self.local.get(name)
+        if known is None:
+            path = self.sources.get(name)
+            if path is None:
+                return None
+            known = self.local[name] = line_tracer(self.lines.setdefault(path, set()))
+        return known
+
+    def stop(self) -> dict[str, set[int]]:
+        sys.settrace(None)
+        threading.settrace(None)
+        return self.lines
+
+
+def line_tracer(numbers: set[int]) -> Callable[..., Any]:
+    add = numbers.add
+
+    def trace(frame: FrameType, event: str, _argument: Any) -> Callable[..., Any]:
+        if event == "line":
+            add(frame.f_lineno)
+        return trace
+
+    return trace

@@ -1,0 +1,295 @@
+"""A pytest plugin that collects once and tries many edits, in forks of its own; it runs in the project's interpreter.
+
+Stdlib only, Python 3.8 or later, pytest 6.2 or later, a system that can fork. Loaded with `-p` through PYTEST_ADDOPTS. What to do comes
+from the JSON file named in CODER_TRIALS_REQUEST. Nothing in the tree is written: in each fork the code of the edited function is replaced
+in memory, or the edited module is what gets imported where it has not been imported so far.
+"""
+
+# A test may have replaced pathlib; zip is strict from Python 3.10 on.
+# ruff: noqa: PTH110, PTH123, B905
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import resource
+import select
+import signal
+import time
+import unittest
+import warnings
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+import pytest
+from _pytest.runner import runtestprotocol
+from coder_swap import Cold, Swapper  # type: ignore[import-not-found]  # it lies beside this file, where the project finds both
+
+REQUEST_FILE = os.environ.pop("CODER_TRIALS_REQUEST", "")
+FIRST_LIMIT = 5.0
+"""Seconds of processor time for one test on the unchanged code; afterwards a multiple of what it took."""
+LEAST_LIMIT, TIMES = 0.25, 10.0
+ALONE = 32
+"""So many candidates, the likeliest, are tried in forks of their own, where nothing that another one did can reach them."""
+BATCH = 32
+CANARIES = 3
+"""So many guards are run on the unchanged code at the end of a batch: where one is red now, something was left behind."""
+MEMORY = 3 << 30
+FILE_SIZE = 256 << 20
+
+
+class TooLong(BaseException):
+    """One test has used more processor time than it may; no `except Exception` of the project keeps it alive."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if REQUEST_FILE:
+        with open(REQUEST_FILE, encoding="utf-8") as file:
+            request = json.load(file)
+        os.environ.pop("PYTEST_ADDOPTS", None)
+        if request["addopts"]:
+            os.environ["PYTEST_ADDOPTS"] = request["addopts"]
+        config.option.dist, config.option.tx = "no", []
+        config.option.maxfail = 0
+        config.option.continue_on_collection_errors = True
+        config.pluginmanager.register(Server(request), "coder_trials_server")
+
+
+pytest_configure = pytest.hookimpl(tryfirst=True)(pytest_configure)
+
+
+class Server:
+    """Takes the place of pytest's own loop over the tests."""
+
+    def __init__(self, request: dict[str, Any]) -> None:
+        self.request = request
+        self.deadline = time.monotonic() + request["seconds"]
+        self.results = os.open(request["results"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self.targets: list[str] = request["tests"]
+        self.items: dict[str, Any] = {}
+        self.limits: dict[str, float] = {}
+        self.guards: set[str] = set()
+        self.swapper = Swapper(request["tree"], request["functions"])
+        self.expired = False
+        self.part_failed = False
+
+    def write(self, **fields: Any) -> None:
+        os.write(self.results, json.dumps(fields).encode("ascii") + b"\n")
+
+    @property
+    def over(self) -> bool:
+        return time.monotonic() > self.deadline or os.path.exists(self.request["stop"])
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: Any) -> bool:
+        warnings.simplefilter("ignore")  # of forking with threads about, for one
+        self.items = {item.nodeid: item for item in session.items}
+        # Made before the forks, so that they share one and none removes another's.
+        factory = getattr(session.config, "_tmp_path_factory", None)
+        if factory is not None:
+            factory.getbasetemp()
+        self.swapper.look_around()
+        gc.collect()
+        gc.freeze()
+        if self.measured():
+            self.try_all()
+        return True
+
+    def measured(self) -> bool:
+        """Run everything on the unchanged code, once: what is not red here cannot turn green, what is red guards nothing."""
+        tests = [test for test in dict.fromkeys(self.targets + self.request["guards"]) if test in self.items]
+        child = Child([], lambda _: self.measure(tests), seconds=FIRST_LIMIT * (1 + len(tests)))
+        while not child.ended and not child.expired and not self.over:
+            child.read(0.05)
+        child.kill()
+        found = {test: (green, seconds) for test, green, seconds in child.answers}
+        self.limits = {test: max(LEAST_LIMIT, TIMES * seconds) for test, (_, seconds) in found.items()}
+        self.targets = sorted((test for test in self.targets if test in found and not found[test][0]), key=self.limits.__getitem__)
+        self.guards = {test for test, (green, _) in found.items() if green}
+        if not self.targets:
+            self.write(problem="The failing tests pass when they run alone: what fails is their order, or a state that is left behind.")
+        return bool(self.targets)
+
+    def measure(self, tests: list[str]) -> Iterator[Any]:
+        for test in tests:
+            started = time.process_time()
+            outcome = self.run(test, FIRST_LIMIT)
+            # A loop without end says nothing about how long the test takes when it ends.
+            yield test, outcome == "passed", 0.1 if outcome == "timeout" else time.process_time() - started
+
+    def try_all(self) -> None:
+        with open(self.request["candidates"], encoding="utf-8") as file:
+            fresh = self.batches(file)
+            again: list[list[Any]] = []
+            live: dict[int, Child] = {}
+            while not self.over:
+                while len(live) < self.request["jobs"]:
+                    batch = again.pop() if again else next(fresh, None)
+                    if batch is None:
+                        break
+                    child = Child(batch, self.attempt, seconds=self.patience(batch[0][1]))
+                    live[child.pipe] = child
+                if not live:
+                    return
+                for pipe in select.select([*live], [], [], 0.02)[0]:
+                    live[pipe].read(0)
+                for pipe in [pipe for pipe, child in live.items() if child.ended or child.expired]:
+                    again += self.settled(live.pop(pipe))
+            for child in live.values():
+                child.kill()
+
+    def batches(self, lines: Any) -> Iterator[list[Any]]:
+        """The likeliest candidates, and those whose modules are still to be imported, get forks of their own."""
+        batch: list[Any] = []
+        for index, line in enumerate(lines):
+            candidate = json.loads(line)
+            alone = index < ALONE or not self.swapper.has_imported(candidate)
+            if batch and (alone or len(batch) == BATCH):
+                yield batch
+                batch = []
+            batch.append((index, candidate))
+            if alone:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
+
+    def patience(self, candidate: dict[str, Any]) -> float:
+        return 2.0 + sum(self.limits[test] for test in (*self.targets, *self.guards_of(candidate)))
+
+    def guards_of(self, candidate: dict[str, Any]) -> list[str]:
+        return [test for test in (self.request["guards"][number] for number in candidate["guards"]) if test in self.guards]
+
+    def attempt(self, batch: list[Any]) -> Iterator[Any]:
+        """Runs in the fork: ends before its time where what was seen may have left something behind."""
+        alone = len(batch) == 1
+        for _, candidate in batch:
+            outcome, test = self.attempt_one(candidate, self.guards_of(candidate) if alone else [])
+            yield outcome, test
+            if outcome in ("passed", "timeout"):
+                return
+        if not alone and any(self.run(test, self.limits[test]) != "passed" for test in self.guards_of(batch[-1][1])[:CANARIES]):
+            yield "polluted", ""
+
+    def attempt_one(self, candidate: dict[str, Any], guards: list[str]) -> tuple[str, str]:
+        try:
+            undo = self.swapper.swap(candidate)
+        except (SyntaxError, ValueError):
+            return "invalid", ""
+        except Cold:
+            return "cold", ""
+        for test in (*self.targets, *guards):
+            outcome = self.run(test, self.limits[test])
+            if outcome != "passed":
+                undo()
+                return ("broke" if outcome == "failed" and test not in self.targets else outcome), test
+        return "passed", ""
+
+    def settled(self, child: Child) -> list[list[Any]]:
+        """Write what became of a batch and return what has to be tried again, in a fork of its own or in another batch."""
+        child.kill()
+        answers = child.answers
+        if answers and answers[-1][0] == "polluted":
+            return [[candidate] for candidate in reversed(child.batch)]
+        again = []
+        for (index, candidate), (outcome, test) in zip(child.batch, answers):
+            if outcome == "passed" and len(child.batch) > 1:
+                again.append([(index, candidate)])
+            else:
+                self.write(index=index, outcome=outcome, test=test)
+        left = child.batch[len(answers) :]
+        if left and not (answers and answers[-1][0] in ("passed", "timeout")):
+            self.write(index=left[0][0], outcome="timeout" if child.expired else "crashed", test="")
+            left = left[1:]
+        return again + ([left] if left else [])
+
+    def run(self, test: str, limit: float) -> str:
+        self.expired = self.part_failed = False
+        signal.signal(signal.SIGPROF, self.too_long)
+        signal.setitimer(signal.ITIMER_PROF, limit, 0.1)
+        try:
+            reports = runtestprotocol(self.items[test], log=False, nextitem=None)
+        except BaseException:  # noqa: BLE001 - an exit, an interrupt, our own time limit: whatever it was, the test is not green
+            reports = []
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+        if self.expired:
+            return "timeout"
+        ran = any(report.when == "call" and report.outcome == "passed" for report in reports)
+        return "passed" if ran and not self.part_failed and not any(report.failed for report in reports) else "failed"
+
+    def too_long(self, _number: int, _frame: FrameType | None) -> None:
+        self.expired = True
+        raise TooLong("the test has used all the processor time that it may")
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Only subtests report here: runtestprotocol was asked not to."""
+        self.part_failed = self.part_failed or report.failed
+
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> Any:
+        """A failure without its text, which would take longer to write than the test to run."""
+        if call.excinfo is None or isinstance(call.excinfo.value, (pytest.skip.Exception, unittest.SkipTest)):
+            return None
+        return pytest.TestReport(
+            nodeid=item.nodeid, location=item.location, keywords={}, outcome="failed", longrepr="", when=call.when, duration=call.duration
+        )
+
+
+class Child:
+    """A fork that answers with a line of JSON for each thing done."""
+
+    def __init__(self, batch: list[Any], work: Callable[[list[Any]], Iterator[Any]], seconds: float) -> None:
+        """`seconds` is how long it may take from one answer to the next."""
+        self.batch = batch
+        self.seconds = seconds
+        self.deadline = time.monotonic() + seconds
+        self.ended = False
+        self.said = b""
+        self.pipe, answer = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            become(work, batch, answer)
+        os.close(answer)
+        with contextlib.suppress(OSError):  # it has done so itself, or has ended
+            os.setpgid(self.pid, self.pid)
+
+    @property
+    def expired(self) -> bool:
+        return time.monotonic() > self.deadline
+
+    @property
+    def answers(self) -> list[Any]:
+        return [json.loads(line) for line in self.said.rpartition(b"\n")[0].splitlines()]
+
+    def read(self, seconds: float) -> None:
+        """Take in what there is, waiting for at most so long."""
+        if select.select([self.pipe], [], [], seconds)[0]:
+            data = os.read(self.pipe, 1 << 16)
+            self.said += data
+            self.ended = not data
+            self.deadline = time.monotonic() + self.seconds
+
+    def kill(self) -> None:
+        """End it with all that it has started."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self.pipe)
+
+
+def become(work: Callable[[list[Any]], Iterator[Any]], batch: list[Any], answer: int) -> None:
+    """Do the work of a fork; never returns."""
+    try:
+        os.setpgid(0, 0)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(nothing, descriptor)
+        for kind, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_FSIZE, FILE_SIZE)):
+            _, hard = resource.getrlimit(kind)
+            resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+        for said in work(batch):
+            os.write(answer, json.dumps(said).encode("ascii") + b"\n")
+    finally:
+        os._exit(0)
