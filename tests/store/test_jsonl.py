@@ -1,0 +1,80 @@
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from coder.core.errors import UserError
+from coder.core.events import Record, Warned
+from coder.store.jsonl import SessionStore, ends, find, listing, read
+
+LOGS = Path(__file__).parent.parent / "logs"
+
+
+def record(number: int) -> Record:
+    return Record(number=number, at=datetime(2026, 1, 1, tzinfo=UTC), event=Warned(text=f"warning {number} — ünïcode"))
+
+
+def stored(directory: Path, count: int) -> Path:
+    store = SessionStore(directory)
+    for number in range(1, count + 1):
+        store.append(record(number))
+    store.close()
+    return directory / "events.jsonl"
+
+
+def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+    stored(tmp_path, 3)
+    assert read(tmp_path) == [record(1), record(2), record(3)]
+
+
+def test_each_record_is_there_at_once(tmp_path: Path) -> None:
+    store = SessionStore(tmp_path)
+    store.append(record(1))
+    assert read(tmp_path) == [record(1)]
+    store.close()
+
+
+def test_a_torn_last_line_is_dropped(tmp_path: Path) -> None:
+    path = stored(tmp_path, 2)
+    path.write_bytes(path.read_bytes()[:-9])
+    assert read(tmp_path) == [record(1)]
+
+
+def test_a_broken_line_before_the_last_is_said(tmp_path: Path) -> None:
+    path = stored(tmp_path, 2)
+    path.write_text(path.read_text().replace("warned", "warmed", 1))
+    with pytest.raises(UserError, match="Line 2"):
+        read(tmp_path)
+
+
+def test_another_format_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "events.jsonl").write_text('{"format": 99}\n')
+    with pytest.raises(UserError, match="format 1"):
+        read(tmp_path)
+
+
+def test_blobs_are_kept_by_what_they_hold(tmp_path: Path) -> None:
+    store = SessionStore(tmp_path)
+    text = "a long output\udcff"
+    assert store.blob(store.keep(text)) == text
+    store.close()
+
+
+def test_sessions_are_found_by_either_end_of_their_id(tmp_path: Path) -> None:
+    for name in ("20260101-a1", "20260102-b2"):
+        stored(tmp_path / name, 1)
+    assert [directory.name for directory in listing(tmp_path)] == ["20260101-a1", "20260102-b2"]
+    assert find(tmp_path, "a1").name == "20260101-a1"
+    assert find(tmp_path, "last").name == "20260102-b2"
+    with pytest.raises(UserError, match="2 sessions"):
+        find(tmp_path, "2026")
+    with pytest.raises(UserError, match="No session"):
+        find(tmp_path, "c3")
+
+
+@pytest.mark.parametrize("log", sorted(LOGS.iterdir()), ids=lambda path: path.name)
+def test_every_recorded_session_can_still_be_read(log: Path) -> None:
+    started, finished = ends(log)
+    assert started is not None
+    assert finished is not None
+    assert finished.kind is not None

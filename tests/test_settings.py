@@ -1,0 +1,76 @@
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coder.core.errors import UserError
+from coder.settings import Config, config, settings, trust, trusted
+
+
+def environment(root: Path, user: str = "", **variables: str) -> dict[str, str]:
+    (root / "config" / "coder").mkdir(parents=True, exist_ok=True)
+    (root / "config" / "coder" / "config.toml").write_text(user)
+    return {"XDG_CONFIG_HOME": str(root / "config"), **variables}
+
+
+def repository(root: Path, table: str) -> Path:
+    (root / "pyproject.toml").write_text(f"[tool.coder]\n{table}\n")
+    return root
+
+
+def value(name: str, *arguments: Any, **options: Any) -> tuple[Any, str]:
+    found = next(setting for setting in settings(*arguments, **options) if setting.name == name)
+    return found.value, found.source
+
+
+def test_defaults_without_any_file(tmp_path: Path) -> None:
+    assert config(settings(environment={"XDG_CONFIG_HOME": str(tmp_path)})) == Config()
+
+
+def test_each_source_goes_over_the_one_before(tmp_path: Path) -> None:
+    user = environment(tmp_path, "attempts = 5\n")
+    assert value("attempts", environment=user) == (5, str(tmp_path / "config" / "coder" / "config.toml"))
+    root = repository(tmp_path, "attempts = 4")
+    assert value("attempts", root, environment=user) == (4, f"{root / 'pyproject.toml'} [tool.coder]")
+    assert value("attempts", root, environment={**user, "CODER_ATTEMPTS": "2"}) == (2, "CODER_ATTEMPTS")
+    assert value("attempts", root, environment=user, flags={"attempts": 7, "model": None}) == (7, "command line")
+
+
+@pytest.mark.parametrize(
+    "table", ["attempts = 9", 'model = "openai:x"', 'base_url = "http://evil.example"', 'strategy = "offline"', "unknown = 1"]
+)
+def test_a_repository_may_only_narrow(tmp_path: Path, table: str) -> None:
+    assert config(settings(repository(tmp_path, table), environment=environment(tmp_path))) == Config()
+
+
+def test_a_repository_may_set_a_limit_where_there_was_none_and_its_test_command(tmp_path: Path) -> None:
+    root = repository(tmp_path, 'max_usd = 0.5\ntest = "make test"')
+    chosen = config(settings(root, environment=environment(tmp_path)))
+    assert (chosen.max_usd, chosen.test) == (Decimal("0.5"), "make test")
+
+
+def test_an_unknown_name_of_the_persons_own_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="'atempts', which is no setting"):
+        settings(environment=environment(tmp_path, "atempts = 5\n"))
+
+
+def test_a_value_that_does_not_fit_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="CODER_ATTEMPTS: attempts = '0' does not fit"):
+        settings(environment=environment(tmp_path, CODER_ATTEMPTS="0"))
+
+
+def test_a_broken_file_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="not valid TOML"):
+        settings(environment=environment(tmp_path, "attempts ="))
+
+
+def test_trust_is_remembered_outside_of_the_repository(tmp_path: Path) -> None:
+    place = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+    root = tmp_path / "repository"
+    root.mkdir()
+    assert not trusted(root, place)
+    trust(root, place)
+    assert trusted(root, place)
+    assert not trusted(tmp_path, place)
+    assert list(root.iterdir()) == []
