@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from coder.tools.words import COMMON, WORD, parts
 
-COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-HEADING = re.compile(r"^\s*(?:#+ .*|\*\*[^*]+\*\*:?|[A-Z][^\n]{2,40}\n[-=]{4,})\s*$", re.MULTILINE)
+COMMENT = re.compile(r"<!--.{0,4000}?-->", re.DOTALL)
+HEADING = re.compile(r"^[ \t]*(?:#+ .*|\*\*[^*\n]+\*\*:?|[A-Z][^\n]{2,40}\n[-=]{4,})[ \t]*$", re.MULTILINE)
 MACHINE = re.compile(
     r"environment|system (?:details|info)|versions?\b|platform|installed|\bOS\b|your setup|show_versions|pip list", re.IGNORECASE
 )
@@ -15,6 +15,7 @@ CODE = re.compile(r"```.*?```|`[^`\n]+`|^(?: {4}|\t|>>> ).*?$", re.DOTALL | re.M
 QUOTED = re.compile(r"\"([^\"\n]{12,160})\"|'([^'\n]{12,160})'|^\w*(?:Error|Exception|Warning): (.{12,200})$", re.MULTILINE)
 MOST_NAMES = 60
 MOST_PHRASES = 6
+LONGEST_ISSUE = 60_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +51,7 @@ def clues(issue: str) -> Clues:
 
 def _told(issue: str) -> str:
     """The issue without comments and without the sections about the reporter's machine."""
-    text = COMMENT.sub(" ", issue.replace("\r\n", "\n"))
+    text = COMMENT.sub(" ", issue[:LONGEST_ISSUE].replace("\r\n", "\n"))
     starts = [match.start() for match in HEADING.finditer(text)]
     sections = [text[start:end] for start, end in zip([0, *starts], [*starts, len(text)], strict=True)]
     kept = [section for index, section in enumerate(sections) if not index or not MACHINE.search(section.split("\n", 2)[0][:80])]

@@ -1,24 +1,41 @@
 """Find the places of a repository that a free text names: paths, lines, traceback frames, modules."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from coder.tools.ripgrep import list_paths
 from coder.tools.workspace import Workspace
 
 FRAME = re.compile(r'File "(?P<path>[^"\n]+)", line (?P<line>\d+)')
-LOCATION = re.compile(r"(?<![\w.-])(?P<path>[\w.~+@/\\-]*[\w+-]\.[A-Za-z][A-Za-z0-9]{0,7})(?:(?::|#L|,? line |\()(?P<line>\d+))?(?![\w/])")
-DOTTED = re.compile(r"(?<![\w./-])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+TOKEN = re.compile(r"[\w.~+@/\\-]+")
+LINE = re.compile(r"(?::|#L|,? line |\()(\d{1,7})(?!\w)")
+FILE_NAME = re.compile(r"[\w+@-][\w.+@-]*\.[A-Za-z][A-Za-z0-9]{0,7}")
+DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+LONGEST = 400
+MOST_PARTS = 12
 MOST_PLACES = 300
 MOST_NAMESAKES = 3
 
 
 def places_in(text: str) -> list[tuple[str, int | None]]:
     """Paths as the text writes them, each with its line where it gives one, in order, each once."""
-    found = [(match.start(), match["path"], match["line"]) for pattern in (FRAME, LOCATION) for match in pattern.finditer(text)]
-    places = [(path.replace("\\", "/"), int(line) if line else None) for _, path, line in sorted(found, key=lambda item: item[0])]
-    lined = {path for path, line in places if line}
-    return list(dict.fromkeys((path, line) for path, line in places if line or path not in lined))[:MOST_PLACES]
+    found = [(match.start(), match["path"], int(match["line"])) for match in FRAME.finditer(text)]
+    places: list[tuple[int, str, int | None]] = [*found]
+    for start, end, token in _tokens(text):
+        if FILE_NAME.fullmatch(token.replace("\\", "/").rpartition("/")[2]):
+            line = LINE.match(text, end)
+            places.append((start, token, int(line[1]) if line else None))
+    ordered = [(path.replace("\\", "/"), line) for _, path, line in sorted(places, key=lambda place: place[0])]
+    lined = {path for path, line in ordered if line}
+    return list(dict.fromkeys((path, line) for path, line in ordered if line or path not in lined))[:MOST_PLACES]
+
+
+def _tokens(text: str) -> Iterator[tuple[int, int, str]]:
+    """Runs of characters that paths and dotted names are made of, with start and end, without a sentence's last dot."""
+    for match in TOKEN.finditer(text):
+        token = match[0].rstrip(".")
+        if 2 < len(token) <= LONGEST:
+            yield match.start(), match.start() + len(token), token
 
 
 def name_places(workspace: Workspace, text: str) -> list[tuple[str, int | None]]:
@@ -31,8 +48,8 @@ def name_places(workspace: Workspace, text: str) -> list[tuple[str, int | None]]
     meant: list[tuple[str, int | None]] = []
     for path, line in places_in(text):
         meant += [(file, line) for file in known.files(path)]
-    for match in DOTTED.finditer(text):
-        meant += [(file, None) for file in known.modules(match[0])]
+    dotted = dict.fromkeys(token for _, _, token in _tokens(text) if DOTTED.fullmatch(token))
+    meant += [(file, None) for name in list(dotted)[: 10 * MOST_PLACES] for file in known.modules(name)]
     meant = list(dict.fromkeys(meant))[:MOST_PLACES]
     for path, named_line in meant:
         workspace.name(path, named_line)
@@ -58,7 +75,7 @@ class _Known:
 
     def modules(self, dotted: str) -> list[str]:
         """The file of the longest start of a dotted name that is a module; a single word means none."""
-        parts = dotted.split(".")
+        parts = dotted.split(".")[:MOST_PARTS]
         for size in range(len(parts), 1, -1):
             for ending in ([*parts[: size - 1], f"{parts[size - 1]}.py"], [*parts[:size], "__init__.py"]):
                 found = [path for path in self._by_name.get(ending[-1], []) if f"/{path}".endswith("/" + "/".join(ending))]

@@ -1,6 +1,9 @@
 """What the first message shows of a repository."""
 
+import time
 from pathlib import Path
+
+import pytest
 
 from coder.core.verdict import Failure, Frame, TestResult
 from coder.tools.orientation import first_look
@@ -72,3 +75,10 @@ def test_keeps_to_its_budget(tmp_path: Path) -> None:
 def test_an_issue_that_says_nothing_still_gets_the_layout(tmp_path: Path) -> None:
     assert first_look(workspace(tmp_path, FILES), "", (), 6000).startswith("Layout: 5 files")
     assert first_look(workspace(tmp_path / "empty"), "it is broken", (), 6000) == "Layout: 0 files"
+
+
+@pytest.mark.parametrize("unit", ["\n", "```", "<!--", "**a", "a_", "a.b/", "'aa bb cc dd ", "# ", "  ", "Error: "])
+def test_a_hostile_issue_is_answered_soon(unit: str, tmp_path: Path) -> None:
+    started = time.perf_counter()
+    first_look(workspace(tmp_path, FILES), unit * (200_000 // len(unit)), (), 6000)
+    assert time.perf_counter() - started < 10

@@ -4,6 +4,7 @@ import difflib
 import os
 import random
 import shutil
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -136,3 +137,13 @@ def test_random_damage_to_numbers_never_changes_the_result(tmp_path: Path) -> No
         (root / "t").write_text("".join(before), encoding="utf-8")
         apply("".join(diff), root)
         assert (root / "t").read_text(encoding="utf-8") == "".join(after)
+
+
+@pytest.mark.parametrize("unit", [" ", "@@ -1 ", "\n", "@@\n-a\n", "+a\n", "```\n", "--- a/t\n", "diff --git a/a b/a\n", "\\ "])
+def test_a_hostile_diff_is_refused_soon(unit: str, tmp_path: Path) -> None:
+    (tmp_path / "t").write_text("a\nb\n" * 5000, encoding="utf-8")
+    started = time.perf_counter()
+    for start in ("", "@@ ", "--- a/t\n+++ b/t\n@@ ", "--- a/t\n+++ b/t\n@@ @@\n a\n"):
+        with pytest.raises(PatchError):
+            apply(start + unit * (100_000 // len(unit)), tmp_path)
+    assert time.perf_counter() - started < 20

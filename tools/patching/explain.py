@@ -10,6 +10,8 @@ from coder.tools.patching.parse import Hunk, Line
 AROUND = 3
 MOST_LINES = 28
 LONGEST = 160
+COMPARED_LINES = 4
+COMPARED_WITH = 5_000
 
 
 def explained(path: str, results: Sequence[Placed | Misfit], lines: Sequence[str]) -> str:
@@ -64,8 +66,10 @@ def nearest(hunk: Hunk, lines: Sequence[str]) -> int | None:
             votes[at - index] += len(line.text.strip())
     if votes:
         return max(0, max(votes, key=lambda at: (votes[at], -abs(at - (hunk.start - 1)))))
-    for index, line in sorted(enumerate(hunk.old), key=lambda pair: -len(pair[1].text.strip())):
-        if alike := difflib.get_close_matches(line.text.strip(), [text for text in where if text][:20_000], n=1, cutoff=0.6):
+    longest = sorted(enumerate(hunk.old), key=lambda pair: -len(pair[1].text.strip()))[:COMPARED_LINES]
+    candidates = [text for text in where if text and len(text) < LONGEST][:COMPARED_WITH]
+    for index, line in longest:
+        if alike := difflib.get_close_matches(line.text.strip()[:LONGEST], candidates, n=1, cutoff=0.6):
             return max(0, where[alike[0]][0] - index)
     return None
 

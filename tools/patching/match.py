@@ -1,6 +1,6 @@
 """Find where a hunk belongs: exactly one place, or none."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from coder.tools.patching.parse import Hunk, Line
@@ -30,8 +30,11 @@ def place(hunks: Sequence[Hunk], lines: Sequence[str]) -> list[Placed | Misfit]:
     """Place each hunk on the lines of the untouched file, in the order given."""
     results: list[Placed | Misfit] = []
     offset = 0
+    where: dict[str, list[int]] = {}
+    for index, line in enumerate(lines):
+        where.setdefault(line.strip(), []).append(index)
     for hunk in hunks:
-        found = places(hunk, lines)
+        found = places(hunk, lines, where)
         at = choose(hunk, found, lines=lines, offset=offset)
         if at is None:
             results.append(Misfit(hunk=hunk, places=tuple(found)))
@@ -41,13 +44,18 @@ def place(hunks: Sequence[Hunk], lines: Sequence[str]) -> list[Placed | Misfit]:
     return results
 
 
-def places(hunk: Hunk, lines: Sequence[str]) -> list[int]:
-    """Where the hunk's old lines stand, by the strictest comparison that finds any; without old lines, only in an empty file."""
+def places(hunk: Hunk, lines: Sequence[str], where: Mapping[str, Sequence[int]]) -> list[int]:
+    """Where the hunk's old lines stand, by the strictest comparison that finds any; without old lines, only in an empty file.
+
+    `where` has the indices of each line, stripped; only those of the hunk's rarest line are looked at.
+    """
     old = hunk.old
     if not old:
         return [] if lines else [0]
+    offset, rarest = min(enumerate(where.get(line.text.strip(), ()) for line in old), key=lambda pair: len(pair[1]))
+    starts = [index - offset for index in rarest if 0 <= index - offset <= len(lines) - len(old)]
     for same in (_exactly, _but_for_trailing_space, _but_for_a_lost_mark):
-        if found := [at for at in range(len(lines) - len(old) + 1) if _fits(old, lines, at=at, same=same)]:
+        if found := [at for at in starts if _fits(old, lines, at=at, same=same)]:
             return found
     return []
 

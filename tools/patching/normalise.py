@@ -8,7 +8,7 @@ from coder.tools.patching.body import read_body
 from coder.tools.patching.errors import PatchError
 
 FENCE = re.compile(r"^(```+|~~~+)\s*[\w.+-]*\s*$")
-FOREIGN = re.compile(r"^\s*(\*\*\* (?:Begin Patch|Update File|Add File)|<{5,9} ?SEARCH)", re.MULTILINE)
+FOREIGN = re.compile(r"^[ \t]*(\*\*\* (?:Begin Patch|Update File|Add File)|<{5,9} ?SEARCH)", re.MULTILINE)
 GIT_HEADER = re.compile(r'^diff --git "?a/(?P<name>.+?)"? "?b/(?P=name)"?\s*$')
 HUNK = re.compile(r"^@@+ -(?P<start>\d+)(?:,(?P<old>\d+))? \+\d+(?:,(?P<new>\d+))?(?: @@+ ?(?P<section>.*)|\s*)$")
 BARE_HUNK = re.compile(r"^@@+ *(?:[-+,.\d\s]*@@+)? ?(?P<section>.*?)(?: @@+)?$")
@@ -16,6 +16,7 @@ TIMESTAMP = re.compile(r"(?:\t.*|\s+\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*)$")
 ESCAPED = re.compile(r'\\([0-7]{3}|[abfnrtv"\\])')
 ESCAPES = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, '"': 34, "\\": 92}
 WANTED = "Send a unified diff: '--- a/path', '+++ b/path', then hunks that start with '@@'."
+LONGEST_HEADER = 2_000
 STARTS = ("--- ", "+++ ", "@@", "diff --git ")
 
 
@@ -133,7 +134,7 @@ def file_header(lines: list[str], index: int) -> tuple[str, str, int] | None:
 
 
 def _name(line: str) -> str:
-    return _unquoted(TIMESTAMP.sub("", line[4:].rstrip("\r")).strip())
+    return _unquoted(TIMESTAMP.sub("", line[4:LONGEST_HEADER].rstrip("\r")).strip())
 
 
 def _unquoted(name: str) -> str:
@@ -169,7 +170,7 @@ def _with_metadata(file: RawFile, line: str) -> RawFile:
 
 def _hunk(lines: list[str], index: int) -> tuple[RawHunk, int]:
     """Read the hunk whose header stands at `index`; returns it and the index of the line after it."""
-    header = lines[index].rstrip()
+    header = lines[index][:LONGEST_HEADER].rstrip()
     start, counts, section = 0, None, ""
     if match := HUNK.match(header):
         start, section = int(match["start"]), match["section"] or ""

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from coder.tools.patching.errors import PatchError
 from coder.tools.patching.normalise import RawFile, RawHunk, normalise
 
+MOST_HUNKS = 5_000
+
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
@@ -56,7 +58,10 @@ def parse(text: str) -> tuple[FilePatch, ...]:
     Raises:
         PatchError: there is none, or a line of it would be lost.
     """
-    return tuple(_file(raw) for raw in normalise(text))
+    files = normalise(text)
+    if (hunks := sum(len(file.hunks) for file in files)) > MOST_HUNKS:
+        raise PatchError(f"The patch has {hunks:,} hunks; more than {MOST_HUNKS:,} are not taken at once.")
+    return tuple(map(_file, files))
 
 
 def _file(raw: RawFile) -> FilePatch:
