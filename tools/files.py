@@ -2,6 +2,7 @@
 
 import difflib
 import os
+from pathlib import Path
 
 from coder.core.paths import is_test_path
 from coder.tools.patching.errors import PatchError
@@ -36,11 +37,21 @@ def load(workspace: Workspace, path: str) -> tuple[str, Source]:
     real = os.path.relpath(os.path.realpath(absolute), os.path.realpath(workspace.root))
     try:
         found = Tree(workspace.root).read(real)
+    except PatchError as error:
+        raise ToolError(str(error)) from None
+    try:
         source = decode(found[0] if found else b"", relative)
     except PatchError:
-        kind = "a binary file" if absolute.is_file() else "no regular file"
-        raise ToolError(f"{relative} is {kind} ({size:,} bytes) and cannot be shown as text.") from None
+        raise ToolError(f"{relative} is a binary file ({size:,} bytes) and cannot be shown as text.") from None
     return relative, source
+
+
+def text_of(root: Path, path: str) -> str:
+    """A file's text for looking through it, whatever its encoding; empty where it cannot be read."""
+    try:
+        return (root / path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def alike(workspace: Workspace, path: str) -> str:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from coder.tools.files import counted, standing
+from coder.tools.files import counted, standing, text_of
 from coder.tools.ripgrep import Hit, grep, shown
 from coder.tools.search import checked_path, grouped, near_spellings
 from coder.tools.symbols import Definition, definitions, named
@@ -59,7 +59,7 @@ def _definitions(workspace: Workspace, wanted: str, hits: Sequence[Hit]) -> list
 
 
 def _of_file(workspace: Workspace, path: str) -> tuple[Definition, ...]:
-    return definitions(path, (workspace.root / path).read_text(encoding="utf-8", errors="replace"))
+    return definitions(path, text_of(workspace.root, path))
 
 
 def _module_fits(wanted: str, path: str, item: Definition) -> bool:

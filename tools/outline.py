@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from coder.tools.files import SOURCE, counted, load, standing
+from coder.tools.files import SOURCE, counted, load, standing, text_of
 from coder.tools.ripgrep import list_paths, shown
 from coder.tools.symbols import Definition, definitions
 from coder.tools.tool import ToolError, tool
@@ -74,7 +74,7 @@ def _directory(workspace: Workspace, relative: str) -> str:
 
 
 def _summary(workspace: Workspace, path: str) -> str:
-    text = (workspace.root / path).read_text(encoding="utf-8", errors="replace")
+    text = text_of(workspace.root, path)
     top = [item for item in definitions(path, text) if "." not in item.name and item.kind != "variable"]
     names = ", ".join(f"{item.name}:{item.line}" for item in top[:30]) + (f", and {len(top) - 30} more" if len(top) > 30 else "")
     return f"{shown(path)} ({counted(text.count(chr(10)), 'line')}){': ' if names else ''}{names}"

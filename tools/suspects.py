@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from coder.tools.clues import Clues
-from coder.tools.files import SOURCE, standing
+from coder.tools.files import SOURCE, standing, text_of
 from coder.tools.ripgrep import grep, list_paths
 from coder.tools.symbols import Definition, definitions
 from coder.tools.words import parts, words_of
@@ -82,7 +82,7 @@ def _texts(root: Path, sizes: dict[str, int]) -> Iterator[tuple[str, str]]:
     for path, size in sizes.items():
         room -= size if standing(path) == 0 and size < LARGEST_FILE else 0
         if room > 0 and standing(path) == 0 and size < LARGEST_FILE:
-            yield path, (root / path).read_text(encoding="utf-8", errors="replace")
+            yield path, text_of(root, path)
 
 
 def _path_parts(found: dict[str, Suspect], clues: Clues) -> None:
@@ -165,7 +165,7 @@ class _Unit:
 
 
 def _units(root: Path, suspect: Suspect) -> Iterator[_Unit]:
-    text = (root / suspect.path).read_text(encoding="utf-8", errors="replace")
+    text = text_of(root, suspect.path)
     lines = text.split("\n")
     for item in definitions(suspect.path, text):
         if item.kind in ("function", "method") or (item.kind == "class" and item.end - item.line < SMALL_CLASS):

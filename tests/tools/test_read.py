@@ -79,7 +79,7 @@ def test_what_cannot_be_shown_gets_a_defined_answer(tmp_path: Path) -> None:
     assert called(read, space, path="empty.py") == "empty.py is empty."
     assert called(read, space, path="latin.txt", line=1).endswith("    1| é")
     assert refused(read, space, path="binary.bin") == "binary.bin is a binary file (3 bytes) and cannot be shown as text."
-    assert refused(read, space, path="pipe") == "pipe is no regular file (0 bytes) and cannot be shown as text."
+    assert refused(read, space, path="pipe") == "pipe is no regular file; only text files can be opened."
     assert refused(read, space, path="d").startswith("d is a directory. See what is in it with list_files(path='d')")
     assert refused(read, space, path="box.py") == "box.py does not exist. Did you mean d/box.py?"
     assert refused(read, space, path="d/box.py", line=99) == "d/box.py has lines 1 to 7; there is no line 99."

@@ -106,5 +106,5 @@ def _refuse_unusual(status: os.stat_result, path: str) -> None:
         raise PatchError(f"{path} is a symbolic link; nothing is changed through one. Patch the file it points to.")
     if not stat.S_ISREG(status.st_mode):
         raise PatchError(
-            f"{path} is {'a directory' if stat.S_ISDIR(status.st_mode) else 'no regular file'}; only text files can be changed."
+            f"{path} is {'a directory' if stat.S_ISDIR(status.st_mode) else 'no regular file'}; only text files can be opened."
         )
