@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import PurePath
 from typing import TYPE_CHECKING, ClassVar
 
@@ -77,13 +78,15 @@ class CoderApp(App[None]):
         """What the first paint need not wait for."""
         if self._first is not None:
             self.run_worker(self._show(self._first))
-        self.run_worker(self._name_model())
+        self.run_worker(self._warm_up())
 
-    async def _name_model(self) -> None:
+    async def _warm_up(self) -> None:
+        """Name the model, then load what shows a session, while the person still reads or types."""
         try:
             self._main.show_model(await asyncio.to_thread(self._model))
         except CoderError as error:
             await self._main.warn(str(error))
+        await asyncio.to_thread(import_module, "coder.ui.tui.narrator")
 
     def on_prompt_sent(self, message: Prompt.Sent) -> None:
         if not self._busy:

@@ -11,6 +11,8 @@ from coder.core.events import Event
 from coder.core.words import Stop, Word
 from coder.loop.log import EventLog
 from coder.ui.tui.app import CoderApp
+from coder.ui.tui.screens.question import DEAF_SECONDS
+from coder.ui.tui.widgets.prompt import Prompt
 from tests.loop.fakes import ticking
 from tests.ui.tui.story import INTERRUPTED
 
@@ -52,11 +54,15 @@ class Stage:
 
     async def fix(self, *events: Event, issue: str = "a bug") -> None:
         """Send an issue and let the session tell its events."""
-        await self.type(issue)
-        await self.pilot.press("enter")
-        await self.pilot.pause()
+        await self.say(issue)
         self.session.tell(*events)
         await self.settle()
+
+    async def say(self, text: str) -> None:
+        """Send what a paste would put into the prompt."""
+        self.app.screen.query_one(Prompt).text = text
+        await self.pilot.press("enter")
+        await self.pilot.pause()
 
     async def type(self, text: str) -> None:
         await self.pilot.press(*("space" if character == " " else character for character in text))
@@ -66,6 +72,15 @@ class Stage:
         for _ in range(3):
             await self.pilot.pause()
             await self.pilot.wait_for_scheduled_animations()
+
+    async def hear(self) -> None:
+        """Wait until a question that came up listens to keys."""
+        await self.pilot.pause(DEAF_SECONDS + 0.1)
+
+    @property
+    def left(self) -> bool:
+        """Is the application about to end?"""
+        return self.app._exit  # There is no public word for it before it has ended.
 
     @property
     def text(self) -> str:

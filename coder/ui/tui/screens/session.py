@@ -28,6 +28,7 @@ class SessionScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("pageup", "scroll(-1)", show=False, priority=True),
         Binding("pagedown", "scroll(1)", show=False, priority=True),
+        Binding("ctrl+end", "follow", show=False, priority=True),
     ]
 
     def __init__(self, repository: str, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -79,14 +80,15 @@ class SessionScreen(Screen[None]):
         await self.query_one(Transcript).add_line(text, "warning")
 
     def suggest(self, text: str) -> None:
-        """Put words into an empty prompt."""
-        prompt = self.query_one(Prompt)
-        if not prompt.text:
-            prompt.text = text
+        self.query_one(Prompt).suggest(text)
 
     def action_scroll(self, direction: int) -> None:
         transcript = self.query_one(Transcript)
         (transcript.scroll_page_up if direction < 0 else transcript.scroll_page_down)(animate=False)
+
+    def action_follow(self) -> None:
+        """Back to what happens now."""
+        self.query_one(Transcript).anchor()
 
     def on_key(self, event: Key) -> None:
         """What is typed anywhere is meant for the prompt."""

@@ -15,7 +15,8 @@ class Prompt(TextArea):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "send", "send", priority=True),
-        Binding("shift+enter,alt+enter,ctrl+j", "newline", "new line", priority=True),
+        # Only ctrl+j reaches every terminal: many send the others as a plain Enter.
+        Binding("ctrl+j,shift+enter,alt+enter", "newline", "new line", priority=True),
     ]
 
     class Sent(Message):
@@ -32,12 +33,18 @@ class Prompt(TextArea):
     def idle(self) -> None:
         """The next words are an issue."""
         self.placeholder = IDLE
-        self.border_subtitle = "enter send · alt+enter new line · ctrl+q quit"
+        self.border_subtitle = "enter send · ctrl+j new line · ctrl+q quit"
 
     def busy(self) -> None:
         """The next words are a remark."""
         self.placeholder = BUSY
         self.border_subtitle = "esc stop · enter send"
+
+    def suggest(self, text: str) -> None:
+        """Offer words to send, unless the person has begun to write others."""
+        if not self.text:
+            self.text = text
+            self.move_cursor(self.document.end)
 
     def action_send(self) -> None:
         if text := self.text.strip():

@@ -49,4 +49,6 @@ class StatusBar(Static):
         seconds = self._seconds + (self._clock() - self._shown_at if self._ticking else 0.0)
         elapsed = f"{seconds:.0f} s" if self._ticking or self._standing else ""
         doing = "stopping" if self._stopping else self._doing
-        self.update(" · ".join(part for part in (self._standing, elapsed, doing) if part))
+        line = " · ".join(part for part in (self._standing, elapsed, doing) if part)
+        if line != self.content:
+            self.update(line, layout=False)

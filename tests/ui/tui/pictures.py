@@ -1,0 +1,51 @@
+"""Pictures of the terminal: drawn as SVG, kept beside the tests, compared with what is drawn now."""
+
+import os
+import re
+from html import escape, unescape
+from importlib.metadata import version
+from pathlib import Path
+
+from tests.ui.tui.fakes import Stage
+
+PICTURES = Path(__file__).parent / "pictures"
+DRAW = "DRAW_PICTURES"
+"""Set this in the environment to keep what is drawn now; then look at it."""
+
+
+def check(stage: Stage, name: str, tmp_path: Path) -> None:
+    """Compare what the terminal shows with the kept picture of that name.
+
+    Colours and places are compared where the picture was drawn by the same library, the text always: another version of the library may
+    draw another shade, never other words.
+    """
+    drawn, kept = picture(stage), PICTURES / f"{name}.svg"
+    if os.environ.get(DRAW):
+        kept.parent.mkdir(exist_ok=True)
+        kept.write_text(drawn, encoding="utf-8")
+    (tmp_path / kept.name).write_text(drawn, encoding="utf-8")
+    before = kept.read_text(encoding="utf-8") if kept.exists() else ""
+    assert text(drawn) == text(before), f"{kept.name}: other words. Now: {tmp_path / kept.name}. If that is right, set {DRAW}=1."
+    if drawer(drawn) == drawer(before):
+        assert drawn == before, f"{kept.name}: other colours. Now: {tmp_path / kept.name}. If that is right, set {DRAW}=1."
+
+
+def picture(stage: Stage) -> str:
+    """The terminal as SVG, without what changes from one drawing to the next; its description says who drew it, and the text."""
+    svg = re.sub(r"terminal-\d+", "terminal", stage.app.export_screenshot())
+    svg = re.sub(r"\s*@font-face \{.*?\}", "", svg, flags=re.DOTALL)
+    told = f"<desc>textual {version('textual')}, rich {version('rich')}\n{escape(stage.text)}</desc>"
+    return re.sub(r"(<svg[^>]*>)", lambda start: start[1] + told, svg, count=1)
+
+
+def drawer(svg: str) -> str:
+    return _described(svg).partition("\n")[0]
+
+
+def text(svg: str) -> list[str]:
+    return _described(svg).splitlines()[1:]
+
+
+def _described(svg: str) -> str:
+    found = re.search(r"<desc>(.*?)</desc>", svg, re.DOTALL)
+    return unescape(found[1]) if found else ""

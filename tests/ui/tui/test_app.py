@@ -1,0 +1,234 @@
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+
+from coder.core.errors import UserError
+from coder.core.words import Say, Stop, Word
+from coder.loop.log import EventLog
+from coder.ui.tui.app import CoderApp
+from coder.ui.tui.running import Running
+from coder.ui.tui.widgets.prompt import Prompt
+from tests.loop.fakes import ticking
+from tests.ui.tui import story
+from tests.ui.tui.fakes import FakeSession, Stage, stage
+
+NO_MODEL = "There is no model to ask: set a key."
+
+
+def played(scene: Callable[[Stage], Awaitable[None]], app: CoderApp | None = None) -> Stage:
+    async def scenario() -> Stage:
+        async with stage(app) as shown:
+            await scene(shown)
+            await shown.settle()
+        return shown
+
+    return asyncio.run(scenario())
+
+
+def prompted(shown: Stage) -> str:
+    return shown.app.screen.query_one(Prompt).text
+
+
+def test_an_issue_of_two_lines_starts_a_session_and_is_shown_at_once() -> None:
+    async def scene(shown: Stage) -> None:
+        await shown.type("it")
+        await shown.pilot.press("ctrl+j")
+        await shown.type("breaks")
+        await shown.pilot.press("enter")
+        await shown.settle()
+        assert "it\n" in shown.text and "breaks" in shown.text
+        assert prompted(shown) == ""
+
+    assert played(scene).issues == ["it\nbreaks"]
+
+
+def test_nothing_but_blanks_is_not_sent() -> None:
+    async def scene(shown: Stage) -> None:
+        await shown.say(" \n ")
+
+    assert played(scene).issues == []
+
+
+def test_words_typed_while_it_runs_go_to_the_session() -> None:
+    async def scene(shown: Stage) -> None:
+        await shown.fix(*story.LOCATED)
+        await shown.say("keep the signature")
+
+    assert played(scene).session.words == [Say(text="keep the signature")]
+
+
+def test_typing_goes_to_the_prompt_wherever_the_focus_is() -> None:
+    async def scene(shown: Stage) -> None:
+        await shown.fix(*story.LOCATED)
+        await shown.pilot.press("shift+tab", "x", "y")
+        assert prompted(shown) == "xy"
+
+    played(scene)
+
+
+def test_escape_stops_at_once_and_once() -> None:
+    async def scene(shown: Stage) -> None:
+        shown.session.obedient = False
+        await shown.fix(*story.LOCATED, *story.SPEAKING)
+        await shown.pilot.press("escape")
+        assert shown.session.words == [Stop()]
+        assert "stopping" in shown.text
+        await shown.pilot.press("escape")
+        shown.session.tell(*story.PATCHED)
+        await shown.settle()
+        assert "stopping" in shown.text
+
+    assert played(scene).session.words == [Stop()]
+
+
+def test_after_the_end_the_next_issue_starts_the_next_session() -> None:
+    async def scene(shown: Stage) -> None:
+        await shown.fix(*story.LOCATED, issue="the first")
+        shown.session.end(story.FINISHED)
+        await shown.settle()
+        assert "coder/clock-add-wraps-1a2b" in shown.text
+        await shown.fix(issue="the second")
+
+    assert played(scene).issues == ["the first", "the second"]
+
+
+def test_what_could_not_be_started_is_explained_and_given_back() -> None:
+    async def start(issue: str) -> Running:
+        raise UserError(NO_MODEL)
+
+    async def scene(shown: Stage) -> None:
+        await shown.say("a bug")
+        await shown.settle()
+        assert NO_MODEL in shown.text
+        assert prompted(shown) == "a bug"
+
+    played(scene, CoderApp(start, repository="/r", model=lambda: ""))
+
+
+def test_a_session_stopped_while_it_opens_is_told_as_soon_as_it_is_there() -> None:
+    session, opened = FakeSession(), asyncio.Event()
+
+    async def start(issue: str) -> FakeSession:
+        await opened.wait()
+        return session
+
+    async def scene(shown: Stage) -> None:
+        await shown.say("a bug")
+        await shown.say("a remark that nobody can hear yet")
+        assert prompted(shown) == "a remark that nobody can hear yet"
+        await shown.pilot.press("escape")
+        assert "stopping" in shown.text
+        opened.set()
+        await shown.settle()
+        assert "Interrupted" in shown.text
+
+    played(scene, CoderApp(start, repository="/r", model=lambda: ""))
+    assert session.words == [Stop()]
+
+
+def test_quits_at_once_where_nothing_runs() -> None:
+    async def scene(shown: Stage) -> None:
+        assert not shown.left
+        await shown.pilot.press("ctrl+c")
+        assert shown.left
+
+    played(scene)
+
+
+def test_quitting_stops_a_session_and_waits_for_its_end() -> None:
+    async def scene(shown: Stage) -> None:
+        shown.session.obedient = False
+        await shown.fix(*story.LOCATED)
+        await shown.pilot.press("ctrl+q")
+        assert shown.session.words == [Stop()]
+        assert not shown.left
+        shown.session.end(story.INTERRUPTED)
+        await shown.settle()
+        assert shown.left
+
+    played(scene)
+
+
+def test_quitting_twice_does_not_wait() -> None:
+    async def scene(shown: Stage) -> None:
+        shown.session.obedient = False
+        await shown.fix(*story.LOCATED)
+        await shown.pilot.press("ctrl+c", "ctrl+c")
+        assert shown.left
+
+    played(scene)
+
+
+def test_ctrl_c_copies_what_is_selected_and_does_not_quit() -> None:
+    async def scene(shown: Stage) -> None:
+        await shown.type("a bug")
+        await shown.pilot.press("ctrl+shift+left", "ctrl+c")
+        assert (shown.app.clipboard, shown.left) == ("bug", False)
+
+    played(scene)
+
+
+def test_the_model_is_named_off_the_event_loop() -> None:
+    threads: list[threading.Thread] = []
+
+    def model() -> str:
+        threads.append(threading.current_thread())
+        return "acme:small"
+
+    async def scene(shown: Stage) -> None:
+        await shown.settle()
+        assert "acme:small" in shown.text
+
+    async def start(issue: str) -> Running:
+        raise AssertionError(issue)
+
+    played(scene, CoderApp(start, repository="/r", model=model))
+    assert threads != [threading.main_thread()]
+
+
+def test_a_missing_model_is_told_before_anybody_types() -> None:
+    def model() -> str:
+        raise UserError(NO_MODEL)
+
+    async def start(issue: str) -> Running:
+        raise AssertionError(issue)
+
+    async def scene(shown: Stage) -> None:
+        await shown.settle()
+        assert NO_MODEL in shown.text
+
+    played(scene, CoderApp(start, repository="/r", model=model))
+
+
+def test_a_record_is_only_shown() -> None:
+    log = EventLog(clock=ticking())
+    for event in [*story.LOCATED, story.FINISHED]:
+        log.append(event)
+    log.close()
+
+    async def scene(shown: Stage) -> None:
+        await shown.settle()
+        assert "coder undo 20260101-clock" in shown.text
+        await shown.say("another bug")
+        await shown.settle()
+        assert "This is the record of a session" in shown.text
+
+    played(scene, CoderApp.replay(log))
+
+
+def test_a_session_may_be_given_to_start_with() -> None:
+    session = FakeSession()
+
+    async def start(issue: str) -> Running:
+        raise AssertionError(issue)
+
+    async def scene(shown: Stage) -> None:
+        session.tell(*story.LOCATED)
+        await shown.settle()
+        assert story.ISSUE in shown.text
+        await shown.say("a remark")
+        await shown.pilot.press("escape")
+
+    played(scene, CoderApp(start, repository="/r", model=lambda: "", first=session))
+    words: list[Word] = [Say(text="a remark"), Stop()]
+    assert session.words == words

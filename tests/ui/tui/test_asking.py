@@ -1,0 +1,123 @@
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from coder.core.events import QuestionAnswered, QuestionAsked
+from coder.core.words import Answer, Decide, Say, Stop, Word
+from coder.ui.tui.widgets.prompt import Prompt
+from tests.ui.tui import story
+from tests.ui.tui.fakes import Stage, stage
+
+
+def heard(scene: Callable[[Stage], Awaitable[None]]) -> list[Word]:
+    """The words that a session hears in a scene."""
+
+    async def scenario() -> list[Word]:
+        async with stage() as shown:
+            await shown.fix(*story.LOCATED)
+            await scene(shown)
+            await shown.settle()
+            return shown.session.words
+
+    return asyncio.run(scenario())
+
+
+def modal(shown: Stage) -> bool:
+    """Is a question in front of everything?"""
+    return shown.app.screen.is_modal
+
+
+@pytest.mark.parametrize(("keys", "option"), [(["enter"], "refuse"), (["up", "enter"], "allow")])
+def test_a_question_is_answered_with_the_option_chosen(keys: list[str], option: str) -> None:
+    async def scene(shown: Stage) -> None:
+        shown.session.tell(story.QUESTION)
+        await shown.hear()
+        await shown.pilot.press(*keys)
+
+    assert heard(scene) == [Answer(question="q1", option=option)]
+
+
+@pytest.mark.parametrize(
+    ("keys", "accepted"),
+    [
+        (["enter"], (0, 1, 2)),
+        (["n", "enter"], (1, 2)),
+        (["y", "n", "y", "enter"], (0, 2)),
+        (["r", "enter"], ()),
+        (["r", "down", "y", "enter"], (1,)),
+        (["r", "space", "a", "space", "enter"], (1, 2)),
+    ],
+)
+def test_a_review_is_answered_with_the_hunks_accepted(keys: list[str], accepted: tuple[int, ...]) -> None:
+    async def scene(shown: Stage) -> None:
+        shown.session.tell(story.REVIEW)
+        await shown.hear()
+        await shown.pilot.press(*keys)
+
+    assert heard(scene) == [Decide(question="q1", accepted=accepted)]
+
+
+def test_a_click_on_its_title_turns_a_hunk_round() -> None:
+    async def scene(shown: Stage) -> None:
+        shown.session.tell(story.REVIEW)
+        await shown.hear()
+        await shown.pilot.click("HunkChoice .title")
+        await shown.pilot.press("enter")
+
+    assert heard(scene) == [Decide(question="q1", accepted=(1, 2))]
+
+
+def test_keys_meant_for_the_prompt_decide_nothing() -> None:
+    async def scene(shown: Stage) -> None:
+        await shown.type("wai")
+        shown.session.tell(story.REVIEW)
+        await shown.pilot.pause()
+        await shown.pilot.press("r", "n", "enter")
+        assert modal(shown)
+        await shown.hear()
+        await shown.pilot.press("enter")
+        await shown.settle()
+        assert shown.app.screen.query_one(Prompt).text == "wai"
+
+    assert heard(scene) == [Decide(question="q1", accepted=(0, 1, 2))]
+
+
+def test_questions_are_asked_one_after_the_other() -> None:
+    second = QuestionAsked(question="q2", text="And pip?", options=("allow", "refuse"), default="refuse")
+
+    async def scene(shown: Stage) -> None:
+        shown.session.tell(story.QUESTION, second)
+        await shown.hear()
+        assert "make generated" in shown.text
+        await shown.pilot.press("up", "enter")
+        await shown.hear()
+        assert "And pip?" in shown.text
+        await shown.pilot.press("enter")
+
+    assert heard(scene) == [Answer(question="q1", option="allow"), Answer(question="q2", option="refuse")]
+
+
+def test_a_question_answered_elsewhere_is_taken_back() -> None:
+    async def scene(shown: Stage) -> None:
+        shown.session.tell(story.QUESTION)
+        await shown.settle()
+        assert modal(shown)
+        shown.session.tell(QuestionAnswered(question="q1", option="refuse", by="default"))
+        await shown.settle()
+        assert not modal(shown)
+        await shown.say("go on")
+
+    assert heard(scene) == [Say(text="go on")]
+
+
+@pytest.mark.parametrize("asked", [story.QUESTION, story.REVIEW])
+def test_escape_stops_the_session_in_front_of_a_question_too(asked: QuestionAsked) -> None:
+    async def scene(shown: Stage) -> None:
+        shown.session.tell(asked)
+        await shown.settle()
+        await shown.pilot.press("escape")
+        await shown.settle()
+        assert "Interrupted" in shown.text
+
+    assert heard(scene) == [Stop()]

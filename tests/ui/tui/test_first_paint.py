@@ -1,0 +1,32 @@
+import subprocess
+import sys
+
+PROGRAM = """
+import asyncio, sys, threading
+from coder.ui.tui.app import CoderApp
+
+typed = threading.Event()
+
+def model():
+    typed.wait()
+    return "m"
+
+async def main():
+    app = CoderApp(None, repository="/r", model=model)
+    async with app.run_test() as pilot:
+        await pilot.press("a", "b")
+        await pilot.pause()
+        assert app.focused.text == "ab"
+        print(*sys.modules)
+        typed.set()
+
+asyncio.run(main())
+"""
+HEAVY = {"pydantic", "pydantic_ai", "git", "pygments", "markdown_it", "coder.core.events", "coder.tools", "coder.wiring"}
+
+
+def test_the_prompt_accepts_input_before_anything_heavy_is_loaded() -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "textual" in loaded
+    assert loaded & HEAVY == set()

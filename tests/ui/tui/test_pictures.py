@@ -1,0 +1,130 @@
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from coder.loop.log import EventLog
+from coder.ui.tui.app import CoderApp
+from tests.loop.fakes import ticking
+from tests.ui.tui import pictures, story
+from tests.ui.tui.fakes import Stage, stage
+
+LIGHT, DARK, ANSI = "textual-light", "textual-dark", "ansi-dark"
+
+
+async def start(stage: Stage) -> None:
+    await stage.settle()
+
+
+async def typed(stage: Stage) -> None:
+    await stage.type("It wraps once:")
+    await stage.pilot.press("ctrl+j")
+    await stage.type("23:00 plus 49 hours gives 48:00")
+
+
+async def streaming(stage: Stage) -> None:
+    await stage.fix(*story.LOCATED, *story.SPEAKING, issue=story.ISSUE)
+
+
+async def unfolded(stage: Stage) -> None:
+    await stage.fix(*story.LOCATED, *story.SPEAKING, *story.PATCHED, issue=story.ISSUE)
+    await stage.pilot.press("shift+tab", "enter")
+
+
+async def verified(stage: Stage) -> None:
+    await stage.fix(*story.LOCATED, *story.PATCHED, *story.REPAIRED, issue=story.ISSUE)
+
+
+async def question(stage: Stage) -> None:
+    await stage.fix(*story.LOCATED, story.QUESTION, issue=story.ISSUE)
+    await stage.hear()
+
+
+async def review(stage: Stage) -> None:
+    await stage.fix(*story.LOCATED, story.REVIEW, issue=story.ISSUE)
+    await stage.hear()
+    await stage.pilot.press("y", "n")
+
+
+async def finished(stage: Stage) -> None:
+    await verified(stage)
+    stage.session.end(story.FINISHED)
+
+
+async def gave_up(stage: Stage) -> None:
+    await stage.fix(*story.LOCATED, issue=story.ISSUE)
+    stage.session.end(story.GAVE_UP)
+
+
+async def stopping(stage: Stage) -> None:
+    stage.session.obedient = False
+    await streaming(stage)
+    await stage.pilot.press("escape")
+
+
+@pytest.mark.parametrize(
+    ("scene", "theme", "size"),
+    [
+        (start, DARK, (80, 24)),
+        (typed, LIGHT, (60, 16)),
+        (streaming, DARK, (80, 24)),
+        (streaming, LIGHT, (60, 16)),
+        (unfolded, DARK, (80, 24)),
+        (verified, DARK, (80, 24)),
+        (question, LIGHT, (80, 24)),
+        (review, DARK, (80, 24)),
+        (review, LIGHT, (80, 24)),
+        (review, ANSI, (60, 16)),
+        (finished, DARK, (100, 30)),
+        (gave_up, LIGHT, (80, 24)),
+        (stopping, DARK, (80, 24)),
+    ],
+)
+def test_looks_as_in_the_picture(scene: Callable[[Stage], Awaitable[None]], theme: str, size: tuple[int, int], tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with stage(size=size) as shown:
+            shown.app.theme = theme
+            await scene(shown)
+            await shown.settle()
+            pictures.check(shown, f"{scene.__name__}-{theme.rpartition('-')[2] if theme != ANSI else 'ansi'}-{size[0]}x{size[1]}", tmp_path)
+
+    asyncio.run(scenario())
+
+
+def test_a_recorded_session_looks_as_it_did(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        log = EventLog(clock=ticking())
+        for event in [*story.LOCATED, *story.PATCHED, *story.REPAIRED, story.FINISHED]:
+            log.append(event)
+        log.close()
+        async with stage(CoderApp.replay(log), size=(100, 30)) as shown:
+            await shown.settle()
+            pictures.check(shown, "replay-dark-100x30", tmp_path)
+
+    asyncio.run(scenario())
+
+
+def test_without_colour_everything_is_still_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        monkeypatch.setenv("NO_COLOR", "1")
+        async with stage() as shown:
+            await review(shown)
+            await shown.settle()
+            pictures.check(shown, "review-grey-80x24", tmp_path)
+
+    asyncio.run(scenario())
+
+
+def test_a_picture_with_other_words_or_colours_is_told_apart() -> None:
+    async def scenario() -> tuple[str, str]:
+        async with stage() as shown:
+            before = pictures.picture(shown)
+            shown.app.theme = LIGHT
+            await shown.settle()
+            return before, pictures.picture(shown)
+
+    dark, light = asyncio.run(scenario())
+    assert (pictures.text(dark), pictures.drawer(dark)) == (pictures.text(light), pictures.drawer(light))
+    assert pictures.text(dark)[0].startswith(" coder  /home/ada/clock")
+    assert dark != light

@@ -1,0 +1,20 @@
+import pytest
+
+from coder.ui.tui.text import printable
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain\n\ttext é 漢 🐍", "plain\n\ttext é 漢 🐍"),
+        ("\x1b[1;31mred\x1b[0m", "red"),
+        ("\x1b]0;title\x07\x1b]8;;http://a\x1b\\link\x1b]8;;\x1b\\", "link"),
+        ("\x1b(B\x1b=\x1b7x", "x"),
+        ("a\r\nb", "a\nb"),
+        ("\x00\x07\x08\x7f\x9b", "�����"),
+        ("a\u2028b\x0cc", "a�b�c"),
+        ("\x1b", "�"),
+    ],
+)
+def test_only_what_can_be_seen_is_left(text: str, shown: str) -> None:
+    assert printable(text) == shown
