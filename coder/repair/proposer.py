@@ -21,8 +21,8 @@ TRACING_SHARE = 0.25
 """Of the time for tracing: failing tests come first, and what is left of their neighbours only sharpens the suspicion."""
 CONFIRMING_SHARE = 0.3
 PROPOSALS = 3
-COLD_RUNS = 12
-"""At most so many candidates that no fork can tell about get a process of their own."""
+COLD_RUNS = 8
+"""At most so many candidates that no fork can tell about get a process of their own, and none once another one holds."""
 UNTRIED = 0.4
 """What such a candidate counts against one that held in a fork."""
 MOST_SUSPECTS = 10
@@ -70,7 +70,7 @@ class TemplateProposer:
             left = deadline - time.monotonic()
             if kept == PROPOSALS or left <= 0:
                 return
-            if cold and cold_runs == COLD_RUNS:
+            if cold and (kept or cold_runs == COLD_RUNS):
                 continue
             cold_runs += cold
             if confirmed(self._runner, case.tree, candidate.edit, case.failing, seconds=max(left, 5.0)):

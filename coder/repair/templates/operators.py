@@ -78,10 +78,10 @@ def boolean(site: Site) -> Iterator[Rewrite]:
     for left, right in zip(node.values, node.values[1:], strict=False):
         rewrite = next(_between(site, left, right, old=old, new=new, weight=0.9), None)
         changes += rewrite.changes if rewrite else ()
-    yield Rewrite(tuple(changes), 0.9, f"combine with `{new}` instead of `{old}`")
-    if len(changes) > 1:
-        for change in changes:
-            yield Rewrite((change,), 0.5, f"combine with `{new}` instead of `{old}`")
+    if changes:
+        yield Rewrite(tuple(changes), 0.9, f"combine with `{new}` instead of `{old}`")
+    for change in changes if len(changes) > 1 else ():
+        yield Rewrite((change,), 0.5, f"combine with `{new}` instead of `{old}`")
     for dropped in node.values:
         kept = f" {old} ".join(site.source.code(value) for value in node.values if value is not dropped)
         yield from site.replace(node, kept, weight=0.35, summary=f"do not ask for `{_short(site.source.code(dropped))}`")
