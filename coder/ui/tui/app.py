@@ -78,7 +78,7 @@ class CoderApp(App[None]):
         """What the first paint need not wait for."""
         if self._first is not None:
             self.run_worker(self._show(self._first))
-        self.run_worker(self._warm_up())
+        self.run_worker(self._warm_up(), name="warm up")
 
     async def _warm_up(self) -> None:
         """Name the model, then load what shows a session, while the person still reads or types."""

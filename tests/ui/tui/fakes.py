@@ -11,7 +11,6 @@ from coder.core.events import Event
 from coder.core.words import Stop, Word
 from coder.loop.log import EventLog
 from coder.ui.tui.app import CoderApp
-from coder.ui.tui.screens.question import DEAF_SECONDS
 from coder.ui.tui.widgets.prompt import Prompt
 from tests.loop.fakes import ticking
 from tests.ui.tui.story import INTERRUPTED
@@ -68,14 +67,19 @@ class Stage:
         await self.pilot.press(*("space" if character == " " else character for character in text))
 
     async def settle(self) -> None:
-        """Wait until all that was told is drawn."""
-        for _ in range(3):
-            await self.pilot.pause()
-            await self.pilot.wait_for_scheduled_animations()
+        """Wait until nothing changes any more."""
+        before, same = "", 0
+        while same < 3:
+            await self.pilot.pause(0.02)
+            before, same = self.text, same + 1 if self.text == before else 0
 
-    async def hear(self) -> None:
-        """Wait until a question that came up listens to keys."""
-        await self.pilot.pause(DEAF_SECONDS + 0.1)
+    async def hear(self, text: str = "") -> None:
+        """Wait until a question that came up listens to keys; until the one with a text does."""
+        for _ in range(200):
+            await self.pilot.pause(0.05)
+            if self.app.screen.is_modal and self.app.screen.focused and text in self.text:
+                return
+        raise AssertionError(self.text)
 
     @property
     def left(self) -> bool:
@@ -99,4 +103,6 @@ async def stage(app: CoderApp | None = None, size: tuple[int, int] = (80, 24)) -
     app = app or CoderApp(start, repository="/home/ada/clock", model=lambda: "acme:large", clock=lambda: 0.0)
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
+        for warm_up in [worker for worker in app.workers if worker.name == "warm up"]:
+            await warm_up.wait()
         yield Stage(app=app, pilot=pilot, session=session, issues=issues)

@@ -2,6 +2,8 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 
+from textual.events import Key
+
 from coder.core.errors import UserError
 from coder.core.words import Say, Stop, Word
 from coder.loop.log import EventLog
@@ -40,6 +42,15 @@ def test_an_issue_of_two_lines_starts_a_session_and_is_shown_at_once() -> None:
         assert prompted(shown) == ""
 
     assert played(scene).issues == ["it\nbreaks"]
+
+
+def test_keys_that_come_all_at_once_keep_their_order() -> None:
+    async def scene(shown: Stage) -> None:
+        for character in "a bug":
+            shown.app.post_message(Key(character, character))
+        shown.app.post_message(Key("enter", "\r"))
+
+    assert played(scene).issues == ["a bug"]
 
 
 def test_nothing_but_blanks_is_not_sent() -> None:

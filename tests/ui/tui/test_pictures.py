@@ -18,9 +18,9 @@ async def start(stage: Stage) -> None:
 
 
 async def typed(stage: Stage) -> None:
-    await stage.type("It wraps once:")
+    await stage.type("It wraps:")
     await stage.pilot.press("ctrl+j")
-    await stage.type("23:00 plus 49 hours gives 48:00")
+    await stage.type("49 h is 48:00")
 
 
 async def streaming(stage: Stage) -> None:

@@ -1,23 +1,17 @@
 """Where the person writes: an issue at first, remarks while a session runs."""
 
-from typing import ClassVar
-
-from textual.binding import Binding, BindingType
+from textual.events import Key
 from textual.message import Message
 from textual.widgets import TextArea
 
+NEW_LINE = ("ctrl+j", "shift+enter", "alt+enter")
+"""Only the first reaches every terminal: many send the others as a plain Enter."""
 IDLE = "Describe a bug, or paste an issue"
 BUSY = "Say something to the model"
 
 
 class Prompt(TextArea):
     """Sends what was written on Enter, grows with it up to a few lines."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "send", "send", priority=True),
-        # Only ctrl+j reaches every terminal: many send the others as a plain Enter.
-        Binding("ctrl+j,shift+enter,alt+enter", "newline", "new line", priority=True),
-    ]
 
     class Sent(Message):
         """The person said something."""
@@ -46,10 +40,18 @@ class Prompt(TextArea):
             self.text = text
             self.move_cursor(self.document.end)
 
-    def action_send(self) -> None:
+    async def _on_key(self, event: Key) -> None:
+        """Take the keys of our own before the editor does, in the order typed: a binding would overtake letters that still wait."""
+        if event.key == "enter":
+            self._send()
+        elif event.key in NEW_LINE:
+            self.insert("\n")
+        else:
+            return
+        event.stop()
+        event.prevent_default()
+
+    def _send(self) -> None:
         if text := self.text.strip():
             self.clear()
             self.post_message(self.Sent(text))
-
-    def action_newline(self) -> None:
-        self.insert("\n")
