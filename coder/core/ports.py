@@ -8,6 +8,7 @@ from typing import Protocol
 from coder.core.candidate import Candidate, Delivery, Patch
 from coder.core.events import Record
 from coder.core.messages import Delta, Reply, Request
+from coder.core.proposals import Proposals
 from coder.core.value import Value
 from coder.core.verdict import Evidence, Reproduced, TestReport, Verdict
 
@@ -133,47 +134,23 @@ class Verifier(Protocol):
         ...
 
 
-class Suspect(Value):
-    """A function that may hold the fault."""
-
-    place: str
-    """`path::Qualified.name`, or `path:line` outside of any function."""
-    line: int
-    """The most suspicious line, from 1."""
-    score: float
-    """Ochiai, 0 to 1; 0 where only the issue's words point here."""
-
-
-class Proposal(Value):
-    """A change that made the failing tests pass when it was tried; unproven."""
-
-    diff: str
-    """git-style unified diff against the tree it was made for."""
-    summary: str
-    """What it does, fit for a commit subject."""
-    place: str
-    """`path::Qualified.name` of the changed function."""
-
-
-class Proposals(Value):
-    """What a search without a model found."""
-
-    proposals: tuple[Proposal, ...] = ()
-    """Most credible first."""
-    suspects: tuple[Suspect, ...] = ()
-    """Most suspicious first."""
-    tried: int = 0
-    """Candidates that were run."""
-    seconds: float = 0.0
-    note: str = ""
-    """What was searched, or why nothing was; one line."""
-
-
 class Proposer(Protocol):
     """Finds changes by itself, with no model."""
 
-    def propose(self, tree: Path, tests: Sequence[str], issue: str, *, seconds: float, progress: Progress | None = None) -> Proposals:
-        """Search at most `seconds` for changes of the sources in `tree` (written to, but left as it was) that turn `tests` green."""
+    def propose(
+        self,
+        tree: Path,
+        tests: Sequence[str],
+        issue: str,
+        *,
+        seconds: float,
+        progress: Progress | None = None,
+        may_write: Callable[[str], bool] | None = None,
+    ) -> Proposals:
+        """Search at most `seconds` for changes of the sources in `tree` (written to, but left as it was) that turn `tests` green.
+
+        `may_write` says of a path relative to the tree whether it may be changed; None is all.
+        """
         ...
 
 

@@ -1,11 +1,13 @@
 """The Proposer that needs no model: localise, make candidates, try them, and believe the most credible that hold."""
 
 import difflib
+import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from coder.core.ports import Progress, Proposal, Proposals, Suspect, TestRunner
+from coder.core.ports import Progress, TestRunner
+from coder.core.proposals import Proposal, Proposals, Suspect
 from coder.core.trials import Trace, Tracer, Trials
 from coder.repair.candidates import Candidate, candidates
 from coder.repair.credibility import Evidence, credibility
@@ -36,7 +38,16 @@ class TemplateProposer:
         self._trials = trials
         self._runner = runner
 
-    def propose(self, tree: Path, tests: Sequence[str], issue: str, *, seconds: float, progress: Progress | None = None) -> Proposals:
+    def propose(
+        self,
+        tree: Path,
+        tests: Sequence[str],
+        issue: str,
+        *,
+        seconds: float,
+        progress: Progress | None = None,
+        may_write: Callable[[str], bool] | None = None,
+    ) -> Proposals:
         started = time.monotonic()
         if not tests:
             return Proposals(suspects=by_words(tree, issue), note="There is no failing test to search with.")
@@ -47,7 +58,7 @@ class TemplateProposer:
         if not reds:
             return Proposals(suspects=by_words(tree, issue), note="The tests that failed pass when they run by themselves.")
         case = Case(tree, traces.tests, reds)
-        ranked = case.candidates()
+        ranked = [one for one in case.candidates() if may_write is None or may_write(one.edit.path)]
         left = seconds - (time.monotonic() - started)
         found = search(self._trials, tree, case.failing, ranked, seconds=left * (1 - CONFIRMING_SHARE), progress=progress)
         evidence = Evidence(sources=case.sources, issue=issue, tests=_texts(tree, case.failing))
@@ -112,7 +123,8 @@ def read(tree: Path, path: str) -> Source | None:
 
 def proposal(candidate: Candidate, source: Source) -> Proposal:
     edit = candidate.edit
-    before, after = (text.splitlines(keepends=True) for text in (source.text, edit.apply(source.text)))
+    # Not splitlines: it also splits at form feeds and the like, which are no line ends to git.
+    before, after = (re.findall(r"[^\n]*\n|[^\n]+", text) for text in (source.text, edit.apply(source.text)))
     lines = difflib.unified_diff(before, after, f"a/{edit.path}", f"b/{edit.path}")
     diff = "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
     return Proposal(diff=diff, summary=edit.summary, place=candidate.place)

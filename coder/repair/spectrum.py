@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from coder.core.paths import is_test_path
-from coder.core.ports import Suspect
+from coder.core.proposals import Suspect
 from coder.core.trials import Trace
 from coder.core.verdict import Failure
 from coder.repair.source import Function, Source

@@ -10,7 +10,8 @@ from decimal import Decimal
 from pathlib import Path
 
 from coder.core.candidate import Candidate, Delivery, Patch
-from coder.core.ports import Execution, Limits, Progress, Proposals, Repository, Verifier
+from coder.core.ports import Execution, Limits, Progress, Repository, Verifier
+from coder.core.proposals import Proposals
 from coder.core.task import Budget, Task
 from coder.core.verdict import Evidence, Failure, Reproduced, TestReport, TestResult, Verdict, VerdictKind
 from coder.loop.approval import Approval
@@ -153,7 +154,16 @@ class FakeSandbox:
 class FakeProposer:
     found: Proposals = Proposals()  # noqa: RUF009 (a frozen value)
 
-    def propose(self, tree: Path, tests: Sequence[str], issue: str, *, seconds: float, progress: Progress | None = None) -> Proposals:
+    def propose(
+        self,
+        tree: Path,
+        tests: Sequence[str],
+        issue: str,
+        *,
+        seconds: float,
+        progress: Progress | None = None,
+        may_write: Callable[[str], bool] | None = None,
+    ) -> Proposals:
         return self.found
 
 

@@ -1,0 +1,39 @@
+"""What a search without a model finds."""
+
+from coder.core.value import Value
+
+
+class Suspect(Value):
+    """A function that may hold the fault."""
+
+    place: str
+    """`path::Qualified.name`, or `path:line` outside of any function."""
+    line: int
+    """The most suspicious line, from 1."""
+    score: float
+    """Ochiai, 0 to 1; 0 where only the issue's words point here."""
+
+
+class Proposal(Value):
+    """A change that made the failing tests pass when it was tried; unproven."""
+
+    diff: str
+    """git-style unified diff against the tree it was made for."""
+    summary: str
+    """What it does, fit for a commit subject."""
+    place: str
+    """`path::Qualified.name` of the changed function."""
+
+
+class Proposals(Value):
+    """What a search without a model found."""
+
+    proposals: tuple[Proposal, ...] = ()
+    """Most credible first."""
+    suspects: tuple[Suspect, ...] = ()
+    """Most suspicious first."""
+    tried: int = 0
+    """Candidates that were run."""
+    seconds: float = 0.0
+    note: str = ""
+    """What was searched, or why nothing was; one line."""
