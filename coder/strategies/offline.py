@@ -1,0 +1,110 @@
+"""Repair without a model: a proposer searches, and the same verifier as ever judges what it found."""
+
+import asyncio
+from collections.abc import Sequence
+
+from coder.core.candidate import Candidate
+from coder.core.events import FilesChanged, NoteMade, PhaseEntered, ToolStreamed
+from coder.core.notes import Done, GiveUp, Note, Sites
+from coder.core.paths import node_ids
+from coder.core.phases import PhaseName
+from coder.core.proposals import Proposal, Proposals
+from coder.core.verdict import VerdictKind
+from coder.loop.baseline import baseline
+from coder.loop.kit import Kit, Strategy
+from coder.strategies.judge import attempt_number, judge
+from coder.tools.patching import apply
+from coder.tools.words import words_of
+
+SEARCH_SECONDS = 90.0
+SEARCH_SHARE = 0.6
+"""Of the time that is left: what was found must still be proven."""
+MOST_ATTEMPTS = 3
+NEEDS_A_TEST = (
+    "Repair without a model needs a test that fails because of the issue, and none does. Name one in the issue or with --test "
+    "(such as --test 'pytest tests/test_x.py::test_y'), write one, or configure a model."
+)
+
+
+def search_repair() -> Strategy:
+    """A strategy that takes the proposer's proposals in their order, and the first that is PROVEN."""
+
+    async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
+        _enter(kit, candidate, "locate")
+        tests = await failing_tests(kit, candidate)
+        found = await _propose(kit, candidate, tests)
+        places = tuple(suspect.place for suspect in found.suspects)
+        if not tests:
+            _note(kit, candidate, "locate", GiveUp(summary=NEEDS_A_TEST, places=places))
+            return candidate
+        _note(kit, candidate, "locate", Sites(summary=found.note, places=places, tests=tests))
+        for proposal in found.proposals[: min(MOST_ATTEMPTS, kit.task.budget.attempts)]:
+            if await _holds(kit, candidate, proposal, tests) is not False:
+                return candidate
+        _note(kit, candidate, "repair", GiveUp(summary=_gave_up(found), places=places))
+        return candidate
+
+    return strategy
+
+
+async def failing_tests(kit: Kit, candidate: Candidate) -> tuple[str, ...]:
+    """Tests that fail on the base for the right reason: those named by the issue or the command, else those that speak of it, else all."""
+    report = await baseline(kit)
+    reds = tuple(result.id for result in report.reds) if report else ()
+    named = node_ids(f"{kit.task.issue}\n{kit.task.test_command or ''}")
+    asked = named or _speaking_of(kit.task.issue, reds)
+    if not asked:
+        return ()
+    patch = await asyncio.to_thread(kit.repository.patch, candidate)
+    return (await asyncio.to_thread(kit.verifier.reproduces, patch, asked)).tests
+
+
+def _speaking_of(issue: str, tests: tuple[str, ...]) -> tuple[str, ...]:
+    """Tests whose ids share a word with the issue; all of them where none does."""
+    said = words_of(issue).keys()
+    return tuple(test for test in tests if words_of(test.partition("::")[2]).keys() & said) or tests
+
+
+async def _propose(kit: Kit, candidate: Candidate, tests: Sequence[str]) -> Proposals:
+    left = kit.purse.seconds_left
+    seconds = SEARCH_SECONDS if left is None else min(SEARCH_SECONDS, left * SEARCH_SHARE)
+    loop = asyncio.get_running_loop()
+
+    def show(line: str) -> None:
+        loop.call_soon_threadsafe(kit.log.append, ToolStreamed(candidate=candidate.id, text=line))
+
+    may_write = kit.workspace(candidate).may_write
+    return await asyncio.to_thread(
+        kit.proposer.propose, candidate.worktree, tests, kit.task.issue, seconds=seconds, progress=show, may_write=may_write
+    )
+
+
+async def _holds(kit: Kit, candidate: Candidate, proposal: Proposal, tests: tuple[str, ...]) -> bool | None:
+    """Apply a proposal and have it judged; rolled back unless it is PROVEN. None: nothing can be said, whatever the change is."""
+    _enter(kit, candidate, "edit")
+    await asyncio.to_thread(apply, proposal.diff, candidate.worktree)
+    patch = await asyncio.to_thread(kit.repository.patch, candidate)
+    kit.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
+    _note(kit, candidate, "edit", Done(summary=proposal.summary))
+    _enter(kit, candidate, "verify")
+    verdict = await judge(kit, candidate, patch, tests)
+    if verdict.kind is VerdictKind.PROVEN:
+        return True
+    await asyncio.to_thread(kit.repository.rollback, candidate, candidate.base)
+    kit.log.append(FilesChanged(candidate=candidate.id, paths=(), diff=""))
+    return None if verdict.kind is VerdictKind.INCONCLUSIVE else False
+
+
+def _gave_up(found: Proposals) -> str:
+    suspects = ", ".join(suspect.place.rpartition("::")[2] for suspect in found.suspects[:3])
+    where = f" The fault is most likely in {suspects}." if suspects else ""
+    what = "No proposal was proven" if found.proposals else "No simple edit was found that turns the failing tests green"
+    return f"{what} ({found.note}).{where}"
+
+
+def _enter(kit: Kit, candidate: Candidate, phase: PhaseName) -> None:
+    kit.log.append(PhaseEntered(candidate=candidate.id, phase=phase, attempt=attempt_number(kit, candidate)))
+
+
+def _note(kit: Kit, candidate: Candidate, phase: PhaseName, note: Note) -> None:
+    kit.log.append(NoteMade(candidate=candidate.id, phase=phase, note=note, implied=True))
