@@ -12,7 +12,7 @@ def main() -> None:
         print(f"coder {__version__}")
         return
     if sys.platform == "win32":
-        print("coder runs on Linux and macOS. On Windows, run it inside WSL: https://learn.microsoft.com/windows/wsl/install", file=sys.stderr)
+        print("coder runs on Linux and macOS. On Windows, run it inside WSL: learn.microsoft.com/windows/wsl", file=sys.stderr)
         raise SystemExit(2)
     _forget_current_directory()
     from coder.cli.app import run

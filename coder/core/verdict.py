@@ -117,6 +117,8 @@ class Verdict(Value):
     kind: VerdictKind
     reason: str
     """One sentence."""
+    notes: tuple[str, ...] = ()
+    """What else was seen, such as a flaky test that is not blamed; half a sentence each."""
     targets: tuple[str, ...] = ()
     """Tests seen red on the base for the right reason and green on the change."""
     broken: tuple[TestResult, ...] = ()

@@ -8,7 +8,7 @@ baseline  command, passed, failed, skipped, failing, seconds, problem
 message   text                                  (what the model said)
 tool      name, arguments, ok, seconds, output  (output as the model saw it)
 changed   paths, diff                           (the whole change so far)
-verified  attempt, verdict, reason, targets, broken, still_red
+verified  attempt, verdict, reason, notes, targets, broken, still_red
 question  text, options, answer, by
 spent     requests, input_tokens, cached_tokens, output_tokens, cost_usd
 warning   text
@@ -89,7 +89,7 @@ def _translated(event: Event) -> dict[str, Any] | None:
             return {"event": "changed", "paths": paths, "diff": diff}
         case Verified(attempt=attempt, verdict=verdict):
             tests = {name: [result.id for result in getattr(verdict, name)] for name in ("broken", "still_red")}
-            judged = {"verdict": verdict.kind.value, "reason": verdict.reason, "targets": verdict.targets}
+            judged = {"verdict": verdict.kind.value, "reason": verdict.reason, "targets": verdict.targets, "notes": verdict.notes}
             return {"event": "verified", "attempt": attempt, **judged, **tests}
         case BudgetSpent(total=total):
             return {"event": "spent", **_spent(total)}

@@ -121,7 +121,8 @@ def _plain_lines(event: Event) -> list[Text]:
         case Verified(verdict=verdict):
             reds = [*verdict.still_red, *verdict.broken][:5]
             lines = [Text.assemble("  ", (verdict.kind.value, STYLES[verdict.kind]), f"  {verdict.reason}")]
-            return lines + [Text(f"    {result.id}", "red") for result in reds]
+            notes = [Text(f"    noted: {note}", "dim") for note in verdict.notes[:3]]
+            return lines + [Text(f"    {result.id}", "red") for result in reds] + notes
         case QuestionAnswered(option=option, by=by):
             return [Text(f"  {option}", "dim")] if by == "person" else [Text(f"  nobody to ask: {option}", "yellow")]
         case Warned(text=text):

@@ -5,6 +5,8 @@ from pathlib import PurePosixPath
 
 from coder.core.verdict import Failure, TestReport, TestResult
 
+LONGEST_ID = 120
+
 
 def meant(names: Iterable[str]) -> Callable[[str], bool]:
     """Does one of the names (node id, function without parameters, class, file, directory) mean a test? As the plugin selects."""
@@ -49,7 +51,12 @@ def passes(report: TestReport, test_id: str) -> bool:
 def sentence(results: Sequence[TestResult], limit: int = 3) -> str:
     """Ids, the first few."""
     more = f" and {len(results) - limit} more" if len(results) > limit else ""
-    return ", ".join(result.id for result in results[:limit]) + more
+    return ", ".join(short(result.id) for result in results[:limit]) + more
+
+
+def short(test_id: str) -> str:
+    """An id for a sentence: parameters can be of any length."""
+    return test_id if len(test_id) <= LONGEST_ID else f"{test_id[: LONGEST_ID - 1]}…"
 
 
 def _lost_with_its_file(test_id: str, now: dict[str, TestResult]) -> TestResult | None:

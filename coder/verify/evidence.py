@@ -43,6 +43,7 @@ def _page(verdict: Verdict) -> Iterator[str]:
         yield ""
     yield from _listed("Passed before the change and do not pass now:", verdict.broken)
     yield from _listed("Not green on the change:", verdict.still_red)
+    yield from (f"- noted: {note}" for note in verdict.notes)
     yield from (f"- command: `{command}`" for command in verdict.commands)
     yield f"- tree: `{verdict.tree}`"
     yield f"- seconds: {verdict.seconds:.1f}"

@@ -9,7 +9,7 @@ from coder.core.candidate import Patch
 from coder.core.paths import is_test_path
 from coder.core.ports import Progress, TestRunner
 from coder.core.verdict import TestReport, TestResult, Verdict, VerdictKind
-from coder.verify.comparison import file_of, is_test_file, meant, no_longer_passing, passes, sentence
+from coder.verify.comparison import file_of, is_test_file, meant, no_longer_passing, passes, sentence, short
 from coder.verify.configuration import how_tests_run, may_configure
 from coder.verify.reasons import why_not
 
@@ -91,7 +91,7 @@ class Trial:
             return (), self._verdict(VerdictKind.PASSING, f"The issue is not fixed, {reason}.", still_red=still_red)
         if report.problem is not None and report.problem.kind == "crash":
             return (), self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
-        self._notes += [f"{name}, which was named, does not exist" for name in self._missing(report)]
+        self._notes += [f"{short(name)}, which was named, does not exist" for name in self._missing(report)]
         return tuple(result.id for result in report.results if result.outcome == "passed"), None
 
     def _still_red(self, report: TestReport, about: Callable[[str], bool]) -> tuple[TestResult, ...]:
@@ -126,7 +126,7 @@ class Trial:
             if not reason:
                 targets.append(result.id)
             elif result.red or is_named(result.id):
-                self._notes.append(f"{result.id}: {reason}")
+                self._notes.append(f"{short(result.id)}: {reason}")
         return tuple(targets), None
 
     def _suite(self, targets: Sequence[str]) -> Verdict:
@@ -183,7 +183,7 @@ class Trial:
         confirmed = tuple(result for result in suspected if not passes(changed, result.id) and passes(base, result.id))
         unsure = [result for result in suspected if result not in confirmed]
         if unsure:
-            self._notes.append(f"not blamed, because running it alone did not confirm it (flaky): {sentence(unsure)}")
+            self._notes.append(f"flaky or not the change's doing (run alone it did not fail on the change only): {sentence(unsure)}")
         return confirmed
 
     def _by_exit_code(self) -> Verdict:
@@ -219,9 +219,9 @@ class Trial:
         still_red: tuple[TestResult, ...] = (),
         after: TestReport | None = None,
     ) -> Verdict:
-        noted = f" Noted: {'; '.join(self._notes[:5])}." if self._notes else ""
         counts = after.counts if after is not None else None
-        return Verdict(kind=kind, reason=reason + noted, targets=targets, broken=broken, still_red=still_red, after=counts)
+        notes = tuple(dict.fromkeys(self._notes))
+        return Verdict(kind=kind, reason=reason, notes=notes, targets=targets, broken=broken, still_red=still_red, after=counts)
 
 
 def labelled(label: str, progress: Progress | None) -> Progress | None:

@@ -78,7 +78,7 @@ def test_a_test_that_cannot_fail_proves_nothing(tmp_path: Path) -> None:
 
     verdict = judged(tmp_path, {**FIX, **NEW_TEST}, named=[ADDED], ending=cannot_fail)
     assert verdict.kind == VerdictKind.PASSING
-    assert f"{ADDED}: passes already on the base" in verdict.reason
+    assert f"{ADDED}: passes already on the base" in verdict.notes
 
 
 def test_a_red_for_the_wrong_reason_proves_nothing(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_red_for_the_wrong_reason_proves_nothing(tmp_path: Path) -> None:
 
     verdict = judged(tmp_path, {**FIX, **NEW_TEST}, ending=imports)
     assert verdict.kind == VerdictKind.PASSING
-    assert "its file cannot be collected: ImportError: no name 'x'" in verdict.reason
+    assert "its file cannot be collected: ImportError: no name 'x'" in verdict.notes[0]
 
 
 def test_a_target_that_stays_red_is_not_fixed_and_spares_the_suite(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_a_flaky_test_is_not_blamed(tmp_path: Path) -> None:
 
     verdict = judged(tmp_path, FIX, ending=flaky)
     assert (verdict.kind, verdict.broken) == (VerdictKind.PASSING, ())
-    assert f"flaky): {OTHER}" in verdict.reason
+    assert verdict.notes == (f"flaky or not the change's doing (run alone it did not fail on the change only): {OTHER}",)
 
 
 def test_a_test_that_fails_alone_on_the_base_too_is_not_blamed(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_a_command_without_reports_is_at_most_passing(tmp_path: Path, calc: str,
 def test_a_named_test_that_exists_nowhere_is_noted(tmp_path: Path) -> None:
     verdict = judged(tmp_path, {**FIX, **NEW_TEST}, named=["tests/test_upstream.py::test_x"])
     assert verdict.kind == VerdictKind.PROVEN
-    assert "tests/test_upstream.py::test_x, which was named, does not exist" in verdict.reason
+    assert "tests/test_upstream.py::test_x, which was named, does not exist" in verdict.notes
 
 
 def test_a_doctest_that_the_change_rewrote_is_no_target(tmp_path: Path) -> None:
