@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
@@ -19,6 +19,8 @@ class Config(Value):
 
     model: str | None = None
     """`provider:name`; none is chosen from the keys and local servers at hand."""
+    strategy: Literal["linear", "offline"] | None = None
+    """None: linear where there is a model, offline elsewhere."""
     base_url: str | None = None
     """An OpenAI-compatible server to use instead of the provider's own."""
     tool_calling: bool = True

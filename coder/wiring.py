@@ -17,13 +17,15 @@ from coder.core.errors import UserError
 from coder.core.ports import Limits, Model, Repository, Verifier
 from coder.core.task import Task
 from coder.loop.approval import Approval
-from coder.loop.kit import Kit
+from coder.loop.kit import Kit, Strategy
 from coder.loop.log import EventLog
 from coder.loop.purse import Purse
 from coder.loop.session import Session
 from coder.models.catalog import choose
 from coder.models.opening import open_model
+from coder.models.scripted import Scripted
 from coder.prompting import PackagedPrompts
+from coder.repair.proposer import TemplateProposer
 from coder.repo.git import find
 from coder.repo.locks import hold
 from coder.repo.recovery import recover
@@ -32,15 +34,18 @@ from coder.sandbox.process import ProcessSandbox
 from coder.settings import Config, config, settings, state_directory
 from coder.store.jsonl import SessionStore
 from coder.strategies.follow import DIRECT, follow
+from coder.strategies.offline import search_repair
 from coder.tools.registry import TOOLS
 from coder.tools.workspace import Workspace
 from coder.verify.project import Project, find_project
 from coder.verify.proof import WorktreeVerifier
 from coder.verify.runner import PytestRunner
+from coder.verify.tracing import PytestTracer
+from coder.verify.trials import PytestTrials
 
 NO_MODEL = (
-    "There is no model to ask: no key is set (ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_API_KEY, OPENROUTER_API_KEY) and no model "
-    "server runs on this machine (Ollama, llama.cpp, LM Studio, vLLM). Set a key, start a server, or give --base-url."
+    "no key is set (ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_API_KEY, OPENROUTER_API_KEY) and no model server answers on this machine "
+    "(Ollama, llama.cpp, LM Studio, vLLM; or give --base-url)."
 )
 
 
@@ -73,21 +78,37 @@ def configured(root: Path | None, flags: Mapping[str, Any]) -> Config:
     return config(settings(root, flags=flags))
 
 
-def chosen_model(config: Config, named: str | None) -> tuple[Model, str]:
-    """The model to ask, and why it is this one; `named` is what --model says.
+@dataclass(frozen=True, kw_only=True)
+class Approach:
+    """Who does the work, and how."""
+
+    model: Model
+    strategy: Strategy
+    reason: str
+    """For the screen: why this one."""
+
+
+def approach(config: Config, *, named: str | None) -> Approach:
+    """The strategy asked for, with the model it needs; without key and server the engine that needs none. `named` is what --model says.
 
     Raises:
-        UserError: there is none, or its key is missing.
+        UserError: the model asked for cannot be used, or a strategy needs one and there is none.
     """
+    nobody = Scripted((), name="no model")
+    if config.strategy == "offline":
+        return Approach(model=nobody, strategy=search_repair(), reason="as asked")
     choice = choose(model=named, configured=config.model, base_url=config.base_url, environment=os.environ)
-    if choice is None:
-        raise UserError(NO_MODEL)
-    tool_calling = None if config.tool_calling else False
-    return open_model(choice, environment=os.environ, tool_calling=tool_calling), choice.reason
+    if choice is not None:
+        tool_calling = None if config.tool_calling else False
+        model = open_model(choice, environment=os.environ, tool_calling=tool_calling)
+        return Approach(model=model, strategy=follow(DIRECT), reason=choice.reason)
+    if config.strategy is not None:
+        raise UserError(f"The strategy {config.strategy} needs a model: {NO_MODEL}")
+    return Approach(model=nobody, strategy=search_repair(), reason=f"{NO_MODEL} So the built-in engine looks for a repair.")
 
 
 @contextmanager
-def open_fix(task: Task, config: Config, *, model: Model, root: Path, attended: bool) -> Iterator[Opened]:
+def open_fix(task: Task, config: Config, *, how: Approach, root: Path, attended: bool, reviews: bool = False) -> Iterator[Opened]:
     """A session that fixes an issue in the repository at `root`; whatever happens, what it needed is gone afterwards.
 
     Raises:
@@ -104,16 +125,17 @@ def open_fix(task: Task, config: Config, *, model: Model, root: Path, attended: 
         sandbox = stack.enter_context(ProcessSandbox(os.environ))
         store = stack.enter_context(closing(SessionStore(directory)))
         log = EventLog(store)
-        verifier = _verifiers(task, config, root=root, sandbox=sandbox)
+        bench = _bench(task, config, root=root, sandbox=sandbox)
+        verifier = bench.verifiers(task.issue)
         kit = Kit(
             task=task,
-            model=model,
+            model=how.model,
             tools=TOOLS,
             prompts=PackagedPrompts(),
             repository=repository,
             verifier=verifier(repository),
             verifier_of=verifier,
-            proposer=None,
+            proposer=bench.proposer(),
             sandbox=sandbox,
             store=store,
             log=log,
@@ -121,9 +143,10 @@ def open_fix(task: Task, config: Config, *, model: Model, root: Path, attended: 
             approval=Approval(log, attended=attended),
             workspace=_workspaces(task, repository, verifier(repository), sandbox),
             instructions=_instructions(root, task.directory),
+            reviews=reviews,
             notices=repository.left_out,
         )
-        session = Session(kit, follow(DIRECT), id=identity, version=__version__)
+        session = Session(kit, how.strategy, id=identity, version=__version__)
         yield Opened(id=identity, session=session, log=log)
 
 
@@ -135,19 +158,38 @@ def _repository(task: Task, identity: str, directory: Path) -> SessionRepository
         raise
 
 
-def _verifiers(task: Task, config: Config, *, root: Path, sandbox: ProcessSandbox) -> Callable[[Repository], Verifier]:
-    """A verifier for each base, made once: it remembers the base's own results."""
+@dataclass(frozen=True, kw_only=True)
+class Bench:
+    """What runs the project's code, in any checkout of it."""
+
+    project: Project
+    sandbox: ProcessSandbox
+    limits: Limits
+
+    def runner(self) -> PytestRunner:
+        return PytestRunner(project=self.project, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=self.limits)
+
+    def proposer(self) -> TemplateProposer:
+        scratch = self.sandbox.scratch
+        tracer = PytestTracer(project=self.project, sandbox=self.sandbox, scratch=scratch, limits=self.limits)
+        trials = PytestTrials(project=self.project, sandbox=self.sandbox, scratch=scratch, limits=self.limits)
+        return TemplateProposer(tracer=tracer, trials=trials, runner=self.runner())
+
+    def verifiers(self, issue: str) -> Callable[[Repository], Verifier]:
+        """A verifier for each base, made once: it remembers the base's own results."""
+        made: dict[str, Verifier] = {}
+
+        def verifier(repository: Repository) -> Verifier:
+            if repository.base not in made:
+                made[repository.base] = WorktreeVerifier(trees=repository, runner=self.runner(), issue=issue)
+            return made[repository.base]
+
+        return verifier
+
+
+def _bench(task: Task, config: Config, *, root: Path, sandbox: ProcessSandbox) -> Bench:
     project = find_project(root, sandbox=sandbox, environment=os.environ, test_command=task.test_command)
-    limits = Limits(wall_seconds=config.suite_seconds, memory_bytes=None)
-    runner = PytestRunner(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=limits)
-    made: dict[str, Verifier] = {}
-
-    def verifier(repository: Repository) -> Verifier:
-        if repository.base not in made:
-            made[repository.base] = WorktreeVerifier(trees=repository, runner=runner, issue=task.issue)
-        return made[repository.base]
-
-    return verifier
+    return Bench(project=project, sandbox=sandbox, limits=Limits(wall_seconds=config.suite_seconds, memory_bytes=None))
 
 
 def _workspaces(task: Task, repository: SessionRepository, verifier: Verifier, sandbox: ProcessSandbox) -> Callable[[Candidate], Workspace]:

@@ -25,7 +25,8 @@ from coder.core.messages import UserMessage
 from coder.core.task import Budget, Task
 from coder.models.scripted import Scripted, load
 from coder.settings import Config
-from coder.wiring import open_fix
+from coder.strategies.follow import DIRECT, follow
+from coder.wiring import Approach, open_fix
 
 SCENARIOS = sorted((Path(__file__).parent / "scenarios").iterdir())
 
@@ -69,8 +70,8 @@ def run(scenario: Path, root: Path, expect: dict[str, Any]) -> tuple[SessionFini
         trusted=True,
         budget=budget,
     )
-    model = Scripted(load(scenario / "script.jsonl"))
-    with open_fix(task, Config(), model=model, root=root, attended=False) as opened:
+    how = Approach(model=Scripted(load(scenario / "script.jsonl")), strategy=follow(DIRECT), reason="")
+    with open_fix(task, Config(), how=how, root=root, attended=False) as opened:
         finished = asyncio.run(opened.session.run())
     return finished, opened.log.records
 

@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from coder.cli import apply, config, doctor, fix, log, trust, undo
+from coder.cli import apply, config, demo, doctor, fix, log, trust, undo
 from coder.core.errors import CoderError, UserError
 
 app = typer.Typer(
@@ -12,10 +12,11 @@ app = typer.Typer(
     help="Fixes bugs in your repository, and proves that they are fixed.",
     rich_markup_mode=None,
     add_completion=False,
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
 )
 app.command("fix")(fix.fix)
+app.command("demo")(demo.demo)
 app.command("apply")(apply.apply)
 app.command("undo")(undo.undo)
 app.add_typer(log.app, name="log")
@@ -25,13 +26,22 @@ app.command("trust")(trust.trust)
 
 
 @app.callback()
-def options(version: bool = typer.Option(False, "--version", "-V", help="Show the version and exit.")) -> None:
-    """Fixes bugs in your repository, and proves that they are fixed."""
+def options(context: typer.Context, version: bool = typer.Option(False, "--version", "-V", help="Show the version and exit.")) -> int:
+    """Fixes bugs in your repository, and proves that they are fixed. Without a command: an interactive session."""
     if version:
         from coder import __version__
 
         print(f"coder {__version__}")
         raise typer.Exit
+    if context.invoked_subcommand is not None:
+        return 0
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        print(context.get_help(), file=sys.stderr)
+        return 2
+    from coder.cli.tui import run_tui
+
+    run_tui()
+    return 0
 
 
 def run(arguments: list[str] | None = None) -> int:

@@ -1,6 +1,7 @@
 """`coder fix`: the main job."""
 
 from decimal import Decimal
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,10 +14,19 @@ if TYPE_CHECKING:
     from coder.settings import Config
 
 
+class Strategy(StrEnum):
+    """Ways to go about a fix."""
+
+    linear = "linear"
+    offline = "offline"
+
+
 def fix(
     issue: Annotated[str, typer.Argument(help="What is wrong: text, @file, or - for standard input.")],
     repo: RepositoryOption = Path(),
     model: Annotated[str | None, typer.Option(metavar="PROVIDER:NAME", help="The model to use.")] = None,
+    strategy: Annotated[Strategy | None, typer.Option(help="How to go about it.", show_default="linear; offline without a model")] = None,
+    offline: Annotated[bool, typer.Option("--offline", help="Use no model and no network: --strategy offline.")] = False,
     base_url: Annotated[str | None, typer.Option(metavar="URL", help="An OpenAI-compatible server to use.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the fix as a diff; leave nothing in the repository.")] = False,
     attempts: Annotated[int | None, typer.Option(min=1, help="Red verifications before giving up.", show_default="3")] = None,
@@ -40,19 +50,23 @@ def fix(
 
     if merge and dry_run:
         raise UserError("--merge brings the fix onto your branch and --dry-run leaves nothing: give one of them.")
+    if offline and (model or strategy not in (None, Strategy.offline)):
+        raise UserError("--offline works without a model: leave --model and --strategy away.")
     text = issue_text(issue)
-    flags: dict[str, Any] = {"model": model, "base_url": base_url, "attempts": attempts, "test": test}
+    how = "offline" if offline else strategy and strategy.value
+    flags: dict[str, Any] = {"model": model, "strategy": how, "base_url": base_url, "attempts": attempts, "test": test}
     flags |= {"max_usd": None if max_usd is None else Decimal(str(max_usd)), "max_tokens": max_tokens, "max_seconds": max_seconds}
 
     def task(root: Path, config: "Config") -> "Task":
-        return _task(text, config, directory=root, base=base, only=tuple(only or ()), dry_run=dry_run, merge=merge)
+        return task_for(text, config, directory=root, base=base, only=tuple(only or ()), dry_run=dry_run, merge=merge)
 
     from coder.cli.running import run_task
 
     return run_task(repo, task, flags=flags, trusted=trust, json=json, output=output, verbose=verbose)
 
 
-def _task(text: str, config: "Config", **wishes: Any) -> "Task":
+def task_for(text: str, config: "Config", **wishes: Any) -> "Task":
+    """The task that an issue is, under a configuration; `wishes` are further fields of Task."""
     from coder.core.task import Budget, Task
 
     budget = Budget(usd=config.max_usd, tokens=config.max_tokens, seconds=config.max_seconds, attempts=config.attempts)

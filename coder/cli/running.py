@@ -10,15 +10,15 @@ from typing import Any
 
 from rich.console import Console
 
-from coder.core.errors import UserError
+from coder.cli.trusting import ask_for_trust
 from coder.core.events import SessionFinished
 from coder.core.task import Task
 from coder.core.words import Stop
 from coder.loop.ending import INTERRUPTED
-from coder.settings import Config, trusted
+from coder.settings import Config
 from coder.ui import jsonl, summary
 from coder.ui.lines import Lines
-from coder.wiring import Opened, chosen_model, configured, open_fix, repository_root
+from coder.wiring import Opened, approach, configured, open_fix, repository_root
 
 
 def run_task(
@@ -39,14 +39,14 @@ def run_task(
     root = repository_root(directory)
     attended = sys.stdin.isatty() and sys.stdout.isatty() and not json
     if not trusted:
-        _ask_for_trust(root, attended=attended)
+        ask_for_trust(root, attended=attended)
     config = configured(root, flags)
-    model, reason = chosen_model(config, flags.get("model"))
+    how = approach(config, named=flags.get("model"))
     console = Console(highlight=False)
     if not json:
-        console.print(f"model {model.name}: {reason}", style="dim", soft_wrap=True)
+        console.print(f"{how.model.name}: {how.reason}", style="dim", soft_wrap=True)
     try:
-        with open_fix(task(directory, config), config, model=model, root=root, attended=attended) as opened:
+        with open_fix(task(directory, config), config, how=how, root=root, attended=attended) as opened:
             finished = asyncio.run(_watched(opened, console, json=json, verbose=verbose))
     except KeyboardInterrupt:
         print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
@@ -74,18 +74,3 @@ async def _watched(opened: Opened, console: Console, *, json: bool, verbose: boo
 def _stop(opened: Opened, number: int) -> None:
     opened.session.send(Stop())
     asyncio.get_running_loop().add_signal_handler(number, os._exit, 130)
-
-
-def _ask_for_trust(root: Path, *, attended: bool) -> None:
-    """A repository's tests are programs: nobody's are run unasked."""
-    if trusted(root):
-        return
-    if not attended:
-        raise UserError(f"{root} is not trusted, and its tests would run on this machine. Run `coder trust {root}` once, or add --trust.")
-    import typer
-
-    from coder.settings import trust
-
-    if not typer.confirm(f"The tests of {root} will run on this machine, as you. Trust this repository?"):
-        raise UserError(f"{root} is not trusted: nothing was run.")
-    trust(root)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 SUBJECT_CHARACTERS = 72
 _CONVENTIONAL = re.compile(r"(?:feat|fix|docs|chore|refactor|test|ci|build|perf|style)(?:\([^)]*\))?!?: ")
+_PREFIXED = re.compile(r"[\w./-]+: ")
 _FIRST_SENTENCE = re.compile(r"(.+?[.!?])(?:\s|$)")
 
 
@@ -25,7 +26,7 @@ def subject(summary: str, recent: Sequence[str]) -> str:
     capitals = _mostly(recent, lambda text: text[:1].isupper()) or not recent
     if conventional and not _CONVENTIONAL.match(line):
         line = f"fix: {_lowered(line)}"
-    elif not conventional and capitals:
+    elif not conventional and capitals and not _PREFIXED.match(line):
         line = line[:1].upper() + line[1:]
     full_stop = "." if _mostly(recent, lambda text: text.endswith(".")) else ""
     return _shortened(line, SUBJECT_CHARACTERS - len(full_stop)) + full_stop

@@ -18,6 +18,7 @@ from coder.core.events import (
     Failed,
     FilesChanged,
     MessageFinished,
+    NoteMade,
     PhaseEntered,
     QuestionAnswered,
     QuestionAsked,
@@ -118,6 +119,9 @@ def _plain_lines(event: Event) -> list[Text]:
             return [Text.assemble(("tests on the untouched code: ", "bold"), told, (f"   {command}", "dim"))]
         case PhaseEntered(phase=phase, attempt=attempt):
             return [Text(phase if attempt == 1 else f"{phase} (attempt {attempt})", "bold")]
+        case NoteMade(note=note, implied=False):
+            places = [Text(f"    {place}", "cyan") for place in getattr(note, "places", ())[:5]]
+            return [Text(f"  {line}", "italic") for line in note.summary.splitlines()[:4]] + places
         case Verified(verdict=verdict):
             reds = [*verdict.still_red, *verdict.broken][:5]
             lines = [Text.assemble("  ", (verdict.kind.value, STYLES[verdict.kind]), f"  {verdict.reason}")]

@@ -20,6 +20,7 @@ PREFIXED = ("core: add a thing", "docs: say so")
         ("## A heading\nand more", (), "A heading"),
         ("Strip the prefix. It was there because of a typo.", CAPITALS, "Strip the prefix"),
         ("", (), "Fix the issue"),
+        ("merge: use <= instead of <", CAPITALS, "merge: use <= instead of <"),
     ],
 )
 def test_subject_follows_the_repository(summary: str, recent: tuple[str, ...], expected: str) -> None:

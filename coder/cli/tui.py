@@ -1,0 +1,71 @@
+"""`coder` alone: the terminal user interface."""
+
+import asyncio
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from coder.core.events import SessionFinished
+    from coder.core.words import Word
+    from coder.loop.log import EventLog
+    from coder.wiring import Opened
+
+
+class OpenSession:
+    """A session that lets go, at its end, of all that was opened for it."""
+
+    def __init__(self, opened: "Opened", held: ExitStack) -> None:
+        self._opened = opened
+        self._held = held
+
+    @property
+    def log(self) -> "EventLog":
+        return self._opened.log
+
+    def send(self, word: "Word") -> None:
+        self._opened.session.send(word)
+
+    async def run(self) -> "SessionFinished":
+        try:
+            return await self._opened.session.run()
+        finally:
+            await asyncio.to_thread(self._held.close)
+
+
+def run_tui(directory: Path = Path()) -> None:
+    """Open the interface on the repository that a directory is in.
+
+    Raises:
+        UserError: there is none that can be worked on, or the person does not trust it.
+    """
+    from coder.cli.trusting import ask_for_trust
+    from coder.repo.git import find
+    from coder.ui.tui.app import CoderApp
+
+    root = find(directory).root
+    ask_for_trust(root, attended=True)
+
+    async def start(issue: str) -> OpenSession:
+        return await asyncio.to_thread(_open, issue, directory, root)
+
+    CoderApp(start, repository=str(root), model=lambda: _model(root)).run()
+
+
+def _model(root: Path) -> str:
+    from coder.wiring import approach, configured
+
+    return approach(configured(root, {}), named=None).model.name
+
+
+def _open(issue: str, directory: Path, root: Path) -> OpenSession:
+    from coder.cli.fix import task_for
+    from coder.cli.options import issue_text
+    from coder.wiring import approach, configured, open_fix
+
+    config = configured(root, {})
+    task = task_for(issue_text(issue), config, directory=directory)
+    with ExitStack() as stack:
+        how = approach(config, named=None)
+        opened = stack.enter_context(open_fix(task, config, how=how, root=root, attended=True, reviews=True))
+        return OpenSession(opened, stack.pop_all())
