@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import Any
 
 import jinja2
 import pytest
@@ -10,7 +11,7 @@ from coder.prompting import PackagedPrompts
 
 RED = TestResult(id="tests/test_a.py::test_a", outcome="failed", failure=Failure(type="AssertionError", message="assert 1 == 2\nmore"))
 TASK = Task(issue="It is wrong.", directory=Path("repository"))
-CASES = {
+CASES: dict[str, dict[str, Any]] = {
     "system": {},
     "task": {
         "task": TASK,

@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 from coder.core.verdict import Failure, TestReport, TestResult
 
 LONGEST_ID = 120
+GONE = "Missing"
 
 
 def meant(names: Iterable[str]) -> Callable[[str], bool]:
@@ -43,6 +44,23 @@ def no_longer_passing(
     return tuple(found)
 
 
+def renumbered(before: TestReport, after: TestReport, gone: Iterable[str]) -> tuple[str, ...]:
+    """Those of the missing ids that are cases of a parametrised test which passes in at least as many cases as before.
+
+    pytest makes ids of positions, and of values that may be a clock's: a case put before others renames them.
+    """
+
+    def cases(report: TestReport, function: str) -> int:
+        return sum(result.outcome == "passed" and result.id.startswith(f"{function}[") for result in report.results)
+
+    functions = {test_id: test_id.partition("[")[0] for test_id in gone if "[" in test_id}
+    return tuple(test_id for test_id, function in functions.items() if cases(after, function) >= cases(before, function))
+
+
+def is_gone(result: TestResult) -> bool:
+    return result.failure is not None and result.failure.type == GONE
+
+
 def passes(report: TestReport, test_id: str) -> bool:
     result = report.of(test_id)
     return result is not None and result.outcome == "passed"
@@ -65,5 +83,7 @@ def _lost_with_its_file(test_id: str, now: dict[str, TestResult]) -> TestResult 
 
 
 def _gone(test_id: str) -> TestResult:
-    failure = Failure(type="Missing", message="this test passed before the change and is not there any more")
-    return TestResult(id=test_id, outcome="error", when="collect", failure=failure)
+    told = (
+        "it passed before the change and is not there any more; was it removed or renamed, or was a parametrized list put in another order?"
+    )
+    return TestResult(id=test_id, outcome="error", failure=Failure(type=GONE, message=told))

@@ -9,7 +9,7 @@ from coder.core.candidate import Patch
 from coder.core.paths import is_test_path
 from coder.core.ports import Progress, TestRunner
 from coder.core.verdict import TestReport, TestResult, Verdict, VerdictKind
-from coder.verify.comparison import file_of, is_test_file, meant, no_longer_passing, passes, sentence, short
+from coder.verify.comparison import file_of, is_gone, is_test_file, meant, no_longer_passing, passes, renumbered, sentence, short
 from coder.verify.configuration import how_tests_run, may_configure
 from coder.verify.reasons import why_not
 
@@ -82,7 +82,8 @@ class Trial:
         if report.problem is not None and (report.problem.kind not in PARTIAL or report.problem.kind == "timeout"):
             return (), self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
         about = meant([*self._named, *files])
-        broken = self._confirmed(no_longer_passing(self._before, report, among=about, missing_counts=report.problem is None))
+        suspected = no_longer_passing(self._before, report, among=about, missing_counts=report.problem is None)
+        broken = self._confirmed(suspected, report)
         if broken:
             reason = f"{_tests(len(broken))} that passed before: {sentence(broken)}; the whole suite was not run"
             return (), self._verdict(VerdictKind.BROKEN, f"The change breaks {reason}.", broken=broken)
@@ -137,7 +138,7 @@ class Trial:
             return self._verdict(VerdictKind.INCONCLUSIVE, problem.text)
         whole = problem is None or problem.kind == "no_tests"
         suspected = no_longer_passing(self._before, after, among=lambda _test: True, missing_counts=whole)
-        if broken := self._confirmed(suspected):
+        if broken := self._confirmed(suspected, after):
             reason = f"The change breaks {_tests(len(broken))} that passed before: {sentence(broken)}."
             return self._verdict(VerdictKind.BROKEN, reason, targets=tuple(targets), broken=broken, after=after)
         if problem is not None and problem.kind == "crash":
@@ -173,8 +174,10 @@ class Trial:
             differing = [path for path in paths if how_tests_run(old, path) != how_tests_run(new, path)]
         return [f"the change touches how tests run ({', '.join(differing)})"] if differing else []
 
-    def _confirmed(self, suspected: Sequence[TestResult]) -> tuple[TestResult, ...]:
+    def _confirmed(self, seeming: Sequence[TestResult], report: TestReport) -> tuple[TestResult, ...]:
         """Run what seems broken alone on both sides: only what fails again, and only on the change, is its fault."""
+        renamed = self._renamed([result.id for result in seeming if is_gone(result)], report)
+        suspected = [result for result in seeming if result.id not in renamed]
         if not suspected or len(suspected) > RERUN:
             return tuple(suspected)
         tests = [result.id for result in suspected]
@@ -186,11 +189,21 @@ class Trial:
             self._notes.append(f"flaky or not the change's doing (run alone it did not fail on the change only): {sentence(unsure)}")
         return confirmed
 
+    def _renamed(self, gone: Sequence[str], report: TestReport) -> frozenset[str]:
+        """Missing ids that stand for nothing lost: as many cases pass; where the change touched their file, the old cases pass too."""
+        candidates = renumbered(self._before, report, gone)
+        asked = [test for test in candidates if file_of(test) in self._tests]
+        old = self._run("old cases", self._tree, self._sources, asked) if asked else None
+        renamed = [test for test in candidates if test not in asked or (old is not None and passes(old, test))]
+        for function in dict.fromkeys(test.partition("[")[0] for test in renamed):
+            self._notes.append(f"cases of {function} have other ids than before, and none is lost")
+        return frozenset(renamed)
+
     def _by_exit_code(self) -> Verdict:
         after = self._run("suite", self._tree, None, ())
         if after.problem is not None:
             return self._verdict(VerdictKind.INCONCLUSIVE, after.problem.text)
-        if broken := self._confirmed(no_longer_passing(self._before, after, among=lambda _test: True, missing_counts=True)):
+        if broken := self._confirmed(no_longer_passing(self._before, after, among=lambda _test: True, missing_counts=True), after):
             return self._verdict(
                 VerdictKind.BROKEN, f"`{after.command}` passed before the change and fails now.", broken=broken, after=after
             )

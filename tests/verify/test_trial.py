@@ -245,3 +245,39 @@ def test_a_doctest_that_the_change_rewrote_is_no_target(tmp_path: Path) -> None:
         return [passed("calc.py::calc.add") if files["calc.py"] == "fixed" else red("calc.py::calc.add", "DocTestFailure")]
 
     assert (judged(tmp_path, FIX, ending=doctest).kind, judged(tmp_path, FIX, ending=doctest).targets) == (VerdictKind.PASSING, ())
+
+
+def cases(files: Files) -> list[TestResult]:
+    """One parametrised test, a case for each letter of `calc.py`'s tests, named by position; case `b` needs the source not to break it."""
+    letters = files.get(TEST, "")
+    broken = "breaks" in files.get("calc.py", "")
+    ids = [(f"{TEST}::test_case[{letter}{position}]", letter) for position, letter in enumerate(letters)]
+    return [red(test_id) if broken and letter == "b" else passed(test_id) for test_id, letter in ids]
+
+
+def test_cases_that_only_got_another_number_are_not_broken(tmp_path: Path) -> None:
+    verdict = judged(tmp_path, {TEST: "axb"}, base={"calc.py": "x", TEST: "ab"}, ending=cases)
+    assert (verdict.kind, verdict.broken) == (VerdictKind.PASSING, ())
+    assert verdict.notes == (f"cases of {TEST}::test_case have other ids than before, and none is lost",)
+
+
+def test_a_case_swapped_for_one_that_passes_is_broken(tmp_path: Path) -> None:
+    change = {"calc.py": "breaks", TEST: "axx"}
+    verdict = judged(tmp_path, change, base={"calc.py": "x", TEST: "ab"}, ending=cases)
+    assert verdict.kind is VerdictKind.BROKEN
+    assert [result.id for result in verdict.broken] == [f"{TEST}::test_case[b1]"]
+
+
+def test_a_case_that_is_taken_out_is_broken(tmp_path: Path) -> None:
+    verdict = judged(tmp_path, {TEST: "a"}, base={"calc.py": "x", TEST: "ab"}, ending=cases)
+    assert verdict.kind is VerdictKind.BROKEN
+
+
+def test_ids_with_a_clock_in_them_are_not_broken(tmp_path: Path) -> None:
+    moments = iter(range(100))
+
+    def ticking(files: Files) -> list[TestResult]:
+        return [passed(f"{OTHER}[{next(moments)}]"), *suite({**files, "tests/test_other.py": ""})]
+
+    verdict = judged(tmp_path, {**FIX, **NEW_TEST}, ending=ticking)
+    assert (verdict.kind, verdict.broken) == (VerdictKind.PROVEN, ())
