@@ -85,7 +85,7 @@ class CoderApp(App[None]):
         try:
             self._main.show_model(await asyncio.to_thread(self._model))
         except CoderError as error:
-            await self._main.warn(str(error))
+            self._main.warn(str(error))
         await asyncio.to_thread(import_module, "coder.ui.tui.narrator")
 
     def on_prompt_sent(self, message: Prompt.Sent) -> None:
@@ -100,11 +100,11 @@ class CoderApp(App[None]):
             self._session.send(Say(text=message.text))
 
     async def _fix(self, issue: str) -> None:
-        await self._main.begin(issue)
+        self._main.begin(issue)
         try:
             running = await self._start(issue)
         except CoderError as error:
-            await self._main.warn(str(error))
+            self._main.warn(str(error))
             self._main.suggest(issue)
             self._end()
         else:
@@ -112,7 +112,7 @@ class CoderApp(App[None]):
 
     async def _show(self, running: Running) -> None:
         self._busy = True
-        await self._main.begin()
+        self._main.begin()
         await self._perform(running)
 
     async def _perform(self, running: Running) -> None:
@@ -121,17 +121,17 @@ class CoderApp(App[None]):
 
         self._session = running
         asking = Asking(self, running.send)
-        following = asyncio.ensure_future(self._follow(running.log, asking))
-        if self._stopping:
-            self._stop(running)
-        await running.run()
-        await following
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._follow(running.log, asking))
+            if self._stopping:
+                self._stop(running)
+            await running.run()
         asking.close()
         self._end()
 
     async def _follow(self, log: "EventLog", asking: "Asking") -> None:
         async for record in log.follow():
-            await self._main.tell(record)
+            self._main.tell(record)
             asking.hear(record.event)
 
     def _end(self) -> None:

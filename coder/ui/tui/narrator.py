@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Markdown, Static
+from textual.widgets import Static
 
 from coder.core.events import (
     BaselineMeasured,
@@ -32,6 +32,7 @@ from coder.core.state import Status, advance
 from coder.core.verdict import Verdict
 from coder.ui.lines import doing
 from coder.ui.summary import ending, money, short, tally
+from coder.ui.tui.prose import prose
 from coder.ui.tui.text import printable
 from coder.ui.tui.widgets.diff import DiffView
 from coder.ui.tui.widgets.fold import Fold
@@ -54,49 +55,47 @@ class Narrator:
         self._replies: dict[str, Reply] = {}
         self._calls: dict[str, CallFold] = {}
 
-    async def tell(self, record: Record) -> None:
+    def tell(self, record: Record) -> None:
         """Show one record."""
         self._status = advance(self._status, record)
         self._doing = doing(record.event) or self._doing
         self._status_bar.show(_standing(self._status), seconds=self._status.seconds, doing=self._doing)
         match record.event:
             case TextStreamed(candidate=candidate, text=text):
-                await (await self._reply(candidate)).stream(text)
+                self._reply(candidate).stream(text)
             case MessageFinished(candidate=candidate, message=AssistantMessage(text=text)):
-                await self._finish_reply(candidate, text)
+                self._finish_reply(candidate, text)
             case ToolStarted(call=call):
                 self._calls[call.id] = CallFold(call)
-                await self._transcript.add(self._calls[call.id])
+                self._transcript.add(self._calls[call.id])
             case ToolFinished(message=message, seconds=seconds):
-                await self._calls.pop(message.call_id).finish(message, seconds)
+                self._calls.pop(message.call_id).finish(message, seconds)
             case SessionStarted(task=task):
-                await self._transcript.add_issue(task.issue)
-                await self._transcript.add(*_shown(record.event))
+                self._transcript.add_issue(task.issue)
+                self._transcript.add(*_shown(record.event))
             case SessionFinished():
-                await self._finish(record.event)
+                self._finish(record.event)
             case _:
-                await self._transcript.add(*_shown(record.event))
+                self._transcript.add(*_shown(record.event))
 
-    async def _reply(self, candidate: str) -> Reply:
+    def _reply(self, candidate: str) -> Reply:
         if candidate not in self._replies:
             self._replies[candidate] = Reply()
-            await self._transcript.add(self._replies[candidate])
+            self._transcript.add(self._replies[candidate])
         return self._replies[candidate]
 
-    async def _finish_reply(self, candidate: str, text: str) -> None:
+    def _finish_reply(self, candidate: str, text: str) -> None:
         if text.strip():
-            await (await self._reply(candidate)).finish(text)
+            self._reply(candidate).finish(text)
         elif candidate in self._replies:
-            await self._replies[candidate].remove()
+            self._replies[candidate].remove()
         self._replies.pop(candidate, None)
 
-    async def _finish(self, event: SessionFinished) -> None:
-        """End what an interruption left open, then sum up."""
-        for reply in self._replies.values():
-            await reply.finish()
+    def _finish(self, event: SessionFinished) -> None:
+        """Say what an interruption cut off, then sum up."""
         for call in self._calls.values():
-            await call.remark("stopped")
-        await self._transcript.add(*_ending(event, session=self._status.session))
+            call.remark("stopped")
+        self._transcript.add(*_ending(event, session=self._status.session))
 
 
 def _standing(status: Status) -> str:
@@ -114,7 +113,7 @@ def _shown(event: Event) -> Iterable[Widget]:
         case PhaseEntered(phase=phase, attempt=attempt):
             yield _line(phase if attempt == 1 else f"{phase} (attempt {attempt})", "phase")
         case MessageFinished(message=UserMessage(text=text)):
-            lines = text.strip().splitlines()
+            lines = text.strip().splitlines() or [""]
             title = Content.assemble(("told the model", "bold"), "  ", printable(lines[0]))
             remark = f"{len(lines)} line{'s' * (len(lines) != 1)}"
             yield Fold(title, lambda: [Static(printable(text), classes="output", markup=False)], remark=remark)
@@ -151,6 +150,8 @@ def _judged(verdict: Verdict) -> Iterable[Widget]:
         yield _line(result.id, "red")
     if len(reds) > REDS_SHOWN:
         yield _line(f"and {len(reds) - REDS_SHOWN} more", "red")
+    for note in verdict.notes:
+        yield _line(f"noted: {note}", "about")
 
 
 def _ending(event: SessionFinished, *, session: str) -> Iterable[Widget]:
@@ -158,7 +159,7 @@ def _ending(event: SessionFinished, *, session: str) -> Iterable[Widget]:
     if delivery and (diff := delivery.diff):
         yield Fold(Content.assemble(("the fix", "bold"), "  as a diff"), lambda: [DiffView(diff)])
     if event.report:
-        yield Markdown(printable(event.report), open_links=False)
+        yield Static(prose(event.report), classes="report")
     first, *rest = ending(event, session=session)
     yield _line(first.plain, f"ending verdict {event.kind.name.lower() if event.kind else 'stopped'}")
     for line in rest:

@@ -70,7 +70,7 @@ class Stage:
         """Wait until nothing changes any more."""
         before, same = "", 0
         while same < 3:
-            await self.pilot.pause(0.02)
+            await self.pilot.pause(0.03)
             before, same = self.text, same + 1 if self.text == before else 0
 
     async def hear(self, text: str = "") -> None:

@@ -43,14 +43,14 @@ class SessionScreen(Screen[None]):
         yield StatusBar(self._clock)
         yield Prompt()
 
-    async def on_mount(self) -> None:
-        await self.query_one(Transcript).add_line(GREETING, "greeting")
+    def on_mount(self) -> None:
+        self.query_one(Transcript).add_line(GREETING, "greeting")
         self.query_one(Prompt).idle()
 
     def show_model(self, name: str) -> None:
         self.query_one(Masthead).show_model(name)
 
-    async def begin(self, issue: str = "") -> None:
+    def begin(self, issue: str = "") -> None:
         """A session is being opened for an issue; without one, the log will tell what it is about."""
         from coder.ui.tui.narrator import Narrator
 
@@ -60,12 +60,12 @@ class SessionScreen(Screen[None]):
         self.query_one(Prompt).busy()
         transcript.anchor()
         if issue:
-            await transcript.add_issue(issue)
+            transcript.add_issue(issue)
 
-    async def tell(self, record: "Record") -> None:
+    def tell(self, record: "Record") -> None:
         """Show what happened."""
         assert self._narrator is not None, "a session begins before it is told"
-        await self._narrator.tell(record)
+        self._narrator.tell(record)
 
     def stop(self) -> None:
         """The session will end soon."""
@@ -76,8 +76,8 @@ class SessionScreen(Screen[None]):
         self.query_one(StatusBar).end()
         self.query_one(Prompt).idle()
 
-    async def warn(self, text: str) -> None:
-        await self.query_one(Transcript).add_line(text, "warning")
+    def warn(self, text: str) -> None:
+        self.query_one(Transcript).add_line(text, "warning")
 
     def suggest(self, text: str) -> None:
         self.query_one(Prompt).suggest(text)

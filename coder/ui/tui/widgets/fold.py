@@ -3,65 +3,67 @@
 from collections.abc import Callable, Iterable
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Vertical
 from textual.content import Content
 from textual.events import Click
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import Static
 
 
-class Fold(Vertical, can_focus=True):
-    """A title, and what it stands for on Enter or a click."""
+class Fold(Widget, can_focus=True):
+    """A title, a remark at the end of its line, and what they stand for below it on Enter or a click."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,space", "unfold", "unfold"),
         Binding("up,k", "app.focus_previous", show=False),
         Binding("down,j", "app.focus_next", show=False),
     ]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"fold--arrow", "fold--remark"}
 
-    class Unfolded(Message):
-        """There is more to read now."""
+    class Turned(Message):
+        """What is inside should be shown, or hidden again."""
 
         def __init__(self, fold: "Fold") -> None:
             super().__init__()
             self.fold = fold
 
     def __init__(self, title: Content, fill: Callable[[], Iterable[Widget]], *, remark: str = "") -> None:
-        """`fill` makes the inside each time it is unfolded; `remark` stands at the end of the line, and is never cut."""
+        """`fill` makes the inside each time it is shown."""
         super().__init__()
         self._title = title
         self._fill = fill
         self._remark = remark
+        self._inside: Vertical | None = None
 
-    def compose(self) -> ComposeResult:
-        with Horizontal(classes="title"):
-            yield Static("▸", classes="arrow")
-            yield Static(self._title, classes="what")
-            yield Static(self._remark, classes="remark", markup=False)
+    def render(self) -> Content:
+        arrow = Content.styled("▾ " if self._inside else "▸ ", self.get_visual_style("fold--arrow"))
+        remark = Content.styled(self._remark, self.get_visual_style("fold--remark"))
+        room = max(self.content_size.width - arrow.cell_length - remark.cell_length - 1, 1)
+        title = self._title.truncate(room, ellipsis=True)
+        return Content.assemble(arrow, title.pad_right(room - title.cell_length + 1), remark)
 
-    @property
-    def unfolded(self) -> bool:
-        return bool(self.query(".inside"))
-
-    async def action_unfold(self) -> None:
-        if self.unfolded:
-            await self.query(".inside").remove()
+    def turn(self) -> Vertical | None:
+        """Unfold and return the inside, for the owner to mount below; fold and return None."""
+        if self._inside is not None:
+            self._inside.remove()
+            self._inside = None
         else:
-            await self.mount(Vertical(*self._fill(), classes="inside"))
-            self.post_message(self.Unfolded(self))
-        self.query_one(".arrow", Static).update("▾" if self.unfolded else "▸")
+            self._inside = Vertical(*self._fill(), classes="inside")
+        self.refresh()
+        return self._inside
 
-    async def on_click(self, event: Click) -> None:
-        """Toggle on the title; the inside is for selecting text."""
-        if event.widget is not None and event.widget.parent is self.query_one(".title"):
-            await self.action_unfold()
-
-    async def remark(self, text: str) -> None:
+    def remark(self, text: str) -> None:
         """Replace the remark; what is unfolded is filled anew."""
-        self.query_one(".remark", Static).update(text)
-        for inside in self.query(".inside"):
-            await inside.remove_children()
-            await inside.mount(*self._fill())
+        self._remark = text
+        self.refresh()
+        if self._inside is not None:
+            self._inside.remove_children()
+            self._inside.mount(*self._fill())
+
+    def action_unfold(self) -> None:
+        self.post_message(self.Turned(self))
+
+    def on_click(self, event: Click) -> None:
+        event.stop()
+        self.action_unfold()

@@ -37,8 +37,10 @@ class HunkList(VerticalScroll, can_focus=False):
         return tuple(choice.accepted for choice in self.query(HunkChoice))
 
     def action_decide(self, accepted: bool) -> None:
-        for choice in self.query(HunkChoice):
-            choice.decide(accepted=accepted)
+        with self.prevent(HunkChoice.Decided):
+            for choice in self.query(HunkChoice):
+                choice.decide(accepted=accepted)
+        self.post_message(HunkChoice.Decided())
 
     def action_confirm(self) -> None:
         self.post_message(self.Confirmed())

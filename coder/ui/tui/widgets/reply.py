@@ -1,28 +1,38 @@
 """What the model says, while it says it and after."""
 
-from textual.widgets import Markdown
-from textual.widgets.markdown import MarkdownStream
+from textual.content import Content
+from textual.widget import Widget
 
-from coder.ui.tui.text import printable
+from coder.ui.tui.prose import prose
+
+FRAME_SECONDS = 0.05
+"""Streamed text is drawn this often: oftener costs a core and reads no better."""
 
 
-class Reply(Markdown):
+class Reply(Widget):
     """Grows with what is streamed, and ends as the message that the log keeps."""
 
     def __init__(self) -> None:
-        super().__init__(open_links=False)
-        self._incoming: MarkdownStream | None = None
+        super().__init__()
+        self._text = ""
+        self._waiting = False
 
-    async def stream(self, text: str) -> None:
-        """Add a piece; pieces that come faster than they can be drawn are drawn together."""
-        if self._incoming is None:
-            self._incoming = Markdown.get_stream(self)
-        await self._incoming.write(printable(text))
+    def render(self) -> Content:
+        return prose(self._text.strip())
 
-    async def finish(self, text: str | None = None) -> None:
-        """Draw what has come; `text` is the whole message, drawn anew only where it differs (a reply that was asked for again)."""
-        if self._incoming is not None:
-            await self._incoming.stop()
-            self._incoming = None
-        if text is not None and self.source.strip() != (whole := printable(text).strip()):
-            await self.update(whole)
+    def stream(self, text: str) -> None:
+        """Add a piece; all that come before the next frame are drawn together."""
+        self._text += text
+        if not self._waiting:
+            self._waiting = True
+            self.set_timer(FRAME_SECONDS, self._draw)
+
+    def finish(self, text: str) -> None:
+        """Show the whole message, which is another one than what was streamed where the model was asked again."""
+        if text.strip() != self._text.strip():
+            self._text = text
+            self._draw()
+
+    def _draw(self) -> None:
+        self._waiting = False
+        self.refresh(layout=True)

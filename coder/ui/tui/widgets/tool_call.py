@@ -19,17 +19,17 @@ class CallFold(Fold):
 
     def __init__(self, call: ToolCall) -> None:
         title = Content.assemble((call.name, "bold"), "  ", printable(brief(call.arguments)))
-        super().__init__(title, self._inside, remark="running")
+        super().__init__(title, self._told, remark="running")
         self._call = call
         self._answer: ToolMessage | None = None
 
-    async def finish(self, answer: ToolMessage, seconds: float) -> None:
+    def finish(self, answer: ToolMessage, seconds: float) -> None:
         """Say how it went; the output is shown as the model saw it."""
         self._answer = answer
         self.set_class(not answer.ok, "failed")
-        await self.remark(f"{seconds:.1f} s" if answer.ok else f"failed {seconds:.1f} s")
+        self.remark(f"{seconds:.1f} s" if answer.ok else f"failed {seconds:.1f} s")
 
-    def _inside(self) -> Iterable[Widget]:
+    def _told(self) -> Iterable[Widget]:
         yield from _asked(self._call.arguments)
         if self._answer is not None:
             yield Static(printable(self._answer.text), classes="output", markup=False)

@@ -1,0 +1,21 @@
+import pytest
+
+from coder.ui.tui.prose import prose
+
+
+@pytest.mark.parametrize(
+    ("text", "marked"),
+    [
+        ("plain * text_with_marks", set()),
+        ("# A heading\nand text", {"# A heading"}),
+        ("so **it is** done", {"**it is**"}),
+        ("call `f(x)` twice", {"`f(x)`"}),
+        ("- one\n 2. two", {"- ", " 2. "}),
+        ("say\n```py\n# no heading\n```\ndone", {"```py\n# no heading\n```", "# no heading"}),
+        ("say\n```py\nstill being writ", {"```py\nstill being writ"}),
+    ],
+)
+def test_marks_colour_what_they_mark_and_stay(text: str, marked: set[str]) -> None:
+    content = prose(text)
+    assert content.plain == text
+    assert {text[span.start : span.end] for span in content.spans} == marked
