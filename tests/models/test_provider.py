@@ -142,7 +142,7 @@ def test_sends_the_system_prompt_and_the_schemas_as_they_are(wire: str) -> None:
         bench.ask()
         assert bench.fake
         sent = json.dumps(bench.fake.requests[0])
-    for part in (ASKED.system, READ.description, "The file.", "It is broken.", "8192"):
+    for part in (ASKED.system, READ.description, "The file.", "It is broken.", str(ASKED.max_output_tokens)):
         assert part in sent
 
 
