@@ -34,7 +34,7 @@ from coder.ui.lines import doing
 from coder.ui.summary import ending, money, short, tally
 from coder.ui.tui.prose import prose
 from coder.ui.tui.text import printable
-from coder.ui.tui.widgets.diff import DiffView
+from coder.ui.tui.widgets.diff import diff_of
 from coder.ui.tui.widgets.fold import Fold
 from coder.ui.tui.widgets.reply import Reply
 from coder.ui.tui.widgets.status_bar import StatusBar
@@ -157,7 +157,7 @@ def _judged(verdict: Verdict) -> Iterable[Widget]:
 def _ending(event: SessionFinished, *, session: str) -> Iterable[Widget]:
     delivery = event.delivery
     if delivery and (diff := delivery.diff):
-        yield Fold(Content.assemble(("the fix", "bold"), "  as a diff"), lambda: [DiffView(diff)])
+        yield Fold(Content.assemble(("the fix", "bold"), "  as a diff"), lambda: diff_of(diff))
     if event.report:
         yield Static(prose(event.report), classes="report")
     first, *rest = ending(event, session=session)

@@ -58,6 +58,20 @@ def test_a_review_is_answered_with_the_hunks_accepted(keys: list[str], accepted:
     assert heard(scene) == [Decide(question="q1", accepted=accepted)]
 
 
+def test_a_review_says_what_would_be_delivered() -> None:
+    async def scene(shown: Stage) -> None:
+        shown.session.tell(story.REVIEW)
+        await shown.hear("Review: the whole fix is delivered")
+        await shown.pilot.press("n")
+        await shown.hear("Review: 2 of 3 hunks are verified again, then delivered")
+        await shown.pilot.press("r")
+        await shown.hear("Review: nothing is delivered")
+        await shown.pilot.press("a")
+        await shown.hear("Review: the whole fix is delivered")
+
+    assert heard(scene) == []
+
+
 def test_a_click_on_its_title_turns_a_hunk_round() -> None:
     async def scene(shown: Stage) -> None:
         shown.session.tell(story.REVIEW)

@@ -52,6 +52,12 @@ async def finished(stage: Stage) -> None:
     stage.session.end(story.FINISHED)
 
 
+async def delivered(stage: Stage) -> None:
+    await finished(stage)
+    await stage.settle()
+    await stage.pilot.press("shift+tab", "enter")
+
+
 async def gave_up(stage: Stage) -> None:
     await stage.fix(*story.LOCATED, issue=story.ISSUE)
     stage.session.end(story.GAVE_UP)
@@ -77,6 +83,7 @@ async def stopping(stage: Stage) -> None:
         (review, LIGHT, (80, 24)),
         (review, ANSI, (60, 16)),
         (finished, DARK, (100, 30)),
+        (delivered, DARK, (80, 24)),
         (gave_up, LIGHT, (80, 24)),
         (stopping, DARK, (80, 24)),
     ],

@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from itertools import groupby, pairwise
 
-from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 from textual.highlight import guess_language, highlight
 from textual.widgets import Static
@@ -15,18 +13,12 @@ from coder.ui.tui.text import printable
 KINDS = {"+": "added", "-": "removed", " ": "kept", "": "kept"}
 
 
-class DiffView(Vertical):
-    """A whole diff, to be read."""
-
-    def __init__(self, diff: str) -> None:
-        super().__init__()
-        self._diff = diff
-
-    def compose(self) -> ComposeResult:
-        for path, of_file in groupby(hunks(self._diff), key=lambda hunk: hunk.path):
-            yield Static(printable(path), classes="path", markup=False)
-            for hunk in of_file:
-                yield from body_of(hunk)
+def diff_of(diff: str) -> Iterator[Static]:
+    """A whole diff, its files named."""
+    for path, of_file in groupby(hunks(diff), key=lambda hunk: hunk.path):
+        yield Static(printable(path), classes="path", markup=False)
+        for hunk in of_file:
+            yield from body_of(hunk)
 
 
 def body_of(hunk: Hunk) -> Iterator[Static]:

@@ -28,7 +28,6 @@ class Transcript(VerticalScroll, can_focus=False):
         """Show the inside, and stay at what the person wants to read, from its first line on."""
         inside = message.fold.turn()
         if inside is not None:
-            self.release_anchor()
             await self.mount(inside, after=message.fold)
             self.call_after_refresh(self._reveal, message.fold, inside)
 
