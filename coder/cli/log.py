@@ -18,12 +18,13 @@ def listing(context: typer.Context) -> None:
     if context.invoked_subcommand is not None:
         return
     from coder.store.jsonl import ends
+    from coder.ui.text import printable
 
     known = _sessions()
     for directory in known:
         started, finished = ends(directory)
         kind = (finished.kind.value if finished.kind else "stopped") if finished else "cut off"
-        issue = started.task.issue.splitlines()[0][:70] if started else ""
+        issue = printable(started.task.issue.splitlines()[0][:70]) if started else ""
         print(f"{directory.name}  {kind:<13} {started.repository if started else '':<30} {issue}")
     if not known:
         print('No sessions yet. Start one: coder fix "what is wrong"')

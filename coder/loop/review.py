@@ -3,18 +3,22 @@
 import asyncio
 
 from coder.core.candidate import Candidate, Patch
+from coder.core.errors import UserError
 from coder.core.events import FilesChanged, Verified
 from coder.core.hunks import hunks, rebuilt
 from coder.core.state import named_tests
 from coder.core.verdict import Verdict
 from coder.loop.kit import Kit
-from coder.tools.patching import apply
+from coder.tools.patching import PatchError, apply
 
 
 async def review(kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdict) -> tuple[Patch, Verdict] | None:
     """What the person accepts of a change, with the verdict on just that; None where it is nothing.
 
     A part of a change is another change: it is made anew in the candidate's worktree and verified again.
+
+    Raises:
+        UserError: the part does not fit without the rest.
     """
     accepted = await kit.approval.review(patch.diff)
     if len(accepted) == len(hunks(patch.diff)):
@@ -22,7 +26,10 @@ async def review(kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdict)
     if not accepted:
         return None
     await asyncio.to_thread(kit.repository.rollback, candidate, candidate.base)
-    await asyncio.to_thread(apply, rebuilt(patch.diff, accepted), candidate.worktree)
+    try:
+        await asyncio.to_thread(apply, rebuilt(patch.diff, accepted), candidate.worktree)
+    except PatchError as error:
+        raise UserError(f"What you accepted does not fit without the rest, so nothing was delivered. {error}") from None
     part = await asyncio.to_thread(kit.repository.patch, candidate)
     kit.log.append(FilesChanged(candidate=candidate.id, paths=part.paths, diff=part.diff))
     again = await asyncio.to_thread(kit.verifier.verify, part, named_tests(kit.log.records, candidate.id))

@@ -32,13 +32,15 @@ class Session:
         self._work: asyncio.Task[Ending] | None = None
         self._candidate: Candidate | None = None
         self._stopped = False
+        self._remarks: list[str] = []
+        """Heard before there was a candidate to work on it."""
 
     def send(self, word: Word) -> None:
         """Hear a word from a front end; from the event loop's thread only."""
         match word:
             case Say(text=text):
-                if self._candidate is not None:
-                    say(self._kit, self._candidate, f"The person adds: {text}")
+                self._remarks.append(text)
+                self._pass_on()
             case Answer() | Decide():
                 self._kit.approval.answer(word)
             case Stop():
@@ -48,6 +50,10 @@ class Session:
                     self._work.cancel()
             case _:
                 assert_never(word)
+
+    def _pass_on(self) -> None:
+        while self._candidate is not None and self._remarks:
+            say(self._kit, self._candidate, f"The person adds: {self._remarks.pop(0)}")
 
     async def run(self) -> SessionFinished:
         """Work until there is an end, whatever it is; leave nothing behind but what was delivered, and close the log."""
@@ -110,6 +116,7 @@ class Session:
         kit = self._kit
         self._candidate = await asyncio.to_thread(kit.repository.candidate, "c1")
         kit.log.append(CandidateForked(candidate=self._candidate.id))
+        self._pass_on()
         report = await baseline(kit, wait_seconds=BASELINE_WAIT_SECONDS)
         if report is not None and report.problem is not None and report.problem.kind in HOPELESS:
             return ended(VerdictKind.INCONCLUSIVE, report.problem.text, kit)

@@ -37,6 +37,7 @@ from coder.core.state import Status, advance
 from coder.core.words import Answer, Word
 from coder.loop.log import utc_now
 from coder.ui.summary import STYLES, amounts, tally
+from coder.ui.text import printable
 
 LINE_CHARACTERS = 110
 
@@ -75,6 +76,8 @@ class Lines:
         if isinstance(record.event, ToolStarted):
             self._calls[record.event.call.id] = record.event.call
         for line in self._lines(record.event):
+            if (safe := printable(line.plain)) != line.plain:
+                line.plain = safe
             self._console.print(line, soft_wrap=True)
 
     def _lines(self, event: Event) -> list[Text]:
@@ -98,11 +101,11 @@ class Lines:
         status = self._status
         seconds = (utc_now() - status.started).total_seconds() if status.started else 0.0
         parts = [status.phase, f"attempt {status.attempt}", *amounts(status.spent), f"{seconds:.0f} s", self._doing]
-        return Spinner("dots", Text(_cut(" · ".join(part for part in parts if part)), "dim"))
+        return Spinner("dots", Text(_cut(printable(" · ".join(part for part in parts if part))), "dim"))
 
     async def _ask(self, event: QuestionAsked) -> None:
         self._live.stop()
-        self._console.print(Text(f"{event.text} [{'/'.join(event.options)}] ", "bold"), end="")
+        self._console.print(Text(f"{printable(event.text)} [{'/'.join(event.options)}] ", "bold"), end="")
         typed = (await _line()).strip().lower()
         option = next((option for option in event.options if typed and option.startswith(typed)), event.default)
         self._send(Answer(question=event.question, option=option))

@@ -11,6 +11,7 @@ from coder.core.candidate import Delivery
 from coder.core.events import SessionFinished
 from coder.core.messages import Spent
 from coder.core.verdict import Counts, VerdictKind
+from coder.ui.text import printable
 
 STYLES = {
     VerdictKind.PROVEN: "bold green",
@@ -44,15 +45,16 @@ def short(number: int) -> str:
 
 def show(console: Console, finished: SessionFinished, *, session: str) -> None:
     """Print how a session ended."""
-    if finished.delivery and finished.delivery.diff:
+    diff, report = printable(finished.delivery.diff if finished.delivery else ""), printable(finished.report)
+    if diff:
         console.print()
         if console.is_terminal:
-            console.print(Syntax(finished.delivery.diff, "diff", theme="ansi_dark", background_color="default"))
+            console.print(Syntax(diff, "diff", theme="ansi_dark", background_color="default"))
         else:
-            console.print(Text(finished.delivery.diff), soft_wrap=True)
-    if finished.report:
+            console.print(Text(diff), soft_wrap=True)
+    if report:
         console.print()
-        console.print(Markdown(finished.report) if console.is_terminal else Text(finished.report), soft_wrap=True)
+        console.print(Markdown(report) if console.is_terminal else Text(report), soft_wrap=True)
     console.print()
     for line in ending(finished, session=session):
         console.print(line, soft_wrap=True)
@@ -61,7 +63,7 @@ def show(console: Console, finished: SessionFinished, *, session: str) -> None:
 def ending(finished: SessionFinished, *, session: str) -> Iterable[Text]:
     """Up to five lines: verdict, what changed, tests, cost, what to do next."""
     kind = finished.kind
-    yield Text.assemble((kind.value, STYLES[kind]) if kind else ("stopped", "bold red"), f"  {finished.summary}")
+    yield Text.assemble((kind.value, STYLES[kind]) if kind else ("stopped", "bold red"), f"  {printable(finished.summary)}")
     if finished.delivery:
         yield _row("changed", _changes(finished.delivery.diff))
     verdict = finished.verdict

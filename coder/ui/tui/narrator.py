@@ -32,8 +32,8 @@ from coder.core.state import Status, advance
 from coder.core.verdict import Verdict
 from coder.ui.lines import doing
 from coder.ui.summary import ending, money, short, tally
+from coder.ui.text import printable
 from coder.ui.tui.prose import prose
-from coder.ui.tui.text import printable
 from coder.ui.tui.widgets.diff import diff_of
 from coder.ui.tui.widgets.fold import Fold
 from coder.ui.tui.widgets.reply import Reply

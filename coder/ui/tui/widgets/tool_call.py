@@ -9,7 +9,7 @@ from textual.widgets import Static
 
 from coder.core.messages import ToolCall, ToolMessage
 from coder.ui.lines import brief
-from coder.ui.tui.text import printable
+from coder.ui.text import printable
 from coder.ui.tui.widgets.diff import lines_of
 from coder.ui.tui.widgets.fold import Fold
 

@@ -1,6 +1,6 @@
 import pytest
 
-from coder.ui.tui.text import printable
+from coder.ui.text import printable
 
 
 @pytest.mark.parametrize(

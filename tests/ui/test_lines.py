@@ -1,0 +1,124 @@
+import asyncio
+import io
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from coder.core.events import Event, Record, SessionFinished, ToolFinished, ToolStarted, Verified, Warned
+from coder.core.messages import Spent, ToolCall, ToolMessage
+from coder.core.verdict import Counts, Verdict, VerdictKind
+from coder.loop.log import EventLog
+from coder.store.jsonl import ends, read
+from coder.ui import summary
+from coder.ui.lines import Lines, brief
+
+LOGS = Path(__file__).parent.parent / "logs"
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def shown(records: list[Record], *, verbose: bool = False, terminal: bool = False) -> str:
+    out = io.StringIO()
+    log = EventLog(records=records)
+    log.close()
+    console = Console(file=out, highlight=False, force_terminal=terminal, width=100, _environ={})
+    asyncio.run(Lines(console, verbose=verbose, send=lambda _: None).show(log.follow()))
+    return out.getvalue()
+
+
+def records(*events: Event) -> list[Record]:
+    return [Record(number=number, at=START + timedelta(seconds=number), event=event) for number, event in enumerate(events, start=1)]
+
+
+def test_a_recorded_session_reads_as_it_went() -> None:
+    lines = shown(read(LOGS / "format-1-wrong-then-repaired")).splitlines()
+    assert lines[2].startswith("tests on the untouched code: 1 passed, 1 failed in ")
+    red = "  PASSING  The issue is not fixed, 1 test not green on the change: test_clock.py::test_half_past_nine; the whole suite was not run."
+    assert lines[3:] == [
+        "locate",
+        "  The rest is dropped.",
+        "reproduce",
+        "  apply_patch clock.py",
+        "edit",
+        "verify",
+        red,
+        "    test_clock.py::test_half_past_nine",
+        "diagnose (attempt 2)",
+        "  Minutes are added.",
+        "repair (attempt 2)",
+        "  apply_patch clock.py",
+        "verify (attempt 2)",
+        "  PROVEN  1 test went from red to green, and nothing that passed before fails now.",
+    ]
+
+
+def test_a_pipe_gets_no_escape_sequence_and_a_terminal_gets_colours() -> None:
+    session = read(LOGS / "format-1-wrong-then-repaired")
+    assert "\x1b" not in shown(session)
+    assert "\x1b[" in shown(session, terminal=True)
+
+
+def test_what_a_tool_or_a_model_says_cannot_drive_the_terminal() -> None:
+    call = ToolCall(id="1", name="read", arguments='{"path": "a.py"}')
+    evil = ToolMessage(call_id="1", name="read", text="\x1b]0;title\x07\x1b[2Jhello\r", ok=True)
+    text = shown(records(ToolStarted(candidate="c1", call=call), ToolFinished(candidate="c1", message=evil, seconds=0)), verbose=True)
+    assert "hello" in text
+    assert not {"\x1b", "\x07", "\r"} & set(text)
+
+
+def test_a_refused_call_says_why_in_a_line() -> None:
+    call = ToolCall(id="1", name="read", arguments='{"path": "a.py", "line": 3}')
+    refused = ToolMessage(call_id="1", name="read", text="'a.py' has not been named.\nSearch first.", ok=False)
+    text = shown(records(ToolStarted(candidate="c1", call=call), ToolFinished(candidate="c1", message=refused, seconds=0)))
+    assert text == "  read a.py line=3\n    'a.py' has not been named.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ('{"pattern": "def x", "glob": "*.py", "word": false}', "def x glob=*.py"),
+        ('{"diff": "--- a/x.py\\n+++ b/x.py\\n@@\\n"}', "x.py"),
+        ("{broken", "{broken"),
+        ('["list"]', '["list"]'),
+    ],
+)
+def test_a_call_is_brief(arguments: str, line: str) -> None:
+    assert brief(arguments) == line
+
+
+def ended(finished: SessionFinished) -> str:
+    out = io.StringIO()
+    summary.show(Console(file=out, width=100, highlight=False), finished, session="s1")
+    return out.getvalue()
+
+
+def test_the_end_of_a_fix_is_a_diff_and_five_lines() -> None:
+    finished = ends(LOGS / "format-1-wrong-then-repaired")[1]
+    assert finished is not None
+    text = ended(finished)
+    assert text.startswith("\ndiff --git a/clock.py b/clock.py\n")
+    assert [line.split()[0] for line in text.splitlines()[-5:]] == ["PROVEN", "changed", "tests", "cost", "next"]
+    assert "clock.py (+1 -1)" in text
+    assert "before: 1 passed, 1 failed; after: 2 passed" in text
+
+
+def test_an_end_without_a_fix_is_its_report() -> None:
+    finished = ends(LOGS / "format-1-gives-up")[1]
+    assert finished is not None
+    text = ended(finished)
+    assert "## What was tried\n1. The rest is dropped. (clock.py):" in text
+    assert "GAVE UP" in text
+
+
+def test_money_that_is_not_known_is_not_shown_as_zero() -> None:
+    verdict = Verdict(kind=VerdictKind.PROVEN, reason="r", before=Counts(passed=1), after=Counts(passed=2))
+    spent = Spent(requests=2, input_tokens=12_000, cached_tokens=3_000, output_tokens=345, cost_usd=None)
+    finished = SessionFinished(kind=VerdictKind.PROVEN, summary="r", verdict=verdict, spent=spent, attempts=1, seconds=61, exit_code=0)
+    assert "cost     1 attempt, 2 requests, 12.3k tokens (3.0k cached), price unknown, 61 s" in ended(finished)
+
+
+def test_notes_of_a_verdict_are_told() -> None:
+    verdict = Verdict(kind=VerdictKind.PASSING, reason="No test shows it.", notes=("a.py::test_x: passes already",))
+    text = shown(records(Verified(candidate="c1", attempt=1, verdict=verdict), Warned(text="careful")))
+    assert text == "  PASSING  No test shows it.\n    noted: a.py::test_x: passes already\n  careful\n"
