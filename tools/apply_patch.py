@@ -19,14 +19,13 @@ NOTHING = "Nothing was written."
 def apply_patch(workspace: Workspace, diff: str, allow_syntax_error: bool = False) -> str:
     """Change, create, delete or rename files with a unified diff: all of it or nothing.
 
-    Each file starts with `--- a/path` and `+++ b/path` (a new file with `--- /dev/null`, a deleted one with `+++ /dev/null`, a renamed
-    one with `rename from` and `rename to` under `diff --git`), then hunks that start with `@@`. Line numbers and counts may be wrong or
-    left out, but context and removed lines must be copied from the file, and enough of them to fit one place only: about three lines
-    before and after. One call may change several files. Python that no longer parses is refused. The answer shows the change as made.
+    Each file starts with `--- a/path` and `+++ b/path` (new: `--- /dev/null`; deleted: `+++ /dev/null`; renamed: `rename from` and
+    `rename to` under `diff --git`), then hunks under `@@`. Line numbers and counts may be wrong or left out. Context and removed lines
+    are copied from the file and must fit one place only: one line that occurs once is enough. One call may change several files.
 
     Args:
         diff: The unified diff.
-        allow_syntax_error: Write Python even where it does not parse (templates, syntax newer than this interpreter's).
+        allow_syntax_error: Write Python that does not parse (templates, newer syntax).
     """
     try:
         planned = plan(diff, workspace.root)

@@ -13,6 +13,25 @@ MACHINE = re.compile(
 )
 CODE = re.compile(r"```.*?```|`[^`\n]+`|^(?: {4}|\t|>>> ).*?$", re.DOTALL | re.MULTILINE)
 QUOTED = re.compile(r"\"([^\"\n]{12,160})\"|'([^'\n]{12,160})'|^\w*(?:Error|Exception|Warning): (.{12,200})$", re.MULTILINE)
+STATE = "reduce reduce_ex getstate setstate getnewargs getnewargs_ex new"
+PROTOCOLS = {
+    "copy": f"copy {STATE}",
+    "deepcopy": f"deepcopy {STATE}",
+    **dict.fromkeys(("pickle", "pickled", "pickling", "unpickle", "unpickling"), STATE),
+    **dict.fromkeys(("hash", "hashable", "unhashable"), "hash eq"),
+    **dict.fromkeys(("equal", "equality", "compare", "comparing", "comparison"), "eq ne lt le gt ge"),
+    **dict.fromkeys(("iterate", "iterating", "iterable", "iter"), "iter next"),
+    **dict.fromkeys(("setitem", "getitem", "slicing", "indexing"), "getitem setitem delitem"),
+    "descriptor": "get set delete set_name",
+    "repr": "repr str",
+    "str": "str repr",
+    "format": "format str",
+    "len": "len",
+    "bool": "bool len",
+    "sorted": "lt",
+    "dir": "dir",
+}
+EVERYDAY = frozenset({"copy", "equal", "compare", "str", "format", "len", "bool", "iter", "sorted", "dir"})
 MOST_NAMES = 60
 MOST_PHRASES = 6
 LONGEST_ISSUE = 60_000
@@ -26,6 +45,8 @@ class Clues:
     """Whole words of the issue with their weight: code-like ones and those of the title weigh more."""
     words: dict[str, float]
     """The same, with the parts of each."""
+    protocol: frozenset[str]
+    """Special methods that stand behind the operations it names, such as `__deepcopy__` for deepcopy."""
     phrases: tuple[str, ...]
     """Longest literal parts of the messages that the issue quotes."""
 
@@ -46,7 +67,14 @@ def clues(issue: str) -> Clues:
         for part in parts(word):
             worth = weight if part == word else min(weight, 2.0)
             words[part] = max(words.get(part, 0.0), worth)
-    return Clues(names=names, words=words, phrases=tuple(dict.fromkeys(_phrases(text)))[:MOST_PHRASES])
+    return Clues(names=names, words=words, protocol=_protocol(text, in_code), phrases=tuple(dict.fromkeys(_phrases(text)))[:MOST_PHRASES])
+
+
+def _protocol(text: str, in_code: set[str]) -> frozenset[str]:
+    """What Python calls for the operations that a text names; short everyday words count in code alone."""
+    said = {word.lower() for word in WORD.findall(text)}
+    operations = {word for word in PROTOCOLS if word in (in_code if word in EVERYDAY else said)}
+    return frozenset(f"__{name}__" for operation in operations for name in PROTOCOLS[operation].split())
 
 
 def _told(issue: str) -> str:

@@ -19,14 +19,13 @@ DEFINING = rf"\b(?:{WORDS})\s+(?:\([^)]*\)\s*)?NAME\b|^\s*NAME\s*(?::[^=]+)?=[^=
 
 @tool
 def find_symbol(workspace: Workspace, name: str, path: str = "") -> str:
-    """Find where a class, function, method or variable is defined, and where its name is used.
+    """Find where a class, function, method or variable is defined, and up to 60 lines that use its name.
 
-    Definitions come first, with signature and enclosing class; then the lines that use the name, by file, source before tests, at
-    most 60. Uses are found by name alone, so other things of the same name are among them.
+    Uses are found by name alone: other things of the same name are among them.
 
     Args:
-        name: A bare or dotted name, such as `parse` or `Parser.parse`.
-        path: A file or directory to look in; empty is the whole repository.
+        name: Bare or dotted: `parse`, `Parser.parse`.
+        path: A file or directory; empty is all.
     """
     where = checked_path(workspace, path)
     wanted = name.strip().removesuffix("()").replace("::", ".").strip(".")
@@ -36,7 +35,7 @@ def find_symbol(workspace: Workspace, name: str, path: str = "") -> str:
     found = grep(workspace.root, rf"\b{re.escape(bare)}\b", path=where)
     if not found.hits:
         near = near_spellings(workspace, bare)
-        return f"{bare!r} occurs nowhere{f' below {where}' if where != '.' else ''}." + (f" Near: {', '.join(near)}." if near else "")
+        return f"{bare!r} occurs nowhere{f' in {where}' if where != '.' else ''}." + (f" Near: {', '.join(near)}." if near else "")
     for hit in found.hits:
         workspace.name(hit.path, hit.line)
     defined = _definitions(workspace, wanted, found.hits)

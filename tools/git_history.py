@@ -15,14 +15,14 @@ MOST_LINES = 60
 def git_history(
     workspace: Workspace, path: str = "", line: int | None = None, last_line: int | None = None, word: str = "", commit: str = ""
 ) -> str:
-    """Look into the repository's past: the newest ten commits, of a path, of a range of lines (with blame), or with a word; or one commit.
+    """Show the newest ten commits: of all, of a path, of a range of lines (with blame), or with a word; or one commit.
 
     Args:
         path: Only commits that touch this file or directory.
-        line: First line of a range of the file `path`, as committed; answers with blame and the commits that changed it.
-        last_line: Last line of that range, at most 60 lines on; the same line when left out.
-        word: Only commits that mention this word in their message or in a changed line.
-        commit: Show this commit's message and diff (of `path` alone, if given); other arguments are ignored.
+        line: First line of a range of `path`.
+        last_line: Its last line, at most 60 on.
+        word: Only commits with this word in message or change.
+        commit: Show this one, with its diff (of `path` alone, if given).
     """
     relative = workspace.resolve(path)[1] if path else None
     if commit and not re.fullmatch(r"[A-Za-z0-9][\w./^~@{}-]*", commit):

@@ -16,17 +16,15 @@ def hand_over(
     places: tuple[str, ...] = (),
     tests: tuple[str, ...] = (),
 ) -> str:
-    """End the phase with its note.
+    """Stop, with a note. Not needed after a patch: that is verified by itself.
 
-    `sites` when you know where to change; `reproduction` when a failing test stands; `done` when the change is made; `diagnosis` when you
-    know why an attempt failed; `give_up` when you cannot go on.
+    `give_up` when you cannot go on; the other kinds only when a message asks for them.
 
     Args:
         kind: What the note is.
-        summary: What the next phase, or the person, must know, in one to five sentences; for `done`, what is true now, fit for a commit
-            subject.
-        places: For sites, diagnosis and give_up: `path`, `path:line` or `path::Qualified.name`, most likely first.
-        tests: For sites and reproduction: ids of tests that fail because of the issue, such as `tests/test_x.py::test_y`.
+        summary: What is to be known, in one to five sentences.
+        places: For sites, diagnosis, give_up: `path`, `path:line` or `path::Qualified.name`, likeliest first.
+        tests: For sites, reproduction: ids of tests that fail because of the issue.
     """
     note = note_of({"kind": kind, "summary": summary, "places": places, "tests": tests})
     return f"Handed over: {note.kind}."

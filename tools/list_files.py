@@ -12,14 +12,12 @@ MOST_LINES = 200
 
 @tool
 def list_files(workspace: Workspace, path: str = "", glob: str = "", depth: int = 2) -> str:
-    """List files and directories as a tree; deeper directories are given as a count of their files. At most 200 lines.
-
-    Files that git ignores are left out. The files it shows may then be opened with `read`.
+    """List files as a tree, at most 200 lines; deeper directories as counts. What git ignores is left out.
 
     Args:
-        path: The directory to list; empty is the root of the repository.
-        glob: Only files like this, such as `*.toml` or `**/test_*.py`; they are listed at any depth.
-        depth: Levels of directories to open, 1 to 10.
+        path: A directory; empty is the root.
+        glob: Only such files, at any depth: `**/test_*.py`.
+        depth: Levels to open, 1 to 10.
     """
     absolute, relative = workspace.resolve(path or ".")
     if not absolute.is_dir():

@@ -14,13 +14,10 @@ MOST_FILES = 200
 
 @tool
 def outline(workspace: Workspace, path: str) -> str:
-    """Show what a file defines: line, signature and first docstring line of each class, function and variable, without the bodies.
-
-    For a directory: its source files with their top-level definitions, source before tests, as many as fit 10,000 characters. What
-    it shows may then be opened with `read`.
+    """Show the lines, signatures and first docstring lines of what a file defines, or the source files and top-level names of a directory.
 
     Args:
-        path: A file or a directory; `.` is the whole repository.
+        path: A file or directory; `.` is all.
     """
     absolute, relative = workspace.resolve(path or ".")
     if absolute.is_dir():

@@ -14,17 +14,17 @@ MOST_CHARACTERS = 16_000
 
 @tool
 def read(workspace: Workspace, path: str, line: int | None = None, symbol: str | None = None, before: int = 10, after: int = 60) -> str:
-    """Open a window of a file around a line or a definition, with line numbers. At most 200 lines or 16,000 characters.
+    """Open a window of a file: lines around `line`, a whole `symbol`, or a whole file of up to 200 lines.
 
-    Only files that a search, a listing, an outline, a traceback, a test report or the issue has named can be opened: find the place
-    first. Without line and symbol it shows a whole file of up to 200 lines.
+    Only of files that something you saw has named: the issue, a search, listing, outline, traceback, or an earlier call of the same
+    reply. A window is clipped at 200 lines or 16,000 characters, and says so.
 
     Args:
-        path: The file, relative to the root of the repository.
-        line: Show the lines around this one.
-        symbol: Show this class, function or method of the file whole, such as `Parser.parse`.
-        before: Lines shown above `line`.
-        after: Lines shown below `line`.
+        path: Relative to the repository's root.
+        line: The line to look at.
+        symbol: A definition of the file: `Parser.parse`.
+        before: Lines above `line`.
+        after: Lines below `line`.
     """
     _, relative = workspace.resolve(path)
     if relative not in workspace.named:
@@ -74,7 +74,8 @@ def _of_symbol(symbol: str, path: str, found: Sequence[Definition]) -> tuple[int
 def window(source: Source, path: str, *, first: int, last: int, found: Sequence[Definition]) -> str:
     """Lines `first` to `last`, as many as fit, below the headers of what encloses them, with what lies above and below."""
     total = len(source.lines)
-    last = min(last, total, first + MOST_LINES - 1)
+    asked = min(last, total)
+    last = min(asked, first + MOST_LINES - 1)
     body = numbered(source.lines, first, last)
     while len(body) > MOST_CHARACTERS and last > first:
         last -= max(1, (last - first) // 8)
@@ -82,4 +83,6 @@ def window(source: Source, path: str, *, first: int, last: int, found: Sequence[
     headers = [numbered(source.lines, item.line, item.line) for item in enclosing(first, found) if item.line < first]
     above = f"lines 1-{first - 1} above" if first > 1 else "starts at the top"
     below = f"{counted(total - last, 'line')} below" if last < total else "ends at the bottom"
-    return "\n".join([f"{path}, lines {first}-{last} of {total} ({above}, {below})", *headers, *(["      ..."] if headers else []), body])
+    head = f"{path}, lines {first}-{last} of {total} ({above}, {below})"
+    clip = [f"Clipped; line {asked} was asked for: go on with line={last + 1}, before=0."] if last < asked else []
+    return "\n".join([head, *headers, *(["      ..."] if headers else []), body, *clip])

@@ -11,14 +11,13 @@ MOST_CHARACTERS = 12_000
 
 @tool(asks=True)
 def run_command(workspace: Workspace, command: str, timeout_seconds: int = 60) -> str:
-    """Run a shell command in the repository's root and return what it prints (stdout and stderr), its exit code and its time.
+    """Run a shell command in the repository's root, without input, and return its output, exit code and time.
 
-    The person is asked first, so use it only for what no other tool does; tests run with run_tests. There is no terminal and no input;
-    what is still running at the end is killed. At the time limit it returns what there is.
+    The person is asked first: only for what no other tool does.
 
     Args:
         command: For `sh -c`.
-        timeout_seconds: Time limit, 1 to 600.
+        timeout_seconds: 1 to 600.
     """
     if not command.strip() or "\0" in command:
         raise ToolError("The command is empty or holds a NUL character. Nothing was run.")

@@ -15,13 +15,12 @@ MOST_FRAMES = 4
 
 @tool
 def run_tests(workspace: Workspace, tests: tuple[str, ...] = ()) -> str:
-    """Run tests on the code as it is now and compare with the untouched code: new failures with their reason, fixed, failing before too.
+    """Run tests on the code as it is now and compare with the untouched code: new failures with reasons, fixed, failing before too.
 
-    The whole suite may take minutes; name the tests that matter. A change is verified by itself when your reply ends, so there is no
-    need to run what only confirms it.
+    The whole suite may take minutes; name the tests that matter.
 
     Args:
-        tests: pytest node ids, files or directories, such as `tests/test_x.py::test_y`; empty is the whole suite.
+        tests: Node ids, files or directories: `tests/test_x.py::test_y`; empty is the whole suite.
     """
     report = workspace.run(tuple(_checked(workspace, test) for test in tests), workspace.progress)
     if report.problem is not None:

@@ -10,7 +10,10 @@ from coder.tools.ripgrep import Found, Hit, grep, shown
 from coder.tools.tool import ToolError, tool
 from coder.tools.workspace import Workspace
 
-MOST_LINES = 80
+MOST_MATCHES = 80
+MOST_LINES = 150
+"""With those around the matches."""
+FEWER = (8, 3, 1)
 MOST_FILES = 25
 A_FILE = 4
 WIDEST = 220
@@ -27,31 +30,31 @@ def search(
     word: bool = False,
     context: int = 0,
 ) -> str:
-    """Search the repository's files for a regular expression, line by line, with ripgrep.
+    """Search files that git does not ignore for a regular expression, with ripgrep.
 
-    Shows `line| text` grouped by file, at most 80 lines; with more hits than that, counts per file and the first hits of each. Files
-    that git ignores, binary files and files over 4 MB are left out. What it finds may then be opened with `read`.
+    Shows `line| text` by file: 80 matches, 150 lines with context, which shrinks to fit; of more matches counts per file and the first.
 
     Args:
-        pattern: Regular expression (Rust syntax, no look-around, no backreferences), or plain text with literal=true.
-        path: A file or directory to search in; empty is the whole repository.
-        glob: Only files like this, such as `*.py` or `src/**/*.html`; a leading ! leaves them out instead.
-        literal: Take the pattern as plain text.
-        ignore_case: Treat upper and lower case alike.
-        word: Match whole words only.
-        context: Lines shown before and after each hit, 0 to 10.
+        pattern: Regular expression (Rust syntax, no look-around) for one line.
+        path: A file or directory; empty is all.
+        glob: Only such files: `*.py`, `src/**/*.html`; `!` in front leaves them out.
+        literal: The pattern is plain text.
+        ignore_case: Ignore case.
+        word: Whole words only.
+        context: Lines around each match, 0 to 10.
     """
     where = checked_path(workspace, path)
     if not pattern or "\n" in pattern or "\0" in pattern:
         raise ToolError("A pattern is one line of text that is not empty. Search for the most telling line of it.")
     options = _options(glob=glob, literal=literal, ignore_case=ignore_case, word=word)
-    found = grep(workspace.root, pattern, path=where, options=(*options, f"--context={max(0, min(context, 10))}"))
+    context = max(0, min(context, 10))
+    found = grep(workspace.root, pattern, path=where, options=(*options, f"--context={context}"))
     matches = [hit for hit in found.hits if hit.spans]
     if not matches:
         return _nothing(workspace, pattern, where=where, glob=glob, literal=literal, ignore_case=ignore_case, found=found)
     for hit in matches:
         workspace.name(hit.path, hit.line)
-    return _report(found, matches, where=where)
+    return _report(found, matches, context=context)
 
 
 def checked_path(workspace: Workspace, path: str) -> str:
@@ -73,50 +76,64 @@ def _options(*, glob: str, literal: bool, ignore_case: bool, word: bool) -> tupl
     return (*(flag for flag, wanted in flags.items() if wanted), *((f"--glob={glob}",) if glob else ()))
 
 
-def _report(found: Found, matches: Sequence[Hit], *, where: str) -> str:
+def _report(found: Found, matches: Sequence[Hit], *, context: int) -> str:
     counts = Counter(hit.path for hit in matches)
-    head = f"{counted(len(matches), 'match')} in {counted(len(counts), 'file')}"
-    head += f" below {where}" if where != "." else ""
-    if found.cut:
-        head += f" (not all: {found.cut})"
-    if len(found.hits) <= MOST_LINES:
-        return f"{head}\n{grouped(found.hits)}"
+    files = shown(matches[0].path) if len(counts) == 1 else counted(len(counts), "file")
+    head = f"{counted(len(matches), 'match')} in {files}" + (f" (not all: {found.cut})" if found.cut else "")
+    listed = _lines if len(counts) == 1 else grouped
+    if len(matches) <= MOST_MATCHES:
+        hits, fits = _with_context(found.hits, matches, context)
+        cut = f"; context={fits}, for {MOST_LINES} lines are the most" if fits < context else ""
+        return f"{head}{cut}\n{listed(hits)}"
+    if len(counts) == 1:
+        return f"{head}; the first {MOST_MATCHES} follow. A longer pattern finds fewer.\n{listed(matches[:MOST_MATCHES])}"
     paths = sorted(counts, key=lambda path: (standing(path), -counts[path], path))
-    listed = "\n".join(f"{counts[path]:>6} {shown(path)}" for path in paths[:MOST_FILES])
+    each = "\n".join(f"{counts[path]:>6} {shown(path)}" for path in paths[:MOST_FILES])
     more = f"\n       and {counted(len(paths) - MOST_FILES, 'more file')}" if len(paths) > MOST_FILES else ""
-    kept = _first_of_each(matches, paths)
     return (
-        f"{head}, too many to show. Narrow it with path=, glob=, word=true or a longer pattern.\n{listed}{more}\n"
-        f"The first of each file:\n{grouped(kept)}"
+        f"{head}, too many to show. Narrow it with path=, glob=, word=true or a longer pattern.\n{each}{more}\n"
+        f"The first of each file:\n{grouped(_first_of_each(matches, paths))}"
     )
 
 
+def _with_context(hits: Sequence[Hit], matches: Sequence[Hit], context: int) -> tuple[Sequence[Hit], int]:
+    """The hits with as many lines around them as fit, and how many those are."""
+    centres: dict[str, list[int]] = {}
+    for hit in matches:
+        centres.setdefault(hit.path, []).append(hit.line)
+    for around in (context, *(fewer for fewer in FEWER if fewer < context)):
+        near = {(path, line + step) for path, lines in centres.items() for line in lines for step in range(-around, around + 1)}
+        kept = [hit for hit in hits if (hit.path, hit.line) in near]
+        if len(kept) <= MOST_LINES:
+            return kept, around
+    return matches, 0
+
+
 def _first_of_each(matches: Sequence[Hit], paths: Sequence[str]) -> list[Hit]:
-    room = MOST_LINES - min(len(paths), MOST_FILES)
-    each = max(A_FILE, room) if len(paths) == 1 else A_FILE
-    by_path = {path: list(hits)[:each] for path, hits in groupby(matches, key=lambda hit: hit.path)}
-    return [hit for path in paths for hit in by_path[path]][:room]
+    by_path = {path: list(hits)[:A_FILE] for path, hits in groupby(matches, key=lambda hit: hit.path)}
+    return [hit for path in paths for hit in by_path[path]][: MOST_MATCHES - min(len(paths), MOST_FILES)]
 
 
 def grouped(hits: Sequence[Hit]) -> str:
     """Each path, below it `line| text` for each of its hits."""
-    blocks = []
-    for path, group in groupby(hits, key=lambda hit: hit.path):
-        lines = [shown(path)]
-        previous = 0
-        for hit in group:
-            if previous and hit.line > previous + 1 and not hit.spans:
-                lines.append("      ...")
-            around = hit.spans[0][0] if hit.spans else 0
-            lines.append(f"{hit.line:>6}| {clipped(hit.text, WIDEST, around=around)}")
-            previous = hit.line
-        blocks.append("\n".join(lines))
-    return "\n".join(blocks)
+    return "\n".join(f"{shown(path)}\n{_lines(list(group))}" for path, group in groupby(hits, key=lambda hit: hit.path))
+
+
+def _lines(hits: Sequence[Hit]) -> str:
+    lines: list[str] = []
+    previous = 0
+    for hit in hits:
+        if previous and hit.line > previous + 1 and not hit.spans:
+            lines.append("      ...")
+        around = hit.spans[0][0] if hit.spans else 0
+        lines.append(f"{hit.line:>6}| {clipped(hit.text, WIDEST, around=around)}")
+        previous = hit.line
+    return "\n".join(lines)
 
 
 def _nothing(workspace: Workspace, pattern: str, *, where: str, glob: str, literal: bool, ignore_case: bool, found: Found) -> str:
-    place = "" if where == "." else f" below {where}"
-    said = f"No match for {pattern!r}{place}{f' in files like {glob}' if glob else ''}."
+    place = "" if where == "." else f" in {where}"
+    said = f"No match for {pattern!r}{place}{f', in files like {glob}' if glob else ''}."
     if found.cut:
         return f"{said} The search ended early: {found.cut}. Narrow it with path= or glob=."
     hints = []

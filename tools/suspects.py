@@ -1,7 +1,6 @@
-"""Rank the files and definitions of a repository by what an issue says, with no model."""
+"""Rank the files of a repository by what an issue says, with no model."""
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,18 +8,13 @@ from pathlib import Path
 from coder.tools.clues import Clues
 from coder.tools.files import SOURCE, standing, text_of
 from coder.tools.ripgrep import grep, list_paths
-from coder.tools.symbols import Definition, definitions
 from coder.tools.words import parts, words_of
 
 STANDING = (1.0, 0.3, 0.1)
 """What a score is worth in source, tests, and the rest."""
 WORD, PLACE, DEFINES, SAYS, NAMED_SO = 0.25, 9.0, 4.0, 6.0, 2.5
-MOST_FILES = 12
 MOST_BYTES = 40 << 20
 LARGEST_FILE = 500_000
-SMALL_CLASS = 40
-NAME_COUNTS = 1.5
-"""A word in a definition's own name counts as much more as this many of BM25's units."""
 
 
 @dataclass(kw_only=True)
@@ -32,6 +26,14 @@ class Suspect:
     reasons: list[str] = field(default_factory=list)
     lines: dict[int, float] = field(default_factory=dict)
     """Lines that something points at, and how strongly."""
+
+    said: dict[str, float] = field(default_factory=dict)
+    """Words of the issue in it, and what each is worth."""
+
+    @property
+    def telling(self) -> list[str]:
+        """Those words, the most telling first."""
+        return sorted(self.said, key=lambda word: -self.said[word])
 
     def add(self, score: float, reason: str = "", line: int | None = None) -> None:
         self.score += score
@@ -73,7 +75,8 @@ def _words(root: Path, found: dict[str, Suspect], clues: Clues, sizes: dict[str,
         rarity = math.log(1 + (len(counted) - len(counts) + 0.5) / (len(counts) + 0.5))
         for path, count in counts.items():
             length = 0.25 + 0.75 * sizes[path] / average
-            found[path].add(WORD * weight * rarity * count * 2.2 / (count + 1.2 * length))
+            found[path].said[word] = WORD * weight * rarity * count * 2.2 / (count + 1.2 * length)
+            found[path].add(found[path].said[word])
 
 
 def _texts(root: Path, sizes: dict[str, int]) -> Iterator[tuple[str, str]]:
@@ -120,58 +123,3 @@ def _phrases(root: Path, found: dict[str, Suspect], clues: Clues) -> None:
         sources = sum(standing(hit.path) == 0 for hit in hits)
         for hit in hits[:50]:
             found[hit.path].add(SAYS / max(1, sources), f"says {phrase[:50]!r}", hit.line)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Site:
-    """A definition, or a line outside of any, that the issue may be about."""
-
-    path: str
-    name: str
-    first: int
-    last: int
-    score: float
-
-
-def sites(root: Path, ranked: Sequence[Suspect], clues: Clues) -> list[Site]:
-    """The definitions of the most suspicious files, by descending likelihood."""
-    units = [unit for suspect in ranked[:MOST_FILES] for unit in _units(root, suspect)]
-    if not units:
-        return []
-    holding = Counter(word for unit in units for word in unit.words if word in clues.words)
-    average = sum(unit.size for unit in units) / len(units)
-    found = []
-    for unit in units:
-        length = 0.25 + 0.75 * unit.size / average
-        score = 0.0
-        for word in unit.words.keys() & clues.words.keys():
-            rarity = math.log(1 + (len(units) - holding[word] + 0.5) / (holding[word] + 0.5))
-            called = NAME_COUNTS if word in parts(unit.item.bare) else 0
-            score += WORD * clues.words[word] * rarity * (called + unit.words[word] * 2.2 / (unit.words[word] + 1.2 * length))
-        pointed = sum(score for line, score in unit.suspect.lines.items() if unit.item.start <= line <= unit.item.end)
-        likelihood = (score + pointed) * (0.3 + unit.suspect.score / ranked[0].score)
-        found.append(Site(path=unit.suspect.path, name=unit.item.name, first=unit.item.start, last=unit.item.end, score=likelihood))
-    return sorted((site for site in found if site.score > 0), key=lambda site: -site.score)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Unit:
-    """A function, or a small class, with its words."""
-
-    suspect: Suspect
-    item: Definition
-    words: Counter[str]
-    size: int
-
-
-def _units(root: Path, suspect: Suspect) -> Iterator[_Unit]:
-    text = text_of(root, suspect.path)
-    lines = text.split("\n")
-    for item in definitions(suspect.path, text):
-        if item.kind in ("function", "method") or (item.kind == "class" and item.end - item.line < SMALL_CLASS):
-            yield _Unit(
-                suspect=suspect,
-                item=item,
-                words=words_of("\n".join(lines[item.start - 1 : item.end])),
-                size=item.end - item.start + 1,
-            )

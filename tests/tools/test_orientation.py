@@ -25,7 +25,8 @@ class Cart:
         self.items.append(item)
 '''
 FILES = {
-    "README.md": "A shop.\n",
+    ".github/check.yml": "on: push\n",
+    "pyproject.toml": "[project]\n",
     "shop/cart.py": CART,
     "shop/stock.py": "def count(items):\n    return len(items)\n",
     "shop/mail.py": "def send(message):\n    print(message)\n",
@@ -36,13 +37,12 @@ FILES = {
 def test_the_definition_that_the_issue_mentions_comes_first(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
     look = first_look(space, "Coupons are ignored\n\n`Cart.total_price(coupon=...)` returns the full price.", (), 6000)
-    assert look.startswith("Layout: 5 files\n  shop/ (3 files)\n  tests/ (1 file)\n  README.md\n")
+    assert look.startswith("Layout: 6 files; shop/ (3), tests/ (1), pyproject.toml\n\nFiles")
     assert "likeliest first:\n  shop/cart.py: Cart.total_price (line 7)" in look
-    assert "Tests about the same words: tests/test_cart.py" in look
     first_window = look.split("likeliest places")[1]
     assert "    4| class Cart:" in first_window
     assert "    7|     def total_price(self, coupon=None):" in first_window
-    assert {"README.md", "shop/cart.py", "tests/test_cart.py"} <= set(space.named)
+    assert {"pyproject.toml", "shop/cart.py", "tests/test_cart.py"} <= set(space.named)
 
 
 def test_an_error_message_finds_the_line_that_says_it(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_keeps_to_its_budget(tmp_path: Path) -> None:
 
 
 def test_an_issue_that_says_nothing_still_gets_the_layout(tmp_path: Path) -> None:
-    assert first_look(workspace(tmp_path, FILES), "", (), 6000).startswith("Layout: 5 files")
+    assert first_look(workspace(tmp_path, FILES), "", (), 6000).startswith("Layout: 6 files")
     assert first_look(workspace(tmp_path / "empty"), "it is broken", (), 6000) == "Layout: 0 files"
 
 
@@ -82,3 +82,78 @@ def test_a_hostile_issue_is_answered_soon(unit: str, tmp_path: Path) -> None:
     started = time.perf_counter()
     first_look(workspace(tmp_path, FILES), unit * (200_000 // len(unit)), (), 6000)
     assert time.perf_counter() - started < 10
+
+
+FILLING = "".join(
+    f'    def fill_{number}(self):\n        """Says render, copy and form."""\n        return {number}\n\n' for number in range(24)
+)
+LONG = f'''class Shelf:
+    """Where things stand."""
+
+    FORMS = {{"round": 1, "square": 2}}
+
+{FILLING}
+    def _render(self, value):
+        """Draw it.
+
+        >>> Shelf("round")._render(1)
+        1
+        """
+        return self._scaled(value) if self.form else value
+
+    def _scaled(self, value):
+        return value * 2
+
+    def __getstate__(self):
+        return self.form
+'''
+
+
+def test_a_long_class_is_shown_by_its_head_and_the_methods_that_the_issue_means(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"shop/shelf.py": LONG})
+    look = first_look(space, '`Shelf(form="round").render(1)` draws nothing\n', (), 6000)
+    windows = look.split("likeliest places")[1].split("\n\n")[1:]
+    assert windows[0] == (
+        'shop/shelf.py, lines 1-5 of 115\n    1| class Shelf:\n    2|     """Where things stand."""\n    3| \n'
+        '    4|     FORMS = {"round": 1, "square": 2}\n    5| '
+    )
+    assert windows[1].splitlines() == [
+        "shop/shelf.py, lines 103-112 of 115 (_scaled: called by _render)",
+        "    1| class Shelf:",
+        "      ...",
+        "  103|     def _render(self, value):",
+        '  104|         """Draw it.',
+        "      ... docstring, to line 108",
+        "  109|         return self._scaled(value) if self.form else value",
+        "  110| ",
+        "  111|     def _scaled(self, value):",
+        "  112|         return value * 2",
+    ]
+
+
+def test_a_special_method_behind_an_operation_beats_what_only_talks_of_it(tmp_path: Path) -> None:
+    look = first_look(workspace(tmp_path, {"shop/shelf.py": LONG}), "`copy.deepcopy(Shelf(1))` loses the form\n", (), 6000)
+    assert "Shelf.__getstate__ (line 114)" in look.splitlines()[3]
+
+
+def test_a_near_identical_copy_is_named_and_not_shown(tmp_path: Path) -> None:
+    files = FILES | {"shop/old_cart.py": CART.replace("items)", "things)")}
+    look = first_look(workspace(tmp_path, files), "`shop.cart`: `Cart.total_price` ignores the coupon", (), 6000)
+    assert look.count("The price of everything.") == 1
+    assert "near-identical copy at shop/old_cart.py:" in look
+    assert "shop/old_cart.py: the same as in shop/cart.py" in look
+
+
+def test_the_nearest_test_is_shown_with_the_place_where_the_next_would_stand(tmp_path: Path) -> None:
+    tests = (
+        "import pytest\nfrom shop.cart import (\n    Cart,\n)\n\n\ndef test_total_price():\n    assert Cart().total_price(coupon=3) == 0\n"
+    )
+    rest = "".join(f"\n\ndef test_add_{number}():\n    Cart().add({number})\n" for number in range(9))
+    files = FILES | {"tests/test_cart.py": tests + rest, "tests/test_mail.py": "def test_cart_mail():\n    send(3)\n"}
+    space = workspace(tmp_path, files)
+    look = first_look(space, "Coupons are ignored\n\n`Cart.total_price(coupon=3)` returns the full price.", (), 6000)
+    shown = look.split("The nearest existing test:\n\n")[1].split("\n\n")
+    assert shown[0] == "tests/test_cart.py imports\nimport pytest\nfrom shop.cart import ( Cart, )"
+    assert shown[1].splitlines()[1:] == ["    7| def test_total_price():", "    8|     assert Cart().total_price(coupon=3) == 0"]
+    assert shown[2].startswith("tests/test_cart.py, lines 33-44 of 44 (the end of the file; a new test fits below)")
+    assert shown[2].endswith("   44|     Cart().add(8)")

@@ -59,7 +59,9 @@ def test_no_window_is_larger_than_its_limits(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.py": "x = 1\n" * 1000, "wide.txt": ("y" * 390 + "\n") * 150})
     space.name("a.py")
     space.name("wide.txt")
-    assert called(read, space, path="a.py", line=500, before=400, after=400).startswith("a.py, lines 100-299 of 1000")
+    clipped = called(read, space, path="a.py", line=500, before=400, after=400)
+    assert clipped.startswith("a.py, lines 100-299 of 1000")
+    assert clipped.endswith("  299| x = 1\nClipped; line 900 was asked for: go on with line=300, before=0.")
     assert len(called(read, space, path="wide.txt", line=1, after=150)) < MOST_CHARACTERS + 500
 
 

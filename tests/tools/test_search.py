@@ -21,7 +21,7 @@ FILES = {
 
 def test_shows_hits_by_file_with_line_numbers_and_names_them(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
-    assert called(search, space, pattern=r"def \w+size") == ("1 match in 1 file\ntests/test_box.py\n     4| def test_size():")
+    assert called(search, space, pattern=r"def \w+size") == ("1 match in tests/test_box.py\n     4| def test_size():")
     assert space.named == {"tests/test_box.py": {4}}
 
 
@@ -33,8 +33,8 @@ def test_leaves_out_what_git_ignores_but_not_dotted_directories(tmp_path: Path) 
 
 def test_can_be_narrowed_by_path_glob_word_and_case(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
-    assert called(search, space, pattern="BOX", ignore_case=True, path="src").startswith("1 match in 1 file below src\n")
-    assert called(search, space, pattern="Box", glob="test_*.py").startswith("2 matches in 1 file\n")
+    assert called(search, space, pattern="BOX", ignore_case=True, path="src").startswith("1 match in src/box.py\n")
+    assert called(search, space, pattern="Box", glob="test_*.py").startswith("2 matches in tests/test_box.py\n")
     assert (
         called(search, space, pattern="siz", word=True)
         == "No match for 'siz'. 3 matches with ignore_case=true and word=false, such as src/box.py:2, tests/test_box.py:4."
@@ -44,7 +44,7 @@ def test_can_be_narrowed_by_path_glob_word_and_case(tmp_path: Path) -> None:
 
 def test_shows_lines_around_a_hit(tmp_path: Path) -> None:
     assert called(search, workspace(tmp_path, FILES), pattern="def size", context=1) == (
-        "1 match in 1 file\nsrc/box.py\n     1| class Box:\n     2|     def size(self):\n     3|         return len(self.items)"
+        "1 match in src/box.py\n     1| class Box:\n     2|     def size(self):\n     3|         return len(self.items)"
     )
 
 
@@ -56,6 +56,23 @@ def test_counts_per_file_and_says_how_to_narrow_when_there_are_too_many(tmp_path
     assert lines[1] == "    30 src/m0.py"
     assert lines[6] == "    99 tests/test_m.py"
     assert len(lines) < 80
+
+
+def test_shows_fewer_lines_around_hits_before_it_shows_fewer_hits(tmp_path: Path) -> None:
+    lines = [f"{'value' if number % 30 == 0 else 'other'} = {number}" for number in range(1, 601)]
+    space = workspace(tmp_path, {"src/m.py": "\n".join(lines) + "\n"})
+    answer = called(search, space, pattern="value", path="src/m.py", context=8)
+    assert answer.startswith("20 matches in src/m.py; context=3, for 150 lines are the most\n    27| other = 27\n")
+    assert answer.count("value") == 20
+    assert answer.splitlines()[8:10] == ["      ...", "    57| other = 57"]
+    assert called(search, space, pattern="value", context=2).startswith("20 matches in src/m.py\n")
+
+
+def test_of_too_many_hits_in_one_file_the_first_are_shown_and_the_cause_told(tmp_path: Path) -> None:
+    answer = called(search, workspace(tmp_path, {"src/m.py": "value = 1\n" * 99}), pattern="value", context=4, path="src/m.py")
+    lines = answer.splitlines()
+    assert lines[0] == "99 matches in src/m.py; the first 80 follow. A longer pattern finds fewer."
+    assert lines[1:] == [f"{number:>6}| value = 1" for number in range(1, 81)]
 
 
 def test_cuts_a_long_line_around_its_hit(tmp_path: Path) -> None:
@@ -73,14 +90,14 @@ def test_no_match_names_spellings_that_do_occur(tmp_path: Path) -> None:
 
 def test_no_match_in_a_part_says_what_is_elsewhere(tmp_path: Path) -> None:
     assert called(search, workspace(tmp_path, FILES), pattern="len", path="tests") == (
-        "No match for 'len' below tests. 1 match elsewhere in the repository, such as src/box.py:3."
+        "No match for 'len' in tests. 1 match elsewhere in the repository, such as src/box.py:3."
     )
 
 
 @pytest.mark.parametrize("pattern", ["--pre=/bin/sh", "--files", "-e", "--", "-f/etc/passwd"])
 def test_a_pattern_is_never_an_option(tmp_path: Path, pattern: str) -> None:
     space = workspace(tmp_path, {"a.txt": f"x {pattern} y\n"})
-    assert called(search, space, pattern=pattern, literal=True) == f"1 match in 1 file\na.txt\n     1| x {pattern} y"
+    assert called(search, space, pattern=pattern, literal=True) == f"1 match in a.txt\n     1| x {pattern} y"
 
 
 def test_a_glob_is_never_an_option_and_never_opens_git(tmp_path: Path) -> None:

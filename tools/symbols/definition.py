@@ -22,6 +22,8 @@ class Definition:
     """On one line, without the colon."""
     summary: str = ""
     """The first line of its docstring."""
+    docstring: tuple[int, int] = (0, 0)
+    """First and last line of its docstring; zeros where it has none."""
 
     @property
     def bare(self) -> str:

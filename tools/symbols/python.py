@@ -59,6 +59,7 @@ def _scope(node: "Node", prefix: str, scope: str) -> Definition | None:
         return None
     body = node.child_by_field_name("body")
     outer = node.parent if node.parent and node.parent.type == "decorated_definition" else node
+    docstring = _docstring(body)
     kind = "class" if node.type == "class_definition" else "method" if scope == "class" else "function"
     return Definition(
         name=prefix + name.text.decode("utf-8", "replace"),
@@ -67,7 +68,8 @@ def _scope(node: "Node", prefix: str, scope: str) -> Definition | None:
         line=name.start_point[0] + 1,
         end=max(node.end_point[0], name.start_point[0]) + 1,
         signature=_signature(node, body),
-        summary=_summary(body),
+        summary=_summary(docstring),
+        docstring=(docstring.start_point[0] + 1, docstring.end_point[0] + 1) if docstring else (0, 0),
     )
 
 
@@ -78,13 +80,18 @@ def _signature(node: "Node", body: "Node | None") -> str:
     return text if len(text) <= WIDEST else f"{text[:WIDEST]}…"
 
 
-def _summary(body: "Node | None") -> str:
+def _docstring(body: "Node | None") -> "Node | None":
     first = body.named_children[0] if body and body.named_children else None
     if first is not None and first.type == "expression_statement" and first.named_children:
         first = first.named_children[0]
-    if first is None or first.type != "string" or not first.text:
+    return first if first is not None and first.type == "string" else None
+
+
+def _summary(docstring: "Node | None") -> str:
+    """Its first line."""
+    if docstring is None or not docstring.text:
         return ""
-    text = re.sub(r'^[rRuUbB]*("""|\'\'\'|"|\')', "", first.text.decode("utf-8", "replace"))
+    text = re.sub(r'^[rRuUbB]*("""|\'\'\'|"|\')', "", docstring.text.decode("utf-8", "replace"))
     lines = text.strip().splitlines()
     return lines[0].removesuffix('"""').removesuffix("'''").strip('"').strip()[:120] if lines else ""
 
