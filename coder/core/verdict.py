@@ -134,6 +134,11 @@ class Verdict(Value):
     tree: str = ""
     """The git tree that was judged."""
 
+    @property
+    def label(self) -> str:
+        """The kind in a word or two; nothing that broke is no comfort while a target test is red."""
+        return "NOT FIXED" if self.kind is VerdictKind.PASSING and self.still_red else self.kind.value
+
 
 class Reproduced(Value):
     """Whether tests show the issue on the base."""

@@ -127,7 +127,7 @@ def _plain_lines(event: Event) -> list[Text]:
             return [Text(f"  {line}", "italic") for line in note.summary.splitlines()[:4]] + places
         case Verified(verdict=verdict):
             reds = [*verdict.still_red, *verdict.broken][:5]
-            lines = [Text.assemble("  ", (verdict.kind.value, STYLES[verdict.kind]), f"  {verdict.reason}")]
+            lines = [Text.assemble("  ", (verdict.label, STYLES[verdict.kind]), f"  {verdict.reason}")]
             notes = [Text(f"    noted: {note}", "dim") for note in verdict.notes[:3]]
             return lines + [Text(f"    {result.id}", "red") for result in reds] + notes
         case QuestionAnswered(option=option, by=by):

@@ -15,7 +15,7 @@ def distil(subject: Verdict | TestReport, limit: int = LIMIT) -> str:
     """The reason, then each different failure once: assertion with its values, innermost frames with source, captured output."""
     match subject:
         case Verdict():
-            parts = [f"{subject.kind}: {subject.reason}", *(f"Noted: {note}." for note in subject.notes[:5])]
+            parts = [f"{subject.label}: {subject.reason}", *(f"Noted: {note}." for note in subject.notes[:5])]
             sections = (("Broken by the change", subject.broken), ("Not green yet", subject.still_red))
         case TestReport():
             counts = subject.counts

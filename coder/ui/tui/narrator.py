@@ -144,7 +144,7 @@ def _remarked(event: Event) -> Iterable[Widget]:
 
 
 def _judged(verdict: Verdict) -> Iterable[Widget]:
-    yield _line(f"{verdict.kind.value}  {verdict.reason}", f"verdict {verdict.kind.name.lower()}")
+    yield _line(f"{verdict.label}  {verdict.reason}", f"verdict {verdict.kind.name.lower()}")
     reds = [*verdict.still_red, *verdict.broken]
     for result in reds[:REDS_SHOWN]:
         yield _line(result.id, "red")
