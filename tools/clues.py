@@ -32,6 +32,7 @@ PROTOCOLS = {
     "dir": "dir",
 }
 EVERYDAY = frozenset({"copy", "equal", "compare", "str", "format", "len", "bool", "iter", "sorted", "dir"})
+METHOD = re.compile(r"\.([A-Za-z_]\w*)\(")
 MOST_NAMES = 60
 MOST_PHRASES = 6
 LONGEST_ISSUE = 60_000
@@ -45,6 +46,8 @@ class Clues:
     """Whole words of the issue with their weight: code-like ones and those of the title weigh more."""
     words: dict[str, float]
     """The same, with the parts of each."""
+    called: frozenset[str]
+    """Names that are called as methods, such as `get` for `box.get()`: common words too."""
     protocol: frozenset[str]
     """Special methods that stand behind the operations it names, such as `__deepcopy__` for deepcopy."""
     phrases: tuple[str, ...]
@@ -67,7 +70,13 @@ def clues(issue: str) -> Clues:
         for part in parts(word):
             worth = weight if part == word else min(weight, 2.0)
             words[part] = max(words.get(part, 0.0), worth)
-    return Clues(names=names, words=words, protocol=_protocol(text, in_code), phrases=tuple(dict.fromkeys(_phrases(text)))[:MOST_PHRASES])
+    return Clues(
+        names=names,
+        words=words,
+        called=frozenset(METHOD.findall(text)),
+        protocol=_protocol(text, in_code),
+        phrases=tuple(dict.fromkeys(_phrases(text)))[:MOST_PHRASES],
+    )
 
 
 def _protocol(text: str, in_code: set[str]) -> frozenset[str]:

@@ -148,21 +148,18 @@ def _alike(site: Site, code: tuple[str, ...], other: _Kept) -> bool:
 
 
 def _callees(site: Site, code: Sequence[str], found: Sequence[Definition]) -> Iterator[Definition]:
-    """Short functions of the same file, and methods of the same class, that a function calls."""
+    """Short functions of the same file, methods of the same class, and classes held by its attributes, that a function calls."""
     if site.item.kind == "class":
         return
     owner = site.name.rpartition(".")[0]
+    short = [item for item in found if item.end - item.start < LONGEST_CALLEE and item.name != site.name]
     called = dict.fromkeys((match["of"] or "", match["name"]) for line in code for match in CALL.finditer(line))
     for of, name in called:
-        meant = f"{owner}.{name}" if of in ("self.", "cls.") else name if not of else ""
-        for item in found:
-            if (
-                item.name == meant
-                and item.kind in ("function", "method")
-                and item.name != site.name
-                and item.end - item.start < LONGEST_CALLEE
-            ):
-                yield item
+        own = of in ("self.", "cls.")
+        meant = f"{owner}.{name}" if own else "" if of else name
+        exact = [item for item in short if item.name == meant and item.kind in ("function", "method")]
+        held = [item for item in short if own and item.bare == name and item.kind == "class"]
+        yield from exact or sorted(held, key=lambda item: item.end - item.start)[:1]
 
 
 def code_lines(source: Source, first: int, last: int, found: Sequence[Definition]) -> Iterator[tuple[int, str]]:

@@ -52,7 +52,9 @@ class Site:
 
 def meant(item: Definition, clues: Clues) -> bool:
     """Does the issue name this definition, but for leading underscores, or an operation that this special method stands behind?"""
-    return item.bare in clues.protocol or clues.names.get(item.bare, clues.names.get(item.bare.strip("_"), 0.0)) >= IN_CODE
+    plain = item.bare.strip("_")
+    weight = max(clues.names.get(item.bare, 0.0), clues.names.get(plain, 0.0))
+    return item.bare in clues.protocol or item.bare in clues.called or weight >= IN_CODE
 
 
 def sites(root: Path, ranked: Sequence[Suspect], clues: Clues) -> list[Site]:
@@ -101,7 +103,7 @@ def _score(unit: _Unit, clues: Clues, rarities: dict[str, float], average: float
         called = CALLED_SO if word in parts(unit.item.bare) else 0.0
         score += WORD * clues.words[word] * rarity * (called + unit.words[word] * 2.2 / (unit.words[word] + 1.2 * length))
     owner = clues.names.get(unit.owner, 0.0)
-    return score + (OF_CLASS * owner if owner >= STRONG and score else 0.0)
+    return score + (OF_CLASS * owner if owner >= STRONG and (score or unit.item.bare in clues.called) else 0.0)
 
 
 def _by_protocol(unit: _Unit, clues: Clues) -> float:

@@ -157,3 +157,11 @@ def test_the_nearest_test_is_shown_with_the_place_where_the_next_would_stand(tmp
     assert shown[1].splitlines()[1:] == ["    7| def test_total_price():", "    8|     assert Cart().total_price(coupon=3) == 0"]
     assert shown[2].startswith("tests/test_cart.py, lines 33-44 of 44 (the end of the file; a new test fits below)")
     assert shown[2].endswith("   44|     Cart().add(8)")
+
+
+def test_a_class_that_an_attribute_holds_is_shown_where_it_is_called(tmp_path: Path) -> None:
+    body = "".join(f"        self.part_{number} = {number}\n" for number in range(90))
+    press = f"class Press:\n    def make(self):\n        return self.Sheet(self)\n\n    def fill(self):\n{body}\n\n"
+    text = f"{press}class Own(Press):\n    class Sheet: ...\n"
+    look = first_look(workspace(tmp_path, {"shop/press.py": text}), "`Press.make()` gives nothing\n", (), 6000)
+    assert "(Sheet: called by make)\n   98| class Own(Press):\n      ...\n   99|     class Sheet: ..." in look
