@@ -25,7 +25,7 @@ def demo(
     begin_repository(directory, message="Worklog 0.3.0")
     issue = (directory / "ISSUE.md").read_text(encoding="utf-8").strip()
     print(f"A small project, worklog, now lies in {directory}. Somebody has reported a bug:\n")
-    print("\n".join(f"    {line}" for line in issue.splitlines()), end="\n\n")
+    print("\n".join(f"    {line}".rstrip() for line in issue.splitlines()), end="\n\n")
     print(f"What you would type there: coder fix @ISSUE.md{' --offline' if offline else ''}\n")
     # The interpreter that coder runs on has pytest; an environment that happens to be active may not.
     flags: dict[str, Any] = {"model": model, "base_url": base_url, "test": f"{sys.executable} -m pytest"}

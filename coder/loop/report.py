@@ -16,6 +16,7 @@ def explanation(records: Sequence[Record]) -> str:
 
 def _tried(records: Sequence[Record]) -> str:
     lines: list[str] = []
+    count = 0
     idea = ""
     paths: tuple[str, ...] = ()
     for record in records:
@@ -25,7 +26,8 @@ def _tried(records: Sequence[Record]) -> str:
             case FilesChanged(paths=changed):
                 paths = changed
             case Verified(verdict=verdict):
-                lines.append(f"{len(lines) + 1}. {_line(idea) or 'A change'} ({', '.join(paths)}): {verdict.reason}")
+                count += 1
+                lines.append(f"{count}. {_line(idea) or 'A change'} ({', '.join(paths)}): {verdict.reason}")
                 lines += [f"   - {_failure(result)}" for result in _reds(verdict)[:3]]
                 idea = ""
             case _:
@@ -64,7 +66,7 @@ def _suspects(records: Sequence[Record]) -> str:
 def _last_word(records: Sequence[Record]) -> str:
     notes = [record.event.note for record in records if isinstance(record.event, NoteMade)]
     summary = next((note.summary for note in reversed(notes) if isinstance(note, GiveUp)), "")
-    return f"## What the model says\n{summary}" if summary else ""
+    return f"## In short\n{summary}" if summary else ""
 
 
 def _line(text: str) -> str:

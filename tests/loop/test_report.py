@@ -1,0 +1,46 @@
+from datetime import UTC, datetime
+
+from coder.core.events import Event, FilesChanged, NoteMade, Record, Verified
+from coder.core.notes import Diagnosis, GiveUp, Sites
+from coder.core.verdict import Failure, Frame, TestResult, Verdict, VerdictKind
+from coder.loop.report import explanation
+
+FRAMES = (Frame(path="tests/test_a.py", line=3, function="test_a"), Frame(path="a.py", line=9, function="work"))
+RED = TestResult(
+    id="tests/test_a.py::test_a", outcome="failed", failure=Failure(type="AssertionError", message="1 != 2\nmore", frames=FRAMES)
+)
+NOT_FIXED = Verdict(kind=VerdictKind.PASSING, reason="It is still red.", still_red=(RED,))
+
+
+def told(*events: Event) -> str:
+    return explanation([Record(number=number, at=datetime(2026, 1, 1, tzinfo=UTC), event=event) for number, event in enumerate(events, 1)])
+
+
+def test_tells_each_attempt_the_suspected_places_and_the_last_word() -> None:
+    text = told(
+        NoteMade(candidate="c1", phase="locate", note=Sites(summary="A sign is wrong.", places=("a.py::work",))),
+        FilesChanged(candidate="c1", paths=("a.py",), diff=""),
+        Verified(candidate="c1", attempt=1, verdict=NOT_FIXED),
+        NoteMade(candidate="c1", phase="diagnose", note=Diagnosis(summary="It was the other sign.")),
+        Verified(candidate="c1", attempt=2, verdict=NOT_FIXED),
+        NoteMade(candidate="c1", phase="explain", note=GiveUp(summary="It is deeper.", places=("b.py",))),
+    )
+    assert text == (
+        "## What was tried\n"
+        "1. A sign is wrong. (a.py): It is still red.\n"
+        "   - tests/test_a.py::test_a: AssertionError: 1 != 2\n"
+        "2. It was the other sign. (a.py): It is still red.\n"
+        "   - tests/test_a.py::test_a: AssertionError: 1 != 2\n"
+        "\n"
+        "## Where the fault may be\n"
+        "- b.py\n"
+        "- a.py::work\n"
+        "- a.py:9 (in work)\n"
+        "\n"
+        "## In short\n"
+        "It is deeper."
+    )
+
+
+def test_says_when_nothing_came_as_far_as_a_verification() -> None:
+    assert told() == "## What was tried\nNo change came as far as a verification."
