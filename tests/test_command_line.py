@@ -249,3 +249,37 @@ def test_killed_at_any_moment_nothing_of_the_persons_is_touched_and_the_next_run
     assert place.fix(server, "--dry-run").returncode == 0
     assert place.traces() == ("", "")
     assert place.untouched() == before
+
+
+def test_without_a_command_and_without_a_terminal_there_is_help_and_exit_2(place: Place) -> None:
+    done = place.coder()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Usage:" in done.stderr
+
+
+def test_without_a_model_the_engine_of_its_own_proves_a_fix(place: Place) -> None:
+    before = place.untouched()
+    done = place.coder("fix", ISSUE, "--trust")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "no model: no key is set" in done.stdout
+    assert "+    return int(hours) * 60 + int(rest)" in done.stdout
+    assert {**place.untouched(), "branches": ""} == {**before, "branches": ""}
+
+
+def test_offline_repair_without_a_failing_test_says_so_and_where_it_would_look(place: Place) -> None:
+    (place.repository / "test_clock.py").write_text(
+        "from clock import minutes\n\n\ndef test_midnight():\n    assert minutes('00:00') == 0\n"
+    )
+    git(place.repository, "commit", "-qam", "test less")
+    done = place.coder("fix", "minutes() is wrong for 09:30", "--trust", "--offline")
+    assert done.returncode == 4
+    assert "needs a test that fails" in done.stdout
+    assert "clock.py::minutes" in done.stdout
+
+
+def test_the_demo_ends_in_proven_and_says_what_to_try_next(place: Place) -> None:
+    done = place.coder("demo")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "\nPROVEN  " in done.stdout
+    assert "period.start <= stretches[-1].end" in done.stdout
+    assert "coder apply" in done.stdout
