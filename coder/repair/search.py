@@ -30,12 +30,13 @@ class Search:
     @property
     def rate(self) -> float:
         """Candidates a second."""
-        return self.tried / self.seconds if self.seconds else 0.0
+        return self.tried / self.seconds if self.seconds > 0.1 else 0.0
 
     @property
     def line(self) -> str:
         best = f", best: {self.survivors[0].edit.summary}" if self.survivors else ""
-        return f"tried {self.tried:,} candidates, {self.rate:.0f} a second, {len(self.survivors)} hold so far{best}"
+        rate = f", {self.rate:.0f} a second" if self.rate else ""
+        return f"tried {self.tried:,} candidates{rate}, {len(self.survivors)} of them hold{best}"
 
 
 def search(

@@ -16,7 +16,7 @@ from coder.strategies.judge import attempt_number, judge
 from coder.tools.patching import apply
 from coder.tools.words import words_of
 
-SEARCH_SECONDS = 90.0
+SEARCH_SECONDS = 60.0
 SEARCH_SHARE = 0.6
 """Of the time that is left: what was found must still be proven."""
 MOST_ATTEMPTS = 3
@@ -33,6 +33,9 @@ def search_repair() -> Strategy:
         _enter(kit, candidate, "locate")
         tests = await failing_tests(kit, candidate)
         found = await _propose(kit, candidate, tests)
+        fewer = _speaking_of(kit.task.issue, tests)
+        if not found.proposals and fewer not in ((), tests):  # several faults may be at work, of which the issue names one
+            tests, found = fewer, await _propose(kit, candidate, fewer)
         places = tuple(suspect.place for suspect in found.suspects)
         if not tests:
             _note(kit, candidate, "locate", GiveUp(summary=NEEDS_A_TEST, places=places))
@@ -48,11 +51,10 @@ def search_repair() -> Strategy:
 
 
 async def failing_tests(kit: Kit, candidate: Candidate) -> tuple[str, ...]:
-    """Tests that fail on the base for the right reason: those named by the issue or the command, else those that speak of it, else all."""
+    """Tests that fail on the base for the right reason: those that the issue or the command names, else all."""
     report = await baseline(kit)
     reds = tuple(result.id for result in report.reds) if report else ()
-    named = node_ids(f"{kit.task.issue}\n{kit.task.test_command or ''}")
-    asked = named or _speaking_of(kit.task.issue, reds)
+    asked = node_ids(f"{kit.task.issue}\n{kit.task.test_command or ''}") or reds
     if not asked:
         return ()
     patch = await asyncio.to_thread(kit.repository.patch, candidate)
@@ -60,9 +62,9 @@ async def failing_tests(kit: Kit, candidate: Candidate) -> tuple[str, ...]:
 
 
 def _speaking_of(issue: str, tests: tuple[str, ...]) -> tuple[str, ...]:
-    """Tests whose ids share a word with the issue; all of them where none does."""
+    """Tests whose names share a word with the issue."""
     said = words_of(issue).keys()
-    return tuple(test for test in tests if words_of(test.partition("::")[2]).keys() & said) or tests
+    return tuple(test for test in tests if words_of(test.partition("::")[2]).keys() & said)
 
 
 async def _propose(kit: Kit, candidate: Candidate, tests: Sequence[str]) -> Proposals:
@@ -107,4 +109,4 @@ def _enter(kit: Kit, candidate: Candidate, phase: PhaseName) -> None:
 
 
 def _note(kit: Kit, candidate: Candidate, phase: PhaseName, note: Note) -> None:
-    kit.log.append(NoteMade(candidate=candidate.id, phase=phase, note=note, implied=True))
+    kit.log.append(NoteMade(candidate=candidate.id, phase=phase, note=note))

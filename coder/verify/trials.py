@@ -46,12 +46,12 @@ class PytestTrials:
                 "results": str(place / "results"),
                 "stop": str(place / "stop"),
                 "jobs": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
-                "seconds": seconds + COLLECTING_SECONDS,
+                "seconds": seconds,
             }
             options = ["-s", "--assert=plain", "-p", "no:faulthandler"]
             paths = paths_of([*tests, *guards], tree)
             started = launch(self._project, tree, place, paths=paths, requests={"coder_trials": request}, options=options)
-            limits = self._limits.model_copy(update={"wall_seconds": seconds + 2 * COLLECTING_SECONDS})
+            limits = self._limits.model_copy(update={"wall_seconds": seconds + COLLECTING_SECONDS})
             serving = threading.Thread(target=self._serve, args=(started.argv, tree, started.environment, limits))
             serving.start()
             try:

@@ -14,13 +14,22 @@ import signal
 import sys
 import threading
 import time
+import unittest.case
 from collections.abc import Callable, Generator
 from types import CodeType, FrameType
 from typing import Any
 
 import pytest
+from _pytest.assertion import rewrite
 
 VARIABLE = "CODER_TRACE_REQUEST"
+SHOWING = (
+    (rewrite, "_saferepr"),
+    (rewrite, "_call_reprcompare"),
+    (rewrite, "_format_assertmsg"),
+    (unittest.case, "safe_repr"),
+)
+"""What failing assertions call to show their values."""
 REQUEST_FILE = os.environ.pop(VARIABLE, "")
 
 
@@ -55,21 +64,52 @@ class Tracing:
 
     def pytest_collection_finish(self) -> None:
         self.deadline = time.monotonic() + self.request["seconds"]
+        for module, name in SHOWING:
+            if hasattr(module, name):
+                setattr(module, name, self.unseen(getattr(module, name)))
+
+    def unseen(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """What is executed to show a value (`__repr__`, mostly) has nothing to do with why the assertion fails."""
+
+        def wrapped(*arguments: Any) -> Any:
+            self.tracer.pause()
+            try:
+                return function(*arguments)
+            finally:
+                self.tracer.go_on()
+
+        return wrapped
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: Any) -> Generator[None, None, None]:
-        previous = signal.signal(signal.SIGPROF, too_long)
-        signal.setitimer(signal.ITIMER_PROF, self.request["test_seconds"], 0.2)
-        self.tracer.start()
-        try:
-            yield
-        finally:
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            lines = self.tracer.stop()
-            signal.signal(signal.SIGPROF, previous)
-        self.write({"id": item.nodeid, "lines": {path: sorted(numbers) for path, numbers in lines.items() if numbers}})
+        self.tracer.lines = {}
+        yield
+        self.write({"id": item.nodeid, "lines": {path: sorted(numbers) for path, numbers in self.tracer.lines.items() if numbers}})
         if time.monotonic() > self.deadline:
             item.session.shouldstop = "the time for tracing is over"
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_setup(self) -> Generator[None, None, None]:
+        """Each phase by itself: between them pytest and its plugins write their reports."""
+        self.tracer.go_on()
+        yield
+        self.tracer.pause()
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_call(self) -> Generator[None, None, None]:
+        previous = signal.signal(signal.SIGPROF, too_long)
+        signal.setitimer(signal.ITIMER_PROF, self.request["test_seconds"], 0.2)
+        self.tracer.go_on()
+        yield
+        self.tracer.pause()
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, previous)
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_teardown(self) -> Generator[None, None, None]:
+        self.tracer.go_on()
+        yield
+        self.tracer.pause()
 
     def write(self, line: dict[str, Any]) -> None:
         descriptor = os.open(self.request["lines"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -103,11 +143,10 @@ class Monitoring:
     def __init__(self, sources: dict[str, str]) -> None:
         self.sources = sources
         self.lines: dict[str, set[int]] = {}
-        self.monitoring: Any = sys.monitoring  # type: ignore[attr-defined, unused-ignore]
+        self.monitoring: Any = sys.monitoring  # type: ignore[attr-defined, unused-ignore]  # not in every Python that reads this
         self.tool = next(number for number in (4, 3, 5, 1, 2, 0) if self.monitoring.get_tool(number) is None)
 
-    def start(self) -> None:
-        self.lines = {}
+    def go_on(self) -> None:
         self.monitoring.use_tool_id(self.tool, "coder")
         self.monitoring.register_callback(self.tool, self.monitoring.events.LINE, self.line)
         self.monitoring.set_events(self.tool, self.monitoring.events.LINE)
@@ -119,10 +158,9 @@ class Monitoring:
             self.lines.setdefault(path, set()).add(number)
         return self.monitoring.DISABLE
 
-    def stop(self) -> dict[str, set[int]]:
+    def pause(self) -> None:
         self.monitoring.set_events(self.tool, 0)
         self.monitoring.free_tool_id(self.tool)
-        return self.lines
 
 
 class Settrace:
@@ -131,36 +169,24 @@ class Settrace:
     def __init__(self, sources: dict[str, str]) -> None:
         self.sources = sources
         self.lines: dict[str, set[int]] = {}
-        self.local: dict[str, Callable[..., Any]] = {}
 
-    def start(self) -> None:
-        self.lines = {}
-        self.local = {}
+    def go_on(self) -> None:
         threading.settrace(self.enter)
         sys.settrace(self.enter)
 
     def enter(self, frame: FrameType, _event: str, _argument: Any) -> Callable[..., Any] | None:
-        name = frame.f_code.co_filename
-        known = self.local.get(name)
-        if known is None:
-            path = self.sources.get(name)
-            if path is None:
-                return None
-            known = self.local[name] = line_tracer(self.lines.setdefault(path, set()))
-        return known
+        path = self.sources.get(frame.f_code.co_filename)
+        if path is None:
+            return None
+        add = self.lines.setdefault(path, set()).add
 
-    def stop(self) -> dict[str, set[int]]:
+        def see(frame: FrameType, event: str, _argument: Any) -> Callable[..., Any]:
+            if event == "line":
+                add(frame.f_lineno)
+            return see
+
+        return see
+
+    def pause(self) -> None:
         sys.settrace(None)
         threading.settrace(None)
-        return self.lines
-
-
-def line_tracer(numbers: set[int]) -> Callable[..., Any]:
-    add = numbers.add
-
-    def trace(frame: FrameType, event: str, _argument: Any) -> Callable[..., Any]:
-        if event == "line":
-            add(frame.f_lineno)
-        return trace
-
-    return trace

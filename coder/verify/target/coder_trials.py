@@ -65,7 +65,7 @@ class Server:
 
     def __init__(self, request: dict[str, Any]) -> None:
         self.request = request
-        self.deadline = time.monotonic() + request["seconds"]
+        self.deadline = 0.0
         self.results = os.open(request["results"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self.targets: list[str] = request["tests"]
         self.items: dict[str, Any] = {}
@@ -85,6 +85,7 @@ class Server:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: Any) -> bool:
         warnings.simplefilter("ignore")  # of forking with threads about, for one
+        self.deadline = time.monotonic() + self.request["seconds"]
         self.items = {item.nodeid: item for item in session.items}
         # Made before the forks, so that they share one and none removes another's.
         factory = getattr(session.config, "_tmp_path_factory", None)

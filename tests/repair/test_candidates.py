@@ -1,0 +1,33 @@
+"""Which edits are made, and in which order they are tried."""
+
+from coder.repair.candidates import candidates
+from coder.repair.source import Source
+
+TEXT = "def near(a, b):\n    return a < b\n\n\ndef far(a, b):\n    return a < b\n"
+
+
+def test_the_more_suspicious_line_comes_first_and_what_is_hardly_suspicious_not_at_all() -> None:
+    source = Source("a.py", TEXT)
+    both = candidates({"a.py": source}, {"a.py": {2: 0.4, 6: 1.0}}, [])
+    assert (both[0].edit.line, both[0].place, both[0].edit.summary) == (6, "a.py::far", "far: use `<=` instead of `<`")
+    assert {one.edit.line for one in both} == {2, 6}
+    assert {one.edit.line for one in candidates({"a.py": source}, {"a.py": {2: 0.2, 6: 1.0}}, [])} == {6}
+
+
+def test_each_text_is_tried_once_and_the_order_is_always_the_same() -> None:
+    made = [candidates({"a.py": Source("a.py", TEXT)}, {"a.py": {2: 1.0, 6: 1.0}}, []) for _ in range(2)]
+    assert made[0] == made[1]
+    texts = [one.edit.apply(TEXT) for one in made[0]]
+    assert len(set(texts)) == len(texts) > 30
+
+
+def test_files_that_nothing_is_known_of_are_left_alone() -> None:
+    assert candidates({}, {"a.py": {2: 1.0}}, []) == []
+    assert candidates({"a.py": Source("a.py", TEXT)}, {}, []) == []
+
+
+def test_headers_of_blocks_and_defaults_are_sites_of_their_own() -> None:
+    text = "def f(a=1):\n    if a:\n        return 2\n    return 3\n"
+    lines = {2: 1.0}
+    assert {one.edit.line for one in candidates({"a.py": Source("a.py", text)}, {"a.py": lines}, [])} == {2}
+    assert any("a=0" in one.edit.apply(text) for one in candidates({"a.py": Source("a.py", text)}, {"a.py": {1: 1.0}}, []))

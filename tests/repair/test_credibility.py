@@ -1,0 +1,33 @@
+"""What speaks against an edit that made tests green."""
+
+from coder.repair.credibility import Evidence, credibility
+from coder.repair.source import Source
+from tests.repair.places import candidate
+
+TEXT = "def width(text, margin):\n    padding = margin + 1\n    return len(text) + padding\n"
+
+
+def worth(old: str, new: str, *, family: str = "comparison", issue: str = "", tests: str = "assert width('abc', 1) == 4711") -> float:
+    return credibility(candidate(TEXT, old, new, family=family), Evidence(sources={"a.py": Source("a.py", TEXT)}, issue=issue, tests=tests))
+
+
+def test_an_ordinary_edit_is_believed() -> None:
+    assert worth("margin + 1", "margin - 1") == 1.0
+
+
+def test_deleting_is_doubted() -> None:
+    assert worth("    padding = margin + 1\n", "", family="deletion") < 0.5
+
+
+def test_a_number_that_only_the_tests_know_is_doubted() -> None:
+    assert worth("len(text) + padding", "padding + 4711") < worth("len(text) + padding", "padding + 2")
+    assert worth("len(text)", "'abc' and len(text)") < 0.5
+
+
+def test_a_name_that_nobody_reads_any_more_is_doubted() -> None:
+    assert worth("len(text) + padding", "len(text)") < 0.5
+
+
+def test_words_of_the_issue_speak_for_a_place() -> None:
+    assert 1.0 < worth("margin + 1", "margin - 1", issue="The padding is wrong") < 1.5
+    assert worth("margin + 1", "margin - 1", issue="Colours look odd") == 1.0

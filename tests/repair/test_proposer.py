@@ -1,0 +1,76 @@
+"""From failing tests to proposals, with everything that executes faked."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from coder.core.ports import Progress
+from coder.core.proposals import Proposals
+from coder.core.trials import Trace, Traces
+from coder.core.verdict import Failure, Outcome, Problem, TestResult
+from coder.repair.proposer import TemplateProposer
+from coder.tools.patching import apply
+from tests.builders import write
+from tests.repair.test_search import FakeRunner, FakeTrials
+
+FILES = {
+    "a.py": "def f(a):\n    return a < 1\n",
+    "tests/test_a.py": "from a import f\n\n\ndef test_f():\n    assert f(1)\n",
+}
+TEST = "tests/test_a.py::test_f"
+
+
+class FakeTracer:
+    def __init__(self, outcome: Outcome = "failed", problem: Problem | None = None) -> None:
+        failure = Failure(type="AssertionError", message="assert False") if outcome == "failed" else None
+        red = Trace(result=TestResult(id=TEST, outcome=outcome, failure=failure), lines={"a.py": (2,)})
+        guard = Trace(result=TestResult(id="tests/test_a.py::test_g", outcome="passed"), lines={"a.py": (2,)})
+        self._found = Traces(problem=problem) if problem else Traces(tests=(red, guard))
+
+    def trace(self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None) -> Traces:
+        return self._found
+
+
+def proposed(place: Path, tracer: FakeTracer, *, tests: Sequence[str] = (TEST,), only: str = "a.py", right: str = "<=") -> Proposals:
+    write(place, FILES)
+    proposer = TemplateProposer(tracer=tracer, trials=FakeTrials(right), runner=FakeRunner(place / "a.py"))
+    issue = "f is wrong for 1: it should hold"
+    return proposer.propose(place, tests, issue, seconds=20.0, may_write=lambda path: path.startswith(only))
+
+
+def test_what_holds_becomes_a_diff_that_applies(tmp_path: Path) -> None:
+    found = proposed(tmp_path, FakeTracer())
+    (proposal,) = found.proposals
+    assert (proposal.place, proposal.summary) == ("a.py::f", "f: use `<=` instead of `<`")
+    apply(proposal.diff, tmp_path)
+    assert (tmp_path / "a.py").read_text() == "def f(a):\n    return a <= 1\n"
+    assert found.suspects[0].place == "a.py::f"
+    assert found.tried > 10
+
+
+def test_what_does_not_hold_in_a_process_of_its_own_is_not_proposed(tmp_path: Path) -> None:
+    assert proposed(tmp_path, FakeTracer(), right=">").proposals == ()
+
+
+def test_paths_that_may_not_be_written_are_not_searched(tmp_path: Path) -> None:
+    found = proposed(tmp_path, FakeTracer(), only="lib/")
+    assert (found.proposals, found.tried) == ((), 0)
+    assert found.suspects[0].place == "a.py::f"
+
+
+def test_with_no_failing_test_the_words_of_the_issue_point_to_places(tmp_path: Path) -> None:
+    write(
+        tmp_path, {"shop/cart.py": "class Cart:\n    def total_price(self):\n        return 1\n\n    def clear(self):\n        return 2\n"}
+    )
+    proposer = TemplateProposer(tracer=FakeTracer(), trials=FakeTrials(), runner=FakeRunner(tmp_path / "a.py"))
+    found = proposer.propose(tmp_path, (), "The total price of the cart is wrong", seconds=1.0)
+    assert "shop/cart.py::Cart.total_price" in [suspect.place for suspect in found.suspects[:2]]
+    assert (found.proposals, found.note) == ((), "There is no failing test to search with.")
+
+
+def test_a_test_that_passes_when_traced_is_not_repaired(tmp_path: Path) -> None:
+    assert proposed(tmp_path, FakeTracer("passed")).note == "The tests that failed pass when they run by themselves."
+
+
+def test_a_problem_of_the_tracer_is_told(tmp_path: Path) -> None:
+    problem = Problem(kind="no_runner", text="pytest is not installed")
+    assert proposed(tmp_path, FakeTracer(problem=problem)).note == "pytest is not installed"

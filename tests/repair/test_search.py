@@ -1,0 +1,104 @@
+"""Trying candidates, and confirming what holds."""
+
+from collections.abc import Generator, Sequence
+from pathlib import Path
+
+import pytest
+
+from coder.core.ports import Progress
+from coder.core.trials import Edit, Tried
+from coder.core.verdict import Outcome, Problem, TestReport, TestResult
+from coder.repair.candidates import Candidate
+from coder.repair.search import ENOUGH, FURTHER, confirmed, search, written
+from tests.repair.places import candidate
+
+TEXT = "def f(a):\n    return a < 1\n"
+
+
+class FakeTrials:
+    """Edits hold whose text is among `right`; those that write `cold` need a process of their own."""
+
+    def __init__(self, *right: str) -> None:
+        self._right = right
+        self.closed = False
+        self.given: Sequence[Edit] = ()
+
+    def try_out(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Generator[Tried]:
+        self.given = edits
+        try:
+            for edit in edits:
+                text = edit.changes[0].text
+                yield Tried(edit=edit, outcome="cold" if text == "cold" else "passed" if text in self._right else "failed")
+        finally:
+            self.closed = True
+
+
+class FakeRunner:
+    """A test is as green as the file says."""
+
+    command = "pytest"
+
+    def __init__(self, path: Path, *, problem: Problem | None = None) -> None:
+        self._path = path
+        self._problem = problem
+
+    def run(
+        self,
+        tree: Path,
+        tests: Sequence[str] = (),
+        *,
+        timeout_seconds: float | None = None,
+        expect_loaded: Sequence[str] = (),
+        progress: Progress | None = None,
+    ) -> TestReport:
+        outcome: Outcome = "passed" if "a <= 1" in self._path.read_text() else "failed"
+        return TestReport(command="pytest", results=tuple(TestResult(id=test, outcome=outcome) for test in tests), problem=self._problem)
+
+
+def ranked(*texts: str) -> list[Candidate]:
+    return [candidate(TEXT, "a < 1", text) for text in texts]
+
+
+def test_survivors_and_the_cold_ones_are_kept_in_their_order(tmp_path: Path) -> None:
+    trials = FakeTrials("y", "z")
+    given = ranked("x", "z", "cold", "y")
+    found = search(trials, tmp_path, ["t"], given, seconds=1.0, progress=None)
+    assert (found.survivors, found.cold, found.tried, trials.closed) == ([given[1], given[3]], [given[2]], 4, True)
+
+
+def test_the_search_ends_some_way_behind_the_first_survivor(tmp_path: Path) -> None:
+    trials = FakeTrials("right")
+    found = search(
+        trials, tmp_path, ["t"], ranked("x", "right", *(f"y{number}" for number in range(FURTHER + 50))), seconds=1.0, progress=None
+    )
+    assert found.tried == FURTHER + 2
+    assert trials.closed
+
+
+def test_the_search_ends_with_enough_survivors(tmp_path: Path) -> None:
+    found = search(FakeTrials("x"), tmp_path, ["t"], ranked(*["x"] * 20), seconds=1.0, progress=None)
+    assert len(found.survivors) == found.tried == ENOUGH
+    assert found.line == f"tried {ENOUGH} candidates, {ENOUGH} of them hold, best: f: x for a < 1"
+
+
+@pytest.mark.parametrize(("new", "holds"), [("a <= 1", True), ("a > 1", False)])
+def test_an_edit_is_confirmed_on_the_disk_and_taken_back(tmp_path: Path, new: str, holds: bool) -> None:
+    file = tmp_path / "a.py"
+    file.write_text(TEXT)
+    edit = candidate(TEXT, "a < 1", new).edit
+    assert confirmed(FakeRunner(file), tmp_path, edit, ["t"], seconds=1.0) is holds
+    assert file.read_text() == TEXT
+
+
+def test_a_run_that_says_nothing_confirms_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(TEXT)
+    runner = FakeRunner(tmp_path / "a.py", problem=Problem(kind="wrong_code", text="elsewhere"))
+    assert not confirmed(runner, tmp_path, candidate(TEXT, "a < 1", "a <= 1").edit, ["t"], seconds=1.0)
+
+
+def test_the_file_is_as_it_was_even_after_an_error(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_bytes(b"def f(a):\r\n    return a < 1\r\n")
+    with pytest.raises(ZeroDivisionError), written(tmp_path, candidate(TEXT, "def", "async def").edit):
+        assert (tmp_path / "a.py").read_bytes().startswith(b"async def f(a):\r\n")
+        raise ZeroDivisionError
+    assert (tmp_path / "a.py").read_bytes() == b"def f(a):\r\n    return a < 1\r\n"

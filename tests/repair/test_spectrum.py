@@ -1,0 +1,55 @@
+"""Which lines are suspicious, and how much."""
+
+import pytest
+
+from coder.core.proposals import Suspect
+from coder.core.trials import Trace
+from coder.core.verdict import Failure, Frame, Outcome, TestResult
+from coder.repair.source import Source
+from coder.repair.spectrum import ochiai, suspects, weighted, with_imports
+
+TEXT = """\
+LIMIT = 3
+OTHER = 4
+
+def inner(x):
+    if x > LIMIT:
+        return 1
+    return 0
+
+def outer(x):
+    return inner(x)
+"""
+
+
+def trace(name: str, outcome: Outcome, *lines: int) -> Trace:
+    return Trace(result=TestResult(id=name, outcome=outcome), lines={"a.py": lines})
+
+
+TRACES = [trace("red", "failed", 5, 6, 10), trace("green", "passed", 5, 7, 10), trace("other", "passed", 10), trace("out", "skipped", 6)]
+
+
+def test_ochiai_is_what_its_paper_says() -> None:
+    scores = ochiai(TRACES)["a.py"]
+    assert scores == {5: pytest.approx(1 / 2**0.5), 6: 1.0, 10: pytest.approx(1 / 3**0.5)}
+
+
+def test_functions_are_ranked_by_their_worst_line() -> None:
+    found = suspects(ochiai(TRACES), {"a.py": Source("a.py", TEXT)})
+    assert [(suspect.place, suspect.line) for suspect in found] == [("a.py::inner", 6), ("a.py::outer", 10)]
+    assert found[0] == Suspect(place="a.py::inner", line=6, score=1.0)
+
+
+def test_the_innermost_frames_of_a_failure_weigh_more() -> None:
+    frames = (Frame(path="tests/test_a.py", line=3, function="test"), Frame(path="a.py", line=10, function="outer"))
+    scores = ochiai(TRACES)
+    raised = weighted(scores, [Failure(type="ValueError", message="", frames=frames)])
+    assert raised["a.py"][10] == pytest.approx(scores["a.py"][10] * 1.3)
+    assert raised["a.py"][6] == scores["a.py"][6]
+
+
+def test_what_runs_at_import_is_as_suspicious_as_what_reads_it() -> None:
+    scores = with_imports(ochiai(TRACES)["a.py"], Source("a.py", TEXT))
+    assert scores[1] == pytest.approx(0.6)
+    assert scores[4] == pytest.approx(0.6)
+    assert 2 not in scores

@@ -1,0 +1,231 @@
+"""Each template, at a place that it mends and at one that it has nothing to say about."""
+
+import ast
+
+import pytest
+
+from coder.core.verdict import Failure
+from coder.repair.source import Source
+from coder.repair.templates import TEMPLATES
+from tests.repair.places import rewritten
+
+MENDED = [
+    ("arithmetic", "x = a - b\n", "x = a + b\n"),
+    ("arithmetic", "x = a - b\n", "x = b - a\n"),
+    ("arithmetic", "total -= 1  # down\n", "total += 1  # down\n"),
+    ("arithmetic", "total += 1\n", "total = 1\n"),
+    ("comparison", "if a < b: pass\n", "if a <= b: pass\n"),
+    ("comparison", "ok = a  not  in b\n", "ok = a  in b\n"),
+    ("comparison", "ok = 0 < a < n\n", "ok = 0 < a <= n\n"),
+    ("boolean", "if a and b and c: pass\n", "if a or b or c: pass\n"),
+    ("boolean", "if a and b: pass\n", "if b: pass\n"),
+    ("negation", "if ready: pass\n", "if not ready: pass\n"),
+    ("negation", "while not ready: pass\n", "while ready: pass\n"),
+    ("negation", "x = [a for a in b if a.ok()]\n", "x = [a for a in b if not a.ok()]\n"),
+    ("negation", "if x: pass\n", "if x is not None: pass\n"),
+    ("boundary", "x = a[n]\n", "x = a[n - 1]\n"),
+    ("boundary", "for i in range(len(a)): pass\n", "for i in range(len(a) - 1): pass\n"),
+    ("boundary", "for i in range(n - 1): pass\n", "for i in range(n): pass\n"),
+    ("boundary", "x = a[1:]\n", "x = a[2:]\n"),
+    ("constant", "flag = True\n", "flag = False\n"),
+    ("constant", "x = n * 10\n", "x = n * 100\n"),
+    ("constant", "x = f(None)\n", "x = f([])\n"),
+    ("initial", "total = 1\n", "total = 0\n"),
+    ("initial", "found = []\n", "found = {}\n"),
+    ("initial", "found = list()\n", "found = set()\n"),
+    ("variable", "def f(width, height):\n    return width * width\n", "def f(width, height):\n    return width * height\n"),
+    (
+        "variable",
+        "class A:\n    def f(self):\n        self.size = 1\n        return size\n",
+        "class A:\n    def f(self):\n        self.size = 1\n        return self.size\n",
+    ),
+    (
+        "attribute",
+        "class A:\n    def f(self):\n        self.low = self.high\n",
+        "class A:\n    def f(self):\n        self.low = self.low\n",
+    ),
+    ("attribute", "x.start = 1\ny = x.star\n", "x.start = 1\ny = x.start\n"),
+    ("key", "a = {'colour': 1}\nb = a['color']\n", "a = {'colour': 1}\nb = a['colour']\n"),
+    ("neighbour", "x = min(a, b)\n", "x = max(a, b)\n"),
+    ("neighbour", "a.append(b)\n", "a.extend(b)\n"),
+    (
+        "neighbour",
+        "def to_grams(x): ...\ndef to_gram(x): ...\ny = to_gram(1)\n",
+        "def to_grams(x): ...\ndef to_gram(x): ...\ny = to_grams(1)\n",
+    ),
+    ("argument_order", "x = f(a, b)\n", "x = f(b, a)\n"),
+    ("argument_order", "x = a, b\n", "x = b, a\n"),
+    (
+        "argument_missing",
+        "def g(x, deep=0): ...\ndef f(x, deep):\n    g(x)\n",
+        "def g(x, deep=0): ...\ndef f(x, deep):\n    g(x, deep=deep)\n",
+    ),
+    ("argument_missing", "f(a, b)\n", "f(a)\n"),
+    ("slicing", "x = a[1:]\n", "x = a[:1]\n"),
+    ("slicing", "x = a[0]\n", "x = a[-1]\n"),
+    ("slicing", "x = a[::2]\n", "x = a[::-2]\n"),
+    ("slice_missing", "for x in items: pass\n", "for x in items[1:]: pass\n"),
+    ("missing_return", "def f(x):\n    g(x)\n", "def f(x):\n    return g(x)\n"),
+    ("missing_return", "def f(x):\n    y = x\n", "def f(x):\n    y = x\n    return y\n"),
+    ("returned_value", "def f(x):\n    return g(x)\n", "def f(x):\n    return x\n"),
+    (
+        "inserted_guard",
+        "def f(x):\n    y = x.z\n    return y\n",
+        "def f(x):\n    if x is None:\n        return None\n    y = x.z\n    return y\n",
+    ),
+    (
+        "default_value",
+        "def f(x=None):\n    '''Doc.'''\n    return len(x)\n",
+        "def f(x=None):\n    '''Doc.'''\n    if x is None:\n        x = []\n    return len(x)\n",
+    ),
+    ("condition", "def f(x, y):\n    if x.a:\n        y()\n", "def f(x, y):\n    if x is not None and x.a:\n        y()\n"),
+    ("dropped_guard", "for x in y:\n    if x:\n        break\n", "for x in y:\n    if x:\n        continue\n"),
+    ("awaiting", "async def f():\n    return g()\n", "async def f():\n    return await g()\n"),
+    ("yielding", "def f(x):\n    yield g(x)\n", "def f(x):\n    yield from g(x)\n"),
+    (
+        "super_call",
+        "class A(B):\n    def __init__(self, x):\n        self.x = x\n",
+        "class A(B):\n    def __init__(self, x):\n        super().__init__(x)\n        self.x = x\n",
+    ),
+    ("statement_order", "def f(x):\n    x += 1\n    y = x\n    return y\n", "def f(x):\n    y = x\n    x += 1\n    return y\n"),
+    (
+        "indentation",
+        "def f(x):\n    for y in x:\n        y()\n        return y\n",
+        "def f(x):\n    for y in x:\n        y()\n    return y\n",
+    ),
+    ("indentation", "def f(x):\n    for y in x:\n        y()\n    x()\n", "def f(x):\n    for y in x:\n        y()\n        x()\n"),
+    ("deletion", "def f(x):\n    x = x.strip()\n    return x\n", "def f(x):\n    return x\n"),
+    ("string", "x = 'a-b'\n", "x = 'a-b '\n"),
+    ("exception_type", "raise ValueError('no')\n", "raise TypeError('no')\n"),
+    ("branch", "x = a if b else c\n", "x = c if b else a\n"),
+    ("branch", "if a:\n    b()\n", "while a:\n    b()\n"),
+    ("target", "total = x\n", "total += x\n"),
+    ("target", "text.strip()\n", "text = text.strip()\n"),
+    ("wrapped", "x = f(y)\n", "x = f(str(y))\n"),
+    ("wrapped", "for a, b in c: pass\n", "for a, b in c.items(): pass\n"),
+    ("unwrapped", "x = -y\n", "x = y\n"),
+    ("unwrapped", "x = sorted(y)\n", "x = y\n"),
+]
+TOLD = [
+    (
+        "undefined_name",
+        "def f(count):\n    return cuont\n",
+        "def f(count):\n    return count\n",
+        "NameError",
+        "name 'cuont' is not defined",
+    ),
+    ("undefined_name", "'''Doc.'''\nx = math.pi\n", "'''Doc.'''\nimport math\nx = math.pi\n", "NameError", "name 'math' is not defined"),
+    ("unknown_attribute", "x = y.upr()\n", "x = y.upper()\n", "AttributeError", "'str' object has no attribute 'upr'"),
+    ("unknown_key", "a = {'name': 1}\nb = a['nme']\n", "a = {'name': 1}\nb = a['name']\n", "KeyError", "'nme'"),
+    (
+        "unknown_import",
+        "from b import speling\nspelling()\n",
+        "from b import spelling\nspelling()\n",
+        "ImportError",
+        "cannot import name 'speling' from 'b'",
+    ),
+    ("lookup", "x = a[k]\n", "x = a.get(k, 0)\n", "KeyError", "'k'"),
+    ("string", "x = 'Hello, ' + name\n", "x = 'Hello ' + name\n", "AssertionError", "assert 'Hello, Ada' == 'Hello Ada'"),
+    ("string", 'x = "Hello, " + name\n', 'x = "Hello " + name\n', "AssertionError", "'Hello, Ada' != 'Hello Ada'\n- Hello, Ada\n"),
+    (
+        "exception_type",
+        "try:\n    f()\nexcept KeyError:\n    pass\n",
+        "try:\n    f()\nexcept (KeyError, IndexError):\n    pass\n",
+        "IndexError",
+        "list index out of range",
+    ),
+]
+SILENT = {
+    "arithmetic": "x = 'a %s' % b\n",
+    "comparison": "x = a + b\n",
+    "boolean": "x = a + b\n",
+    "negation": "x = a < b\nif a < b: pass\n",
+    "boundary": "x = 'text'\nf.g\n",
+    "constant": "'''Doc.'''\n",
+    "initial": "x = f()\n",
+    "variable": "self.x\n",
+    "attribute": "x = y\n",
+    "key": "x = f('colour')\n",
+    "neighbour": "x = unheard_of(1)\n",
+    "argument_order": "x = f(a)\n",
+    "argument_missing": "f(a)\n",
+    "slicing": "x = a[i]\na[0] = 1\n",
+    "slice_missing": "x = items\n",
+    "missing_return": "def f(x):\n    return x\n",
+    "returned_value": "def f(x):\n    x = 1\n",
+    "inserted_guard": "x = y\n",
+    "default_value": "def f():\n    return 1\n",
+    "condition": "def f(x):\n    return x\n",
+    "dropped_guard": "x = 1\n",
+    "awaiting": "def f():\n    return g()\n",
+    "yielding": "def f():\n    return\n",
+    "super_call": "class A(B):\n    def f(self):\n        super().f()\n",
+    "statement_order": "x = 1\ny = 2\n",
+    "indentation": "def f(x):\n    return x\n",
+    "deletion": "if x:\n    y = 1\n",
+    "string": "x = 1\n",
+    "exception_type": "raise Mine()\n",
+    "branch": "x = a\n",
+    "target": "f(x)\n",
+    "wrapped": "x\n",
+    "unwrapped": "x = f(a, b)\n",
+    "undefined_name": "x = y\n",
+    "unknown_attribute": "x = y.z\n",
+    "unknown_key": "x = y['z']\n",
+    "unknown_import": "from x import y\n",
+    "lookup": "x = y['z']\n",
+}
+
+
+@pytest.mark.parametrize(("family", "before", "after"), MENDED)
+def test_template_mends(family: str, before: str, after: str) -> None:
+    assert after in rewritten(family, before)
+
+
+@pytest.mark.parametrize(("family", "before", "after", "kind", "message"), TOLD)
+def test_template_listens_to_the_failure(family: str, before: str, after: str, kind: str, message: str) -> None:
+    assert after in rewritten(family, before, Failure(type=kind, message=message))
+    assert after not in rewritten(family, before, Failure(type="AssertionError", message="assert False"))
+
+
+@pytest.mark.parametrize(("family", "text"), SILENT.items())
+def test_template_leaves_alone_what_is_not_its_own(family: str, text: str) -> None:
+    assert rewritten(family, text) == set()
+
+
+def test_each_template_is_seen_to_work_and_to_keep_silent() -> None:
+    assert {row[0] for row in MENDED} | {row[0] for row in TOLD} == set(SILENT) == set(TEMPLATES)
+
+
+@pytest.mark.parametrize("family", TEMPLATES)
+def test_every_rewrite_is_python_and_says_something_else(family: str) -> None:
+    text = '''\
+import re
+
+
+class Table(dict):
+    """Rows by key."""
+
+    def __init__(self, rows=None, *, width=80):
+        self.rows = rows  # as given
+        self.width = width
+
+    async def row(self, key, größe="é"):
+        for index, one in enumerate(self.rows[1:]):
+            if one.key == key and not one.hidden or index > 3:
+                return await one.load(größe, size=self.width - 1)
+        try:
+            return self["x"] if key else -1
+        except (KeyError, ValueError):
+            raise LookupError(f"no {key}") from None
+
+    def fit(self, text):
+        total = 0
+        while total < len(text):
+            total += 1
+            yield text[total:-1]
+        text.strip()
+'''
+    same = ast.dump(Source("a.py", text).tree)
+    failures = [Failure(type=kind, message="'NoneType' 'x'") for kind in ("KeyError", "TypeError")]
+    assert all(ast.dump(ast.parse(other)) != same for other in rewritten(family, text, *failures))
