@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +31,7 @@ class Definition:
         return self.name.rpartition(".")[2]
 
 
+@lru_cache(maxsize=32)
 def definitions(path: str, text: str) -> tuple[Definition, ...]:
     """The definitions of a file in the order they stand in; broken code gives what can be made out."""
     if path.endswith((".py", ".pyi")):
