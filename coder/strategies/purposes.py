@@ -3,10 +3,11 @@
 import asyncio
 
 from coder.core.candidate import Candidate, Patch
+from coder.core.messages import AssistantMessage
 from coder.core.notes import Diagnosis, Done, Note, Reproduction, Sites
 from coder.core.paths import is_test_path, node_ids
 from coder.core.phases import DIAGNOSE, EDIT, EXPLAIN, LOCATE, REPAIR, REPRODUCE
-from coder.core.state import named_tests, notes, verdicts
+from coder.core.state import conversation, named_tests, notes, verdicts
 from coder.core.verdict import Reproduced, VerdictKind
 from coder.loop.baseline import baseline
 from coder.loop.kit import Kit
@@ -88,9 +89,11 @@ async def _settle_edit(kit: Kit, candidate: Candidate, standing: Standing) -> No
 
 
 def _summary(kit: Kit, candidate: Candidate) -> str:
-    """What the model last said it was doing, in a line."""
-    said = next((note.summary for note in reversed(notes(kit.log.records, candidate.id)) if isinstance(note, (Sites, Diagnosis))), "")
-    return next((line.strip() for line in said.splitlines() if line.strip()), "")
+    """What the model said with its change, in a line; what it found before, where it said nothing."""
+    replies = (message for message in reversed(conversation(kit.log.records, candidate.id)) if isinstance(message, AssistantMessage))
+    found = (note.summary for note in reversed(notes(kit.log.records, candidate.id)) if isinstance(note, Sites | Diagnosis))
+    said = next(replies, AssistantMessage()).text.strip() or next(found, "").strip()
+    return said.partition("\n")[0]
 
 
 async def _open_diagnose(kit: Kit, candidate: Candidate) -> str:
