@@ -24,12 +24,13 @@ TEST_SECONDS = 10.0
 class PytestTracer:
     """The Tracer of one project."""
 
-    def __init__(self, *, project: Project, sandbox: Sandbox, scratch: Path, limits: Limits) -> None:
+    def __init__(self, *, project: Project, sandbox: Sandbox, scratch: Path, limits: Limits, test_seconds: float = TEST_SECONDS) -> None:
         """`scratch` is a directory outside of any tree that sandboxed commands may write."""
         self._project = project
         self._sandbox = sandbox
         self._scratch = scratch
         self._limits = limits
+        self._test_seconds = test_seconds
 
     def trace(self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None) -> Traces:
         if self._project.problem is not None:
@@ -44,7 +45,7 @@ class PytestTracer:
                     "sources": [*sources(tree)],
                     "first": [*tests],
                     "seconds": seconds,
-                    "test_seconds": TEST_SECONDS,
+                    "test_seconds": self._test_seconds,
                 },
             }
             started = launch(self._project, tree, place, paths=directories(tests, tree), requests=requests)

@@ -1,0 +1,198 @@
+"""Trying edits in forks of a process that has collected real tests."""
+
+import os
+import textwrap
+import time
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from coder.core.ports import Limits
+from coder.core.trials import Change, Edit
+from coder.sandbox.process import ProcessSandbox
+from coder.verify.project import find_project
+from coder.verify.trials import PytestTrials
+from tests.builders import write
+
+Outcomes = Callable[..., list[tuple[str, str]]]
+SHOP = {
+    "shop.py": """\
+import functools
+
+RATE = 2
+
+
+def logged(function):
+    @functools.wraps(function)
+    def wrapper(*arguments):
+        return function(*arguments)
+
+    return wrapper
+
+
+class Cart(dict):
+    @logged
+    def total(self):
+        return sum(self.values()) - 1
+
+    def get(self, key):
+        return super().get(key, 0)
+
+
+@functools.lru_cache
+def price(name):
+    return len(name) + 1
+
+
+def rated(number, rate=RATE):
+    return number * rate
+""",
+    "tests/test_shop.py": """\
+import pytest
+from shop import Cart, price, rated
+
+PRICES = [3, 1, 2]
+
+def test_total():
+    assert Cart(a=1, b=2).total() == 3
+
+def test_get():
+    assert Cart(a=1).get("b") == 0
+
+def test_price():
+    assert price("abc") == 3
+
+def test_rated():
+    assert rated(2) == 6
+
+@pytest.mark.parametrize("given", [[]])
+def test_leaves_something_behind(given):
+    given.append(Cart().total())
+    assert given == [-1]
+""",
+}
+
+
+@pytest.fixture
+def outcomes(sandbox: ProcessSandbox, tmp_path: Path) -> Outcomes:
+    """Tries (old, new) edits of one file and says (outcome, the test that was not green) of each."""
+
+    def make(
+        files: dict[str, str],
+        tests: list[str],
+        edits: list[tuple[str, str]],
+        *,
+        path: str = "shop.py",
+        guards: tuple[str, ...] = (),
+        seconds: float = 30.0,
+    ) -> list[tuple[str, str]]:
+        root = tmp_path / "project"
+        write(root, files)
+        project = find_project(root, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
+        trials = PytestTrials(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None))
+        made = [replacing(files[path], path, old, new, guards) for old, new in edits]
+        before = {name: name.read_bytes() for name in root.rglob("*") if name.is_file()}
+        found = [(tried.outcome, tried.test.partition("::")[2]) for tried in trials.try_out(root, tests, made, seconds=seconds)]
+        assert {name: name.read_bytes() for name in root.rglob("*") if name.is_file()} == before
+        return found
+
+    return make
+
+
+def replacing(text: str, path: str, old: str, new: str, guards: tuple[str, ...] = ()) -> Edit:
+    start = text.index(old)
+    changes = (Change(start=start, end=start + len(old), text=new),)
+    return Edit(path=path, changes=changes, line=1, family="", summary="", guards=guards)
+
+
+def test_a_method_behind_a_decorator_is_replaced(outcomes: Outcomes) -> None:
+    edits = [("(self.values()) - 1", "(self.values())"), ("- 1", "- 2"), ("- 1", "- ("), ("values", "keys")]
+    found = outcomes(SHOP, ["tests/test_shop.py::test_total"], edits)
+    assert found == [("passed", ""), ("failed", "test_total"), ("invalid", ""), ("failed", "test_total")]
+
+
+def test_a_guard_that_turns_red_speaks_against_an_edit(outcomes: Outcomes) -> None:
+    guards = ("tests/test_shop.py::test_get", "tests/test_shop.py::test_leaves_something_behind[given0]")
+    found = outcomes(SHOP, ["tests/test_shop.py::test_total"], [("- 1", "- 0")], guards=guards)
+    assert found == [("broke", "test_leaves_something_behind[given0]")]
+
+
+def test_what_only_matters_at_import_is_left_to_a_process_of_its_own(outcomes: Outcomes) -> None:
+    found = outcomes(SHOP, ["tests/test_shop.py::test_rated"], [("RATE = 2", "RATE = 3"), ("rate=RATE", "rate=3"), ("* rate", "* 3")])
+    assert found == [("cold", ""), ("cold", ""), ("passed", "")]
+
+
+def test_other_free_variables_are_left_to_a_process_of_its_own(outcomes: Outcomes) -> None:
+    edits = [("super().get(key, 0)", "dict.get(self, key, 0)"), ("super().get(key, 0)", "super().get(key, 0) or 0")]
+    found = outcomes(SHOP, ["tests/test_shop.py::test_total"], edits)
+    assert found == [("cold", ""), ("failed", "test_total")]
+
+
+def test_a_cached_result_of_one_edit_does_not_reach_the_next(outcomes: Outcomes) -> None:
+    edits = [("+ 1", f"+ {number}") for number in range(2, 80)] + [("+ 1", "+ 0")]
+    found = outcomes(SHOP, ["tests/test_shop.py::test_price"], edits)
+    assert found == [("failed", "test_price")] * 78 + [("passed", "")]
+
+
+def test_a_loop_without_end_and_a_crash_cost_nobody_else_their_turn(outcomes: Outcomes) -> None:
+    edits = [
+        ("sum(self.values()) - 1", new) for new in ("0", "[0 for _ in iter(int, 1)]", "__import__('os')._exit(3)", "sum(self.values())")
+    ]
+    many = edits + [("- 1", "- 2")] * 40 + edits
+    found = [outcome for outcome, _ in outcomes(SHOP, ["tests/test_shop.py::test_total"], many)]
+    expected = ["failed", "timeout", "crashed", "passed"]
+    assert found == expected + ["failed"] * 40 + expected
+
+
+def test_what_a_batch_leaves_behind_is_noticed(outcomes: Outcomes) -> None:
+    tests = "import shop\n\ndef test_it():\n    assert shop.fresh() == 5\n\ndef test_clean():\n    assert shop.SEEN == []\n"
+    files = {"shop.py": "SEEN = []\n\n\ndef fresh():\n    return len(SEEN) + 1\n", "tests/test_shop.py": tests}
+    spoiling = [("len(SEEN) + 1", f"SEEN.append({number}) or 0") for number in range(40)]
+    found = outcomes(
+        files, ["tests/test_shop.py::test_it"], [*spoiling, ("len(SEEN) + 1", "len(SEEN) + 5")], guards=("tests/test_shop.py::test_clean",)
+    )
+    assert found[-1] == ("passed", "")
+
+
+def test_a_module_that_tests_import_late_is_imported_with_the_edit(outcomes: Outcomes) -> None:
+    files = {"late.py": "VALUE = 1\n", "tests/test_late.py": "def test_late():\n    import late\n    assert late.VALUE == 2\n"}
+    found = outcomes(files, ["tests/test_late.py::test_late"], [("1", "3"), ("1", "2"), ("1", "(")], path="late.py")
+    assert found == [("failed", "test_late"), ("passed", ""), ("invalid", "")]
+
+
+def test_a_test_that_is_green_alone_ends_the_search(outcomes: Outcomes) -> None:
+    assert outcomes(SHOP, ["tests/test_shop.py::test_get"], [("- 1", "- 0")]) == []
+
+
+def test_skipping_is_not_passing_and_subtests_count(outcomes: Outcomes) -> None:
+    code = """\
+        import unittest
+        import shop
+
+        class Case(unittest.TestCase):
+            def test_parts(self):
+                if shop.state() == "skip":
+                    self.skipTest("no")
+                for number in (1, 2):
+                    with self.subTest(number=number):
+                        self.assertIn(shop.state(), ("good", number))
+        """
+    files = {"shop.py": "def state():\n    return 'bad'\n", "tests/test_shop.py": textwrap.dedent(code)}
+    edits = [("'bad'", new) for new in ("'skip'", "1", "'good'")]
+    found = outcomes(files, ["tests/test_shop.py::Case::test_parts"], edits)
+    assert [outcome for outcome, _ in found] == ["failed", "failed", "passed"]
+
+
+def test_closing_the_iterator_ends_the_work_at_once(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+    write(tmp_path, SHOP)
+    project = find_project(tmp_path, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
+    trials = PytestTrials(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None))
+    edit = replacing(SHOP["shop.py"], "shop.py", "- 1", "- __import__('time').sleep(0.05)")
+    results = trials.try_out(tmp_path, ["tests/test_shop.py::test_total"], [edit] * 2000, seconds=60.0)
+    assert len(list(islice(results, 3))) == 3
+    started = time.monotonic()
+    results.close()
+    assert time.monotonic() - started < 5.0
+    assert not any(sandbox.scratch.iterdir()) or all(not path.name.startswith("trials-") for path in sandbox.scratch.iterdir())
