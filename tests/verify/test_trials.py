@@ -94,7 +94,9 @@ def outcomes(sandbox: ProcessSandbox, tmp_path: Path) -> Outcomes:
         trials = PytestTrials(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None))
         made = [replacing(files[path], path, old, new, guards) for old, new in edits]
         before = {name: name.read_bytes() for name in root.rglob("*") if name.is_file()}
-        found = [(tried.outcome, tried.test.partition("::")[2]) for tried in trials.try_out(root, tests, made, seconds=seconds)]
+        found: list[tuple[str, str]] = [
+            (tried.outcome, tried.test.partition("::")[2]) for tried in trials.try_out(root, tests, made, seconds=seconds)
+        ]
         assert {name: name.read_bytes() for name in root.rglob("*") if name.is_file()} == before
         return found
 

@@ -1,0 +1,166 @@
+"""Repair without a model, from the failing tests to a verdict."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from coder.core.candidate import Candidate
+from coder.core.events import FilesChanged, NoteMade, PhaseEntered, Verified
+from coder.core.notes import Done, GiveUp, Note, Sites
+from coder.core.ports import Progress
+from coder.core.proposals import Proposal, Proposals, Suspect
+from coder.core.task import Budget
+from coder.core.verdict import Reproduced, TestReport, Verdict, VerdictKind
+from coder.loop.kit import Kit
+from coder.strategies.offline import NEEDS_A_TEST, search_repair
+from tests.loop.fakes import PROVEN, RED, STILL_RED, FakeVerifier, kit
+
+SUSPECTS = (Suspect(place="a.py::value", line=1, score=0.9), Suspect(place="b.py::other", line=7, score=0.4))
+REDS = TestReport(command="pytest", results=(RED, RED.model_copy(update={"id": "tests/test_a.py::test_other"})))
+DOUBTFUL = Verdict(kind=VerdictKind.INCONCLUSIVE, reason="The wrong code was loaded.")
+
+
+def proposal(value: int) -> Proposal:
+    diff = f"--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = {value}\n"
+    return Proposal(diff=diff, summary=f"value: use {value} instead of 1", place="a.py::value")
+
+
+@dataclass
+class Proposing:
+    """Answers each question in turn, the last answer again and again."""
+
+    answers: list[Proposals]
+    asked: list[tuple[str, ...]] = field(default_factory=list)
+    seconds: float = 0.0
+    may_write: Callable[[str], bool] | None = None
+
+    def propose(
+        self,
+        tree: Path,
+        tests: Sequence[str],
+        issue: str,
+        *,
+        seconds: float,
+        progress: Progress | None = None,
+        may_write: Callable[[str], bool] | None = None,
+    ) -> Proposals:
+        self.asked.append(tuple(tests))
+        self.seconds, self.may_write = seconds, may_write
+        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+
+def found(*values: int) -> Proposals:
+    return Proposals(proposals=tuple(map(proposal, values)), suspects=SUSPECTS, tried=40, note="tried 40 candidates")
+
+
+def equipped(root: Path, proposer: Proposing, verifier: FakeVerifier, issue: str = "a.py says 1", **given: object) -> Kit:
+    return replace(kit(root, verifier=verifier, issue=issue, **given), proposer=proposer)  # type: ignore[arg-type]  # what kit takes, by name
+
+
+def walked(made: Kit) -> list[object]:
+    """What the log says after the strategy: phases, notes, changed paths, kinds of verdicts."""
+
+    async def walk() -> Candidate:
+        return await search_repair()(made, made.repository.candidate("c1"))
+
+    asyncio.run(walk())
+    told: list[object] = []
+    for record in made.log.records:
+        match record.event:
+            case PhaseEntered(phase=phase):
+                told.append(phase)
+            case NoteMade(note=note):
+                told.append(note)
+            case FilesChanged(paths=paths):
+                told.append(paths)
+            case Verified(verdict=verdict):
+                told.append(verdict.kind)
+            case _:
+                pass
+    return told
+
+
+def notes(told: list[object]) -> list[Note]:
+    return [one for one in told if isinstance(one, Sites | Done | GiveUp)]
+
+
+def test_the_first_proposal_that_is_proven_stays(tmp_path: Path) -> None:
+    verifier = FakeVerifier(verdicts=[STILL_RED, PROVEN], report=REDS)
+    told = walked(equipped(tmp_path, Proposing([found(5, 2, 3)]), verifier))
+    assert told == [
+        "locate",
+        Sites(summary="tried 40 candidates", places=("a.py::value", "b.py::other"), tests=(RED.id,)),
+        "edit",
+        ("a.py",),
+        Done(summary="value: use 5 instead of 1"),
+        "verify",
+        VerdictKind.PASSING,
+        (),
+        "edit",
+        ("a.py",),
+        Done(summary="value: use 2 instead of 1"),
+        "verify",
+        VerdictKind.PROVEN,
+    ]
+    assert (tmp_path / "a.py").read_text() == "VALUE = 2\n"
+    assert verifier.asked == [("reproduces", (RED.id, "tests/test_a.py::test_other")), ("verify", (RED.id,)), ("verify", (RED.id,))]
+
+
+def test_proposals_that_prove_nothing_are_rolled_back_and_at_most_three_are_tried(tmp_path: Path) -> None:
+    verifier = FakeVerifier(verdicts=[STILL_RED], report=REDS)
+    told = walked(equipped(tmp_path, Proposing([found(5, 6, 7, 8)]), verifier))
+    assert told.count("verify") == 3
+    (last,) = notes(told)[-1:]
+    assert last == GiveUp(
+        summary="No proposal was proven (tried 40 candidates). The fault is most likely in value, other.",
+        places=("a.py::value", "b.py::other"),
+    )
+    assert (tmp_path / "a.py").read_text() == "VALUE = 1\n"
+
+
+def test_the_budget_of_attempts_holds(tmp_path: Path) -> None:
+    verifier = FakeVerifier(verdicts=[STILL_RED], report=REDS)
+    told = walked(equipped(tmp_path, Proposing([found(5, 6, 7)]), verifier, budget=Budget(attempts=1)))
+    assert told.count("verify") == 1
+
+
+def test_when_nothing_can_be_said_nothing_more_is_tried(tmp_path: Path) -> None:
+    verifier = FakeVerifier(verdicts=[DOUBTFUL], report=REDS)
+    told = walked(equipped(tmp_path, Proposing([found(5, 6, 7)]), verifier))
+    assert told[-2:] == [VerdictKind.INCONCLUSIVE, ()]
+    assert (tmp_path / "a.py").read_text() == "VALUE = 1\n"
+
+
+def test_without_a_failing_test_it_says_so_and_names_places(tmp_path: Path) -> None:
+    proposer = Proposing([Proposals(suspects=SUSPECTS)])
+    told = walked(equipped(tmp_path, proposer, FakeVerifier()))
+    assert told == ["locate", GiveUp(summary=NEEDS_A_TEST, places=("a.py::value", "b.py::other"))]
+    assert proposer.asked == [()]
+
+
+def test_tests_that_fail_for_another_reason_are_no_failing_tests(tmp_path: Path) -> None:
+    told = walked(equipped(tmp_path, Proposing([found()]), FakeVerifier(reproduced=[Reproduced()], report=REDS)))
+    assert notes(told)[0] == GiveUp(summary=NEEDS_A_TEST, places=("a.py::value", "b.py::other"))
+
+
+def test_a_test_that_the_issue_names_is_the_one(tmp_path: Path) -> None:
+    verifier = FakeVerifier(report=REDS)
+    walked(equipped(tmp_path, Proposing([found(2)]), verifier, issue="tests/test_a.py::test_a fails"))
+    assert verifier.asked[0] == ("reproduces", (RED.id,))
+
+
+def test_where_no_edit_mends_all_those_that_the_issue_speaks_of_are_tried(tmp_path: Path) -> None:
+    both = ("tests/test_a.py::test_prices", "tests/test_a.py::test_colours")
+    verifier = FakeVerifier(reproduced=[Reproduced(tests=both)], report=REDS)
+    proposer = Proposing([found(), found(2)])
+    told = walked(equipped(tmp_path, proposer, verifier, issue="Colours look odd"))
+    assert proposer.asked == [both, both[1:]]
+    assert told[-1] == VerdictKind.PROVEN
+
+
+def test_only_and_the_time_that_is_left_are_handed_on(tmp_path: Path) -> None:
+    proposer = Proposing([found()])
+    walked(equipped(tmp_path, proposer, FakeVerifier(report=REDS), budget=Budget(seconds=50.0), only=("lib",)))
+    assert proposer.may_write is not None
+    assert (proposer.may_write("lib/a.py"), proposer.may_write("a.py"), proposer.seconds) == (True, False, 30.0)
