@@ -2,14 +2,15 @@
 
 import asyncio
 
+from coder.core.candidate import Candidate
 from coder.core.events import BaselineMeasured
 from coder.core.verdict import TestReport
 from coder.loop.kit import Kit
 
 
-async def baseline(kit: Kit, *, wait_seconds: float | None = None) -> TestReport | None:
+async def baseline(kit: Kit, candidate: Candidate, *, wait_seconds: float | None = None) -> TestReport | None:
     """The report; None if it takes longer than `wait_seconds`, and then it goes on being measured."""
-    measuring = asyncio.ensure_future(asyncio.to_thread(kit.verifier.baseline))
+    measuring = asyncio.ensure_future(asyncio.to_thread(kit.verifier.baseline, kit.log.progress(candidate.id)))
     done, _ = await asyncio.wait({measuring}, timeout=wait_seconds)
     if not done:
         return None

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from datetime import UTC, datetime
 
-from coder.core.events import Event, Fleeting, Record
-from coder.core.ports import Store
+from coder.core.events import Event, Fleeting, Record, ToolStreamed
+from coder.core.ports import Progress, Store
 
 
 def utc_now() -> datetime:
@@ -38,6 +38,16 @@ class EventLog:
         for follower in self._followers:
             follower.put_nowait(record)
         return record
+
+    def progress(self, candidate: str) -> Progress:
+        """A listener for what runs in threads, which shows each line as a fleeting event of the candidate."""
+        loop = asyncio.get_running_loop()
+
+        def show(line: str) -> None:
+            if not loop.is_closed():  # a thread may outlive a stopped session for a moment
+                loop.call_soon_threadsafe(self.append, ToolStreamed(candidate=candidate, text=line))
+
+        return show
 
     def close(self) -> None:
         """Nothing more will come: followers end after what they have not seen yet."""

@@ -32,7 +32,7 @@ async def review(kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdict)
         raise UserError(f"What you accepted does not fit without the rest, so nothing was delivered. {error}") from None
     part = await asyncio.to_thread(kit.repository.patch, candidate)
     kit.log.append(FilesChanged(candidate=candidate.id, paths=part.paths, diff=part.diff))
-    again = await asyncio.to_thread(kit.verifier.verify, part, named_tests(kit.log.records, candidate.id))
+    again = await asyncio.to_thread(kit.verifier.verify, part, named_tests(kit.log.records, candidate.id), kit.log.progress(candidate.id))
     again = again.model_copy(update={"tree": part.tree})
     kit.log.append(Verified(candidate=candidate.id, attempt=1, verdict=again))
     return part, again

@@ -117,7 +117,7 @@ class Session:
         self._candidate = await asyncio.to_thread(kit.repository.candidate, "c1")
         kit.log.append(CandidateForked(candidate=self._candidate.id))
         self._pass_on()
-        report = await baseline(kit, wait_seconds=BASELINE_WAIT_SECONDS)
+        report = await baseline(kit, self._candidate, wait_seconds=BASELINE_WAIT_SECONDS)
         if report is not None and report.problem is not None and report.problem.kind in HOPELESS:
             return ended(VerdictKind.INCONCLUSIVE, report.problem.text, kit)
         return await conclude(kit, await self._strategy(kit, self._candidate))

@@ -4,7 +4,7 @@ import asyncio
 import time
 
 from coder.core.candidate import Candidate
-from coder.core.events import ToolFinished, ToolStarted, ToolStreamed
+from coder.core.events import ToolFinished, ToolStarted
 from coder.core.messages import ToolCall, ToolMessage
 from coder.core.notes import Note
 from coder.core.phases import Phase
@@ -50,13 +50,8 @@ async def answer(kit: Kit, candidate: Candidate, phase: Phase, call: ToolCall) -
 
 
 async def _run(kit: Kit, candidate: Candidate, tool: Tool, call: ToolCall) -> str:
-    loop = asyncio.get_running_loop()
     workspace = kit.workspace(candidate)
-
-    def show(line: str) -> None:
-        loop.call_soon_threadsafe(kit.log.append, ToolStreamed(candidate=candidate.id, text=line))
-
-    workspace.progress = show
+    workspace.progress = kit.log.progress(candidate.id)
     return await asyncio.to_thread(tool.call, workspace, call.arguments)
 
 

@@ -3,7 +3,7 @@
 import asyncio
 
 from coder.core.candidate import Candidate, Patch
-from coder.core.events import ToolStreamed, Verified
+from coder.core.events import Verified
 from coder.core.state import verdicts
 from coder.core.verdict import Verdict, VerdictKind
 from coder.loop.kit import Kit
@@ -14,12 +14,7 @@ async def judge(kit: Kit, candidate: Candidate, patch: Patch, named: tuple[str, 
     judged = verdicts(kit.log.records, candidate.id)
     if judged and judged[-1].tree == patch.tree and good(judged[-1]) and set(named) <= set(judged[-1].targets):
         return judged[-1]
-    loop = asyncio.get_running_loop()
-
-    def show(line: str) -> None:
-        loop.call_soon_threadsafe(kit.log.append, ToolStreamed(candidate=candidate.id, text=line))
-
-    verdict = await asyncio.to_thread(kit.verifier.verify, patch, named, show)
+    verdict = await asyncio.to_thread(kit.verifier.verify, patch, named, kit.log.progress(candidate.id))
     verdict = verdict.model_copy(update={"tree": patch.tree})
     kit.log.append(Verified(candidate=candidate.id, attempt=attempt_number(kit, candidate), verdict=verdict))
     return verdict

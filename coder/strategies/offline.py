@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from coder.core.candidate import Candidate
-from coder.core.events import FilesChanged, NoteMade, PhaseEntered, ToolStreamed
+from coder.core.events import FilesChanged, NoteMade, PhaseEntered
 from coder.core.notes import Done, GiveUp, Note, Sites
 from coder.core.paths import node_ids
 from coder.core.phases import PhaseName
@@ -52,7 +52,7 @@ def search_repair() -> Strategy:
 
 async def failing_tests(kit: Kit, candidate: Candidate) -> tuple[str, ...]:
     """Tests that fail on the base for the right reason: those that the issue or the command names, else all."""
-    report = await baseline(kit)
+    report = await baseline(kit, candidate)
     reds = tuple(result.id for result in report.reds) if report else ()
     asked = node_ids(f"{kit.task.issue}\n{kit.task.test_command or ''}") or reds
     if not asked:
@@ -70,14 +70,15 @@ def _speaking_of(issue: str, tests: tuple[str, ...]) -> tuple[str, ...]:
 async def _propose(kit: Kit, candidate: Candidate, tests: Sequence[str]) -> Proposals:
     left = kit.purse.seconds_left
     seconds = SEARCH_SECONDS if left is None else min(SEARCH_SECONDS, left * SEARCH_SHARE)
-    loop = asyncio.get_running_loop()
-
-    def show(line: str) -> None:
-        loop.call_soon_threadsafe(kit.log.append, ToolStreamed(candidate=candidate.id, text=line))
-
     may_write = kit.workspace(candidate).may_write
     return await asyncio.to_thread(
-        kit.proposer.propose, candidate.worktree, tests, kit.task.issue, seconds=seconds, progress=show, may_write=may_write
+        kit.proposer.propose,
+        candidate.worktree,
+        tests,
+        kit.task.issue,
+        seconds=seconds,
+        progress=kit.log.progress(candidate.id),
+        may_write=may_write,
     )
 
 

@@ -25,7 +25,7 @@ def has_source(patch: Patch) -> bool:
 
 
 async def _open_locate(kit: Kit, candidate: Candidate) -> str:
-    report = await baseline(kit, wait_seconds=0.1)
+    report = await baseline(kit, candidate, wait_seconds=0.1)
     workspace = kit.workspace(candidate)
     reds = report.reds if report else ()
     await asyncio.to_thread(name_places, workspace, kit.task.issue)
@@ -33,8 +33,8 @@ async def _open_locate(kit: Kit, candidate: Candidate) -> str:
     return kit.prompts.render("task", task=kit.task, report=report, reds=reds, look=look, instructions=kit.instructions)
 
 
-async def _open_reproduce(kit: Kit, _candidate: Candidate) -> str:
-    report = await baseline(kit)
+async def _open_reproduce(kit: Kit, candidate: Candidate) -> str:
+    report = await baseline(kit, candidate)
     return kit.prompts.render("reproduce", reds=report.reds if report else ())
 
 
@@ -46,7 +46,7 @@ async def _settle_reproduce(kit: Kit, candidate: Candidate, standing: Standing) 
     tests_changed = any(is_test_path(path) for path in standing.patch.paths)
     found = Reproduced()
     if named or (tests_changed and standing.changed):
-        found = await asyncio.to_thread(kit.verifier.reproduces, standing.patch, named)
+        found = await asyncio.to_thread(kit.verifier.reproduces, standing.patch, named, kit.log.progress(candidate.id))
         if found.tests:
             return Reproduction(summary="Seen red on the untouched base.", tests=found.tests)
     if standing.changed and has_source(standing.patch) and (proven := await _fixes_a_red_test(kit, candidate, standing.patch)):
@@ -58,7 +58,7 @@ async def _settle_reproduce(kit: Kit, candidate: Candidate, standing: Standing) 
 
 async def _fixes_a_red_test(kit: Kit, candidate: Candidate, patch: Patch) -> Reproduction | None:
     """A change made before any test was named may turn a test green that was red all along."""
-    report = await baseline(kit)
+    report = await baseline(kit, candidate)
     if report is None or not report.reds:
         return None
     verdict = await judge(kit, candidate, patch, ())
