@@ -64,10 +64,11 @@ class Swapper:
             raise Cold
         function = self.described[candidate["function"]]
         new = found_in(compiled(function, candidate["source"], path), function)
-        old = found_in(compiled(function, function["old"], path), function)
+        if "code" not in function:
+            function["code"] = found_in(compiled(function, function["old"], path), function)
         replaced = [
             (live, live.__code__, after)
-            for before, after in pairs(old, new)
+            for before, after in pairs(function["code"], new)
             for live in self.functions.get(key_of(before), ())
             if are_same(live.__code__, before)
         ]
