@@ -37,7 +37,7 @@ class Purpose:
 
     phase: Phase
     opening: Callable[[Kit, Candidate], Awaitable[str]]
-    """The message that opens it, made only if the model is asked anything; empty is none."""
+    """The message that opens it, made only if the model is asked before `settle` has said what is wanted; empty is none."""
     settle: Callable[[Kit, Candidate, Standing], Awaitable[Note | str | None]]
     """Called at entry and after each reply's calls: the note that ends the phase, words for the model, or nothing."""
 
@@ -56,28 +56,31 @@ async def run(kit: Kit, candidate: Candidate, purpose: Purpose, attempt: int) ->
         if settled is not None and not isinstance(settled, str):
             return _made(kit, candidate, purpose.phase, settled, implied=True)
     turns = idle = 0
+    opened = False
     while turns < purpose.phase.max_turns and idle < IDLE_REPLIES:
         if not calls:
-            calls = await _ask(kit, candidate, purpose, first=turns == 0)
-            turns += 1
+            calls = await _ask(kit, candidate, purpose, opens=not opened)
+            turns, opened = turns + 1, True
         idle = 0 if calls else idle + 1
         allowed = tuple(takewhile(lambda call: not _writes(kit, call), calls)) if purpose.phase.yields else calls
         handed = [note for call in allowed if (note := await toolbox.answer(kit, candidate, purpose.phase, call))]
         if len(allowed) < len(calls):
             return _made(kit, candidate, purpose.phase, _implied(kit, candidate, purpose.phase), implied=True)
         before, patch = patch, await _look(kit, candidate, patch)
-        note = await _settle(
-            kit, candidate, purpose, Standing(patch=patch, changed=patch.tree != before.tree, note=next(iter(handed), None))
-        )
-        if note is not None:
-            return _made(kit, candidate, purpose.phase, note, implied=note not in handed)
+        standing = Standing(patch=patch, changed=patch.tree != before.tree, note=next(iter(handed), None))
+        settled = standing.note if isinstance(standing.note, GiveUp) else await purpose.settle(kit, candidate, standing)
+        if isinstance(settled, str):
+            say(kit, candidate, settled)
+            opened = True
+        elif settled is not None:
+            return _made(kit, candidate, purpose.phase, settled, implied=settled not in handed)
         calls = ()
     return None
 
 
-async def _ask(kit: Kit, candidate: Candidate, purpose: Purpose, *, first: bool) -> tuple[ToolCall, ...]:
+async def _ask(kit: Kit, candidate: Candidate, purpose: Purpose, *, opens: bool) -> tuple[ToolCall, ...]:
     """The calls of the next reply; one without any is followed by a reminder."""
-    if first and (text := await purpose.opening(kit, candidate)):
+    if opens and (text := await purpose.opening(kit, candidate)):
         say(kit, candidate, text)
     reply = await turn(kit, candidate)
     if not reply.message.calls:
@@ -98,16 +101,6 @@ async def _look(kit: Kit, candidate: Candidate, before: Patch) -> Patch:
     await asyncio.to_thread(kit.repository.checkpoint, candidate, f"after {', '.join(patch.paths[:3])}")
     kit.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
     return patch
-
-
-async def _settle(kit: Kit, candidate: Candidate, purpose: Purpose, standing: Standing) -> Note | None:
-    if isinstance(standing.note, GiveUp):
-        return standing.note
-    settled = await purpose.settle(kit, candidate, standing)
-    if not isinstance(settled, str):
-        return settled
-    say(kit, candidate, settled)
-    return None
 
 
 def _made(kit: Kit, candidate: Candidate, phase: Phase, note: Note, *, implied: bool) -> Note:

@@ -13,6 +13,7 @@ NOT_ASSERTED = ("Timeout ", "async def functions are not natively supported")
 """Beginnings of a `Failed` that no test wrote: of pytest-timeout, and of pytest where a plugin is missing."""
 FIXTURES = frozenset({"setUp", "asyncSetUp", "tearDown", "asyncTearDown", "setup_method", "teardown_method"})
 """unittest runs these inside of the call."""
+VARYING = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|\d+""")
 TELLING = 15
 """Characters from which on a message found in the issue is no coincidence."""
 
@@ -56,11 +57,17 @@ def inside(failure: Failure) -> tuple[Frame, ...]:
 
 
 def is_named(failure: Failure, issue: str) -> bool:
-    """Does the issue name this exception, or quote its message?"""
+    """Does the issue name this exception, or quote its message, whatever names and numbers stand in it?"""
     if re.search(rf"\b{re.escape(failure.type)}\b", issue):
         return True
+    said = " ".join(issue.split())
     first = " ".join(failure.message.partition("\n")[0].split())
-    return len(first) >= TELLING and first in " ".join(issue.split())
+    constant = (part.strip(" .,:;") for part in VARYING.split(first))
+    return (len(first) >= TELLING and first in said) or any(_tells(part) and part in said for part in constant)
+
+
+def _tells(part: str) -> bool:
+    return len(part) >= TELLING and part.count(" ") >= 2
 
 
 def headline(failure: Failure) -> str:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from coder.core.verdict import TestResult
-from coder.verify.reasons import why_not
+from coder.core.verdict import Failure, TestResult
+from coder.verify.reasons import is_named, why_not
 from tests.verify.fakes import passed, red
 
 ID = "tests/test_calc.py::test_it"
@@ -53,3 +53,11 @@ def test_does_not_count(result: TestResult, said: str) -> None:
 def test_a_new_test_must_assert_where_the_issue_names_no_error() -> None:
     reason = why_not(red(ID, "IndexError", "", frames=SOURCE), issue="wrong sum", unchanged=False)
     assert reason == "raises at src/calc.py:7 what the issue does not name (IndexError): let the test assert what should be true instead"
+
+
+def test_a_message_is_quoted_even_where_names_stand_in_it() -> None:
+    issue = "creating an autospec gives warnings such as \"No '__dict__' attribute on 'NoneType' instance to cache ... property\""
+    named = Failure(type="DeprecationWarning", message="No '__dict__' attribute on 'NoneType' instance to cache 'get' property.")
+    other = Failure(type="DeprecationWarning", message="Use of 'x' is deprecated since 3")
+    assert is_named(named, issue)
+    assert not is_named(other, issue)
