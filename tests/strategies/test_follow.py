@@ -1,0 +1,132 @@
+"""The route of a fix, over fake ports and a scripted model."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from coder.core.events import NoteMade, PhaseEntered
+from coder.core.notes import Done, Reproduction
+from coder.core.verdict import Problem, Reproduced, TestReport, Verdict, VerdictKind
+from coder.loop.kit import Kit
+from coder.models.scripted import Scene, Scripted, ScriptedCall, Step
+from coder.strategies.follow import DIRECT, follow
+from tests.loop.fakes import BASELINE, PROVEN, RED, STILL_RED, UNTESTED, FakeRepository, FakeVerifier, kit
+
+FIX = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"
+TEST = "--- a/tests/test_b.py\n+++ b/tests/test_b.py\n@@ -1,2 +1,2 @@\n def test_b() -> None:\n-    assert True\n+    assert 1 + 1 == 2\n"
+RED_BASE = TestReport(command="pytest", results=(*BASELINE.results, RED))
+UNNAMED = "a.py says 1, and 2 is right"
+NOT_YET = Reproduced(rejected=("tests/test_b.py::test_b: passes already on the base",))
+
+
+def call(name: str, **arguments: object) -> Step:
+    return Step(text="Saying.", calls=(ScriptedCall(name=name, arguments=dict(arguments)),))
+
+
+def patch(diff: str) -> Step:
+    return call("apply_patch", diff=diff)
+
+
+def walked(root: Path, scenes: list[Scene], verifier: FakeVerifier, *, issue: str = UNNAMED) -> Kit:
+    """The kit after the strategy has ended."""
+    made = kit(root, scenes, verifier=verifier, issue=issue, repository=FakeRepository(root=root))
+    candidate = made.repository.candidate("c1")
+
+    async def scenario() -> None:
+        await follow(DIRECT)(made, candidate)
+
+    asyncio.run(scenario())
+    return made
+
+
+def phases(made: Kit) -> list[str]:
+    return [record.event.phase for record in made.log.records if isinstance(record.event, PhaseEntered)]
+
+
+def asked(made: Kit) -> int:
+    assert isinstance(made.model, Scripted)
+    return len(made.model.requests)
+
+
+def last_words(made: Kit) -> str:
+    assert isinstance(made.model, Scripted)
+    return made.model.requests[-1].messages[-1].text
+
+
+def test_a_named_red_test_needs_no_reproduction_and_a_patch_no_second_request(tmp_path: Path) -> None:
+    made = walked(tmp_path, [patch(FIX)], FakeVerifier(), issue=f"{RED.id} fails")
+    assert (phases(made), asked(made)) == (["locate", "reproduce", "edit", "verify"], 1)
+
+
+def test_a_fix_without_a_test_is_kept_and_a_test_is_asked_for(tmp_path: Path) -> None:
+    verifier = FakeVerifier(reproduced=[Reproduced(tests=("tests/test_b.py::test_b",))])
+    made = walked(tmp_path, [patch(FIX), patch(TEST)], verifier)
+    assert (phases(made), asked(made)) == (["locate", "reproduce", "edit", "verify"], 2)
+    assert "no test shows the issue yet" in last_words(made)
+    assert "VALUE = 2" in (tmp_path / "a.py").read_text()
+
+
+def test_what_is_wanted_is_said_once(tmp_path: Path) -> None:
+    verifier = FakeVerifier(reproduced=[NOT_YET, Reproduced(tests=("tests/test_b.py::test_b",))])
+    other = TEST.replace("1 + 1 == 2", "2 + 2 == 4").replace("assert True", "assert 1 + 1 == 2")
+    made = walked(tmp_path, [patch(TEST), patch(other), patch(FIX)], verifier)
+    assert isinstance(made.model, Scripted)
+    told = [message.text for message in made.model.requests[1].messages if message.role == "user"]
+    assert len(told) == 2
+    assert "passes already on the base" in told[1]
+
+
+def test_a_fix_that_turns_a_test_green_that_was_red_all_along_needs_no_other(tmp_path: Path) -> None:
+    verifier = FakeVerifier(report=RED_BASE, verdicts=[PROVEN])
+    made = walked(tmp_path, [patch(FIX)], verifier)
+    assert [name for name, _ in verifier.asked] == ["verify"]
+    notes = [record.event.note for record in made.log.records if isinstance(record.event, NoteMade)]
+    assert Reproduction(summary="These failed before the change and pass with it.", tests=(RED.id,)) in notes
+
+
+def test_where_no_test_can_show_it_the_change_is_verified_all_the_same(tmp_path: Path) -> None:
+    none = call("hand_over", kind="reproduction", summary="A docstring.", tests=[])
+    made = walked(tmp_path, [patch(FIX), none], FakeVerifier(verdicts=[UNTESTED]))
+    assert phases(made) == ["locate", "reproduce", "edit", "verify"]
+
+
+def test_giving_up_ends_it_in_any_phase(tmp_path: Path) -> None:
+    made = walked(tmp_path, [call("hand_over", kind="give_up", summary="It is no bug.")], FakeVerifier())
+    assert phases(made) == ["locate"]
+
+
+def test_a_red_result_is_diagnosed_and_repaired_until_the_attempts_are_spent(tmp_path: Path) -> None:
+    back = FIX.replace("-VALUE = 1", "-VALUE = 2").replace("+VALUE = 2", "+VALUE = 3")
+    again = FIX.replace("-VALUE = 1", "-VALUE = 3").replace("+VALUE = 2", "+VALUE = 4")
+    last = call("hand_over", kind="give_up", summary="It is deeper.")
+    made = walked(tmp_path, [patch(FIX), patch(back), patch(again), last], FakeVerifier(verdicts=[STILL_RED]), issue=f"{RED.id} fails")
+    assert phases(made) == ["locate", "reproduce", "edit", "verify", *["diagnose", "repair", "verify"] * 2, "explain"]
+
+
+def test_what_cannot_be_judged_ends_it_without_an_attempt(tmp_path: Path) -> None:
+    unknown = Verdict(kind=VerdictKind.INCONCLUSIVE, reason="The network is gone.")
+    made = walked(tmp_path, [patch(FIX)], FakeVerifier(verdicts=[unknown]), issue=f"{RED.id} fails")
+    assert phases(made)[-1] == "verify"
+
+
+def test_handing_over_without_a_change_is_answered(tmp_path: Path) -> None:
+    done = call("hand_over", kind="done", summary="It is right now.")
+    scenes = [call("hand_over", kind="sites", summary="a.py", places=["a.py:1"]), done, patch(FIX)]
+    made = walked(tmp_path, scenes, FakeVerifier(), issue=f"{RED.id} fails")
+    assert "Nothing has changed since the last verification" in last_words(made)
+    assert phases(made)[-1] == "verify"
+
+
+def test_the_change_is_summed_up_by_what_was_said_with_it(tmp_path: Path) -> None:
+    scenes = [call("hand_over", kind="sites", summary="It is in a.py."), patch(FIX).model_copy(update={"text": "VALUE is 2.\nMore."})]
+    made = walked(tmp_path, scenes, FakeVerifier(), issue=f"{RED.id} fails")
+    assert Done(summary="VALUE is 2.") in [record.event.note for record in made.log.records if isinstance(record.event, NoteMade)]
+
+
+@pytest.mark.parametrize("kind", ["timeout", "no_tests"])
+def test_a_base_with_a_problem_is_told_to_the_model(tmp_path: Path, kind: str) -> None:
+    report = TestReport(command="pytest", problem=Problem.model_validate({"kind": kind, "text": "Nothing was collected."}))
+    made = walked(tmp_path, [call("hand_over", kind="give_up", summary="no")], FakeVerifier(report=report))
+    assert isinstance(made.model, Scripted)
+    assert "Nothing was collected." in made.model.requests[0].messages[0].text
