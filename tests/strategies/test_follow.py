@@ -1,6 +1,7 @@
 """The route of a fix, over fake ports and a scripted model."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ def patch(diff: str) -> Step:
     return call("apply_patch", diff=diff)
 
 
-def walked(root: Path, scenes: list[Scene], verifier: FakeVerifier, *, issue: str = UNNAMED) -> Kit:
+def walked(root: Path, scenes: Sequence[Scene], verifier: FakeVerifier, *, issue: str = UNNAMED) -> Kit:
     """The kit after the strategy has ended."""
     made = kit(root, scenes, verifier=verifier, issue=issue, repository=FakeRepository(root=root))
     candidate = made.repository.candidate("c1")

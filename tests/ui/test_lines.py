@@ -34,7 +34,7 @@ def records(*events: Event) -> list[Record]:
 def test_a_recorded_session_reads_as_it_went() -> None:
     lines = shown(read(LOGS / "format-1-wrong-then-repaired")).splitlines()
     assert lines[2].startswith("tests on the untouched code: 1 passed, 1 failed in ")
-    red = "  NOT FIXED  The issue is not fixed, 1 test not green on the change: test_clock.py::test_half_past_nine; the whole suite was not run."
+    reason = "The issue is not fixed, 1 test not green on the change: test_clock.py::test_half_past_nine; the whole suite was not run."
     assert lines[3:] == [
         "locate",
         "  The rest is dropped.",
@@ -42,7 +42,7 @@ def test_a_recorded_session_reads_as_it_went() -> None:
         "  apply_patch clock.py",
         "edit",
         "verify",
-        red,
+        f"  NOT FIXED  {reason}",
         "    test_clock.py::test_half_past_nine",
         "diagnose (attempt 2)",
         "  Minutes are added.",
