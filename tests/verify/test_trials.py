@@ -168,6 +168,27 @@ def test_a_test_that_is_green_alone_ends_the_search(outcomes: Outcomes) -> None:
     assert outcomes(SHOP, ["tests/test_shop.py::test_get"], [("- 1", "- 0")]) == []
 
 
+def test_what_an_earlier_test_sets_up_for_the_session_is_there(outcomes: Outcomes) -> None:
+    tests = """\
+import pytest, shop
+
+@pytest.fixture(scope="session")
+def known():
+    return {}
+
+def test_first(known):
+    known["limit"] = 2
+    assert shop.value() == 2
+
+def test_second(known):
+    assert shop.value() == known["limit"]
+"""
+    files = {"shop.py": "def value():\n    return 1\n", "tests/test_shop.py": tests}
+    edits = [("return 1", f"return {number}") for number in [*range(3, 45), 2, 1]]
+    found = outcomes(files, ["tests/test_shop.py::test_second", "tests/test_shop.py::test_first"], edits)
+    assert found == [("failed", "test_first")] * 42 + [("passed", ""), ("failed", "test_first")]
+
+
 def test_skipping_is_not_passing_and_subtests_count(outcomes: Outcomes) -> None:
     code = """\
         import unittest

@@ -13,19 +13,19 @@ import contextlib
 import gc
 import json
 import os
-import resource
 import select
 import signal
 import time
 import unittest
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
 import pytest
 from _pytest.runner import runtestprotocol
-from coder_swap import Cold, Swapper  # type: ignore[import-not-found]  # it lies beside this file, where the project finds both
+from coder_fork import Child  # type: ignore[import-not-found]  # they lie beside this file, where the project finds all three
+from coder_swap import Cold, Swapper  # type: ignore[import-not-found]
 
 REQUEST_FILE = os.environ.pop("CODER_TRIALS_REQUEST", "")
 FIRST_LIMIT = 5.0
@@ -36,8 +36,6 @@ ALONE = 32
 BATCH = 32
 CANARIES = 3
 """So many guards are run on the unchanged code at the end of a batch: where one is red now, something was left behind."""
-MEMORY = 3 << 30
-FILE_SIZE = 256 << 20
 
 
 class TooLong(BaseException):
@@ -100,23 +98,26 @@ class Server:
 
     def measured(self) -> bool:
         """Run everything on the unchanged code, once: what is not red here cannot turn green, what is red guards nothing."""
-        tests = [test for test in dict.fromkeys(self.targets + self.request["guards"]) if test in self.items]
+        # In pytest's own order: what one test sets up for the session, a later one may need.
+        targets, guards = set(self.targets), set(self.request["guards"])
+        self.targets = [test for test in self.items if test in targets]
+        tests = [*self.targets, *(test for test in self.items if test in guards - targets)]
         child = Child([], lambda _: self.measure(tests), seconds=FIRST_LIMIT * (1 + len(tests)))
         while not child.ended and not child.expired and not self.over:
             child.read(0.05)
         child.kill()
         found = {test: (green, seconds) for test, green, seconds in child.answers}
         self.limits = {test: max(LEAST_LIMIT, TIMES * seconds) for test, (_, seconds) in found.items()}
-        self.targets = sorted((test for test in self.targets if test in found and not found[test][0]), key=self.limits.__getitem__)
+        self.targets = [test for test in self.targets if test in found and not found[test][0]]
         self.guards = {test for test, (green, _) in found.items() if green}
         if not self.targets:
             self.write(problem="The failing tests pass when they run alone: what fails is their order, or a state that is left behind.")
         return bool(self.targets)
 
     def measure(self, tests: list[str]) -> Iterator[Any]:
-        for test in tests:
+        for test, following in zip(tests, [*tests[1:], None]):
             started = time.process_time()
-            outcome = self.run(test, FIRST_LIMIT)
+            outcome = self.run(test, following, FIRST_LIMIT)
             # A loop without end says nothing about how long the test takes when it ends.
             yield test, outcome == "passed", 0.1 if outcome == "timeout" else time.process_time() - started
 
@@ -171,7 +172,7 @@ class Server:
             yield outcome, test
             if outcome in ("passed", "timeout"):
                 return
-        if not alone and any(self.run(test, self.limits[test]) != "passed" for test in self.guards_of(batch[-1][1])[:CANARIES]):
+        if not alone and self.first_red(self.guards_of(batch[-1][1])[:CANARIES]) is not None:
             yield "polluted", ""
 
     def attempt_one(self, candidate: dict[str, Any], guards: list[str]) -> tuple[str, str]:
@@ -181,12 +182,20 @@ class Server:
             return "invalid", ""
         except Cold:
             return "cold", ""
-        for test in (*self.targets, *guards):
-            outcome = self.run(test, self.limits[test])
+        red = self.first_red([*self.targets, *guards])
+        if red is None:
+            return "passed", ""
+        undo()
+        outcome, test = red
+        return ("broke" if outcome == "failed" and test in guards else outcome), test
+
+    def first_red(self, tests: list[str]) -> tuple[str, str] | None:
+        """Run tests up to the first that is not green: how it ended, and which it was."""
+        for test, following in zip(tests, [*tests[1:], None]):
+            outcome = self.run(test, following, self.limits[test])
             if outcome != "passed":
-                undo()
-                return ("broke" if outcome == "failed" and test not in self.targets else outcome), test
-        return "passed", ""
+                return outcome, test
+        return None
 
     def settled(self, child: Child) -> list[list[Any]]:
         """Write what became of a batch and return what has to be tried again, in a fork of its own or in another batch."""
@@ -206,20 +215,24 @@ class Server:
             left = left[1:]
         return again + ([left] if left else [])
 
-    def run(self, test: str, limit: float) -> str:
+    def run(self, test: str, following: str | None, limit: float) -> str:
+        """What the two tests share stays set up, unless this one is not green: then it is the last."""
+        item = self.items[test]
         self.expired = self.part_failed = False
         signal.signal(signal.SIGPROF, self.too_long)
         signal.setitimer(signal.ITIMER_PROF, limit, 0.1)
         try:
-            reports = runtestprotocol(self.items[test], log=False, nextitem=None)
+            reports = runtestprotocol(item, log=False, nextitem=self.items[following] if following else None)
         except BaseException:  # noqa: BLE001 - an exit, an interrupt, our own time limit: whatever it was, the test is not green
             reports = []
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
-        if self.expired:
-            return "timeout"
         ran = any(report.when == "call" and report.outcome == "passed" for report in reports)
-        return "passed" if ran and not self.part_failed and not any(report.failed for report in reports) else "failed"
+        if ran and not self.expired and not self.part_failed and not any(report.failed for report in reports):
+            return "passed"
+        with contextlib.suppress(BaseException):
+            item.ihook.pytest_runtest_teardown(item=item, nextitem=None)
+        return "timeout" if self.expired else "failed"
 
     def too_long(self, _number: int, _frame: FrameType | None) -> None:
         self.expired = True
@@ -236,61 +249,3 @@ class Server:
         return pytest.TestReport(
             nodeid=item.nodeid, location=item.location, keywords={}, outcome="failed", longrepr="", when=call.when, duration=call.duration
         )
-
-
-class Child:
-    """A fork that answers with a line of JSON for each thing done."""
-
-    def __init__(self, batch: list[Any], work: Callable[[list[Any]], Iterator[Any]], seconds: float) -> None:
-        """`seconds` is how long it may take from one answer to the next."""
-        self.batch = batch
-        self.seconds = seconds
-        self.deadline = time.monotonic() + seconds
-        self.ended = False
-        self.said = b""
-        self.pipe, answer = os.pipe()
-        self.pid = os.fork()
-        if self.pid == 0:
-            become(work, batch, answer)
-        os.close(answer)
-        with contextlib.suppress(OSError):  # it has done so itself, or has ended
-            os.setpgid(self.pid, self.pid)
-
-    @property
-    def expired(self) -> bool:
-        return time.monotonic() > self.deadline
-
-    @property
-    def answers(self) -> list[Any]:
-        return [json.loads(line) for line in self.said.rpartition(b"\n")[0].splitlines()]
-
-    def read(self, seconds: float) -> None:
-        """Take in what there is, waiting for at most so long."""
-        if select.select([self.pipe], [], [], seconds)[0]:
-            data = os.read(self.pipe, 1 << 16)
-            self.said += data
-            self.ended = not data
-            self.deadline = time.monotonic() + self.seconds
-
-    def kill(self) -> None:
-        """End it with all that it has started."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-        os.close(self.pipe)
-
-
-def become(work: Callable[[list[Any]], Iterator[Any]], batch: list[Any], answer: int) -> None:
-    """Do the work of a fork; never returns."""
-    try:
-        os.setpgid(0, 0)
-        nothing = os.open(os.devnull, os.O_RDWR)
-        for descriptor in (0, 1, 2):
-            os.dup2(nothing, descriptor)
-        for kind, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_FSIZE, FILE_SIZE)):
-            _, hard = resource.getrlimit(kind)
-            resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
-        for said in work(batch):
-            os.write(answer, json.dumps(said).encode("ascii") + b"\n")
-    finally:
-        os._exit(0)
