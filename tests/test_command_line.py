@@ -165,6 +165,7 @@ def test_a_wrong_key_is_a_line_and_exit_2(place: Place, server: Fake) -> None:
         (("fix", "it fails", "--trust", "--model", "nobody:x"), "nobody"),
         (("fix", "it fails", "--dry-run", "--merge"), "--merge"),
         (("apply", "nope"), "No session"),
+        (("apply", "last"), "No session with a fix yet in"),
         (("log", "show", "nope"), "No session"),
         (("frobnicate",), "frobnicate"),
     ],
@@ -254,6 +255,7 @@ def test_killed_at_any_moment_nothing_of_the_persons_is_touched_and_the_next_run
 def test_without_a_command_and_without_a_terminal_there_is_help_and_exit_2(place: Place) -> None:
     done = place.coder()
     assert (done.returncode, done.stdout) == (2, "")
+    assert "coder fix -" in done.stderr
     assert "Usage:" in done.stderr
 
 
@@ -283,3 +285,31 @@ def test_the_demo_ends_in_proven_and_says_what_to_try_next(place: Place) -> None
     assert "\nPROVEN  " in done.stdout
     assert "period.start <= stretches[-1].end" in done.stdout
     assert "coder apply" in done.stdout
+
+
+def test_a_fix_of_another_repository_is_not_the_last_of_this_one(place: Place, server: Fake, tmp_path: Path) -> None:
+    server.turns += [PATCH]
+    place.fix(server)
+    other = repo(tmp_path / "other", FILES)
+    done = place.coder("apply", "last", "--repo", str(other))
+    assert (done.returncode, f"yet in {other}" in done.stderr) == (2, True)
+    session = place.coder("log").stdout.split()[0]
+    done = place.coder("undo", session, "--yes", "--repo", str(other))
+    assert (done.returncode, f"belongs to {place.repository}" in done.stderr) == (2, True)
+
+
+def test_a_reader_that_goes_away_ends_the_session_quietly(place: Place, server: Fake) -> None:
+    server.turns += [LOOK] * 20
+    command = " ".join(place.command("fix", f"'{ISSUE}'", "--base-url", f"{server.url}/v1", "--model", "fake", "--trust", "--verbose"))
+    done = subprocess.run(
+        ["bash", "-c", f"{command} | head -2"],
+        cwd=place.repository,
+        env=place.environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.count("\n") == 2
+    assert "Traceback" not in done.stderr
+    assert place.traces() == ("", "")

@@ -1,5 +1,6 @@
 """The command table."""
 
+import os
 import sys
 
 import typer
@@ -9,7 +10,7 @@ from coder.core.errors import CoderError, UserError
 
 app = typer.Typer(
     name="coder",
-    help="Fixes bugs in your repository, and proves that they are fixed.",
+    help="Fixes bugs in your repository, and proves that they are fixed. Without a command: the interface.",
     rich_markup_mode=None,
     add_completion=False,
     invoke_without_command=True,
@@ -36,7 +37,7 @@ def options(context: typer.Context, version: bool = typer.Option(False, "--versi
     if context.invoked_subcommand is not None:
         return 0
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        print(context.get_help(), file=sys.stderr)
+        print(f"{context.get_help()}\n\nThe interface needs a terminal. In a pipe: coder fix -", file=sys.stderr)
         return 2
     from coder.cli.tui import run_tui
 
@@ -49,12 +50,13 @@ def run(arguments: list[str] | None = None) -> int:
     try:
         code = app(arguments, standalone_mode=False)
     except typer.TyperException as error:
-        print(f"coder: {error.format_message()} See coder --help.", file=sys.stderr)
+        print(f"coder: {error.format_message().rstrip('.')}. See coder --help.", file=sys.stderr)
         return 2
     except typer.Abort:
         print("Interrupted.", file=sys.stderr)
         return 130
     except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered has nowhere to go
         return 141
     except CoderError as error:
         print(f"coder: {error}", file=sys.stderr)

@@ -22,7 +22,7 @@ class Strategy(StrEnum):
 
 
 def fix(
-    issue: Annotated[str, typer.Argument(help="What is wrong: text, @file, or - for standard input.")],
+    issue: Annotated[str, typer.Argument(metavar="ISSUE", help="What is wrong: text, @file, or - for standard input.")],
     repo: RepositoryOption = Path(),
     model: Annotated[str | None, typer.Option(metavar="PROVIDER:NAME", help="The model to use.")] = None,
     strategy: Annotated[Strategy | None, typer.Option(help="How to go about it.", show_default="linear; offline without a model")] = None,

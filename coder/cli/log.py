@@ -1,6 +1,6 @@
 """`coder log`: what sessions did."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,21 +13,42 @@ app = typer.Typer(help="List sessions; show one, or its diff.", rich_markup_mode
 
 
 @app.callback()
-def listing(context: typer.Context) -> None:
-    """List sessions, the newest last."""
+def listing(
+    context: typer.Context, everywhere: Annotated[bool, typer.Option("--all", help="Sessions of all repositories.")] = False
+) -> None:
+    """List this repository's sessions, the newest last."""
     if context.invoked_subcommand is not None:
         return
     from coder.store.jsonl import ends
+    from coder.store.jsonl import listing as stored
     from coder.ui.text import printable
+    from coder.wiring import sessions_directory
 
-    known = _sessions()
-    for directory in known:
+    here = None if everywhere else _here()
+    count = 0
+    for directory in stored(sessions_directory()):
         started, finished = ends(directory)
+        if started is None or (here is not None and started.repository != str(here)):
+            continue
         kind = (finished.kind.value if finished.kind else "stopped") if finished else "cut off"
-        issue = printable(started.task.issue.splitlines()[0][:70]) if started else ""
-        print(f"{directory.name}  {kind:<13} {started.repository if started else '':<30} {issue}")
-    if not known:
+        issue = printable(started.task.issue.splitlines()[0][:60])
+        print(f"{directory.name}  {kind:<12}  {issue}{'' if here else f'  ({started.repository})'}")
+        count += 1
+    if not count:
         print('No sessions yet. Start one: coder fix "what is wrong"')
+
+
+def _here() -> "Path | None":
+    """The root of the repository that the command was started in, if there is one."""
+    from pathlib import Path
+
+    from coder.core.errors import UserError
+    from coder.wiring import repository_root
+
+    try:
+        return repository_root(Path())
+    except UserError:
+        return None
 
 
 @app.command()
@@ -43,7 +64,7 @@ def show(id: SessionArgument) -> None:
     from coder.ui.summary import show as show_summary
     from coder.wiring import sessions_directory
 
-    directory = find(sessions_directory(), id)
+    directory = find(sessions_directory(), id, repository=_here() if id == "last" else None)
     log = EventLog(records=read(directory))
     log.close()
     console = Console(highlight=False)
@@ -60,17 +81,10 @@ def diff(id: SessionArgument) -> None:
     from coder.store.jsonl import ends, find, read
     from coder.wiring import sessions_directory
 
-    directory = find(sessions_directory(), id)
+    directory = find(sessions_directory(), id, repository=_here() if id == "last" else None)
     finished = ends(directory)[1]
     changes = [record.event.diff for record in read(directory) if isinstance(record.event, FilesChanged)]
     text = finished.delivery.diff if finished and finished.delivery else next(reversed(changes), "")
     if not text:
         raise UserError(f"Session {directory.name} changed nothing.")
     print(text, end="" if text.endswith("\n") else "\n")
-
-
-def _sessions() -> "list[Path]":
-    from coder.store.jsonl import listing as stored
-    from coder.wiring import sessions_directory
-
-    return stored(sessions_directory())

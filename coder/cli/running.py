@@ -11,12 +11,14 @@ from typing import Any
 from rich.console import Console
 
 from coder.cli.trusting import ask_for_trust
+from coder.core.errors import UserError
 from coder.core.events import SessionFinished
 from coder.core.task import Task
 from coder.core.words import Stop
 from coder.loop.ending import INTERRUPTED
 from coder.settings import Config
 from coder.ui import jsonl, summary
+from coder.ui.console import PipedConsole
 from coder.ui.lines import Lines
 from coder.wiring import Opened, approach, configured, open_fix, repository_root
 
@@ -42,9 +44,9 @@ def run_task(
         ask_for_trust(root, attended=attended)
     config = configured(root, flags)
     how = approach(config, named=flags.get("model"))
-    console = Console(highlight=False)
+    console = PipedConsole(highlight=False)
     if not json:
-        console.print(f"{how.model.name}: {how.reason}", style="dim", soft_wrap=True)
+        console.print(f"{how.model.name}: {how.reason}", style="dim", soft_wrap=not console.is_terminal)
     try:
         with open_fix(task(directory, config), config, how=how, root=root, attended=attended) as opened:
             finished = asyncio.run(_watched(opened, console, json=json, verbose=verbose))
@@ -52,7 +54,7 @@ def run_task(
         print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
         return INTERRUPTED
     if output is not None and finished.delivery:
-        output.write_text(finished.delivery.diff, encoding="utf-8")
+        _write(output, finished.delivery.diff)
     if not json:
         summary.show(console, finished, session=opened.id)
     return finished.exit_code
@@ -66,7 +68,11 @@ async def _watched(opened: Opened, console: Console, *, json: bool, verbose: boo
     records = opened.log.follow()
     lines = Lines(console, verbose=verbose, send=opened.session.send)
     watching = asyncio.ensure_future(jsonl.show(records) if json else lines.show(records))
-    finished = await opened.session.run()
+    running = asyncio.ensure_future(opened.session.run())
+    await asyncio.wait({running, watching}, return_when=asyncio.FIRST_COMPLETED)
+    if not running.done():  # nobody reads any more, such as after `| head`
+        opened.session.send(Stop())
+    finished = await running
     await watching
     return finished
 
@@ -74,3 +80,11 @@ async def _watched(opened: Opened, console: Console, *, json: bool, verbose: boo
 def _stop(opened: Opened, number: int) -> None:
     opened.session.send(Stop())
     asyncio.get_running_loop().add_signal_handler(number, os._exit, 130)
+
+
+def _write(path: Path, diff: str) -> None:
+    try:
+        path.write_text(diff, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"The diff could not be written to {path}: {error.strerror}. It is kept: coder log diff last") from None
+    print(f"The diff is in {path}.", file=sys.stderr)

@@ -18,10 +18,13 @@ def undo(
     from coder.repo.delivery import apply_diff
     from coder.repo.delivery import undo as take_back
 
-    delivery = delivered(id)
+    delivery = delivered(repo, id)
     what = f"the branch {delivery.branch} with {delivery.commit[:10]}" if delivery.branch else "the diff, out of the working tree"
     if not yes:
-        typer.confirm(f"Take back {what}? Where the current branch holds the fix, it is reverted.", abort=True)
+        asked = typer.confirm(f"Take back {what}? Where the current branch holds the fix, it is reverted.")
+        if not asked:
+            print("Nothing was changed.")
+            return
     if delivery.branch:
         print(take_back(repo, branch=delivery.branch, commit=delivery.commit, applied=None))
     else:

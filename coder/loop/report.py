@@ -66,7 +66,8 @@ def _suspects(records: Sequence[Record]) -> str:
 def _last_word(records: Sequence[Record]) -> str:
     notes = [record.event.note for record in records if isinstance(record.event, NoteMade)]
     summary = next((note.summary for note in reversed(notes) if isinstance(note, GiveUp)), "")
-    return f"## In short\n{summary}" if summary else ""
+    # Of one line, it stands as the session's summary right below the report.
+    return f"## In short\n{summary}" if "\n" in summary.strip() else ""
 
 
 def _line(text: str) -> str:

@@ -184,7 +184,8 @@ def find(directory: Path) -> Place:
         UserError: there is none, or none that can be worked with.
     """
     if not directory.is_dir():
-        raise UserError(f"{directory} is not a directory; name the repository to work in with --repo.")
+        raise UserError(f"{directory} is not a directory; name the repository to work in.")
+    directory = directory.resolve()
     nowhere = Git(directory=directory)
     _check_version(nowhere)
     found = nowhere.call("rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir", accept=None)

@@ -77,19 +77,32 @@ def _records(path: Path, lines: list[str]) -> Iterator[Record]:
             raise UserError(f"Line {number} of {path} cannot be read. The lines before it can: cut the file there.") from None
 
 
-def find(sessions: Path, name: str) -> Path:
+def find(sessions: Path, name: str, *, repository: Path | None = None, delivered: bool = False) -> Path:
     """The directory of the one session whose id ends or begins with `name`; `last` is the newest.
+
+    With `repository` only its sessions count, with `delivered` only those that ended with a fix.
 
     Raises:
         UserError: there is none, or more than one.
     """
+
+    def counts(directory: Path) -> bool:
+        started, finished = ends(directory)
+        at_home = repository is None or (started is not None and started.repository == str(repository))
+        return at_home and (not delivered or (finished is not None and finished.delivery is not None))
+
     known = listing(sessions)
-    if name == "last" and known:
-        return known[-1]
+    if name == "last":
+        if (newest := next((directory for directory in reversed(known) if counts(directory)), None)) is None:
+            raise UserError(f"No session {'with a fix ' if delivered else ''}yet{f' in {repository}' if repository else ''}.")
+        return newest
     fitting = [directory for directory in known if directory.name.endswith(name) or directory.name.startswith(name)]
     if len(fitting) != 1:
         count = "no session" if not fitting else f"{len(fitting)} sessions"
         raise UserError(f"{count.capitalize()} named {name!r}. `coder log` lists them; `last` is the newest.")
+    started = ends(fitting[0])[0]
+    if repository is not None and started is not None and started.repository != str(repository):
+        raise UserError(f"Session {fitting[0].name} belongs to {started.repository}; work there, or add --repo {started.repository}.")
     return fitting[0]
 
 

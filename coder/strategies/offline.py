@@ -9,7 +9,7 @@ from coder.core.notes import Done, GiveUp, Note, Sites
 from coder.core.paths import node_ids
 from coder.core.phases import PhaseName
 from coder.core.proposals import Proposal, Proposals
-from coder.core.verdict import VerdictKind
+from coder.core.verdict import Reproduced, VerdictKind
 from coder.loop.baseline import baseline
 from coder.loop.kit import Kit, Strategy
 from coder.strategies.judge import attempt_number, judge
@@ -31,14 +31,15 @@ def search_repair() -> Strategy:
 
     async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
         _enter(kit, candidate, "locate")
-        tests = await failing_tests(kit, candidate)
+        failing = await failing_tests(kit, candidate)
+        tests = failing.tests
         found = await _propose(kit, candidate, tests)
         fewer = _speaking_of(kit.task.issue, tests)
         if not found.proposals and fewer not in ((), tests):  # several faults may be at work, of which the issue names one
             tests, found = fewer, await _propose(kit, candidate, fewer)
         places = tuple(suspect.place for suspect in found.suspects)
         if not tests:
-            _note(kit, candidate, "locate", GiveUp(summary=NEEDS_A_TEST, places=places))
+            _note(kit, candidate, "locate", GiveUp(summary=_needs_a_test(failing), places=places))
             return candidate
         _note(kit, candidate, "locate", Sites(summary=found.note, places=places, tests=tests))
         for proposal in found.proposals[: min(MOST_ATTEMPTS, kit.task.budget.attempts)]:
@@ -50,15 +51,21 @@ def search_repair() -> Strategy:
     return strategy
 
 
-async def failing_tests(kit: Kit, candidate: Candidate) -> tuple[str, ...]:
-    """Tests that fail on the base for the right reason: those that the issue or the command names, else all."""
+async def failing_tests(kit: Kit, candidate: Candidate) -> Reproduced:
+    """Tests that fail on the base for the right reason: those that the issue or the command names, else all; why others do not count."""
     report = await baseline(kit, candidate)
     reds = tuple(result.id for result in report.reds) if report else ()
     asked = node_ids(f"{kit.task.issue}\n{kit.task.test_command or ''}") or reds
     if not asked:
-        return ()
+        return Reproduced()
     patch = await asyncio.to_thread(kit.repository.patch, candidate)
-    return (await asyncio.to_thread(kit.verifier.reproduces, patch, asked)).tests
+    return await asyncio.to_thread(kit.verifier.reproduces, patch, asked)
+
+
+def _needs_a_test(failing: Reproduced) -> str:
+    if not failing.rejected:
+        return NEEDS_A_TEST
+    return f"What fails on the untouched code shows no bug of it: {'; '.join(failing.rejected[:2])}.\n{NEEDS_A_TEST}"
 
 
 def _speaking_of(issue: str, tests: tuple[str, ...]) -> tuple[str, ...]:

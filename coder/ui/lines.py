@@ -16,7 +16,6 @@ from coder.core.events import (
     BaselineMeasured,
     Event,
     Failed,
-    FilesChanged,
     MessageFinished,
     NoteMade,
     PhaseEntered,
@@ -78,7 +77,7 @@ class Lines:
         for line in self._lines(record.event):
             if (safe := printable(line.plain)) != line.plain:
                 line.plain = safe
-            self._console.print(line, soft_wrap=True)
+            self._console.print(line, soft_wrap=not self._console.is_terminal)
 
     def _lines(self, event: Event) -> list[Text]:
         match event:
@@ -90,8 +89,6 @@ class Lines:
             case MessageFinished(message=AssistantMessage(text=text)) if text.strip():
                 shown = text.strip().splitlines()
                 return [Text(f"  {_cut(line)}", "italic") for line in (shown if self._verbose else shown[:4])]
-            case FilesChanged(diff=diff) if self._verbose:
-                return [Text(f"    {line}", "dim") for line in diff.splitlines()]
             case _:
                 return _plain_lines(event)
 
@@ -122,7 +119,7 @@ def _plain_lines(event: Event) -> list[Text]:
             return [Text.assemble(("tests on the untouched code: ", "bold"), told, (f"   {command}", "dim"))]
         case PhaseEntered(phase=phase, attempt=attempt):
             return [Text(phase if attempt == 1 else f"{phase} (attempt {attempt})", "bold")]
-        case NoteMade(note=note, implied=False):
+        case NoteMade(note=note, implied=False) if note.kind != "give_up":
             places = [Text(f"    {place}", "cyan") for place in getattr(note, "places", ())[:5]]
             return [Text(f"  {line}", "italic") for line in note.summary.splitlines()[:4]] + places
         case Verified(verdict=verdict):

@@ -57,7 +57,7 @@ def show(console: Console, finished: SessionFinished, *, session: str) -> None:
         console.print(Markdown(report) if console.is_terminal else Text(report), soft_wrap=True)
     console.print()
     for line in ending(finished, session=session):
-        console.print(line, soft_wrap=True)
+        console.print(line, soft_wrap=not console.is_terminal)
 
 
 def ending(finished: SessionFinished, *, session: str) -> Iterable[Text]:

@@ -120,8 +120,9 @@ def _missing(interpreter: Path, version: str | None, plugins: list[str], root: P
 
 def _install(interpreter: Path, wanted: list[str], root: Path) -> str:
     names = " ".join(f"'{name}'" if ">" in name else name for name in wanted)
-    if (root / "uv.lock").exists():
+    own = interpreter.is_relative_to(root)  # the lock file speaks of this environment and of no other
+    if own and (root / "uv.lock").exists():
         return f"uv add --dev {names}"
-    if (root / "poetry.lock").exists():
+    if own and (root / "poetry.lock").exists():
         return f"poetry add --group dev {names}"
     return f"{interpreter} -m pip install {names}"

@@ -23,7 +23,7 @@ def test_tells_each_attempt_the_suspected_places_and_the_last_word() -> None:
         Verified(candidate="c1", attempt=1, verdict=NOT_FIXED),
         NoteMade(candidate="c1", phase="diagnose", note=Diagnosis(summary="It was the other sign.")),
         Verified(candidate="c1", attempt=2, verdict=NOT_FIXED),
-        NoteMade(candidate="c1", phase="explain", note=GiveUp(summary="It is deeper.", places=("b.py",))),
+        NoteMade(candidate="c1", phase="explain", note=GiveUp(summary="It is deeper.\nLook at b.py.", places=("b.py",))),
     )
     assert text == (
         "## What was tried\n"
@@ -38,7 +38,7 @@ def test_tells_each_attempt_the_suspected_places_and_the_last_word() -> None:
         "- a.py:9 (in work)\n"
         "\n"
         "## In short\n"
-        "It is deeper."
+        "It is deeper.\nLook at b.py."
     )
 
 

@@ -60,7 +60,7 @@ def test_spent_attempts_end_in_a_report_and_nothing_is_delivered(tmp_path: Path)
     assert repository.delivered == []
     assert "1. A guess. (a.py): The target is still red." in finished.report
     assert "- a.py:1" in finished.report
-    assert "It is deeper." in finished.report
+    assert finished.summary == "It is deeper."
 
 
 def test_a_change_without_a_test_passes_at_most(tmp_path: Path) -> None:

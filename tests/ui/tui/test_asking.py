@@ -61,13 +61,13 @@ def test_a_review_is_answered_with_the_hunks_accepted(keys: list[str], accepted:
 def test_a_review_says_what_would_be_delivered() -> None:
     async def scene(shown: Stage) -> None:
         shown.session.tell(story.REVIEW)
-        await shown.hear("Review: the whole fix is delivered")
+        await shown.hear("Review: enter delivers the whole fix")
         await shown.pilot.press("n")
-        await shown.hear("Review: 2 of 3 hunks are verified again, then delivered")
+        await shown.hear("Review: 2 of 3 hunks: enter verifies them again, then delivers")
         await shown.pilot.press("r")
-        await shown.hear("Review: nothing is delivered")
+        await shown.hear("Review: enter delivers nothing")
         await shown.pilot.press("a")
-        await shown.hear("Review: the whole fix is delivered")
+        await shown.hear("Review: enter delivers the whole fix")
 
     assert heard(scene) == []
 

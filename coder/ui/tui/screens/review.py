@@ -43,5 +43,5 @@ class ReviewScreen(ModalScreen[tuple[int, ...]]):
 
 def _outcome(accepted: int, *, of: int) -> str:
     if accepted == of:
-        return "the whole fix is delivered"
-    return f"{accepted} of {of} hunks are verified again, then delivered" if accepted else "nothing is delivered"
+        return "enter delivers the whole fix"
+    return f"{accepted} of {of} hunks: enter verifies them again, then delivers" if accepted else "enter delivers nothing"
