@@ -9,7 +9,9 @@ from coder.core.verdict import TestResult, Verdict
 
 
 def explanation(records: Sequence[Record]) -> str:
-    """What was tried, what failed and why, and the suspected places, as Markdown."""
+    """What was tried, what failed and why, and the suspected places, as Markdown; empty where nothing came of it at all."""
+    if not any(isinstance(record.event, NoteMade | Verified) for record in records):
+        return ""
     parts = [_tried(records), _suspects(records), _last_word(records)]
     return "\n\n".join(part for part in parts if part)
 

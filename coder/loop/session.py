@@ -17,8 +17,8 @@ from coder.loop.turn import say
 
 BASELINE_WAIT_SECONDS = 20.0
 """How long the first message waits for the suite on the untouched base: a short suite is worth having in it."""
-HOPELESS = ("no_runner", "usage", "crash", "wrong_code")
-"""Problems of the untouched base that no change of the code mends."""
+WORKABLE = ("timeout", "no_tests")
+"""Problems of the untouched base with which there is still something to do; no change of the code mends any other."""
 
 
 class Session:
@@ -118,6 +118,6 @@ class Session:
         kit.log.append(CandidateForked(candidate=self._candidate.id))
         self._pass_on()
         report = await baseline(kit, self._candidate, wait_seconds=BASELINE_WAIT_SECONDS)
-        if report is not None and report.problem is not None and report.problem.kind in HOPELESS:
+        if report is not None and report.problem is not None and report.problem.kind not in WORKABLE:
             return ended(VerdictKind.INCONCLUSIVE, report.problem.text, kit)
         return await conclude(kit, await self._strategy(kit, self._candidate))

@@ -21,7 +21,7 @@ def problem_of(recording: Recording, done: Execution, *, is_pytest: bool, wall_s
     if done.exit_code is None:
         return Problem(kind="stopped", text="The test run was stopped.")
     if not recording.began:
-        return _never_began(done) if is_pytest else None
+        return _never_began(done) if is_pytest else _not_started(done)
     return _after_session(recording, done)
 
 
@@ -37,6 +37,15 @@ def wrong_code(loaded: Mapping[str, Sequence[str]], watched: Mapping[str, str], 
                 )
                 return Problem(kind="wrong_code", text=text)
     return None
+
+
+def _not_started(done: Execution) -> Problem | None:
+    """A shell's way to say that there is no such program, or none that may be run."""
+    if done.exit_code not in (126, 127):
+        return None
+    told = " ".join(done.output.split())[-200:]
+    text = f"The test command could not be started (exit code {done.exit_code}): {told} Mend it, or give another with --test."
+    return Problem(kind="usage", text=text)
 
 
 def _never_began(done: Execution) -> Problem:

@@ -63,7 +63,7 @@ class PytestRunner:
                 with _told(recording, progress):
                     done = self._sandbox.run(self._argv(paths), cwd=tree, environment=environment, limits=limits)
             except SandboxError as error:
-                return TestReport(command=self.command, problem=Problem(kind="stopped", text=str(error)))
+                return TestReport(command=self.command, problem=Problem(kind="stopped", text=" ".join(str(error).split())))
             recording.read()
         done = done.model_copy(update={"output": done.output.replace(f"{tree}/", "")})  # a worktree's path means nothing later
         report = self._report(recording, done, wall_seconds=limits.wall_seconds)

@@ -43,4 +43,9 @@ def test_tells_each_attempt_the_suspected_places_and_the_last_word() -> None:
 
 
 def test_says_when_nothing_came_as_far_as_a_verification() -> None:
-    assert told() == "## What was tried\nNo change came as far as a verification."
+    gave_up = NoteMade(candidate="c1", phase="locate", note=GiveUp(summary="It is no bug."))
+    assert told(gave_up) == "## What was tried\nNo change came as far as a verification."
+
+
+def test_says_nothing_where_nothing_was_done() -> None:
+    assert told() == ""
