@@ -24,3 +24,9 @@ def test_loads_nothing_heavy(argument: str, forbidden: set[str]) -> None:
     done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout
     assert forbidden & set(done.stderr.splitlines()) == set()
+
+
+def test_on_windows_one_line_points_to_wsl() -> None:
+    script = 'import sys; sys.platform = "win32"; sys.argv = ["coder", "fix", "x"]\nfrom coder.__main__ import main\nmain()'
+    done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n"), "WSL" in done.stderr) == (2, 1, True)

@@ -1,5 +1,6 @@
 """`coder fix`: the main job."""
 
+import sys
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
@@ -60,9 +61,13 @@ def fix(
     def task(root: Path, config: "Config") -> "Task":
         return task_for(text, config, directory=root, base=base, only=tuple(only or ()), dry_run=dry_run, merge=merge)
 
-    from coder.cli.running import run_task
+    try:
+        from coder.cli.running import run_task
 
-    return run_task(repo, task, flags=flags, trusted=trust, json=json, output=output, verbose=verbose)
+        return run_task(repo, task, flags=flags, trusted=trust, json=json, output=output, verbose=verbose)
+    except KeyboardInterrupt:
+        print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
+        return 130
 
 
 def task_for(text: str, config: "Config", **wishes: Any) -> "Task":

@@ -15,7 +15,6 @@ from coder.core.errors import UserError
 from coder.core.events import SessionFinished
 from coder.core.task import Task
 from coder.core.words import Stop
-from coder.loop.ending import INTERRUPTED
 from coder.settings import Config
 from coder.ui import jsonl, summary
 from coder.ui.console import PipedConsole
@@ -47,12 +46,8 @@ def run_task(
     console = PipedConsole(highlight=False)
     if not json:
         console.print(f"{how.model.name}: {how.reason}", style="dim", soft_wrap=not console.is_terminal)
-    try:
-        with open_fix(task(directory, config), config, how=how, root=root, attended=attended) as opened:
-            finished = asyncio.run(_watched(opened, console, json=json, verbose=verbose))
-    except KeyboardInterrupt:
-        print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
-        return INTERRUPTED
+    with open_fix(task(directory, config), config, how=how, root=root, attended=attended) as opened:
+        finished = asyncio.run(_watched(opened, console, json=json, verbose=verbose))
     if output is not None and finished.delivery:
         _write(output, finished.delivery.diff)
     if not json:
