@@ -1,4 +1,4 @@
-"""Starts pytest in the project's interpreter on a tree, with plugins of ours in it, for other ends than a verdict."""
+"""Starts pytest in the project's interpreter on a tree, with plugins of ours in it."""
 
 import json
 import os
@@ -46,6 +46,7 @@ def launch(
     for plugin, request in requests.items():
         (place / plugin).write_text(json.dumps({**request, "tree": str(tree), "addopts": own}), encoding="utf-8")
         variables[VARIABLES[plugin]] = str(place / plugin)
+    # The cache goes elsewhere rather than away: projects may use its options and its fixture.
     cache = ["-o", f"cache_dir={place / 'cache'}"] if project.has_cache else []
     plugins = [word for plugin in requests for word in ("-p", plugin)]
     ours = shlex.join([*plugins, f"--rootdir={tree}", *cache, *project.options, *options])

@@ -1,23 +1,21 @@
 """Runs the project's tests in any checkout of it and reads pytest's own reports."""
 
-import json
 import os
-import shlex
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from coder.core.errors import SandboxError
 from coder.core.ports import Execution, Limits, Progress, Sandbox
 from coder.core.verdict import Failure, Problem, TestReport, TestResult
+from coder.verify.launch import launch
 from coder.verify.problems import problem_of, wrong_code
 from coder.verify.project import Project
 from coder.verify.recording import Recording
-from coder.verify.roots import module_name, source_roots
+from coder.verify.roots import module_name
 
-TARGET = Path(__file__).parent / "target"
 OUTPUT_TAIL = 4000
 MOST_PATHS = 500
 """With more files than this named, all is collected and the plugin chooses."""
@@ -75,25 +73,9 @@ class PytestRunner:
             return command.argv
         return (*command.argv, *paths)
 
-    def _environment(self, tree: Path, place: Path, *, select: Sequence[str], watched: Sequence[str]) -> dict[str, str]:
-        command = self._project.command
-        own = command.environment.get("PYTEST_ADDOPTS", "")
-        request = {"report": str(place / "report"), "tree": str(tree), "select": [*select], "watch": [*watched], "addopts": own}
-        (place / "request").write_text(json.dumps(request), encoding="utf-8")
-        # The cache goes elsewhere rather than away: projects may use its options and its fixture.
-        cache = ["-o", f"cache_dir={place / 'cache'}"] if self._project.has_cache else []
-        options = ["-p", "coder_pytest_report", f"--rootdir={tree}", *cache, *self._project.options]
-        return {
-            **self._project.environment,
-            **command.environment,
-            "PYTHONPATH": ":".join(
-                [*(str(root) for root in source_roots(tree)), *filter(None, [command.environment.get("PYTHONPATH")]), str(TARGET)]
-            ),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTHONHASHSEED": "0",
-            "PYTEST_ADDOPTS": f"{own} {shlex.join(options)}".strip(),
-            "CODER_PYTEST_REQUEST": str(place / "request"),
-        }
+    def _environment(self, tree: Path, place: Path, *, select: Sequence[str], watched: Sequence[str]) -> Mapping[str, str]:
+        request = {"report": str(place / "report"), "select": [*select], "watch": [*watched]}
+        return launch(self._project, tree, place, paths=(), requests={"coder_pytest_report": request}).environment
 
     def _report(self, recording: Recording, done: Execution, *, wall_seconds: float) -> TestReport:
         known = TestReport(command=self.command, seconds=done.seconds, exit_code=done.exit_code, output=done.output[-OUTPUT_TAIL:])
