@@ -58,6 +58,12 @@ def run(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered has nowhere to go
         return 141
+    except OSError as error:
+        print(
+            f"coder: {error}. What coder keeps must be writable: see XDG_STATE_HOME and XDG_CONFIG_HOME.",
+            file=sys.stderr,
+        )
+        return 2
     except CoderError as error:
         print(f"coder: {error}", file=sys.stderr)
         return 2 if isinstance(error, UserError) else 1

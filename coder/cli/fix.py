@@ -54,12 +54,21 @@ def fix(
     if offline and (model or strategy not in (None, Strategy.offline)):
         raise UserError("--offline works without a model: leave --model and --strategy away.")
     text = issue_text(issue)
+    allowed = tuple(path.removeprefix("./") for path in only or ())
     how = "offline" if offline else strategy and strategy.value
     flags: dict[str, Any] = {"model": model, "strategy": how, "base_url": base_url, "attempts": attempts, "test": test}
     flags |= {"max_usd": None if max_usd is None else Decimal(str(max_usd)), "max_tokens": max_tokens, "max_seconds": max_seconds}
 
     def task(root: Path, config: "Config") -> "Task":
-        return task_for(text, config, directory=root, base=base, only=tuple(only or ()), dry_run=dry_run, merge=merge)
+        return task_for(
+            text,
+            config,
+            directory=root,
+            base=base,
+            only=allowed,
+            dry_run=dry_run,
+            merge=merge,
+        )
 
     try:
         from coder.cli.running import run_task

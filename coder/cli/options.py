@@ -28,7 +28,8 @@ def issue_text(typed: str) -> str:
         text = typed
     if not text.strip():
         raise UserError("The issue is empty. Give it as text, as @file, or as - for standard input.")
-    return text.strip()
+    # What no terminal should have let through: halves of characters, and NUL, which git refuses.
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "").strip()
 
 
 def _file(path: Path) -> str:

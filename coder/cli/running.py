@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.text import Text
 
 from coder.cli.trusting import ask_for_trust
 from coder.core.errors import UserError
@@ -45,7 +46,7 @@ def run_task(
     how = approach(config, named=flags.get("model"))
     console = PipedConsole(highlight=False)
     if not json:
-        console.print(f"{how.model.name}: {how.reason}", style="dim", soft_wrap=not console.is_terminal)
+        console.print(Text(f"{how.model.name}: {how.reason}", "dim"), soft_wrap=not console.is_terminal)
     with open_fix(task(directory, config), config, how=how, root=root, attended=attended) as opened:
         finished = asyncio.run(_watched(opened, console, json=json, verbose=verbose))
     if output is not None and finished.delivery:

@@ -1,8 +1,11 @@
 """How a session ends: what is said, what is delivered, what the exit code is."""
 
 import asyncio
+from collections.abc import Coroutine
+from contextlib import suppress
 
 from coder.core.candidate import Candidate, Delivery, Patch
+from coder.core.errors import UserError
 from coder.core.events import NoteMade, Warned
 from coder.core.notes import Diagnosis, Done, GiveUp, Sites
 from coder.core.state import named_tests, verdicts
@@ -80,13 +83,30 @@ async def _deliver(kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdic
         return verdict, Delivery(diff=patch.diff, needs_uncommitted_work=True)
     if kit.task.dry_run:
         return verdict, Delivery(diff=rebased.diff)
-    delivery = await asyncio.to_thread(_commit, kit, rebased, verdict)
+    return verdict, await _unstoppable(_deliver_on_head(kit, rebased, verdict))
+
+
+async def _deliver_on_head(kit: Kit, patch: Patch, verdict: Verdict) -> Delivery:
+    delivery = await asyncio.to_thread(_commit, kit, patch, verdict)
     if not kit.task.merge:
-        return verdict, delivery
+        return delivery
     if verdict.kind is not VerdictKind.PROVEN:
         kit.log.append(Warned(text=f"Not merged: --merge takes only what is PROVEN, and this is {verdict.kind}."))
-        return verdict, delivery
-    return verdict, await asyncio.to_thread(repository.merge, delivery)
+        return delivery
+    try:
+        return await asyncio.to_thread(kit.repository.merge, delivery)
+    except UserError as error:
+        kit.log.append(Warned(text=f"Not merged: {error}"))
+        return delivery
+
+
+async def _unstoppable(delivering: Coroutine[None, None, Delivery]) -> Delivery:
+    """A delivery, once begun, is ended and told: half of one would be nobody's."""
+    task = asyncio.ensure_future(delivering)
+    while not task.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.shield(task)
+    return task.result()
 
 
 def _commit(kit: Kit, patch: Patch, verdict: Verdict) -> Delivery:

@@ -191,7 +191,7 @@ def find(directory: Path) -> Place:
     found = nowhere.call("rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir", accept=None)
     if found.status != 0:
         raise UserError(_why_not_found(directory, found.stderr))
-    root, git_dir, common = os.fsdecode(found.stdout).splitlines()
+    root, git_dir, common = os.fsdecode(found.stdout).removesuffix("\n").split("\n")
     git = Git(directory=Path(root), git_dir=Path(git_dir), work_tree=Path(root))
     head = git.commit("HEAD")
     if head is None:

@@ -74,7 +74,7 @@ def _recover(record: Path) -> bool:
             clean(Traces(session=record.parent.name, state=record.parent, common=common))
         except (UserError, FileNotFoundError):  # it lives, or another process has just cleaned up after it
             return False
-        except GitError:  # the repository is busy or broken; the next session tries again
+        except (GitError, OSError, ValueError, KeyError):  # busy, broken, or a record cut short; no other repository's work waits for it
             return False
     return True
 

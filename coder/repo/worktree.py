@@ -26,7 +26,7 @@ def add(place: Place, path: Path, *, commit: str, tree: str, filters_off: tuple[
     path.parent.mkdir(parents=True, exist_ok=True)
     with repository_lock(place.common):
         place.git.call("worktree", "add", "--quiet", "--no-checkout", "--detach", str(path), commit)
-    git_dir = Path((path / ".git").read_text(encoding="utf-8").removeprefix("gitdir: ").rstrip("\n"))
+    git_dir = Path(os.fsdecode((path / ".git").read_bytes()).removeprefix("gitdir: ").rstrip("\n"))
     git = Git(directory=path, git_dir=git_dir, work_tree=path, filters_off=filters_off)
     git.call("read-tree", "--reset", "-u", tree)
     return git
@@ -50,7 +50,7 @@ def _listed(common: Path) -> list[tuple[Path, Path | None]]:
     listed: list[tuple[Path, Path | None]] = []
     for entry in (common / "worktrees").glob("*"):
         place = entry / "gitdir"
-        told = place.read_text(encoding="utf-8").strip() if place.is_file() else ""
+        told = os.fsdecode(place.read_bytes()).strip() if place.is_file() else ""
         listed.append((entry, Path(told).parent if told else None))
     return listed
 

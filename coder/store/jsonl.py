@@ -51,10 +51,10 @@ def read(directory: Path) -> list[Record]:
     """
     path = directory / "events.jsonl"
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = path.read_text(encoding="utf-8", errors="replace").removesuffix("\n").split("\n")
     except FileNotFoundError:
         raise UserError(f"There is no session log at {path}.") from None
-    if not lines or _format(lines[0]) != FORMAT:
+    if _format(lines[0]) != FORMAT:
         raise UserError(f"{path} was not written in format {FORMAT}, the one this version of coder reads. Use the version that wrote it.")
     return list(_records(path, lines[1:]))
 

@@ -27,6 +27,8 @@ PLUGIN_OF_OPTION = {
     "--timeout": "pytest_timeout",
     "-n": "xdist",
 }
+RUN_FIRST = ("conftest.py", "sitecustomize.py", "usercustomize.py")
+"""Python that runs before any test, of its own accord."""
 DISTRIBUTION_OF_MODULE = {"xdist": "pytest-xdist", "random_order": "pytest-random-order"}
 
 
@@ -40,14 +42,14 @@ def pytest_options(root: Path) -> tuple[str, dict[str, Any]]:
 
 def may_configure(path: str) -> bool:
     """Can a file of this name decide how tests run?"""
-    return PurePosixPath(path).name in (*PYTEST_FILES, "conftest.py")
+    return PurePosixPath(path).name in (*PYTEST_FILES, *RUN_FIRST)
 
 
 def how_tests_run(root: Path, path: str) -> str:
     """The part of a file that decides how tests run, to be compared; empty for a file that does not."""
     file = root / path
     name = PurePosixPath(path).name
-    if name == "conftest.py":
+    if name in RUN_FIRST:
         return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
     if name not in PYTEST_FILES:
         return ""

@@ -128,7 +128,16 @@ class Trial:
                 targets.append(result.id)
             elif result.red or is_named(result.id):
                 self._notes.append(f"{short(result.id)}: {reason}")
-        return tuple(targets), None
+        return self._red_again(targets), None
+
+    def _red_again(self, targets: Sequence[str]) -> tuple[str, ...]:
+        """Those that are red a second time: one that is red by turns proves nothing."""
+        if not targets:
+            return ()
+        again = self._run("red check, again", self._tree, self._tests, targets)
+        flaky = [target for target in targets if (result := again.of(target)) is None or not result.red]
+        self._notes += [f"{short(target)} is red by turns without the change, so it proves nothing" for target in flaky]
+        return tuple(target for target in targets if target not in flaky)
 
     def _suite(self, targets: Sequence[str]) -> Verdict:
         """Run everything on the change and compare it with the base."""
@@ -153,10 +162,12 @@ class Trial:
         return self._before.problem is None and self._before.of(result.id) is None
 
     def _conclusion(self, targets: Sequence[str], after: TestReport) -> Verdict:
-        doubts = [*self._configuration_changed()]
+        doubts = [*self._configuration_changed(), *self._rewritten()]
         for report, where in ((self._before, "on the base"), (after, "on the change")):
             if report.problem is not None and report.problem.kind == "timeout":
                 doubts.append(f"only a part of the suite could be run {where}: {report.problem.text}")
+        if unseen := [short(target) for target in targets if after.of(target) is None]:
+            doubts.append(f"the suite as it is run does not run {', '.join(unseen[:3])}")
         if not targets:
             doubts.insert(0, "no test went from red to green")
         if doubts:
@@ -164,6 +175,20 @@ class Trial:
             return self._verdict(VerdictKind.PASSING, reason.rstrip(".") + ".", targets=tuple(targets), after=after)
         reason = f"{_tests(len(targets))} went from red to green, and nothing that passed before fails now."
         return self._verdict(VerdictKind.PROVEN, reason, targets=tuple(targets), after=after)
+
+    def _rewritten(self) -> list[str]:
+        """Tests that passed before and do not pass on the changed sources when the tests stay as they were."""
+        if not self._tests:
+            return []
+        old = self._run("old tests", self._tree, self._sources, ())
+        seeming = [
+            result.id for result in no_longer_passing(self._before, old, among=lambda _test: True, missing_counts=old.problem is None)
+        ]
+        if not seeming:
+            return []
+        again = self._run("old tests, again", self._tree, self._sources, seeming)
+        lost = tuple(result for result in again.results if result.id in seeming and not passes(again, result.id))
+        return [f"{_tests(len(lost))} that passed before fail where the change's own tests are left out: {sentence(lost)}"] if lost else []
 
     def _configuration_changed(self) -> list[str]:
         """Files in the change that decide how tests run, where that part of them changed."""

@@ -1,10 +1,11 @@
 import asyncio
+import time
 from decimal import Decimal
 from pathlib import Path
 
-from coder.core.candidate import Candidate
-from coder.core.errors import GitError, ModelError
-from coder.core.events import BudgetSpent, Failed, SessionFinished
+from coder.core.candidate import Candidate, Delivery, Patch
+from coder.core.errors import GitError, ModelError, UserError
+from coder.core.events import BudgetSpent, Failed, SessionFinished, Verified, Warned
 from coder.core.messages import Usage
 from coder.core.task import Budget
 from coder.core.verdict import Problem, TestReport, VerdictKind
@@ -168,3 +169,41 @@ def test_what_the_person_says_reaches_the_model_after_open_calls(tmp_path: Path)
     roles = [message.role for message in made.model.requests[1].messages]  # type: ignore[attr-defined]
     assert roles == ["user", "assistant", "tool", "user"]
     assert made.model.requests[1].messages[-1].text == "The person adds: look at a.py"  # type: ignore[attr-defined]
+
+
+class Slow(FakeRepository):
+    """Takes its time to deliver."""
+
+    def deliver(self, patch: Patch, *, message: str, evidence: str, slug: str) -> Delivery:
+        time.sleep(0.3)
+        return super().deliver(patch, message=message, evidence=evidence, slug=slug)
+
+
+def test_a_delivery_once_begun_is_ended_and_told(tmp_path: Path) -> None:
+    made = kit(tmp_path, [patch(FIX)], repository=Slow(root=tmp_path))
+
+    async def scenario() -> SessionFinished:
+        session = Session(made, follow(DIRECT), id="s1", version="0")
+        running = asyncio.ensure_future(session.run())
+        async for record in made.log.follow():
+            if isinstance(record.event, Verified):
+                asyncio.get_running_loop().call_later(0.1, session.send, Stop())
+        return await running
+
+    finished = asyncio.run(scenario())
+    assert finished.kind is VerdictKind.PROVEN
+    assert finished.delivery is not None
+
+
+class Unmergeable(FakeRepository):
+    def merge(self, delivery: Delivery) -> Delivery:
+        raise UserError("a.py is dirty.")
+
+
+def test_a_merge_that_is_refused_leaves_the_branch(tmp_path: Path) -> None:
+    made = kit(tmp_path, [patch(FIX)], repository=Unmergeable(root=tmp_path), merge=True)
+    finished = finish(made)
+    assert (finished.kind, finished.exit_code) == (VerdictKind.PROVEN, 0)
+    assert finished.delivery is not None
+    assert (finished.delivery.merged, finished.delivery.branch) == (False, "coder/value-is-2-now-1")
+    assert Warned(text="Not merged: a.py is dirty.") in [record.event for record in made.log.records]

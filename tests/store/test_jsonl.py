@@ -78,3 +78,11 @@ def test_every_recorded_session_can_still_be_read(log: Path) -> None:
     assert started is not None
     assert finished is not None
     assert finished.kind is not None
+
+
+def test_a_line_separator_in_a_text_ends_no_record(tmp_path: Path) -> None:
+    store = SessionStore(tmp_path)
+    odd = record(1).model_copy(update={"event": Warned(text="a\u2028b\x85c")})
+    store.append(odd)
+    store.close()
+    assert read(tmp_path) == [odd]

@@ -281,3 +281,27 @@ def test_ids_with_a_clock_in_them_are_not_broken(tmp_path: Path) -> None:
 
     verdict = judged(tmp_path, {**FIX, **NEW_TEST}, ending=ticking)
     assert (verdict.kind, verdict.broken) == (VerdictKind.PROVEN, ())
+
+
+def test_a_test_that_is_weakened_hides_no_breakage(tmp_path: Path) -> None:
+    def weakened(files: Files) -> list[TestResult]:
+        strict = files["tests/test_other.py"] != "weak"
+        others = [red(OTHER) if "breaks" in files["calc.py"] and strict else passed(OTHER)]
+        return [result for result in suite({**files, "calc.py": files["calc.py"].replace("breaks", "")}) if result.id != OTHER] + others
+
+    change = {"calc.py": "fixed breaks", **NEW_TEST, "tests/test_other.py": "weak"}
+    verdict = judged(tmp_path, change, ending=weakened)
+    assert verdict.kind is VerdictKind.PASSING
+    assert f"1 test that passed before fail where the change's own tests are left out: {OTHER}" in verdict.reason
+
+
+def test_a_test_that_is_red_by_turns_proves_nothing(tmp_path: Path) -> None:
+    turns = iter(range(100))
+
+    def flaky(files: Files) -> list[TestResult]:
+        unfixed = "new" in files.get(TEST, "") and "fixed" not in files["calc.py"]
+        return [passed(ADDED) if unfixed and result.id == ADDED and next(turns) % 2 else result for result in suite(files)]
+
+    verdict = judged(tmp_path, {**FIX, **NEW_TEST}, ending=flaky)
+    assert verdict.kind is VerdictKind.PASSING
+    assert f"{ADDED} is red by turns without the change, so it proves nothing" in verdict.notes
