@@ -135,6 +135,11 @@ class Verdict(Value):
     """The git tree that was judged."""
 
     @property
+    def good(self) -> bool:
+        """Nothing broke, and no test that shows the issue is still red: fit to be delivered."""
+        return self.kind is VerdictKind.PROVEN or (self.kind is VerdictKind.PASSING and not self.still_red)
+
+    @property
     def label(self) -> str:
         """The kind in a word or two; nothing that broke is no comfort while a target test is red."""
         return "NOT FIXED" if self.kind is VerdictKind.PASSING and self.still_red else self.kind.value

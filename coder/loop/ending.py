@@ -37,14 +37,14 @@ async def conclude(kit: Kit, candidate: Candidate) -> Ending:
     judged = verdicts(kit.log.records, candidate.id)
     newest = judged[-1] if judged else None
     patch = await asyncio.to_thread(kit.repository.patch, candidate)
-    if newest is None or newest.tree != patch.tree or not _deliverable(newest):
+    if newest is None or newest.tree != patch.tree or not newest.good:
         return _without(kit, newest)
     if kit.reviews:
         accepted = await review(kit, candidate, patch, newest)
         if accepted is None:
             return Ending(kind=VerdictKind.GAVE_UP, summary="You accepted nothing of it, so nothing was delivered.", exit_code=4)
         patch, newest = accepted
-        if not _deliverable(newest):
+        if not newest.good:
             return ended(VerdictKind.GAVE_UP, f"What you accepted is not delivered: {newest.reason}", kit)
     verdict, delivery = await _deliver(kit, candidate, patch, newest)
     return Ending(kind=verdict.kind, summary=verdict.reason, verdict=verdict, delivery=delivery, exit_code=verdict.kind.exit_code)
@@ -53,10 +53,6 @@ async def conclude(kit: Kit, candidate: Candidate) -> Ending:
 def ended(kind: VerdictKind, summary: str, kit: Kit) -> Ending:
     """An end without a fix, with the report of what was learnt."""
     return Ending(kind=kind, summary=summary, report=explanation(kit.log.records), exit_code=kind.exit_code)
-
-
-def _deliverable(verdict: Verdict) -> bool:
-    return verdict.kind is VerdictKind.PROVEN or (verdict.kind is VerdictKind.PASSING and not verdict.still_red)
 
 
 def _without(kit: Kit, verdict: Verdict | None) -> Ending:

@@ -12,7 +12,7 @@ from coder.core.state import named_tests
 from coder.core.verdict import VerdictKind
 from coder.loop.kit import Kit, Strategy
 from coder.loop.phase import run
-from coder.strategies.judge import attempt_number, good, judge
+from coder.strategies.judge import attempt_number, judge
 from coder.strategies.purposes import PURPOSES
 
 Route = Mapping[tuple[PhaseName, bool], PhaseName]
@@ -59,7 +59,7 @@ async def _verify(kit: Kit, candidate: Candidate, attempt: int) -> bool | None:
     kit.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=attempt))
     patch = await asyncio.to_thread(kit.repository.patch, candidate)
     verdict = await judge(kit, candidate, patch, named_tests(kit.log.records, candidate.id))
-    return None if verdict.kind is VerdictKind.INCONCLUSIVE else good(verdict)
+    return None if verdict.kind is VerdictKind.INCONCLUSIVE else verdict.good
 
 
 async def _explain(kit: Kit, candidate: Candidate, attempt: int) -> None:

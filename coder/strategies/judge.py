@@ -5,14 +5,14 @@ import asyncio
 from coder.core.candidate import Candidate, Patch
 from coder.core.events import Verified
 from coder.core.state import verdicts
-from coder.core.verdict import Verdict, VerdictKind
+from coder.core.verdict import Verdict
 from coder.loop.kit import Kit
 
 
 async def judge(kit: Kit, candidate: Candidate, patch: Patch, named: tuple[str, ...]) -> Verdict:
     """Verify a change and log the verdict; what a good verdict stands for already is not verified again."""
     judged = verdicts(kit.log.records, candidate.id)
-    if judged and judged[-1].tree == patch.tree and good(judged[-1]) and set(named) <= set(judged[-1].targets):
+    if judged and judged[-1].tree == patch.tree and judged[-1].good and set(named) <= set(judged[-1].targets):
         return judged[-1]
     verdict = await asyncio.to_thread(kit.verifier.verify, patch, named, kit.log.progress(candidate.id))
     verdict = verdict.model_copy(update={"tree": patch.tree})
@@ -20,11 +20,6 @@ async def judge(kit: Kit, candidate: Candidate, patch: Patch, named: tuple[str, 
     return verdict
 
 
-def good(verdict: Verdict) -> bool:
-    """Nothing broke, and no test that shows the issue is still red."""
-    return verdict.kind is VerdictKind.PROVEN or (verdict.kind is VerdictKind.PASSING and not verdict.still_red)
-
-
 def attempt_number(kit: Kit, candidate: Candidate) -> int:
     """From 1; each verification that was not good has spent one."""
-    return 1 + sum(not good(verdict) for verdict in verdicts(kit.log.records, candidate.id))
+    return 1 + sum(not verdict.good for verdict in verdicts(kit.log.records, candidate.id))

@@ -12,7 +12,7 @@ from coder.core.verdict import Reproduced, VerdictKind
 from coder.loop.baseline import baseline
 from coder.loop.kit import Kit
 from coder.loop.phase import Purpose, Standing
-from coder.strategies.judge import good, judge
+from coder.strategies.judge import attempt_number, judge
 from coder.tools.orientation import first_look
 from coder.tools.places import name_places
 
@@ -80,7 +80,7 @@ async def _open_edit(kit: Kit, candidate: Candidate) -> str:
 async def _settle_edit(kit: Kit, candidate: Candidate, standing: Standing) -> Note | str | None:
     """A change of source that nobody has judged yet closes the phase without asking."""
     judged = verdicts(kit.log.records, candidate.id)
-    fresh = not judged or judged[-1].tree != standing.patch.tree or good(judged[-1])
+    fresh = not judged or judged[-1].tree != standing.patch.tree or judged[-1].good
     if fresh and (has_source(standing.patch) or (standing.patch.paths and standing.note)):
         return standing.note or Done(summary=_summary(kit, candidate))
     if standing.note is not None:
@@ -98,7 +98,7 @@ def _summary(kit: Kit, candidate: Candidate) -> str:
 
 async def _open_diagnose(kit: Kit, candidate: Candidate) -> str:
     judged = verdicts(kit.log.records, candidate.id)
-    left = kit.task.budget.attempts - sum(not good(verdict) for verdict in judged)
+    left = kit.task.budget.attempts + 1 - attempt_number(kit, candidate)
     explanation = await asyncio.to_thread(kit.verifier.explain, judged[-1])
     await asyncio.to_thread(name_places, kit.workspace(candidate), explanation)
     return kit.prompts.render("diagnose", explanation=explanation, left=max(left, 1))
