@@ -50,7 +50,8 @@ def run(arguments: list[str] | None = None) -> int:
     try:
         code = app(arguments, standalone_mode=False)
     except typer.TyperException as error:
-        print(f"coder: {error.format_message().rstrip('.')}. See coder --help.", file=sys.stderr)
+        told = error.format_message()
+        print(f"coder: {told}{'' if told.endswith(('.', '?')) else '.'} See coder --help.", file=sys.stderr)
         return 2
     except typer.Abort:
         print("Interrupted.", file=sys.stderr)
