@@ -11,14 +11,23 @@ def model():
     typed.wait()
     return "m"
 
+async def until(pilot, claim):
+    for _ in range(300):
+        await pilot.pause()
+        if claim():
+            return
+    raise AssertionError(f"still not so, with the focus on {pilot.app.focused!r}")
+
 async def main():
     app = CoderApp(None, repository="/r", model=model)
     async with app.run_test() as pilot:
-        await pilot.press("a", "b")
-        await pilot.pause()
-        assert app.focused.text == "ab"
-        print(*sys.modules)
-        typed.set()
+        try:
+            await until(pilot, lambda: app.focused is not None)
+            await pilot.press("a", "b")
+            await until(pilot, lambda: app.focused.text == "ab")
+            print(*sys.modules)
+        finally:
+            typed.set()
 
 asyncio.run(main())
 """
@@ -26,7 +35,8 @@ HEAVY = {"pydantic", "pydantic_ai", "git", "pygments", "markdown_it", "coder.cor
 
 
 def test_the_prompt_accepts_input_before_anything_heavy_is_loaded() -> None:
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
     loaded = set(done.stdout.split())
     assert "textual" in loaded
     assert loaded & HEAVY == set()
