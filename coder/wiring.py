@@ -1,5 +1,6 @@
 """The one place that names concrete classes and hands them to each other."""
 
+import hashlib
 import os
 import secrets
 import shutil
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from coder import __version__
-from coder.core.candidate import Candidate
+from coder.core.candidate import Candidate, Patch
 from coder.core.errors import UserError
 from coder.core.ports import Limits, Model, Repository, Verifier
 from coder.core.task import Task
@@ -27,6 +28,7 @@ from coder.models.scripted import Scripted
 from coder.prompting import PackagedPrompts
 from coder.repair.proposer import TemplateProposer
 from coder.repo.git import find
+from coder.repo.given import given
 from coder.repo.locks import hold
 from coder.repo.recovery import recover
 from coder.repo.repository import SessionRepository, open_repository
@@ -34,8 +36,10 @@ from coder.sandbox.process import ProcessSandbox
 from coder.settings import Config, config, settings, state_directory
 from coder.store.jsonl import SessionStore
 from coder.strategies.follow import DIRECT, follow
+from coder.strategies.given import judge_given
 from coder.strategies.offline import search_repair
 from coder.tools.registry import TOOLS
+from coder.tools.symbols.index import SymbolIndex
 from coder.tools.workspace import Workspace
 from coder.verify.project import Project, find_project
 from coder.verify.proof import WorktreeVerifier
@@ -63,6 +67,12 @@ class Opened:
 
 def sessions_directory() -> Path:
     return state_directory() / "sessions"
+
+
+def index_database(root: Path) -> Path:
+    """Where the symbol index of a repository, and of all its worktrees, is kept."""
+    digest = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:16]
+    return state_directory() / "index" / f"{digest}.sqlite"
 
 
 def repository_root(directory: Path) -> Path:
@@ -105,6 +115,28 @@ def approach(config: Config, *, named: str | None) -> Approach:
     if config.strategy is not None:
         raise UserError(f"The strategy {config.strategy} needs a model: {NO_MODEL}")
     return Approach(model=nobody, strategy=search_repair(), reason=f"{NO_MODEL} So the built-in engine looks for a repair.")
+
+
+def is_revision(directory: Path, name: str) -> bool:
+    """Does the repository that a directory is in know a commit by this name?"""
+    return find(directory).git.commit(name) is not None
+
+
+def judging(directory: Path, *, revision: str | None, diff: str | None, against: str | None) -> tuple[Approach, Task]:
+    """How a change that is there already is judged, and what is known of the task: where to start from, and what the change is for.
+
+    Raises:
+        UserError: there is no such change.
+    """
+    nobody = Scripted((), name="judging")
+    if diff is not None:
+        onto = against or "HEAD with the uncommitted work"
+        return Approach(model=nobody, strategy=judge_given(Patch(diff=diff)), reason=f"the diff against {onto}"), Task(
+            issue="", directory=directory, base=against, given=True
+        )
+    found = given(directory, revision=revision, against=against)
+    how = Approach(model=nobody, strategy=judge_given(Patch(diff="", tree=found.tree)), reason=found.label)
+    return how, Task(issue=found.message, directory=directory, base=found.base, given=True)
 
 
 @contextmanager
@@ -203,6 +235,7 @@ def _workspaces(task: Task, repository: SessionRepository, verifier: Verifier, s
                 history=repository.history,
                 run=lambda tests, progress: verifier.preview(candidate.worktree, tests, progress),
                 baseline=verifier.baseline,
+                index=SymbolIndex(candidate.worktree, index_database(repository.root)),
                 only=task.only,
             )
         return made[candidate.id]

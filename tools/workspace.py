@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from coder.core.ports import History, Progress, Sandbox
 from coder.core.verdict import TestReport
+from coder.tools.symbols.index import SymbolIndex
 from coder.tools.tool import ToolError
 
 LONGEST_NAME = 255
@@ -26,6 +27,8 @@ class Workspace:
     """Runs tests (none: the suite) in this worktree."""
     baseline: Callable[[], TestReport]
     """The suite on the untouched base; may take as long as the suite does."""
+    index: SymbolIndex
+    """What the worktree defines and uses."""
     only: tuple[str, ...] = ()
     """Paths or globs that may be written; empty is all."""
     progress: Progress = field(default=lambda _line: None)

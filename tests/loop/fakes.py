@@ -21,6 +21,7 @@ from coder.loop.purse import Purse
 from coder.models.scripted import Scene, Scripted
 from coder.prompting import PackagedPrompts
 from coder.tools.registry import TOOLS
+from coder.tools.symbols.index import SymbolIndex
 from coder.tools.workspace import Workspace
 
 BASELINE = TestReport(command="pytest", results=(TestResult(id="tests/test_b.py::test_b", outcome="passed"),))
@@ -216,7 +217,7 @@ def kit(
     sandbox = FakeSandbox()
     workspace = Workspace(
         root=root, sandbox=sandbox, history=FakeHistory(), run=lambda tests, progress: TestReport(command="pytest"),
-        baseline=lambda: TestReport(command="pytest"), only=only,
+        baseline=lambda: TestReport(command="pytest"), index=SymbolIndex(root), only=only,
     )  # fmt: skip
     fake = repository or FakeRepository(root=root)
     chosen = verifier or FakeVerifier()

@@ -10,6 +10,7 @@ import pytest
 from coder.core.errors import GitError
 from coder.core.ports import Execution, Limits, Progress
 from coder.core.verdict import TestReport
+from coder.tools.symbols.index import SymbolIndex
 from coder.tools.tool import Tool, ToolError
 from coder.tools.workspace import Workspace
 from tests.builders import write
@@ -89,6 +90,7 @@ def workspace(
         history=FakeHistory(),
         run=faked.run,
         baseline=faked.baseline,
+        index=SymbolIndex(root),
         only=only,
     )
 
