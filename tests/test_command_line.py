@@ -313,3 +313,16 @@ def test_a_reader_that_goes_away_ends_the_session_quietly(place: Place, server: 
     assert done.stdout.count("\n") == 2
     assert "Traceback" not in done.stderr
     assert place.traces() == ("", "")
+
+
+def test_a_persons_own_change_is_judged(place: Place) -> None:
+    (place.repository / "fix.diff").write_text(FIX)
+    proven = place.coder("verify", "fix.diff", "--trust", "--against", "HEAD")
+    assert proven.returncode == 0, proven.stdout + proven.stderr
+    assert "PROVEN  1 test went from red to green" in proven.stdout
+    assert git(place.repository, "status", "--porcelain") == "?? fix.diff"
+    (place.repository / "clock.py").write_text(FILES["clock.py"].replace("-", "*"))
+    git(place.repository, "commit", "--quiet", "--all", "--message", "clock: minutes are multiplied")
+    unproven = place.coder("verify", "HEAD", "--trust")
+    assert unproven.returncode == 3
+    assert "no test went from red to green" in unproven.stdout

@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from coder.cli import apply, config, demo, doctor, fix, log, trust, undo
+from coder.cli import apply, config, demo, doctor, fix, log, trust, undo, verify
 from coder.core.errors import CoderError, UserError
 
 app = typer.Typer(
@@ -18,6 +18,7 @@ app = typer.Typer(
 )
 app.command("fix")(fix.fix)
 app.command("demo")(demo.demo)
+app.command("verify")(verify.verify)
 app.command("apply")(apply.apply)
 app.command("undo")(undo.undo)
 app.add_typer(log.app, name="log")

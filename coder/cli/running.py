@@ -20,7 +20,7 @@ from coder.settings import Config
 from coder.ui import jsonl, summary
 from coder.ui.console import PipedConsole
 from coder.ui.lines import Lines
-from coder.wiring import Opened, approach, configured, open_fix, repository_root
+from coder.wiring import Approach, Opened, approach, configured, open_fix, repository_root
 
 
 def run_task(
@@ -32,8 +32,9 @@ def run_task(
     json: bool,
     output: Path | None,
     verbose: bool,
+    how: Approach | None = None,
 ) -> int:
-    """Open, run, show; the exit code.
+    """Open, run, show; the exit code. `how` is chosen from the configuration where it is not given.
 
     Raises:
         UserError: before anything was started.
@@ -43,7 +44,7 @@ def run_task(
     if not trusted:
         ask_for_trust(root, attended=attended)
     config = configured(root, flags)
-    how = approach(config, named=flags.get("model"))
+    how = how or approach(config, named=flags.get("model"))
     console = PipedConsole(highlight=False)
     if not json:
         console.print(Text(f"{how.model.name}: {how.reason}", "dim"), soft_wrap=not console.is_terminal)

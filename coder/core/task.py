@@ -30,4 +30,6 @@ class Task(Value):
     dry_run: bool = False
     merge: bool = False
     trusted: bool = False
+    given: bool = False
+    """The change is there already and only to be judged: nothing is delivered."""
     budget: Budget = Budget()

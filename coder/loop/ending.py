@@ -36,6 +36,9 @@ async def conclude(kit: Kit, candidate: Candidate) -> Ending:
     """Deliver what the newest verdict allows, or explain why nothing is delivered."""
     judged = verdicts(kit.log.records, candidate.id)
     newest = judged[-1] if judged else None
+    if newest is not None and kit.task.given:
+        page = kit.verifier.evidence(newest).page
+        return Ending(kind=newest.kind, summary=newest.reason, report=page, verdict=newest, exit_code=newest.kind.exit_code)
     patch = await asyncio.to_thread(kit.repository.patch, candidate)
     if newest is None or newest.tree != patch.tree or not newest.good:
         return _without(kit, newest)
