@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Self
 
 from coder.core.errors import SandboxError
+from coder.core.policy import Policy
 from coder.core.ports import Execution, Limits, Progress
 from coder.sandbox.capture import Capture
 from coder.sandbox.environment import filtered
@@ -46,6 +47,7 @@ class ProcessSandbox:
         *,
         cwd: Path,
         environment: Mapping[str, str] | None = None,
+        policy: Policy | None = None,
         limits: Limits | None = None,
         on_line: Progress | None = None,
     ) -> Execution:

@@ -10,6 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from coder.core.candidate import Candidate, Delivery, Patch
+from coder.core.policy import Policy
 from coder.core.ports import Execution, Limits, Progress, Repository, Verifier
 from coder.core.proposals import Proposals
 from coder.core.task import Budget, Task
@@ -142,6 +143,7 @@ class FakeSandbox:
         *,
         cwd: Path,
         environment: object = None,
+        policy: Policy | None = None,
         limits: Limits | None = None,
         on_line: Progress | None = None,
     ) -> Execution:

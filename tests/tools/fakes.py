@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import GitError
+from coder.core.policy import Policy
 from coder.core.ports import Execution, Limits, Progress
 from coder.core.verdict import TestReport
 from coder.tools.symbols.index import SymbolIndex
@@ -29,6 +30,7 @@ class FakeSandbox:
         *,
         cwd: Path,
         environment: Mapping[str, str] | None = None,
+        policy: Policy | None = None,
         limits: Limits | None = None,
         on_line: Progress | None = None,
     ) -> Execution:
