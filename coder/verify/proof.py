@@ -12,8 +12,8 @@ from coder.core.verdict import Evidence, Reproduced, TestReport, TestResult, Ver
 from coder.verify.comparison import file_of, is_test_file, meant
 from coder.verify.distil import distil
 from coder.verify.evidence import page, trailers
+from coder.verify.judgement import Judgement, Trees, labelled
 from coder.verify.reasons import why_not
-from coder.verify.trial import Trees, Trial, labelled
 
 
 class WorktreeVerifier:
@@ -61,12 +61,14 @@ class WorktreeVerifier:
     def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
         started = time.monotonic()
         before = self.baseline(progress)
-        trial = Trial(trees=self._trees, runner=self._runner, issue=self._issue, patch=patch, named=named, before=before, progress=progress)
-        verdict = trial.judge()
+        judgement = Judgement(
+            trees=self._trees, runner=self._runner, issue=self._issue, patch=patch, named=named, before=before, progress=progress
+        )
+        verdict = judgement.judge()
         return verdict.model_copy(
             update={
                 "before": before.counts,
-                "commands": tuple(trial.commands),
+                "commands": tuple(judgement.commands),
                 "seconds": time.monotonic() - started,
                 "tree": patch.tree,
             }

@@ -32,7 +32,7 @@ class Trees(Protocol):
     def changed(self, tree: str) -> tuple[str, ...]: ...
 
 
-class Trial:
+class Judgement:
     """One change, the tests named for it, and the base's own report."""
 
     def __init__(
