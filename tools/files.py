@@ -1,7 +1,9 @@
 """Open a file of the worktree for a tool: a text, or a sentence that says why not and what to do instead."""
 
+import codecs
 import difflib
 import os
+import stat
 from pathlib import Path
 
 from coder.core.paths import is_test_path
@@ -47,11 +49,26 @@ def load(workspace: Workspace, path: str) -> tuple[str, Source]:
 
 
 def text_of(root: Path, path: str) -> str:
-    """A file's text for looking through it, whatever its encoding; empty where it cannot be read."""
+    """A file's text for looking through it, whatever its encoding; empty where it is too large or cannot be read."""
     try:
-        return (root / path).read_text(encoding="utf-8", errors="replace")
+        with os.fdopen(_opened(root, path), "rb") as file:
+            status = os.fstat(file.fileno())
+            data = file.read() if stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST_BYTES else b""
     except OSError:
         return ""
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return data.decode("utf-16" if wide else "utf-8-sig", "replace").replace("\r\n", "\n")
+
+
+def _opened(root: Path, path: str) -> int:
+    """A file to read from: waiting for no pipe, and by a symbolic link only where it stays inside the root."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+    if not (root / path).is_symlink():
+        return os.open(root / path, flags | os.O_NOFOLLOW)
+    real = os.path.realpath(root / path)
+    if not Path(real).is_relative_to(os.path.realpath(root)):
+        raise PermissionError(f"{path} leads out of the repository")
+    return os.open(real, flags | os.O_NOFOLLOW)
 
 
 def alike(workspace: Workspace, path: str) -> str:
@@ -67,12 +84,18 @@ def alike(workspace: Workspace, path: str) -> str:
 
 def clipped(text: str, width: int = WIDEST, *, around: int = 0) -> str:
     """A line no wider than `width`, cut so that the character at `around` stays in view; control characters are made visible."""
-    text = "".join(character if character.isprintable() or character == "\t" else "\N{REPLACEMENT CHARACTER}" for character in text)
     if len(text) <= width:
-        return text
+        return _visible(text)
     start = max(0, min(around - width // 3, len(text) - width))
     end = start + width
-    return f"{'…' if start else ''}{text[start:end]}{f'… (+{len(text) - end} characters)' if end < len(text) else ''}"
+    more = f"… (+{len(text) - end} characters)" if end < len(text) else ""
+    return f"{'…' if start else ''}{_visible(text[start:end])}{more}"
+
+
+def _visible(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(character if character.isprintable() or character == "\t" else "\N{REPLACEMENT CHARACTER}" for character in text)
 
 
 def numbered(lines: tuple[str, ...], first: int, last: int) -> str:

@@ -3,11 +3,12 @@
 from collections import Counter
 
 from coder.tools.files import alike, counted
-from coder.tools.ripgrep import list_paths, shown
+from coder.tools.ripgrep import listing, shown
 from coder.tools.tool import ToolError, tool
 from coder.tools.workspace import Workspace
 
 MOST_LINES = 200
+LONGEST_GLOB = 4000
 
 
 @tool
@@ -24,9 +25,14 @@ def list_files(workspace: Workspace, path: str = "", glob: str = "", depth: int 
         raise ToolError(
             f"{relative} is a file; open it with read." if absolute.exists() else f"{relative} does not exist.{alike(workspace, relative)}"
         )
-    paths = list_paths(workspace.root, relative, glob=glob)
+    if "\0" in glob or len(glob) > LONGEST_GLOB:
+        raise ToolError(f"A glob has at most {LONGEST_GLOB:,} characters and no NUL; give one such as '**/test_*.py'.")
+    found = listing(workspace.root, relative, glob=glob)
+    paths = found.paths
+    place = "the root" if relative == "." else relative
+    cut = f" (not all: {found.cut}; narrow it with path=)" if found.cut else ""
     if not paths:
-        return f"No files{f' like {glob}' if glob else ''} below {relative}."
+        return f"No files{f' like {glob}' if glob else ''} below {place}{cut}."
     prefix = "" if relative == "." else f"{relative}/"
     inner = [path.removeprefix(prefix) for path in paths]
     entries = sorted(inner) if glob else _entries(inner, depth=max(1, min(depth, 10)))
@@ -36,7 +42,7 @@ def list_files(workspace: Workspace, path: str = "", glob: str = "", depth: int 
         if not entry.endswith("/"):
             workspace.name(prefix + entry)
     more = f"\n... {counted(len(entries) - MOST_LINES, 'more line')}; narrow it with path= or glob=" if len(entries) > MOST_LINES else ""
-    return f"{counted(len(paths), 'file')} below {relative}{f' like {glob}' if glob else ''}\n" + "\n".join(lines) + more
+    return f"{counted(len(paths), 'file')} below {place}{f' like {glob}' if glob else ''}{cut}\n" + "\n".join(lines) + more
 
 
 def _entries(paths: list[str], depth: int) -> list[str]:

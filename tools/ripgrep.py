@@ -3,13 +3,14 @@
 import base64
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,14 @@ from coder.core.errors import UserError
 from coder.tools.tool import ToolError
 
 SECONDS = 20.0
-MOST_BYTES = 24 << 20
-MOST_HITS = 20_000
+MOST_BYTES = 256 << 20
+KEPT_BYTES = 24 << 20
+KEPT_ANYWAY = 4
+"""Matches of each file, whatever the others hold."""
 LARGEST_FILE = "4M"
+LONGEST_RECORD = 1 << 20
+TOO_LONG = "(a line too long to show)"
+LINE_NUMBER = re.compile(rb'"\},"line_number":(\d+),')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,12 +44,38 @@ class Hit:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
-    """What a search found, sorted by path and line."""
+class FileFound:
+    """What one file holds of what was searched for."""
 
-    hits: tuple[Hit, ...]
+    path: str
+    count: int
+    """Lines that match."""
+    records: tuple[bytes, ...]
+    """Of the first of them, and those around them, as ripgrep wrote them: most are only counted, so they are read when asked for."""
+
+    @cached_property
+    def hits(self) -> tuple[Hit, ...]:
+        """Sorted by line."""
+        return tuple(sorted(filter(None, (_hit(self.path, record) for record in self.records)), key=lambda hit: hit.line))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What a search found, sorted by path."""
+
+    files: tuple[FileFound, ...]
     cut: str = ""
     """Why it ended early; empty when it is complete."""
+
+    @property
+    def count(self) -> int:
+        """Lines that match, those included that are not among the hits."""
+        return sum(file.count for file in self.files)
+
+    @cached_property
+    def hits(self) -> tuple[Hit, ...]:
+        """Sorted by path and line."""
+        return tuple(hit for file in self.files for hit in file.hits)
 
 
 class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the same
@@ -61,7 +93,10 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the same
         return RipGrepOut(b"".join(self.lines()).decode("utf-8", "replace"), self.command)
 
     def lines(self, pattern: str | None = None) -> Iterator[bytes]:
-        """Yield what ripgrep writes for a pattern, or for none when files are listed, until it ends or a limit is reached."""
+        """Yield what ripgrep writes for a pattern, or for none when files are listed, until it ends or a limit is reached.
+
+        A line over LONGEST_RECORD bytes comes in pieces.
+        """
         asked = ["-e", pattern] if pattern is not None else ["--files"]
         command = [*self.command, "--glob", "!.git", *asked, "--", self.path]
         environment = {"PATH": os.defpath, "LC_ALL": "C.UTF-8"}
@@ -73,7 +108,7 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the same
             timer.start()
             size = 0
             try:
-                for line in process.stdout:
+                while line := process.stdout.readline(LONGEST_RECORD):
                     size += len(line)
                     if size > MOST_BYTES:
                         self.cut = "there was too much"
@@ -86,7 +121,7 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the same
             self.exit_code = process.wait()
 
     def _time_out(self, process: "subprocess.Popen[bytes]") -> None:
-        self.cut = f"it took more than {SECONDS:.0f} s"
+        self.cut = f"it took more than {SECONDS:g} s"
         process.kill()
 
 
@@ -130,30 +165,86 @@ def _packaged() -> list[Path]:
     return [Path(str(file.locate())).resolve() for file in files if file.name in ("rg", "rg.exe")]
 
 
-def grep(root: Path, pattern: str, *, path: str = ".", options: tuple[str, ...] = ()) -> Found:
+def grep(root: Path, pattern: str, *, path: str = ".", options: tuple[str, ...] = (), a_file: int = 20_000) -> Found:
     """Search the files below `path` that git does not ignore, or the one file `path`, for a regular expression.
 
-    `options` are more of ripgrep's own, such as `--word-regexp`; never pass text of a model there but as `--glob=TEXT`.
+    `options` are more of ripgrep's own, such as `--word-regexp`; never pass text of a model there but as `--glob=TEXT`. Of each file at
+    most the first `a_file` matches are kept; the others are only counted.
 
     Raises:
         ToolError: the pattern is not valid.
     """
     ripgrep = SafeRipgrep(root, path)
     ripgrep.command += ["--json", *options]
-    hits: list[Hit] = []
-    for line in ripgrep.lines(pattern):
-        if hit := _hit(line):
-            hits.append(hit)
-        if len(hits) >= MOST_HITS:
-            ripgrep.cut = f"there are more than {MOST_HITS} hits"
-            break
-    if not hits and not ripgrep.cut and ripgrep.error:
+    gathered: list[_Gathered] = []
+    kept = 0
+    for record in _records(ripgrep.lines(pattern)):
+        if record.startswith(b'{"type":"begin"'):
+            gathered.append(_Gathered(path=_path(record)))
+        elif gathered and record.startswith((b'{"type":"match"', b'{"type":"context"')):
+            kept += gathered[-1].add(record, most=a_file if kept < KEPT_BYTES else KEPT_ANYWAY)
+    if not gathered and not ripgrep.cut and ripgrep.error:
         raise ToolError(f"ripgrep cannot search for this: {_reason(ripgrep.error)} For plain text instead of a pattern set literal=true.")
-    return Found(hits=tuple(sorted(hits, key=lambda hit: (hit.path, hit.line))), cut=ripgrep.cut)
+    files = (FileFound(path=file.path, count=file.count, records=tuple(file.records)) for file in gathered if file.count)
+    return Found(files=tuple(sorted(files, key=lambda file: file.path)), cut=ripgrep.cut)
 
 
-def list_paths(root: Path, path: str = ".", *, glob: str = "") -> tuple[str, ...]:
-    """The files below a directory that git does not ignore, sorted, relative to the root.
+@dataclass(kw_only=True)
+class _Gathered:
+    """A file's records while they come."""
+
+    path: str
+    count: int = 0
+    records: list[bytes] = field(default_factory=list)
+
+    def add(self, record: bytes, *, most: int) -> int:
+        """Count a match, keep the record unless there are `most` already, and return how many bytes were kept."""
+        self.count += record.startswith(b'{"type":"match"')
+        if self.count > most:
+            return 0
+        self.records.append(record)
+        return len(record)
+
+
+def _records(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Whole lines; of one that comes in pieces just the line number remains."""
+    for piece in pieces:
+        if piece.endswith(b"\n") or len(piece) < LONGEST_RECORD:
+            yield piece
+            continue
+        number = LINE_NUMBER.search(piece)
+        tail = piece[-100:]
+        while not piece.endswith(b"\n") and (piece := next(pieces, b"")):
+            number = number or LINE_NUMBER.search(tail + piece[:100]) or LINE_NUMBER.search(piece)
+            tail = piece[-100:]
+        if number:
+            yield b'{"type":"match","data":{"lines":{"text":"%s"},"line_number":%s,"submatches":[{"start":0,"end":0}]}}' % (
+                TOO_LONG.encode(),
+                number[1],
+            )
+
+
+def _path(begin: bytes) -> str:
+    return os.fsdecode(_bytes(json.loads(begin)["data"]["path"])).removeprefix("./")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listing:
+    """The files below a directory."""
+
+    paths: tuple[str, ...]
+    """Sorted, relative to the root."""
+    cut: str = ""
+    """Why it is not all of them."""
+
+
+def list_paths(root: Path, path: str = ".") -> tuple[str, ...]:
+    """The files below a directory that git does not ignore, sorted, relative to the root."""
+    return listing(root, path).paths
+
+
+def listing(root: Path, path: str = ".", *, glob: str = "") -> Listing:
+    """The files below a directory that git does not ignore, and whether those are all.
 
     Raises:
         ToolError: the glob is not valid.
@@ -163,7 +254,8 @@ def list_paths(root: Path, path: str = ".", *, glob: str = "") -> tuple[str, ...
     output = b"".join(ripgrep.lines())
     if not output and ripgrep.error:
         raise ToolError(f"Files cannot be listed: {_reason(ripgrep.error)}")
-    return tuple(sorted(os.fsdecode(name).removeprefix("./") for name in output.split(b"\0") if name))
+    names = output[: output.rfind(b"\0") + 1].split(b"\0")[:-1]
+    return Listing(paths=tuple(sorted(os.fsdecode(name).removeprefix("./") for name in names)), cut=ripgrep.cut)
 
 
 def shown(path: str) -> str:
@@ -177,27 +269,22 @@ def _reason(error: str) -> str:
     return (lines[-1] if lines else "it failed").removeprefix("error: ").rstrip(".") + "."
 
 
-def _hit(line: bytes) -> Hit | None:
+def _hit(path: str, record: bytes) -> Hit | None:
     """Read one line of `rg --json`; a line that a kill has torn counts as nothing."""
     try:
-        message = json.loads(line)
+        data = json.loads(record)["data"]
     except json.JSONDecodeError:
         return None
-    if message["type"] not in ("match", "context") or message["data"]["line_number"] is None:
+    if data["line_number"] is None:
         return None
-    data = message["data"]
-    text = _text(data["lines"]).split("\n")[0].removesuffix("\r")
-    raw = text.encode("utf-8", "surrogateescape")
-    spans = tuple(
-        (len(raw[: item["start"]].decode("utf-8", "replace")), len(raw[: item["end"]].decode("utf-8", "replace")))
-        for item in data["submatches"]
-    )
-    return Hit(path=os.fsdecode(_bytes(data["path"])).removeprefix("./"), line=data["line_number"], text=text, spans=spans)
+    raw = _bytes(data["lines"]).partition(b"\n")[0].removesuffix(b"\r")
+    spans = tuple((len(_text(raw[: item["start"]])), len(_text(raw[: item["end"]]))) for item in data["submatches"])
+    return Hit(path=path, line=data["line_number"], text=_text(raw), spans=spans)
 
 
 def _bytes(field: dict[str, Any]) -> bytes:
     return field["text"].encode("utf-8") if "text" in field else base64.b64decode(field["bytes"])
 
 
-def _text(field: dict[str, Any]) -> str:
-    return _bytes(field).decode("utf-8", "replace")
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")

@@ -2,11 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from itertools import groupby
+from collections.abc import Iterator, Sequence
+from itertools import groupby, islice
 
-from coder.tools.files import alike, clipped, counted, standing
+from coder.tools.files import alike, clipped, counted, standing, text_of
 from coder.tools.ripgrep import Found, Hit, grep, shown
+from coder.tools.symbols import Definition, definitions, enclosing
 from coder.tools.tool import ToolError, tool
 from coder.tools.workspace import Workspace
 
@@ -17,6 +18,9 @@ FEWER = (8, 3, 1)
 MOST_FILES = 25
 A_FILE = 4
 WIDEST = 220
+LONGEST_PATTERN = 4000
+LARGEST_PARSED = 1_000_000
+"""Characters; in a larger file it is not said what a hit stands in."""
 
 
 @tool
@@ -44,17 +48,22 @@ def search(
         context: Lines around each match, 0 to 10.
     """
     where = checked_path(workspace, path)
-    if not pattern or "\n" in pattern or "\0" in pattern:
-        raise ToolError("A pattern is one line of text that is not empty. Search for the most telling line of it.")
+    _check(pattern, glob)
     options = _options(glob=glob, literal=literal, ignore_case=ignore_case, word=word)
     context = max(0, min(context, 10))
-    found = grep(workspace.root, pattern, path=where, options=(*options, f"--context={context}"))
-    matches = [hit for hit in found.hits if hit.spans]
-    if not matches:
+    found = grep(workspace.root, pattern, path=where, options=(*options, f"--context={context}"), a_file=MOST_MATCHES)
+    if not found.count:
         return _nothing(workspace, pattern, where=where, glob=glob, literal=literal, ignore_case=ignore_case, found=found)
-    for hit in matches:
-        workspace.name(hit.path, hit.line)
-    return _report(found, matches, context=context)
+    for file in found.files:
+        workspace.name(file.path)
+    return _report(workspace, found, context=context)
+
+
+def _check(pattern: str, glob: str) -> None:
+    if not pattern or "\n" in pattern or "\0" in pattern:
+        raise ToolError("A pattern is one line of text that is not empty. Search for the most telling line of it.")
+    if len(pattern) > LONGEST_PATTERN or len(glob) > LONGEST_PATTERN or "\0" in glob:
+        raise ToolError(f"A pattern or glob has at most {LONGEST_PATTERN:,} characters and no NUL. Search for a telling part of it.")
 
 
 def checked_path(workspace: Workspace, path: str) -> str:
@@ -76,28 +85,31 @@ def _options(*, glob: str, literal: bool, ignore_case: bool, word: bool) -> tupl
     return (*(flag for flag, wanted in flags.items() if wanted), *((f"--glob={glob}",) if glob else ()))
 
 
-def _report(found: Found, matches: Sequence[Hit], *, context: int) -> str:
-    counts = Counter(hit.path for hit in matches)
-    files = shown(matches[0].path) if len(counts) == 1 else counted(len(counts), "file")
-    head = f"{counted(len(matches), 'match')} in {files}" + (f" (not all: {found.cut})" if found.cut else "")
-    listed = _lines if len(counts) == 1 else grouped
-    if len(matches) <= MOST_MATCHES:
-        hits, fits = _with_context(found.hits, matches, context)
+def _report(workspace: Workspace, found: Found, *, context: int) -> str:
+    counts = {file.path: file.count for file in found.files}
+    files = shown(found.files[0].path) if len(counts) == 1 else counted(len(counts), "file")
+    head = f"{counted(found.count, 'match')} in {files}"
+    if found.cut:
+        head += f" (not all: {found.cut}; narrow it with path= or glob=)"
+    if found.count <= MOST_MATCHES:
+        hits, fits = _with_context(found.hits, context)
         cut = f"; context={fits}, for {MOST_LINES} lines are the most" if fits < context else ""
-        return f"{head}{cut}\n{listed(hits)}"
+        return f"{head}{cut}\n{_located(workspace, hits)}"
     if len(counts) == 1:
-        return f"{head}; the first {MOST_MATCHES} follow. A longer pattern finds fewer.\n{listed(matches[:MOST_MATCHES])}"
+        first = [hit for hit in found.hits if hit.spans]
+        return f"{head}; the first {len(first)} follow. A longer pattern finds fewer.\n{_located(workspace, first)}"
     paths = sorted(counts, key=lambda path: (standing(path), -counts[path], path))
     each = "\n".join(f"{counts[path]:>6} {shown(path)}" for path in paths[:MOST_FILES])
     more = f"\n       and {counted(len(paths) - MOST_FILES, 'more file')}" if len(paths) > MOST_FILES else ""
     return (
         f"{head}, too many to show. Narrow it with path=, glob=, word=true or a longer pattern.\n{each}{more}\n"
-        f"The first of each file:\n{grouped(_first_of_each(matches, paths))}"
+        f"The first of each file:\n{_located(workspace, _first_of_each(found, paths))}"
     )
 
 
-def _with_context(hits: Sequence[Hit], matches: Sequence[Hit], context: int) -> tuple[Sequence[Hit], int]:
+def _with_context(hits: Sequence[Hit], context: int) -> tuple[Sequence[Hit], int]:
     """The hits with as many lines around them as fit, and how many those are."""
+    matches = [hit for hit in hits if hit.spans]
     centres: dict[str, list[int]] = {}
     for hit in matches:
         centres.setdefault(hit.path, []).append(hit.line)
@@ -109,9 +121,38 @@ def _with_context(hits: Sequence[Hit], matches: Sequence[Hit], context: int) -> 
     return matches, 0
 
 
-def _first_of_each(matches: Sequence[Hit], paths: Sequence[str]) -> list[Hit]:
-    by_path = {path: list(hits)[:A_FILE] for path, hits in groupby(matches, key=lambda hit: hit.path)}
-    return [hit for path in paths for hit in by_path[path]][: MOST_MATCHES - min(len(paths), MOST_FILES)]
+def _first_of_each(found: Found, paths: Sequence[str]) -> list[Hit]:
+    files = {file.path: file for file in found.files}
+    room = MOST_MATCHES - min(len(paths), MOST_FILES)
+    first = (hit for path in paths for hit in [hit for hit in files[path].hits if hit.spans][:A_FILE])
+    return list(islice(first, room))
+
+
+def _located(workspace: Workspace, hits: Sequence[Hit]) -> str:
+    """The hits by file and, in each, by the definition that they stand in; a single file's path is left to the heading."""
+    blocks = []
+    for path, group in groupby(hits, key=lambda hit: hit.path):
+        own = list(group)
+        for hit in own:
+            workspace.name(path, hit.line)
+        text = text_of(workspace.root, path)
+        found = definitions(path, text) if len(text) <= LARGEST_PARSED else ()
+        blocks.append((path, "\n".join(_by_definition(own, found))))
+    return blocks[0][1] if len(blocks) == 1 else "\n".join(f"{shown(path)}\n{block}" for path, block in blocks)
+
+
+def _by_definition(hits: Sequence[Hit], found: Sequence[Definition]) -> Iterator[str]:
+    """Each run of hits below a line that says what it stands in; lines around a match belong to it."""
+    matches = [hit.line for hit in hits if hit.spans]
+    around = {line: next(iter(enclosing(line, found)[::-1]), None) for line in matches}
+    told = False
+    for item, group in groupby(hits, key=lambda hit: around[min(matches, key=lambda line: abs(line - hit.line))]):
+        if item is not None:
+            yield f"  in {item.name} (lines {item.start}-{item.end})"
+        elif told:
+            yield "  in no definition"
+        told = True
+        yield _lines(list(group))
 
 
 def grouped(hits: Sequence[Hit]) -> str:

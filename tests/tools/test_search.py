@@ -21,7 +21,9 @@ FILES = {
 
 def test_shows_hits_by_file_with_line_numbers_and_names_them(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
-    assert called(search, space, pattern=r"def \w+size") == ("1 match in tests/test_box.py\n     4| def test_size():")
+    assert called(search, space, pattern=r"def \w+size") == (
+        "1 match in tests/test_box.py\n  in test_size (lines 4-5)\n     4| def test_size():"
+    )
     assert space.named == {"tests/test_box.py": {4}}
 
 
@@ -44,8 +46,59 @@ def test_can_be_narrowed_by_path_glob_word_and_case(tmp_path: Path) -> None:
 
 def test_shows_lines_around_a_hit(tmp_path: Path) -> None:
     assert called(search, workspace(tmp_path, FILES), pattern="def size", context=1) == (
-        "1 match in src/box.py\n     1| class Box:\n     2|     def size(self):\n     3|         return len(self.items)"
+        "1 match in src/box.py\n  in Box.size (lines 2-3)\n     1| class Box:\n     2|     def size(self):\n"
+        "     3|         return len(self.items)"
     )
+
+
+def test_says_once_what_hits_stand_in(tmp_path: Path) -> None:
+    code = "import a\n\n\nclass Box:\n    a = 1\n\n    def size(self):\n        x = a\n        return a\n\n\nb = a\n"
+    space = workspace(tmp_path, {"src/box.py": code, "notes.txt": "a\n"})
+    assert called(search, space, pattern="a", word=True) == (
+        "6 matches in 2 files\n"
+        "notes.txt\n"
+        "     1| a\n"
+        "src/box.py\n"
+        "     1| import a\n"
+        "  in Box (lines 4-9)\n"
+        "     5|     a = 1\n"
+        "  in Box.size (lines 7-9)\n"
+        "     8|         x = a\n"
+        "     9|         return a\n"
+        "  in no definition\n"
+        "    12| b = a"
+    )
+
+
+def test_lines_around_a_hit_stand_with_it(tmp_path: Path) -> None:
+    code = "def one():\n    return 1\n\n\ndef two():\n    return 2\n"
+    assert called(search, workspace(tmp_path, {"a.py": code}), pattern="return|two", context=1) == (
+        "3 matches in a.py\n"
+        "  in one (lines 1-2)\n"
+        "     1| def one():\n"
+        "     2|     return 1\n"
+        "     3| \n"
+        "  in two (lines 5-6)\n"
+        "     4| \n"
+        "     5| def two():\n"
+        "     6|     return 2"
+    )
+
+
+def test_what_was_found_before_the_time_was_over_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = '"data":{"path":{"text":"./a.py"},"lines":{"text":"x = 1"},"line_number":1,"submatches":[{"start":0,"end":1}]}'
+    (tmp_path / "records").write_text(f'{{"type":"begin",{found}}}\n{{"type":"match",{found}}}\n', encoding="utf-8")
+    slow = tmp_path / "rg"
+    slow.write_text(f"#!/bin/sh\ncat '{tmp_path}/records'\nexec sleep 60\n", encoding="utf-8")
+    slow.chmod(0o755)
+    binary.cache_clear()
+    monkeypatch.setenv("CODER_RG", str(slow))
+    monkeypatch.setattr("coder.tools.ripgrep.SECONDS", 0.5)
+    try:
+        answer = called(search, workspace(tmp_path / "tree", {"a.py": "x = 1\n"}), pattern="x")
+    finally:
+        binary.cache_clear()
+    assert answer == "1 match in a.py (not all: it took more than 0.5 s; narrow it with path= or glob=)\n     1| x = 1"
 
 
 def test_counts_per_file_and_says_how_to_narrow_when_there_are_too_many(tmp_path: Path) -> None:
