@@ -41,11 +41,20 @@ def load(workspace: Workspace, path: str) -> tuple[str, Source]:
         found = Tree(workspace.root).read(real)
     except PatchError as error:
         raise ToolError(str(error)) from None
+    if found is None:
+        raise ToolError(f"{relative} has just vanished. See what there is with list_files().")
     try:
-        source = decode(found[0] if found else b"", relative)
+        return relative, _wide(found[0]) or decode(found[0], relative)
     except PatchError:
         raise ToolError(f"{relative} is a binary file ({size:,} bytes) and cannot be shown as text.") from None
-    return relative, source
+
+
+def _wide(data: bytes) -> Source | None:
+    """UTF-16, which to a patch is binary, for reading."""
+    if not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return None
+    lines = data.decode("utf-16", "replace").splitlines()
+    return Source(lines=tuple(lines), ends=("\n",) * len(lines), encoding="utf-16")
 
 
 def text_of(root: Path, path: str) -> str:

@@ -1,5 +1,6 @@
 """The tool `read`."""
 
+import difflib
 from collections.abc import Sequence
 
 from coder.tools.files import counted, load, numbered
@@ -10,6 +11,7 @@ from coder.tools.workspace import Workspace
 
 MOST_LINES = 200
 MOST_CHARACTERS = 16_000
+MOST_NAMES = 30
 
 
 @tool
@@ -17,7 +19,7 @@ def read(workspace: Workspace, path: str, line: int | None = None, symbol: str |
     """Open a window of a file: lines around `line`, a whole `symbol`, or a whole file of up to 200 lines.
 
     Only of files that something you saw has named: the issue, a search, listing, outline, traceback, or an earlier call of the same
-    reply. A window is clipped at 200 lines or 16,000 characters, and says so.
+    reply. A window is clipped at 200 lines or 16,000 characters and says how to go on; lines are cut at 400 characters.
 
     Args:
         path: Relative to the repository's root.
@@ -63,12 +65,21 @@ def _window(
 def _of_symbol(symbol: str, path: str, found: Sequence[Definition]) -> tuple[int, int]:
     meant = named(symbol, found)
     if not meant:
-        names = ", ".join(item.name for item in found if item.kind != "variable")[:600]
-        raise ToolError(f"{path} does not define {symbol!r}. It defines: {names or 'nothing that can be made out'}.")
+        near = difflib.get_close_matches(symbol.rpartition(".")[2], [item.bare for item in found], n=3, cutoff=0.75)
+        alike = [item.name for item in found if item.bare in near]
+        told = f"Near: {', '.join(alike[:6])}" if alike else f"It defines: {_names(found, MOST_NAMES) or 'nothing that can be made out'}"
+        raise ToolError(f"{path} does not define {symbol!r}. {told}. Where it is defined, find_symbol(name={symbol!r}) says.")
     if len(meant) > 1:
         places = ", ".join(f"{item.name} (line {item.line})" for item in meant[:10])
         raise ToolError(f"{path} defines {symbol!r} {len(meant)} times: {places}. Give the dotted name, or line=.")
     return meant[0].start, meant[0].end
+
+
+def _names(found: Sequence[Definition], most: int) -> str:
+    """Such as `Box 1, Box.size 4`; variables are left out."""
+    scopes = [item for item in found if item.kind != "variable"]
+    rest = f", and {len(scopes) - most} more" if len(scopes) > most else ""
+    return ", ".join(f"{item.name} {item.line}" for item in scopes[:most]) + rest
 
 
 def window(source: Source, path: str, *, first: int, last: int, found: Sequence[Definition]) -> str:
@@ -81,8 +92,30 @@ def window(source: Source, path: str, *, first: int, last: int, found: Sequence[
         last -= max(1, (last - first) // 8)
         body = numbered(source.lines, first, last)
     headers = [numbered(source.lines, item.line, item.line) for item in enclosing(first, found) if item.line < first]
-    above = f"lines 1-{first - 1} above" if first > 1 else "starts at the top"
-    below = f"{counted(total - last, 'line')} below" if last < total else "ends at the bottom"
-    head = f"{path}, lines {first}-{last} of {total} ({above}, {below})"
-    clip = [f"Clipped; line {asked} was asked for: go on with line={last + 1}, before=0."] if last < asked else []
-    return "\n".join([head, *headers, *(["      ..."] if headers else []), body, *clip])
+    head = f"{path}, lines {first}-{last} of {total} ({_above(first, found)}; {_below(last, total, found)})"
+    foreign = [] if source.encoding == "utf-8" else [f"Not UTF-8: read as {source.encoding}."]
+    clip = []
+    if last < asked:
+        left = _names([item for item in found if last < item.line <= asked], MOST_NAMES)
+        clip = [f"Clipped; line {asked} was asked for: go on with line={last + 1}, before=0.{f' Left out: {left}.' if left else ''}"]
+    return "\n".join([head, *foreign, *headers, *(["      ..."] if headers else []), body, *clip])
+
+
+def _above(first: int, found: Sequence[Definition]) -> str:
+    """How much stands above, and the definition that ends there."""
+    if first <= 1:
+        return "starts at the top"
+    ended = [item for item in found if item.kind != "variable" and item.end < first]
+    nearest = max(ended, key=lambda item: (item.end, -item.start), default=None)
+    return f"{counted(first - 1, 'line')} above{f': {nearest.name} at {nearest.line}' if nearest else ''}"
+
+
+def _below(last: int, total: int, found: Sequence[Definition]) -> str:
+    """How much stands below: how far what is open there goes on, and the next definition."""
+    if last >= total:
+        return "ends at the bottom"
+    scopes = [item for item in found if item.kind != "variable"]
+    going = [f"{item.name} to {item.end}" for item in scopes if item.start <= last < item.end and item.kind != "class"][-1:]
+    following = [f"{item.name} at {item.line}" for item in scopes if item.start > last][:1]
+    told = ", ".join([*going, *following])
+    return f"{counted(total - last, 'line')} below{f': {told}' if told else ''}"

@@ -24,7 +24,7 @@ def test_shows_a_window_below_the_headers_of_what_encloses_it(tmp_path: Path) ->
     space = workspace(tmp_path, {"box.py": BOX})
     space.name("box.py")
     assert called(read, space, path="box.py", line=6, before=0, after=0) == (
-        "box.py, lines 6-6 of 7 (lines 1-5 above, 1 line below)\n"
+        "box.py, lines 6-6 of 7 (5 lines above; 1 line below: Box.size to 7)\n"
         "    1| class Box:\n"
         "    4|     def size(self):\n"
         "      ...\n"
@@ -37,7 +37,7 @@ def test_shows_a_definition_whole(tmp_path: Path) -> None:
     space.name("box.py")
     for symbol in ("Box.size", "size", "shop.box.Box.size"):
         assert called(read, space, path="box.py", symbol=symbol) == (
-            "box.py, lines 4-7 of 7 (lines 1-3 above, ends at the bottom)\n"
+            "box.py, lines 4-7 of 7 (3 lines above; ends at the bottom)\n"
             "    1| class Box:\n"
             "      ...\n"
             "    4|     def size(self):\n"
@@ -45,6 +45,23 @@ def test_shows_a_definition_whole(tmp_path: Path) -> None:
             "    6|         b = 2\n"
             "    7|         return a + b"
         )
+
+
+def test_names_what_lies_above_and_below(tmp_path: Path) -> None:
+    code = "".join(f"def f{number}():\n    a = 1\n    return a\n\n\n" for number in range(9))
+    space = workspace(tmp_path, {"a.py": code})
+    space.name("a.py")
+    assert called(read, space, path="a.py", line=12, before=0, after=0).splitlines()[0] == (
+        "a.py, lines 12-12 of 45 (11 lines above: f1 at 6; 33 lines below: f2 to 13, f3 at 16)"
+    )
+
+
+def test_of_what_is_too_long_the_rest_is_named(tmp_path: Path) -> None:
+    code = "class Box:\n" + "".join(f"    def f{number}(self):\n        return 1\n\n" for number in range(90))
+    space = workspace(tmp_path, {"a.py": code})
+    space.name("a.py")
+    last = called(read, space, path="a.py", symbol="Box").splitlines()[-1]
+    assert last.startswith("Clipped; line 270 was asked for: go on with line=201, before=0. Left out: Box.f67 203, Box.f68 206, ")
 
 
 def test_a_whole_small_file_may_be_read_and_a_large_one_not(tmp_path: Path) -> None:
@@ -79,13 +96,16 @@ def test_what_cannot_be_shown_gets_a_defined_answer(tmp_path: Path) -> None:
     for name in ("empty.py", "binary.bin", "latin.txt", "pipe", "d/box.py"):
         space.name(name)
     assert called(read, space, path="empty.py") == "empty.py is empty."
-    assert called(read, space, path="latin.txt", line=1).endswith("    1| é")
+    assert called(read, space, path="latin.txt", line=1).endswith("\nNot UTF-8: read as latin-1.\n    1| é")
     assert refused(read, space, path="binary.bin") == "binary.bin is a binary file (3 bytes) and cannot be shown as text."
     assert refused(read, space, path="pipe") == "pipe is no regular file; only text files can be opened."
     assert refused(read, space, path="d").startswith("d is a directory. See what is in it with list_files(path='d')")
     assert refused(read, space, path="box.py") == "box.py does not exist. Did you mean d/box.py?"
     assert refused(read, space, path="d/box.py", line=99) == "d/box.py has lines 1 to 7; there is no line 99."
-    assert refused(read, space, path="d/box.py", symbol="weight") == "d/box.py does not define 'weight'. It defines: Box, Box.size."
+    assert refused(read, space, path="d/box.py", symbol="weight") == (
+        "d/box.py does not define 'weight'. It defines: Box 1, Box.size 4. Where it is defined, find_symbol(name='weight') says."
+    )
+    assert "Near: Box.size. " in refused(read, space, path="d/box.py", symbol="Bag.sizes")
 
 
 def test_a_symbol_defined_twice_is_asked_about(tmp_path: Path) -> None:
