@@ -1,0 +1,54 @@
+"""Files that a person should look at before a change of them goes anywhere, told from their names."""
+
+import re
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+
+from coder.core.paths import is_test_path
+
+NAMED = {
+    "CI": (
+        *(".github/workflows/*", ".github/actions/*", ".gitlab-ci.yml", ".circleci/*", ".travis.yml", "Jenkinsfile", "azure-pipelines.yml"),
+        *(".woodpecker*", ".drone.yml", ".buildkite/*", ".cirrus.yml", "appveyor.yml", ".pre-commit-config.yaml", ".ci/*"),
+    ),
+    "deployment": (
+        *("Dockerfile*", "*.dockerfile", "docker-compose*", "compose.y*ml", "Procfile", "fly.toml", "vercel.json", "netlify.toml", "*.tf"),
+        *("k8s/*", "kubernetes/*", "helm/*", "charts/*", "ansible/*", "deploy/*", "deployment/*", "serverless.yml", "Vagrantfile"),
+    ),
+    "lock file": (
+        *("*.lock", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "go.sum", "requirements*.txt", "constraints*.txt"),
+        *("requirements/*.txt", "gradle.lockfile"),
+    ),
+    "configuration": (
+        *("pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "pytest.ini", "noxfile.py", "conftest.py", "sitecustomize.py", "*.pth"),
+        *("package.json", "Cargo.toml", "go.mod", "Makefile", "justfile", "build.rs", ".gitattributes", ".gitmodules", ".envrc", ".npmrc"),
+        *(".vscode/*", ".idea/*", ".husky/*", ".devcontainer/*", "AGENTS.md", "CLAUDE.md", ".cursorrules", ".mcp.json"),
+    ),
+}
+WORDS = {
+    "authentication": {
+        *("auth", "authentication", "authenticate", "authorization", "authz", "login", "logins", "oauth", "oauth2", "sso", "saml", "jwt"),
+        *("password", "passwords", "permission", "permissions", "credential", "credentials", "acl", "rbac"),
+    },
+    "payments": {"payment", "payments", "billing", "checkout", "invoice", "invoices", "invoicing", "stripe", "paypal", "payout", "payouts"},
+}
+"""Words of a path that say what a source file is about; tests of it are no risk."""
+
+
+def high_risk(paths: Iterable[str]) -> dict[str, str]:
+    """The paths that ask for a person's review, in order, each with its kind."""
+    kinds = {path: kind_of(path) for path in paths}
+    return {path: kind for path, kind in kinds.items() if kind}
+
+
+def kind_of(path: str) -> str:
+    """Why a change of this path (relative to the root) deserves a look; empty where it is as harmless as any."""
+    name = path.rpartition("/")[2]
+    for kind, patterns in NAMED.items():
+        for pattern in patterns:
+            if fnmatchcase(path, pattern) or fnmatchcase(path, f"*/{pattern}") or fnmatchcase(name, pattern):
+                return kind
+    if is_test_path(path):
+        return ""
+    words = set(re.split(r"[^a-z0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", path).lower()))
+    return next((kind for kind, telling in WORDS.items() if words & telling), "")

@@ -1,0 +1,29 @@
+import pytest
+
+from coder.core.risk import high_risk, kind_of
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        (".github/workflows/tests.yml", "CI"),
+        ("docker/Dockerfile.prod", "deployment"),
+        ("uv.lock", "lock file"),
+        ("pyproject.toml", "configuration"),
+        ("tests/conftest.py", "configuration"),
+        ("shop/payments/refund.py", "payments"),
+        ("api/LoginForm.py", "authentication"),
+        ("django/contrib/auth/forms.py", "authentication"),
+    ],
+)
+def test_a_path_says_why_it_deserves_a_look(path: str, kind: str) -> None:
+    assert kind_of(path) == kind
+
+
+@pytest.mark.parametrize("path", ["src/authlib/parser.py", "tests/test_login.py", "worklog/periods.py", "docs/usage.md", "author/names.py"])
+def test_ordinary_files_ask_for_nothing(path: str) -> None:
+    assert kind_of(path) == ""
+
+
+def test_only_risky_paths_are_named() -> None:
+    assert high_risk(["a.py", "uv.lock", ".travis.yml"]) == {"uv.lock": "lock file", ".travis.yml": "CI"}

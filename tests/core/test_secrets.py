@@ -1,0 +1,75 @@
+import random
+import string
+
+import pytest
+
+from coder.core.secrets import Secrets, own_values, random_looking
+
+SECRETS = Secrets()
+BODY = "MIIEpAIBAAKCAQEA04up8hoqzS1+APIB0RhjXyObwHQnOzhAk5Bd7mhkSbPkyhP1"
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("id AKIA" + "IOSFODNN7QWERTYU", "id [masked: AWS access key]"),
+        ("ghp_" + "aB3d" * 9, "[masked: GitHub token]"),
+        ("github_pat_" + "11ABCDEFG0" * 6, "[masked: GitHub token]"),
+        ("sk-proj-" + "Ab1" * 12, "[masked: OpenAI key]"),
+        ("sk-ant-api03-" + "x9Y-" * 8, "[masked: Anthropic key]"),
+        ("AIza" + "SyA1_b-" * 5, "[masked: Google key]"),
+        ("xoxb-123456789012-" + "abcDEF", "[masked: Slack token]"),
+        ("sk_live_" + "4eC39HqLyjWDarjtT1", "[masked: Stripe key]"),
+        ("eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0In0." + "dozjgNryP4J3jVmNHl0w5N_X", "[masked: JSON web token]"),
+        ("npm_" + "a1B2c3" * 6, "[masked: npm token]"),
+        ("pypi-" + "AgEIcHlwaS5vcmc" * 4, "[masked: PyPI token]"),
+        (f"-----BEGIN RSA PRIVATE KEY-----\n{BODY}\n{BODY}\nabc=\n-----END RSA PRIVATE KEY-----\nx", "[masked: private key]\nx"),
+        (f"    1| -----BEGIN PRIVATE KEY-----\n    2| {BODY}\n    3| {BODY}\nx", "    1| [masked: private key]\nx"),
+        ("DB_PASSWORD=tr0ub4dor&3", "DB_PASSWORD=[masked: a secret]"),
+        ('api_key: "9f86d081884c7d659a2feaa0c55ad015"', 'api_key: "[masked: a secret]"'),
+        ("Authorization: Bearer 8f14e45fceea167a5a36dedd4bea2543", "Authorization: Bearer [masked: a secret]"),
+        ("postgres://bob:s3cr3t9x9@db/shop", "postgres://bob:[masked: a secret]@db/shop"),
+        ("drawn: q8Zt1LmW4nRx7Yp0KdV2sHb6", "drawn: [masked: a random value]"),
+    ],
+)
+def test_a_secret_is_masked_and_what_stands_around_it_stays(text: str, masked: str) -> None:
+    assert SECRETS.masked(text) == masked
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "commit 0a1b2c3d4e5f60718293a4b5c6d7e8f901234567",
+        "id 123e4567-e89b-12d3-a456-426614174000",
+        '"integrity": "sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg=="',
+        "golang.org/x/net v0.1.0 h1:hZ/3BUoy5aId7sCpA/Tc5lt8DkFgdVS2onTpJsZ/fl0=",
+        'token = self.request.headers["X-Token"]',
+        "password=os.environ.get('DB_PASSWORD1', '')",
+        "def test_password_is_reset(self, token: str = 'your-token-here') -> None:",
+        'if line.startswith("-----BEGIN PRIVATE KEY-----"):',
+        "https://github.com/python/cpython/blob/aa9eb5f757ceff461e6e996f12c89e5d9b583b01/Lib/os.py#L7",
+        "test_XMLHttpRequest2_parses_RFC3339_DateTimeV2Values",
+        "see http://localhost:8000/polls/index2.html",
+        "_ZN4llvm12DenseMapBaseINS_8DenseMapIPKNS",
+    ],
+)
+def test_what_is_no_secret_is_left_alone(text: str) -> None:
+    assert SECRETS.masked(text) == text
+
+
+def test_values_drawn_by_lot_are_told_from_names() -> None:
+    draw = random.Random(7)
+    drawn = ["".join(draw.choices(string.ascii_letters + string.digits, k=32)) for _ in range(500)]
+    assert sum(map(random_looking, drawn)) >= 475
+    names = ["AbstractSingletonProxyFactoryBean2", "convert_utf8_to_utf16_le_with_bom", "getElementsByTagNameNS4Version2"]
+    assert not any(map(random_looking, names))
+
+
+def test_the_persons_own_values_are_masked_as_they_stand() -> None:
+    own = own_values(
+        {"OPENAI_API_KEY": "correct horse battery", "SSH_AUTH_SOCK": "/run/agent", "MY_TOKEN": "short", "PATH": "/usr/bin:/bin"}
+    )
+    assert own == ("correct horse battery",)
+    secrets = Secrets(own=own)
+    assert secrets.masked("it was 'correct horse battery'") == "it was '[masked: a secret of yours]'"
+    assert secrets.without_own("ghp_" + "aB3d" * 9) == "ghp_" + "aB3d" * 9

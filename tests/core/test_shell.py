@@ -1,0 +1,63 @@
+import pytest
+
+from coder.core.shell import parse
+
+
+def programs(command: str) -> list[tuple[str, ...]]:
+    return [tuple(word.text for word in simple.words) for simple in parse(command).commands]
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("git push", [("git", "push")]),
+        ("'g''it' \"pu\"sh", [("git", "push")]),
+        ("\\git push", [("git", "push")]),
+        ("ls -la | wc -l && echo 'a;b' ; pwd", [("ls", "-la"), ("wc", "-l"), ("echo", "a;b"), ("pwd",)]),
+        ("(cd src; ls)\nls", [("cd", "src"), ("ls",), ("ls",)]),
+        ("ls # git push", [("ls",)]),
+        ("echo a\\\nb", [("echo", "ab")]),
+        ("A=1 B='x y' make test", [("make", "test")]),
+        ("pytest -q 2>&1 >out.txt", [("pytest", "-q")]),
+        ('echo "$HOME"', [("echo", "$HOME")]),
+    ],
+)
+def test_a_command_is_taken_apart_as_a_shell_does(command: str, found: list[tuple[str, ...]]) -> None:
+    assert programs(command) == found
+    assert parse(command).unsure == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("echo $(git push)", "command substitution"),
+        ('echo "`git push`"', "command substitution"),
+        ("$PROGRAM push", "only known when it runs"),
+        ("g*t push", "only known when it runs"),
+        ("eval git push", "'eval'"),
+        (". ./script", "'.'"),
+        ("if true; then git push; fi", "'if'"),
+        ("f() { git push; }; f", "'{'"),
+        ("cat <<END\ngit push\nEND", "here-document"),
+        ("echo 'never closed", "not closed"),
+    ],
+)
+def test_what_cannot_be_told_before_it_runs_is_said(command: str, why: str) -> None:
+    assert why in parse(command).unsure
+
+
+def test_words_that_the_shell_will_replace_are_not_sure() -> None:
+    (simple,) = parse("cat $A ~/x a{b,c} *.py '$A' \\$A").commands
+    assert [word.sure for word in simple.words] == [True, False, False, False, True, True, True]
+    assert [word.glob for word in simple.words] == [False, False, False, False, True, False, False]
+
+
+def test_redirections_say_where_they_write() -> None:
+    (simple,) = parse("make >../log 2>>err 2>&1 </dev/null >/dev/null").commands
+    assert [(there.operator, there.target.text, there.writes) for there in simple.redirections] == [
+        (">", "../log", True),
+        (">>", "err", True),
+        (">&", "1", False),
+        ("<", "/dev/null", False),
+        (">", "/dev/null", False),
+    ]
