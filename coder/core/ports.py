@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from coder.core.candidate import Candidate, Delivery, Patch
+from coder.core.change import Change
 from coder.core.events import Record
 from coder.core.messages import Delta, Reply, Request
 from coder.core.policy import Policy
@@ -247,15 +248,27 @@ class History(Protocol):
     """What git knows of a place, read-only."""
 
     def log(self, *, path: str | None = None, lines: tuple[int, int] | None = None, word: str | None = None, count: int = 10) -> str:
-        """Newest commits that touch the path, its lines (first, last; from 1), or mention the word."""
+        """Newest commits that touch the path, its lines (first, last; from 1), or mention the word in message or change."""
         ...
 
     def blame(self, path: str, first: int, last: int) -> str:
-        """Who last changed each line of a range, from 1, both ends included."""
+        """Which commit made each line of a range, from 1, both ends included: a row for each run of lines."""
         ...
 
     def show(self, revision: str, path: str | None = None) -> str:
         """One commit: message and diff, of one path if given."""
+        ...
+
+    def file(self, path: str) -> str | None:
+        """A text file as it stands where history ends; None where there is none, or it is too large."""
+        ...
+
+    def recent(self, *, path: str | None = None, count: int = 200) -> tuple[Change, ...]:
+        """The newest commits without merges, newest first."""
+        ...
+
+    def touched(self, path: str, since: str) -> tuple[str, ...]:
+        """Of each line of a file the commit that made it, where that is newer than the commit `since`; else an empty text."""
         ...
 
 

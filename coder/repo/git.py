@@ -55,6 +55,8 @@ class Output:
     status: int
     stdout: bytes
     stderr: str
+    timed_out: bool = False
+    """It was stopped; stdout holds what there was."""
 
     @property
     def fault(self) -> str:
@@ -88,11 +90,12 @@ class Git:
         accept: Collection[int] | None = (0,),
         environment: Mapping[str, str] | None = None,
         timeout_seconds: float = 300.0,
+        accept_timeout: bool = False,
     ) -> Output:
         """Run one git command, trying again for a moment where another process holds the lock it needs.
 
         Raises:
-            GitError: the exit code is not in `accept` (None accepts all), or time ran out.
+            GitError: the exit code is not in `accept` (None accepts all), or time ran out and that is not accepted either.
             UserError: there is no git.
         """
         deadline = time.monotonic() + LOCK_SECONDS
@@ -101,6 +104,10 @@ class Git:
             if output.status == 0 or not LOCKED.search(output.stderr) or time.monotonic() > deadline:
                 break
             time.sleep(0.05)
+        if output.timed_out and not accept_timeout:
+            raise GitError(f"git {arguments[0]} did not end within {timeout_seconds:g} seconds and was stopped.")
+        if output.timed_out:
+            return output
         if accept is not None and output.status not in accept:
             raise GitError(f"git {arguments[0]} failed: {output.fault}")
         return output
@@ -142,9 +149,9 @@ class Git:
             process = git.Git(str(self.directory)).execute(command, istream=file, env=variables, as_process=True)
             try:
                 stdout, stderr = process.communicate(timeout=timeout_seconds)
-            except subprocess.TimeoutExpired:
+            except subprocess.TimeoutExpired as late:
                 process.kill()
-                raise GitError(f"git {arguments[0]} did not end within {timeout_seconds:g} seconds and was stopped.") from None
+                return Output(status=-1, stdout=late.stdout or b"", stderr="", timed_out=True)
         return Output(status=process.returncode, stdout=stdout, stderr=stderr.decode("utf-8", "replace"))
 
     def _settings(self) -> list[str]:

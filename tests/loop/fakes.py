@@ -10,6 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from coder.core.candidate import Candidate, Delivery, Patch
+from coder.core.change import Change
 from coder.core.policy import Policy
 from coder.core.ports import Execution, Limits, Progress, Repository, Verifier
 from coder.core.proposals import Proposals
@@ -179,6 +180,15 @@ class FakeHistory:
 
     def show(self, revision: str, path: str | None = None) -> str:
         return "show"
+
+    def file(self, path: str) -> str | None:
+        return None
+
+    def recent(self, **_: object) -> tuple[Change, ...]:
+        return ()
+
+    def touched(self, path: str, since: str) -> tuple[str, ...]:
+        return ()
 
 
 @dataclass

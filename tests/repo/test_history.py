@@ -1,3 +1,5 @@
+import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,15 +33,56 @@ def test_tells_which_commits_touched_a_path_or_its_lines(history: GitHistory) ->
     assert subjects(history.log(path="a.py", lines=(3, 3))) == ["first: begins"]
 
 
-def test_finds_a_word_in_messages_and_then_in_changes(history: GitHistory) -> None:
-    assert subjects(history.log(word="overflow")) == ["third: about the Overflow (#12)", "second: shouts"]
-    assert subjects(history.log(word="overflow", path="a.py")) == ["second: shouts"]
+def test_finds_a_word_in_messages_and_in_changes(history: GitHistory) -> None:
+    told = history.log(word="overflow").splitlines()
+    assert told[0] == "In the message (whatever the case): overflow"
+    assert subjects(told[1]) == ["third: about the Overflow (#12)"]
+    assert told[2] == "Added or removed by the change: overflow"
+    assert subjects(told[3]) == ["second: shouts"]
+    assert subjects(history.log(word="overflow", path="a.py").splitlines()[1]) == ["second: shouts"]
     assert history.log(word=".*") == ""
 
 
-def test_blames_a_range(history: GitHistory) -> None:
-    lines = history.blame("a.py", 2, 3).splitlines()
-    assert [line.split(") ", 1)[1] for line in lines] == ["TWO = overflow", "three"]
+def test_blames_a_range_by_runs_of_lines(history: GitHistory) -> None:
+    today = subprocess.run(["git", "log", "-1", "--format=%ad", "--date=short"], cwd=history.git.directory, capture_output=True, text=True)
+    first, second = (history.git.commit(name) or "" for name in ("HEAD~2", "HEAD~1"))
+    date = today.stdout.strip()
+    assert history.blame("a.py", 1, 3).splitlines() == [
+        f"          1 {first[:10]} {date} Ada: first: begins",
+        f"          2 {second[:10]} {date} Ada: second: shouts",
+        f"          3 {first[:10]} {date} Ada: first: begins",
+    ]
+    assert history.blame("b.py", 1, 1).endswith("Ada: third: about the Overflow (#12)")
+
+
+def test_knows_files_as_they_were(history: GitHistory) -> None:
+    write(history.git.directory, {"a.py": "changed since\n"})
+    assert history.file("a.py") == "one\nTWO = overflow\nthree\n"
+    assert history.file("absent.py") is None
+    assert history.file("") is None
+
+
+def test_tells_what_commits_changed_and_whose_lines_are_left(history: GitHistory) -> None:
+    recent = history.recent(count=2)
+    assert [change.paths for change in recent] == [("b.py",), ("a.py",)]
+    assert [change.commit for change in history.recent(path="a.py")] == [recent[1].commit, history.git.commit("HEAD~2")]
+    assert history.touched("a.py", "HEAD~2") == ("", recent[1].commit, "")
+
+
+def test_what_takes_too_long_is_answered_with_what_there_was(history: GitHistory) -> None:
+    hurried = replace(history, seconds=0.0)
+    assert hurried.log() == "[stopped after 0 s; older commits were not looked at]"
+    with pytest.raises(GitError, match="did not end within 0 seconds"):
+        hurried.blame("a.py", 1, 1)
+
+
+def test_of_a_huge_commit_the_files_are_told_and_not_the_lines(history: GitHistory) -> None:
+    write(history.git.directory, {"long.txt": "line\n" * 20_001})
+    git(history.git.directory, "add", "long.txt")
+    git(history.git.directory, "commit", "-qm", "fourth: long")
+    told = history.show("HEAD")
+    assert "long.txt | 20001 +" in told
+    assert len(told) < 500
 
 
 def test_shows_a_commit_limited_to_a_path(history: GitHistory) -> None:

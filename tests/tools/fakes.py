@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from coder.core.change import Change
 from coder.core.errors import GitError
 from coder.core.policy import Policy
 from coder.core.ports import Execution, Limits, Progress
@@ -43,7 +44,10 @@ class FakeSandbox:
 
 @dataclass
 class FakeHistory:
-    """Says which question it was asked."""
+    """Says which question it was asked; knows these files and commits, whose lines are all by the newest commit that changed them."""
+
+    files: Mapping[str, str] = field(default_factory=dict)
+    changes: tuple[Change, ...] = ()
 
     def log(self, *, path: str | None = None, lines: tuple[int, int] | None = None, word: str | None = None, count: int = 10) -> str:
         return f"log {path} {lines} {word} {count}"
@@ -55,6 +59,16 @@ class FakeHistory:
         if revision == "gone":
             raise GitError("There is no commit 'gone' in this repository.")
         return f"show {revision} {path}: changed src/box.py:3"
+
+    def file(self, path: str) -> str | None:
+        return self.files.get(path)
+
+    def recent(self, *, path: str | None = None, count: int = 200) -> tuple[Change, ...]:
+        return tuple(change for change in self.changes if path is None or path in change.paths)[:count]
+
+    def touched(self, path: str, since: str) -> tuple[str, ...]:
+        commit = next(change.commit for change in self.changes if path in change.paths)
+        return ("" if commit == since else commit,) * len(self.files[path].splitlines())
 
 
 @dataclass
@@ -79,6 +93,7 @@ def workspace(
     *,
     sandbox: FakeSandbox | None = None,
     tests: FakeTests | None = None,
+    history: FakeHistory | None = None,
     only: tuple[str, ...] = (),
 ) -> Workspace:
     """A workspace over `root`, with these files written into it."""
@@ -89,7 +104,7 @@ def workspace(
     return Workspace(
         root=root,
         sandbox=sandbox or FakeSandbox(end=Execution(exit_code=0, output="", seconds=0.5)),
-        history=FakeHistory(),
+        history=history or FakeHistory(),
         run=faked.run,
         baseline=faked.baseline,
         index=SymbolIndex(root),

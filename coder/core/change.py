@@ -1,0 +1,12 @@
+"""A commit of a repository's history."""
+
+from coder.core.value import Value
+
+
+class Change(Value):
+    """Which paths one commit changed."""
+
+    commit: str
+    date: str
+    """Such as 2020-01-31."""
+    paths: tuple[str, ...]
