@@ -3,47 +3,109 @@
 import re
 
 from coder.core.errors import CoderError
+from coder.tools.files import text_of
+from coder.tools.hottest import hottest
 from coder.tools.places import name_places
+from coder.tools.ripgrep import shown
+from coder.tools.symbols import definitions, named
 from coder.tools.tool import ToolError, tool
 from coder.tools.workspace import Workspace
 
 MOST_CHARACTERS = 10_000
 MOST_LINES = 60
+LONGEST_WORD = 200
 
 
 @tool
 def git_history(
-    workspace: Workspace, path: str = "", line: int | None = None, last_line: int | None = None, word: str = "", commit: str = ""
+    workspace: Workspace,
+    path: str = "",
+    symbol: str = "",
+    line: int | None = None,
+    last_line: int | None = None,
+    word: str = "",
+    commit: str = "",
+    hot: bool = False,
 ) -> str:
-    """Show the newest ten commits: of all, of a path, of a range of lines (with blame), or with a word; or one commit.
+    """Show the newest ten commits: of all, of a path, of a symbol or lines (and who made them), or with a word; one commit; or what is hot.
+
+    What takes git over 20 seconds is answered with what there was; an answer has at most 10,000 characters.
 
     Args:
         path: Only commits that touch this file or directory.
+        symbol: A definition in `path`: `Parser.parse`.
         line: First line of a range of `path`.
         last_line: Its last line, at most 60 on.
-        word: Only commits with this word in message or change.
+        word: Only commits with this text in message or change.
         commit: Show this one, with its diff (of `path` alone, if given).
+        hot: The files and functions (below `path`) that most of the newest 200 commits changed.
     """
     relative = workspace.resolve(path)[1] if path else None
     if commit and not re.fullmatch(r"[A-Za-z0-9][\w./^~@{}-]*", commit):
         raise ToolError(f"{commit!r} is no commit. Give a hash from this tool's other answers, or a tag.")
+    if len(word) > LONGEST_WORD or "\0" in word:
+        raise ToolError(f"A word has at most {LONGEST_WORD} characters and no NUL. Give the most telling part of it.")
     try:
-        text = _asked(workspace, relative, line=line, last_line=last_line, word=word, commit=commit)
+        if hot:
+            text = hottest(workspace, relative)
+        else:
+            text = _asked(workspace, relative, symbol=symbol, line=line, last_line=last_line, word=word, commit=commit)
     except CoderError as error:
         raise ToolError(f"git cannot answer that: {error} Check the path, line and commit.") from None
     name_places(workspace, text)
     if len(text) > MOST_CHARACTERS:
         text = f"{text[:MOST_CHARACTERS]}\n[... {len(text) - MOST_CHARACTERS:,} characters left out; give a path ...]"
-    return text or "No commit fits."
+    return _visible(text) or "No commit fits."
 
 
-def _asked(workspace: Workspace, path: str | None, *, line: int | None, last_line: int | None, word: str, commit: str) -> str:
-    history = workspace.history
+def _asked(workspace: Workspace, path: str | None, *, symbol: str, line: int | None, last_line: int | None, word: str, commit: str) -> str:
     if commit:
-        return history.show(commit, path)
-    if line is None:
-        return history.log(path=path, word=word or None)
+        return workspace.history.show(commit, path)
+    if line is None and not symbol:
+        return workspace.history.log(path=path, word=word or None)
     if path is None:
-        raise ToolError("A line needs the path of its file.")
-    first, last = line, min(max(line, last_line or line), line + MOST_LINES - 1)
-    return f"{history.blame(path, first, last)}\n{history.log(path=path, lines=(first, last))}"
+        raise ToolError("A line or symbol needs the path of its file, which search and find_symbol tell.")
+    first, last = _of_symbol(workspace, path, symbol) if symbol else _at_base(workspace, path, line or 1, max(line or 1, last_line or 0))
+    last = min(last, first + MOST_LINES - 1)
+    made, commits = workspace.history.blame(path, first, last), workspace.history.log(path=path, lines=(first, last))
+    return f"Lines {first}-{last} of {shown(path)} were made by\n{made}\nNewest commits that changed them:\n{commits}"
+
+
+def _base(workspace: Workspace, path: str) -> str:
+    """The file as the session found it: what this session changes is not in git's history."""
+    base = workspace.history.file(path)
+    if base is None:
+        raise ToolError(f"{shown(path)} is no text file that git had when the session began, so it has no history.")
+    return base.replace("\r\n", "\n")
+
+
+def _of_symbol(workspace: Workspace, path: str, symbol: str) -> tuple[int, int]:
+    found = definitions(path, _base(workspace, path))
+    meant = named(symbol, found)
+    if len(meant) == 1:
+        return meant[0].start, meant[0].end
+    names = ", ".join(item.name for item in meant or found if item.kind != "variable")[:600]
+    if meant:
+        raise ToolError(f"{shown(path)} defines {symbol!r} {len(meant)} times, as {names}. Give the dotted name, or line= and last_line=.")
+    raise ToolError(
+        f"{shown(path)} did not define {symbol!r} when the session began. It defined: {names or 'nothing that can be made out'}."
+    )
+
+
+def _at_base(workspace: Workspace, path: str, first: int, last: int) -> tuple[int, int]:
+    """Lines of the file as it is now as those it had at the base: below what this session changed they have moved."""
+    base, now = _base(workspace, path).split("\n"), text_of(workspace.root, path).split("\n")
+    if base == now:
+        return first, last
+    same = min(len(base), len(now))
+    above = next((index for index in range(same) if base[index] != now[index]), same)
+    below = next((index for index in range(same - above) if base[-1 - index] != now[-1 - index]), same - above)
+    moved = len(base) - len(now)
+    start = first if first <= above else first + moved if first > len(now) - below else above + 1
+    end = last if last <= above else last + moved if last > len(now) - below else len(base) - below
+    return start, max(start, end)
+
+
+def _visible(text: str) -> str:
+    """Control characters, which a terminal would obey, made visible."""
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "\N{REPLACEMENT CHARACTER}", text)

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+from coder.core.change import Change
 from coder.tools.git_history import git_history
-from tests.tools.fakes import called, refused, workspace
+from tests.tools.fakes import FakeHistory, called, refused, workspace
 
 
 def test_asks_for_commits_of_a_path_or_with_a_word(tmp_path: Path) -> None:
@@ -12,10 +13,51 @@ def test_asks_for_commits_of_a_path_or_with_a_word(tmp_path: Path) -> None:
     assert called(git_history, space, path="./src/box.py", word="size") == "log src/box.py None size 10"
 
 
-def test_asks_who_changed_a_range_of_at_most_sixty_lines(tmp_path: Path) -> None:
-    space = workspace(tmp_path, {"src/box.py": ""})
-    assert called(git_history, space, path="src/box.py", line=3) == "blame src/box.py 3 3\nlog src/box.py (3, 3) None 10"
-    assert called(git_history, space, path="src/box.py", line=3, last_line=999).startswith("blame src/box.py 3 62\n")
+def test_asks_who_made_a_range_of_at_most_sixty_lines(tmp_path: Path) -> None:
+    text = "x\n" * 100
+    space = workspace(tmp_path, {"src/box.py": text}, history=FakeHistory(files={"src/box.py": text}))
+    assert called(git_history, space, path="src/box.py", line=3) == (
+        "Lines 3-3 of src/box.py were made by\nblame src/box.py 3 3\nNewest commits that changed them:\nlog src/box.py (3, 3) None 10"
+    )
+    assert called(git_history, space, path="src/box.py", line=3, last_line=999).startswith("Lines 3-62 of src/box.py")
+
+
+def test_asks_for_a_symbol_where_it_stood_when_the_session_began(tmp_path: Path) -> None:
+    base = "class Box:\n    def size(self):\n        return 1\n"
+    space = workspace(tmp_path, {"box.py": f"import sys\n\n\n{base}"}, history=FakeHistory(files={"box.py": base}))
+    assert called(git_history, space, path="box.py", symbol="Box.size").startswith("Lines 2-3 of box.py were made by\nblame box.py 2 3\n")
+    assert refused(git_history, space, path="box.py", symbol="weight") == (
+        "box.py did not define 'weight' when the session began. It defined: Box, Box.size."
+    )
+
+
+def test_lines_that_the_session_has_moved_are_found_where_they_were(tmp_path: Path) -> None:
+    base = "".join(f"{number}\n" for number in range(1, 21))
+    now = base.replace("10\n", "ten\nand a half\n")
+    space = workspace(tmp_path, {"a.txt": now}, history=FakeHistory(files={"a.txt": base}))
+    for asked, told in {(2, 3): "2-3", (12, 13): "11-12", (10, 11): "10-10", (9, 12): "9-11"}.items():
+        answer = called(git_history, space, path="a.txt", line=asked[0], last_line=asked[1])
+        assert answer.startswith(f"Lines {told} of a.txt")
+
+
+def test_tells_which_files_and_functions_are_hot(tmp_path: Path) -> None:
+    changes = (
+        Change(commit="c3", date="2020-03-03", paths=("src/box.py", "README.md")),
+        Change(commit="c2", date="2020-02-02", paths=("src/box.py", "src/gone.py")),
+        Change(commit="c1", date="2020-01-01", paths=("src/bag.py", "tests/test_box.py")),
+    )
+    files = {"src/box.py": "class Box:\n    def size(self):\n        return 1\n", "src/bag.py": "def put():\n    return 2\n"}
+    space = workspace(tmp_path, files, history=FakeHistory(files=files, changes=changes))
+    assert called(git_history, space, hot=True) == (
+        "Changed by most of the newest 3 commits (since 2020-01-01):\n"
+        "     2 src/box.py: Box.size 1\n"
+        "     1 src/bag.py\n"
+        "     1 src/gone.py: now gone\n"
+        "Tests, documentation and the rest:\n"
+        "     1 README.md\n"
+        "     1 tests/test_box.py"
+    )
+    assert called(git_history, space, hot=True, path="tests") == "No commit fits."
 
 
 def test_shows_a_commit_and_names_what_it_names(tmp_path: Path) -> None:
@@ -28,7 +70,11 @@ def test_refuses_what_git_must_not_see(tmp_path: Path) -> None:
     space = workspace(tmp_path)
     assert refused(git_history, space, commit="--output=/tmp/x").startswith("'--output=/tmp/x' is no commit.")
     assert "outside the repository" in refused(git_history, space, path="../x")
-    assert refused(git_history, space, line=3) == "A line needs the path of its file."
+    assert refused(git_history, space, line=3) == "A line or symbol needs the path of its file, which search and find_symbol tell."
+    assert refused(git_history, space, path="new.py", line=3) == (
+        "new.py is no text file that git had when the session began, so it has no history."
+    )
+    assert refused(git_history, space, word="a\0b").startswith("A word has at most 200 characters and no NUL.")
     assert refused(git_history, space, commit="gone") == (
         "git cannot answer that: There is no commit 'gone' in this repository. Check the path, line and commit."
     )
