@@ -1,42 +1,80 @@
-"""Stands between coder and one command: starts it with limits, and outlives it until no process of it is left.
+"""Stands between coder and its commands: starts each with its limits, and outlives it until no process of it is left.
 
-Run as a script by the interpreter that coder runs on (stdlib only): `launcher.py LIFELINE STATUS MEMORY CWD COMMAND...`.
-LIFELINE is a pipe whose other end only coder holds: when it closes (time-out, stop, coder itself killed), everything dies.
-STATUS takes `pid N`, then `exit N` or `error TEXT`.
+One process that forks for every command, because starting Python each time would cost more than the walls do. Standard library only.
+For each command one byte comes through the door with four descriptors: ORDERS, a file; LIFELINE, a pipe whose other end only coder
+holds: when it closes (time-out, stop, coder itself killed), everything dies; STATUS, which takes lines: `supervisor N`, `pid N`, then
+`exit N`, `exceeded TEXT` or `error TEXT`, then `gone now`; OUTPUT, the command's stdout and stderr.
 """
 
 import contextlib
 import ctypes
+import marshal
 import os
 import resource
 import select
 import signal
+import socket
 import sys
 import time
+from typing import Any
+
+from coder.sandbox.confinement import confine
+from coder.sandbox.usage import Watch, descendants, threads_of_user
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 PATIENCE_SECONDS = 5.0
 """How long processes that do not die of SIGKILL at once (disk wait) are waited for."""
+COUNT_SECONDS = 10.0
+"""How long the number of the person's own threads is taken as known."""
 
 
-def main() -> None:
-    lifeline, status, memory = (int(word) for word in sys.argv[1:4])
-    for descriptor in (lifeline, status):
-        os.set_inheritable(descriptor, False)
+def serve(door: socket.socket) -> None:
+    """Start what is ordered until the other end of the door is closed."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # supervisors need no burial
+    counted_at, own_threads = 0.0, 0
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(door, 1, 4)
+        if not message:
+            return
+        if time.monotonic() - counted_at > COUNT_SECONDS:
+            own_threads, counted_at = threads_of_user(os.getuid()), time.monotonic()
+        if os.fork() == 0:
+            door.close()
+            supervise(*descriptors, own_threads=own_threads)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def supervise(orders: int, lifeline: int, status: int, output: int, *, own_threads: int) -> None:
+    """Run one command to its end; never returns."""
+    try:
+        for descriptor in (orders, lifeline, status, output):  # what comes through a door is inheritable
+            os.set_inheritable(descriptor, False)
+        with open(orders, "rb") as file:
+            order = marshal.load(file)
+        os.write(status, f"supervisor {os.getpid()}\n".encode())
+        told = _supervised(order, lifeline=lifeline, status=status, output=output, own_threads=own_threads)
+        os.write(status, f"{told}\ngone now\n".encode())
+    finally:
+        os._exit(0)
+
+
+def _supervised(order: dict[str, Any], *, lifeline: int, status: int, output: int, own_threads: int) -> str:
     control(PR_SET_CHILD_SUBREAPER, 1)
+    watch = Watch(order["limits"])
     wakeup, alarm = os.pipe()
     os.set_blocking(alarm, False)
     signal.set_wakeup_fd(alarm, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     child = os.fork()
     if child == 0:
-        become(sys.argv[5:], directory=sys.argv[4], memory=memory, status=status)
+        become(order, status=status, output=output, own_threads=own_threads)
+    os.close(output)
     os.write(status, f"pid {child}\n".encode())
-    code = wait(child, lifeline=lifeline, wakeup=wakeup)
+    told = wait(child, lifeline=lifeline, wakeup=wakeup, watch=watch)
     end_tree(child)
-    if code is not None:
-        os.write(status, f"exit {code}\n".encode())
+    return told
 
 
 def control(option: int, value: int) -> None:
@@ -45,36 +83,66 @@ def control(option: int, value: int) -> None:
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-def become(command: list[str], *, directory: str, memory: int, status: int) -> None:
+def become(order: dict[str, Any], *, status: int, output: int, own_threads: int) -> None:
     """Turn this forked process into the command; never returns."""
     try:
         os.setsid()
         control(PR_SET_PDEATHSIG, signal.SIGKILL)
         signal.set_wakeup_fd(-1)
-        for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
+        for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        if memory:
-            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-        os.chdir(directory)
-        os.execvp(command[0], command)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        for number, content in order["data"].items():
+            _provide(number, content)
+        _limit(order["limits"], own_threads)
+        os.chdir(order["directory"])
+        confine(order["confinement"])
+        os.execvpe(order["argv"][0], order["argv"], order["environment"])
     except (OSError, ValueError) as error:
         os.write(status, f"error {error}\n".encode())
     finally:
         os._exit(127)
 
 
-def wait(child: int, *, lifeline: int, wakeup: int) -> int | None:
-    """Return the child's exit code, negative for a signal; None when the lifeline closed first."""
+def _provide(number: int, content: bytes) -> None:
+    """Let the command find some bytes at a descriptor."""
+    file = os.memfd_create("coder")
+    os.write(file, content)
+    os.lseek(file, 0, os.SEEK_SET)
+    os.dup2(file, number)
+    os.close(file)
+
+
+def _limit(limits: dict[str, int], own_threads: int) -> None:
+    wanted = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_AS: limits["memory_bytes"],
+        resource.RLIMIT_CPU: limits["cpu_seconds"],
+        resource.RLIMIT_NOFILE: limits["open_files"],
+        resource.RLIMIT_FSIZE: limits["file_bytes"],
+        # Counts the threads of all processes of this user: a backstop, far above what the watch allows.
+        resource.RLIMIT_NPROC: own_threads + 4 * limits["processes"] if own_threads else None,
+    }
+    for kind, value in wanted.items():
+        hard = resource.getrlimit(kind)[1]
+        if value is not None and (hard == resource.RLIM_INFINITY or value < hard):
+            resource.setrlimit(kind, (value, value))
+
+
+def wait(child: int, *, lifeline: int, wakeup: int, watch: Watch) -> str:
+    """What to tell at the end: the child's exit code, negative for a signal; nothing when the lifeline closed first."""
     while True:
-        ready, _, _ = select.select([lifeline, wakeup], [], [])
+        ready, _, _ = select.select([lifeline, wakeup], [], [], watch.pause)
         if wakeup in ready:
             os.read(wakeup, 512)
             _, codes = reap()
             if child in codes:
-                return codes[child]
+                return f"exit {codes[child]}"
         if lifeline in ready:
-            return None
+            return ""
+        if exceeded := watch.exceeded(os.getpid()):
+            return f"exceeded {exceeded}"
 
 
 def reap() -> tuple[bool, dict[int, int]]:
@@ -93,31 +161,12 @@ def reap() -> tuple[bool, dict[int, int]]:
 def end_tree(child: int) -> None:
     """Kill whatever is left; on Linux orphans are our children, so no daemon escapes, elsewhere the process group must do."""
     give_up = time.monotonic() + PATIENCE_SECONDS
-    if sys.platform != "linux":
+    while reap()[0] and time.monotonic() < give_up:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child, signal.SIGKILL)
-    while reap()[0] and time.monotonic() < give_up:
-        for pid in descendants(os.getpid()) or [child]:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+        # What forks faster than it is found is stopped first: a stopped process forks no more.
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            for pid in descendants(os.getpid()) if sys.platform == "linux" else [child]:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, number)
         time.sleep(0.002)
-
-
-def descendants(root: int) -> list[int]:
-    """All processes below `root`, from /proc."""
-    children: dict[int, list[int]] = {}
-    for name in os.listdir("/proc") if os.path.isdir("/proc") else ():  # noqa: PTH208, PTH112 - no pathlib: start-up time
-        if name.isdigit():
-            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:  # noqa: PTH123
-                children.setdefault(int(stat.read().rpartition(b")")[2].split()[1]), []).append(int(name))
-    found: list[int] = []
-    todo = [root]
-    while todo:
-        below = children.get(todo.pop(), [])
-        found += below
-        todo += below
-    return found
-
-
-if __name__ == "__main__":
-    main()

@@ -1,40 +1,62 @@
-"""The first backend: an own process tree with limits, a filtered environment and a private TMPDIR, but no walls."""
+"""The Sandbox: a process tree with limits, a filtered environment and a private TMPDIR, behind the walls it is given."""
 
 import contextlib
 import os
 import selectors
 import signal
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from coder.core.errors import SandboxError
 from coder.core.policy import Policy
 from coder.core.ports import Execution, Limits, Progress
 from coder.sandbox.capture import Capture
 from coder.sandbox.environment import filtered
+from coder.sandbox.launching import Launcher, Lifeline, Pipes
+from coder.sandbox.linked import git_directory
 from coder.sandbox.scratch import Scratch
+from coder.sandbox.view import view
+from coder.sandbox.walls import Command, Walled, Walls
 
-LAUNCHER = Path(__file__).with_name("launcher.py")
 GRACE_SECONDS = 8.0
-"""The launcher gets this long to end its tree before it is killed itself."""
+"""The launcher gets this long to end a tree before it is killed itself."""
+MOST_MEMORY = 0.8
+"""Of this machine's, at most, for one command."""
 
 
 class ProcessSandbox:
-    """Runs commands as the person does: what they may read and write is not limited, what they may use is."""
+    """Runs commands; without walls what they may read and write is not limited, only what they may use."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        """Commands see the allow-listed part of `environment`."""
+    def __init__(
+        self, environment: Mapping[str, str], *, walls: Walls | None = None, exposed: Iterable[Path] = (), denied: Iterable[Path] = ()
+    ) -> None:
+        """Commands see the allow-listed part of `environment`; `exposed` paths can be read behind the walls, `denied` ones cannot."""
         self._scratch = Scratch()
         self._environment = filtered(environment, scratch=self._scratch.path)
+        self._walls = walls
+        self._exposed = tuple(exposed)
+        self._denied = tuple(denied)
+        self._repositories: dict[Path, Path | None] = {}
+        self._launcher = Launcher()
         self._lock = threading.Lock()
-        self._lifelines: set[_Lifeline] = set()
+        self._lifelines: set[Lifeline] = set()
         self._stopped = False
+
+    @property
+    def contained(self) -> bool:
+        """Are there walls?"""
+        return self._walls is not None
+
+    @property
+    def notice(self) -> str:
+        """What the person should know about the walls, in a sentence; nothing where they are whole."""
+        if self._walls is None:
+            return "There is no sandbox: commands and tests run with all your rights."
+        return self._walls.reduced
 
     @property
     def scratch(self) -> Path:
@@ -52,18 +74,62 @@ class ProcessSandbox:
         on_line: Progress | None = None,
     ) -> Execution:
         limits = limits or Limits()
+        walled = self._walled(tuple(argv), cwd, {**self._environment, **(environment or {})}, policy or Policy())
         with self._lock:
             if self._stopped:
                 raise SandboxError(f"{argv[0]} was not started: the session has been stopped.")
-            lifeline = _Lifeline()
+            lifeline = Lifeline()
             self._lifelines.add(lifeline)
         try:
-            launched = _Launched(argv, cwd=cwd, environment={**self._environment, **(environment or {})}, limits=limits, lifeline=lifeline)
-            return launched.watch(limits, on_line)
+            pipes = self._launcher.order(self._order(walled, cwd, limits), lifeline)
+            done = _Launched(argv[0], pipes, lifeline).watch(limits, on_line)
         finally:
             with self._lock:
                 self._lifelines.discard(lifeline)
             lifeline.cut()
+        if self._walls is None or done.exit_code is None:
+            return done
+        try:
+            return done.model_copy(update={"exit_code": self._walls.exit_code(done.exit_code, done.output)})
+        except SandboxError as error:
+            raise SandboxError(f"{argv[0]} could not be started: {error}.") from None
+
+    def _walled(self, argv: tuple[str, ...], cwd: Path, environment: Mapping[str, str], policy: Policy) -> Walled:
+        if self._walls is None:
+            return Walled(argv=argv, directory=str(cwd), environment=environment)
+        place = Path(os.path.realpath(cwd))
+        if not place.is_dir():
+            raise SandboxError(f"{argv[0]} could not be started: there is no directory {cwd}.")
+        if place not in self._repositories:  # remembered from before the first command there, which may write what leads to it
+            self._repositories[place] = git_directory(place)
+        seen = view(
+            program=argv[0],
+            cwd=place,
+            writes=policy.writes,
+            network=policy.network,
+            scratch=self._scratch.path,
+            git=self._repositories[place],
+            environment=environment,
+            exposed=self._exposed,
+            denied=self._denied,
+        )
+        command = Command(argv=argv, cwd=place, environment=environment, policy=policy, view=seen, scratch=self._scratch.path)
+        return self._walls.around(command)
+
+    def _order(self, walled: Walled, cwd: Path, limits: Limits) -> dict[str, Any]:
+        machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        return {
+            "argv": list(walled.argv),
+            "directory": walled.directory,
+            "environment": dict(walled.environment),
+            "data": dict(walled.data),
+            "confinement": walled.confinement and dict(walled.confinement),
+            "limits": {
+                **limits.model_dump(),
+                "resident_bytes": min(limits.resident_bytes, int(MOST_MEMORY * machine)),
+                "directories": [str(cwd), str(self._scratch.path)],
+            },
+        }
 
     def stop(self) -> None:
         with self._lock:
@@ -75,6 +141,7 @@ class ProcessSandbox:
     def close(self) -> None:
         """Stop, and remove the private directory."""
         self.stop()
+        self._launcher.close()
         self._scratch.close()
 
     def __enter__(self) -> Self:
@@ -84,47 +151,15 @@ class ProcessSandbox:
         self.close()
 
 
-class _Lifeline:
-    """The pipe end that keeps one command alive; any thread may cut it, once."""
-
-    def __init__(self) -> None:
-        self.read_end, self._write_end = os.pipe()
-        self._lock = threading.Lock()
-        self.is_cut = False
-
-    def cut(self) -> None:
-        with self._lock:
-            if not self.is_cut:
-                self.is_cut = True
-                os.close(self._write_end)
-
-
 class _Launched:
-    """One command under its launcher."""
+    """One command under its supervisor."""
 
-    def __init__(self, argv: Sequence[str], *, cwd: Path, environment: Mapping[str, str], limits: Limits, lifeline: _Lifeline) -> None:
-        self._name = argv[0]
+    def __init__(self, name: str, pipes: Pipes, lifeline: Lifeline) -> None:
+        self._name = name
+        self._pipes = pipes
         self._lifeline = lifeline
         self._started = time.monotonic()
         self._said = b""
-        self._status, status_write = os.pipe()
-        words = [str(lifeline.read_end), str(status_write), str(limits.memory_bytes or 0), str(cwd), *argv]
-        try:
-            self._launcher = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(LAUNCHER), *words],
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                pass_fds=(lifeline.read_end, status_write),
-            )
-        except (OSError, ValueError) as error:
-            os.close(self._status)
-            raise SandboxError(f"{self._name} could not be started: {error}.") from error
-        finally:
-            os.close(status_write)
-            os.close(lifeline.read_end)
 
     def watch(self, limits: Limits, on_line: Progress | None) -> Execution:
         """Read until the tree is gone, cutting it down at the time limit."""
@@ -133,25 +168,34 @@ class _Launched:
             timed_out = self._read(capture, deadline=self._started + limits.wall_seconds, on_line=on_line or (lambda _line: None))
         finally:
             self._lifeline.cut()  # first: an exception in `on_line` must not leave the tree alive
-            stopped_before_its_end = b"exit " not in self._said
             self._bury()
-        if b"error " in self._said:
-            reason = self._said.partition(b"error ")[2].decode("utf-8", "replace").strip()
-            raise SandboxError(f"{self._name} could not be started: {reason}.")
-        code = None if timed_out or stopped_before_its_end else int(self._said.partition(b"exit ")[2])
-        seconds = time.monotonic() - self._started
-        return Execution(exit_code=code, output=capture.text, seconds=seconds, timed_out=timed_out, truncated=capture.truncated)
+        told = self._told
+        if "error" in told:
+            raise SandboxError(f"{self._name} could not be started: {told['error']}.")
+        return Execution(
+            exit_code=int(told["exit"]) if "exit" in told and not timed_out else None,
+            output=capture.text,
+            seconds=time.monotonic() - self._started,
+            timed_out=timed_out,
+            truncated=capture.truncated,
+            exceeded=told.get("exceeded", ""),
+        )
+
+    @property
+    def _told(self) -> dict[str, str]:
+        """What the supervisor has said so far, by its first word."""
+        lines = self._said.decode("utf-8", "replace").splitlines()
+        return {kind: text for kind, _, text in (line.partition(" ") for line in lines)}
 
     def _read(self, capture: Capture, *, deadline: float, on_line: Progress) -> bool:
-        """Read output and status until the launcher has gone; True if the time limit was what ended it."""
+        """Read output and status until the supervisor has gone; True if the time limit was what ended it."""
         timed_out = False
-        assert self._launcher.stdout is not None
-        output = self._launcher.stdout.fileno()
+        output, status = self._pipes.output, self._pipes.status
         os.set_blocking(output, False)
         with selectors.DefaultSelector() as selector:
             selector.register(output, selectors.EVENT_READ)
-            selector.register(self._status, selectors.EVENT_READ)
-            while self._status in selector.get_map():
+            selector.register(status, selectors.EVENT_READ)
+            while status in selector.get_map():
                 now = time.monotonic()
                 if now >= deadline:
                     if timed_out:
@@ -161,7 +205,7 @@ class _Launched:
                 for key, _ in selector.select(max(deadline - now, 0.0)):
                     if not (data := _read(key.fd)):
                         selector.unregister(key.fd)
-                    elif key.fd == self._status:
+                    elif key.fd == status:
                         self._said += data
                     else:
                         for line in capture.feed(data):
@@ -172,20 +216,24 @@ class _Launched:
         return timed_out
 
     def _bury(self) -> None:
-        """Wait for the launcher, which ends by itself once its lifeline is cut."""
-        os.close(self._status)
-        assert self._launcher.stdout is not None
-        try:
-            code = self._launcher.wait(GRACE_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._launcher.kill()
-            code = self._launcher.wait()
-        finally:
-            self._launcher.stdout.close()
-        if code != 0:  # it was killed, by us or by what it ran: its process group is what can still be found
-            for group in self._said.split()[1:2]:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(int(group), signal.SIGKILL)
+        """Wait for the supervisor, which ends by itself once its lifeline is cut, and kill what can still be found if it does not."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._pipes.status, selectors.EVENT_READ)
+            give_up = time.monotonic() + GRACE_SECONDS
+            while selector.select(max(give_up - time.monotonic(), 0.0)) and (data := _read(self._pipes.status)):
+                self._said += data
+        os.close(self._pipes.status)
+        os.close(self._pipes.output)
+        if "gone" not in self._told:
+            _kill(self._told)
+
+
+def _kill(told: Mapping[str, str]) -> None:
+    """End a supervisor that was killed, or that hangs, and the process group of its command."""
+    for kind, kill in (("supervisor", os.kill), ("pid", os.killpg)):
+        if kind in told:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                kill(int(told[kind]), signal.SIGKILL)
 
 
 def _read(descriptor: int) -> bytes:

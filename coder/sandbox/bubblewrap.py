@@ -1,0 +1,107 @@
+"""Full walls: bubblewrap, with namespaces of its own for users, processes, network and the file system.
+
+https://github.com/containers/bubblewrap
+"""
+
+import os
+import signal
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from coder.core.errors import SandboxError
+from coder.sandbox import seccomp
+from coder.sandbox.view import View
+from coder.sandbox.walls import Command, Walled
+
+FILTER = 100
+"""The descriptor of the seccomp program; those of replaced files follow."""
+TMPFS_BYTES = 1 << 30
+SHARED_MEMORY_BYTES = 1 << 30
+
+
+class Bubblewrap:
+    """Walls by one executable of bubblewrap 0.8 or later."""
+
+    reduced = ""
+
+    def __init__(self, executable: str, name: str) -> None:
+        self._executable = executable
+        self.name = name
+
+    def around(self, command: Command) -> Walled:
+        replaced = {FILTER + 1 + index: (path, content) for index, (path, content) in enumerate(command.view.replaced.items())}
+        data = {number: content for number, (_, content) in replaced.items()}
+        words = [self._executable, *_namespaces(network=command.policy.network), *_system()]
+        words += [*_shown(command.view), *_hidden_again(command.view)]
+        words += [word for number, (path, _) in replaced.items() for word in ("--ro-bind-data", str(number), str(path))]
+        if seccomp.is_known():
+            data[FILTER] = seccomp.program(families=seccomp.OWN_NETWORK)
+            words += ["--seccomp", str(FILTER)]
+        words += ["--chdir", os.path.realpath(command.cwd), "--", *command.argv]
+        # Without a network namespace the abstract sockets of this machine are within reach: Landlock closes them where it can.
+        confinement = {"scoped": True, "network": True} if command.policy.network else None
+        return Walled(argv=tuple(words), directory="/", environment=command.environment, data=data, confinement=confinement)
+
+    def exit_code(self, code: int, output: str) -> int:
+        """Bubblewrap tells signals as a shell does, by 128 and the signal's number, and its own faults by 1 and a line."""
+        if code == 1 and output.startswith("bwrap: "):
+            raise SandboxError(output.removeprefix("bwrap: ").strip().partition("\n")[0])
+        return 128 - code if 128 < code <= 128 + signal.NSIG else code
+
+
+def _namespaces(*, network: bool) -> Iterator[str]:
+    # As root without a user namespace and with capabilities, what is read-only could be mounted anew.
+    yield from ("--unshare-user", "--disable-userns", "--cap-drop", "ALL")
+    yield from ("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox")
+    yield from () if network else ("--unshare-net",)
+    yield from ("--die-with-parent", "--new-session")
+
+
+def _system() -> Iterator[str]:
+    yield from ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+    yield from ("--perms", "1777", "--size", str(SHARED_MEMORY_BYTES), "--tmpfs", "/dev/shm")
+
+
+def _shown(view: View) -> Iterator[str]:
+    """Mounts from the root downwards, so that each lies on what is above it."""
+    mounts = {path: "hidden" for path in view.hidden}
+    mounts |= dict.fromkeys(view.readable, "--ro-bind-try") | dict.fromkeys(view.writable, "--bind")
+    mounts |= dict.fromkeys(view.protected, "--ro-bind")
+    for path in sorted(mounts, key=lambda path: (len(path.parts), path)):
+        if mounts[path] != "hidden":
+            yield from (mounts[path], str(path), str(path))
+            continue
+        yield from ("--perms", "1777", "--size", str(TMPFS_BYTES), "--tmpfs", str(path))
+        if path == Path("/var"):
+            yield from ("--perms", "1777", "--dir", "/var/tmp", "--symlink", "../run", "/var/run")
+
+
+def _hidden_again(view: View) -> Iterator[str]:
+    """Cover what is secret, and every socket of another program: that a mount is read-only keeps nobody from connecting."""
+    for path in (*view.masked, *(path for path in _sockets() if not _is_hidden(path, view))):
+        mode = path.lstat().st_mode if os.path.lexists(path) else 0
+        if not mode or stat.S_ISLNK(mode) or _is_hidden(path, view):
+            continue
+        if stat.S_ISDIR(mode):
+            yield from ("--size", "4096", "--tmpfs", str(path), "--remount-ro", str(path))
+        else:
+            yield from ("--ro-bind", "/dev/null", str(path))
+
+
+def _is_hidden(path: Path, view: View) -> bool:
+    """Is the deepest rule above a path one that hides it?"""
+    above = [place for place in (*view.hidden, *view.readable, *view.writable) if path.is_relative_to(place)]
+    return bool(above) and max(above, key=lambda place: len(place.parts)) in view.hidden
+
+
+def _sockets() -> Iterator[Path]:
+    """Where the sockets of running programs lie."""
+    try:
+        lines = Path("/proc/net/unix").read_text(encoding="utf-8", errors="surrogateescape").splitlines()[1:]
+    except OSError:
+        return
+    for line in lines:
+        words = line.split(maxsplit=7)
+        if len(words) == 8 and words[7].startswith("/"):
+            yield Path(words[7])

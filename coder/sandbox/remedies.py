@@ -1,0 +1,60 @@
+"""What a person can do where full walls are not to be had, in the words of their distribution."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+INSTALL = {
+    "debian": "sudo apt install bubblewrap",
+    "ubuntu": "sudo apt install bubblewrap",
+    "fedora": "sudo dnf install bubblewrap",
+    "rhel": "sudo dnf install bubblewrap",
+    "arch": "sudo pacman -S bubblewrap",
+    "suse": "sudo zypper install bubblewrap",
+    "opensuse": "sudo zypper install bubblewrap",
+    "alpine": "sudo apk add bubblewrap",
+    "gentoo": "sudo emerge sys-apps/bubblewrap",
+    "nixos": "add pkgs.bubblewrap to environment.systemPackages",
+}
+APPARMOR = (
+    "AppArmor keeps programs without a profile from making user namespaces: sudo apt install bubblewrap apparmor-profiles && "
+    "sudo install -m 644 /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ && "
+    "sudo apparmor_parser -r /etc/apparmor.d/bwrap-userns-restrict"
+)
+
+
+def remedy(faults: Sequence[str], root: Path = Path("/")) -> str:
+    """One sentence a cause that can be seen, and how to install bubblewrap; `root` is where /proc and /etc lie."""
+    if sys.platform != "linux":
+        return "The sandboxes that coder knows need Linux; a Linux machine or container has them."
+    causes = [*_causes(root)]
+    if not causes and any("not installed" in fault for fault in faults):
+        causes.append(f"Install bubblewrap: {_install(root)}")
+    return " ".join(f"{cause}." for cause in causes)
+
+
+def _causes(root: Path) -> Iterator[str]:
+    """What a kernel or its surroundings have against user namespaces."""
+    settings = root / "proc" / "sys"
+    if _text(settings / "kernel" / "apparmor_restrict_unprivileged_userns") == "1":
+        yield APPARMOR
+    if _text(settings / "kernel" / "unprivileged_userns_clone") == "0":
+        yield "User namespaces are turned off: sudo sysctl -w kernel.unprivileged_userns_clone=1"
+    if _text(settings / "user" / "max_user_namespaces") == "0":
+        yield "User namespaces are turned off: sudo sysctl -w user.max_user_namespaces=15000"
+    if any((root / name).exists() for name in (".dockerenv", "run/.containerenv")):
+        yield (
+            "This is a container, which lets nothing make user namespaces: start it with --security-opt seccomp=unconfined "
+            "--security-opt systempaths=unconfined, or take the container for the sandbox"
+        )
+
+
+def _install(root: Path) -> str:
+    words = _text(root / "etc" / "os-release").splitlines()
+    told = dict(line.split("=", 1) for line in words if "=" in line)
+    names = f"{told.get('ID', '')} {told.get('ID_LIKE', '')}".replace('"', "").split()
+    return next((INSTALL[name] for name in names if name in INSTALL), "your distribution has a package of that name")
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace").strip() if path.is_file() else ""

@@ -1,0 +1,121 @@
+"""A seccomp filter, assembled as classic BPF: what a command may never ask of the kernel.
+
+https://docs.kernel.org/userspace-api/seccomp_filter.html
+"""
+
+import errno
+import platform
+import socket
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+ALLOW = 0x7FFF0000
+REFUSE = 0x00050000
+NUMBER_AT, ARCHITECTURE_AT, ARGUMENTS_AT = 0, 4, 16
+"""Offsets in struct seccomp_data; each argument has 8 bytes, the lower half first."""
+X32 = 0x40000000
+"""Marks the second table of system calls that x86-64 has."""
+NEW_NAMESPACES = 0x7E020000
+"""CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET."""
+TIOCSTI, TIOCLINUX = 0x5412, 0x541C
+"""Type into the terminal; paste into the console."""
+OWN_NETWORK = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16)
+"""Address families that reach no further than a network namespace; 16 is AF_NETLINK. AF_VSOCK, for one, does."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """An architecture: its name in the audit system and the numbers of its system calls."""
+
+    audit: int
+    refused: tuple[int, ...]
+    clone: int
+    ioctl: int
+    socket: int
+
+
+EVERYWHERE = (
+    # io_uring_setup, enter and register do what system calls do, past every filter.
+    *(425, 426, 427),
+    # open_tree, move_mount, fsopen, fsconfig, fsmount, fspick; mount_setattr
+    *(428, 429, 430, 431, 432, 433, 442),
+    438,  # pidfd_getfd
+)
+MACHINES = {
+    "x86_64": Machine(
+        audit=0xC000003E,
+        refused=(
+            *(101, 310, 311),  # ptrace, process_vm_readv, process_vm_writev
+            *(165, 166, 155, 272, 308),  # mount, umount2, pivot_root, unshare, setns
+            *(248, 249, 250),  # add_key, request_key, keyctl
+            *(321, 298, 323),  # bpf, perf_event_open, userfaultfd
+            *(246, 320, 175, 313, 176),  # kexec_load, kexec_file_load, init_module, finit_module, delete_module
+            304,  # open_by_handle_at
+            *(179, 169, 167, 168, 163),  # quotactl, reboot, swapon, swapoff, acct
+            *EVERYWHERE,
+        ),
+        clone=56,
+        ioctl=16,
+        socket=41,
+    ),
+    "aarch64": Machine(
+        audit=0xC00000B7,
+        refused=(
+            *(117, 270, 271),
+            *(40, 39, 41, 97, 268),
+            *(217, 218, 219),
+            *(280, 241, 282),
+            *(104, 294, 105, 273, 106),
+            265,
+            *(60, 142, 224, 225, 89),
+            *EVERYWHERE,
+        ),
+        clone=220,
+        ioctl=29,
+        socket=198,
+    ),
+}
+CLONE3 = 435
+"""Its flags lie in memory, where no filter can look: with ENOSYS, the C library uses clone instead."""
+
+Instruction = tuple[int, int, int, int]
+"""Code, steps over if true, steps over if false, operand."""
+
+
+def is_known() -> bool:
+    """Can a filter be made for this machine?"""
+    return platform.machine() in MACHINES
+
+
+def program(*, families: Sequence[int], machine: Machine | None = None) -> bytes:
+    """The filter: sockets of these address families only, no new namespaces, mounts, keys, tracing or typing into terminals."""
+    machine = machine or MACHINES[platform.machine()]
+    refuse = (RETURN, 0, 0, REFUSE | errno.EPERM)
+    allow = (RETURN, 0, 0, ALLOW)
+    instructions = [
+        *((LOAD, 0, 0, ARCHITECTURE_AT), (EQUAL, 1, 0, machine.audit), refuse),
+        *((LOAD, 0, 0, NUMBER_AT), (AT_LEAST, 0, 1, X32), refuse),
+        *(step for number in machine.refused for step in _for(number, refuse)),
+        *_for(CLONE3, (RETURN, 0, 0, REFUSE | errno.ENOSYS)),
+        *_for(machine.clone, _load(0), (ANY_BIT, 0, 1, NEW_NAMESPACES), refuse, allow),
+        *_for(machine.ioctl, _load(1), (EQUAL, 1, 0, TIOCSTI), (EQUAL, 0, 1, TIOCLINUX), refuse, allow),
+        *_for(machine.socket, _load(0), *_one_of(families), refuse, allow),
+        allow,
+    ]
+    return b"".join(struct.pack("<HBBI", *instruction) for instruction in instructions)
+
+
+def _for(number: int, *then: Instruction) -> list[Instruction]:
+    """For one system call do this, which has to end in a return."""
+    return [(EQUAL, 0, len(then), number), *then]
+
+
+def _load(argument: int) -> Instruction:
+    return (LOAD, 0, 0, ARGUMENTS_AT + 8 * argument)
+
+
+def _one_of(values: Sequence[int]) -> list[Instruction]:
+    """Steps over the instruction that follows, if what was loaded is one of these."""
+    return [(EQUAL, len(values) - index, 0, value) for index, value in enumerate(values)]

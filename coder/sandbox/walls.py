@@ -1,0 +1,58 @@
+"""What a backend has to say about a command: how it is started so that it cannot leave its walls."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from coder.core.policy import Policy
+from coder.sandbox.view import View
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """What is to be run, before there are walls around it."""
+
+    argv: tuple[str, ...]
+    cwd: Path
+    environment: Mapping[str, str]
+    policy: Policy
+    view: View
+    scratch: Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Walled:
+    """What the launcher starts instead."""
+
+    argv: tuple[str, ...]
+    directory: str
+    environment: Mapping[str, str]
+    data: Mapping[int, bytes] = field(default_factory=dict)
+    """What the program finds at a descriptor."""
+    confinement: Mapping[str, Any] | None = None
+    """For `coder.sandbox.confinement.confine`."""
+
+
+class Walls(Protocol):
+    """One backend."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def reduced(self) -> str:
+        """What it cannot keep out, in a sentence for the person; empty for full walls."""
+        ...
+
+    def around(self, command: Command) -> Walled:
+        """How to start the command inside."""
+        ...
+
+    def exit_code(self, code: int, output: str) -> int:
+        """The command's own exit code, negative for a signal, from how the walled one ended.
+
+        Raises:
+            SandboxError: the command never began.
+        """
+        ...
