@@ -1,9 +1,13 @@
 """What one file tells the index: definitions, imports, identifiers used, base classes."""
 
+import re
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from coder.tools.symbols.definition import Definition
+
+IDENTIFIER = re.compile(r"[^\W\d][\w$]*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,3 +38,23 @@ class Facts:
     """By a class's qualified name: its base classes, as written."""
     uses: Mapping[str, list[int]] = field(default_factory=dict)
     """By identifier: the lines that hold it as code, ascending; keywords and `self` are left out."""
+
+
+def facts_of(path: str, text: str) -> Facts:
+    """Read a file's facts by the language that its name tells."""
+    if path.endswith((".py", ".pyi")):
+        from coder.tools.symbols.python import python_facts
+
+        return python_facts(text)
+    from coder.tools.symbols.plain import plain_facts
+
+    return plain_facts(text)
+
+
+def uses_of(code: str, without: frozenset[str]) -> dict[str, list[int]]:
+    """The lines of each identifier in code whose strings and comments are blank."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for number, line in enumerate(code.split("\n"), 1):
+        for name in set(IDENTIFIER.findall(line)):
+            found[name].append(number)
+    return {name: lines for name, lines in found.items() if name not in without}

@@ -3,14 +3,13 @@
 import keyword
 import re
 from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 
 from coder.tools.symbols.definition import Definition
-from coder.tools.symbols.facts import Facts, Import
+from coder.tools.symbols.facts import Facts, Import, uses_of
 
 WIDEST = 200
 WIDEST_VARIABLE = 80
@@ -31,7 +30,6 @@ IMPORT = re.compile(
 BRACKET = re.compile(r"[()\[\]{}:\n]")
 DOCSTRING = re.compile(r"(?:\s|\\\n)*+[rRuU]?(\"\s*+[\"'])")
 BASE = re.compile(r"\s*([^\W\d][\w.]*)\s*(?:\[|$)")
-IDENTIFIER = re.compile(r"[^\W\d]\w*")
 NOT_USES = frozenset({*keyword.kwlist, "self", "cls"})
 OPEN = ("(", "[", "{", ",")
 
@@ -45,16 +43,7 @@ def python_facts(text: str) -> Facts:
     """All that the index keeps of a file."""
     source = _Source(text)
     definitions, bases = source.definitions()
-    return Facts(definitions=definitions, imports=tuple(source.imports()), bases=bases, uses=uses_of(source.code[1:]))
-
-
-def uses_of(code: str, without: frozenset[str] = NOT_USES) -> dict[str, list[int]]:
-    """The lines of each identifier in code whose strings and comments are blank."""
-    found: dict[str, list[int]] = defaultdict(list)
-    for number, line in enumerate(code.split("\n"), 1):
-        for name in set(IDENTIFIER.findall(line)):
-            found[name].append(number)
-    return {name: lines for name, lines in found.items() if name not in without}
+    return Facts(definitions=definitions, imports=tuple(source.imports()), bases=bases, uses=uses_of(source.code[1:], NOT_USES))
 
 
 def blanked(text: str) -> str:

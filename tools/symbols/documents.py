@@ -1,0 +1,40 @@
+"""The documents that a search by words ranks: each definition, and what is left of its module."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from coder.tools.symbols.definition import Definition
+from coder.tools.words import words_of
+
+
+def documents(text: str, definitions: Sequence[Definition]) -> Iterator[tuple[int, Counter[str]]]:
+    """Yield ordinal and words of each document that has any; 0 is the module, n the n-th definition.
+
+    A function has all its lines, a class those that its methods and inner classes leave, the module the rest. Variables and what is
+    defined inside a function are no documents.
+    """
+    lines = text.split("\n")
+    owners = _owners(len(lines), definitions)
+    pieces: dict[int, list[str]] = {}
+    start = 0
+    for owner, run in groupby(owners):
+        end = start + sum(1 for _ in run)
+        pieces.setdefault(owner, []).extend(lines[start:end])
+        start = end
+    for owner in sorted(pieces):
+        if words := words_of("\n".join(pieces[owner])):
+            yield owner, words
+
+
+def _owners(lines: int, definitions: Sequence[Definition]) -> list[int]:
+    owners = [0] * lines
+    function_end = 0
+    for ordinal, item in enumerate(definitions, 1):
+        if item.kind == "variable" or item.start <= function_end:
+            continue
+        last = min(item.end, lines)
+        owners[item.start - 1 : last] = [ordinal] * (last - item.start + 1)
+        if item.kind in ("function", "method"):
+            function_end = last
+    return owners

@@ -1,0 +1,129 @@
+"""Turn a batch of files into rows of the index; nothing but its arguments and the files decides the outcome."""
+
+import json
+from array import array
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from coder.tools.symbols.definition import Definition
+from coder.tools.symbols.documents import documents
+from coder.tools.symbols.facts import Facts, facts_of
+from coder.tools.words import parts
+
+MOST_COUNT = 127
+IN_NAME = 128
+LONGEST_LENGTH = 65_535
+DOCUMENT_BITS = 24
+LONGEST_NAME = 200
+Job = tuple[int, int, bytes, str, str]
+"""Size, id, key, path and absolute path of a file."""
+DEFINED, USED, TOKEN, DERIVED = "d", "u", "t", "b"
+"""The kinds of terms, each its first letter: a bare name that is defined, one that is used, a word, a base class."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileRow:
+    """One file's content in the index."""
+
+    id: int
+    first_document: int
+    lengths: bytes
+    """An unsigned short for each document: the number of its words."""
+    facts: str
+    names: str
+    """The identifiers it uses, sorted, a line each."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """What a batch of files adds."""
+
+    files: list[FileRow]
+    terms: dict[str, bytes]
+    """By kind and text: unsigned ints. Defined, derived, tokens: document << 8 | in the name << 7 | count; used: file, count, lines."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parsed:
+    """A batch before its documents have numbers."""
+
+    found: list[tuple[int, str, Facts]]
+    """Id, text and facts of each file."""
+
+    @property
+    def documents(self) -> int:
+        """How many numbers it needs."""
+        return sum(len(facts.definitions) + 1 for _, _, facts in self.found)
+
+    def part(self, first_document: int) -> Part:
+        """Number the documents from `first_document` on."""
+        terms: dict[str, list[int]] = defaultdict(list)
+        rows: list[FileRow] = []
+        for identity, text, facts in self.found:
+            rows.append(_row(identity, text, facts, first_document, terms))
+            first_document += len(facts.definitions) + 1
+        return Part(files=rows, terms={term: array("I", numbers).tobytes() for term, numbers in terms.items()})
+
+
+def parse(files: Sequence[Job]) -> Parsed:
+    """Read files; one whose content is not the one that was meant is left out."""
+    found: list[tuple[int, str, Facts]] = []
+    for _, identity, key, path, absolute in files:
+        data = read_bytes(absolute)
+        if data is not None and key_of(path, data) == key:
+            text = "" if b"\0" in data else data.decode("utf-8", "replace")
+            found.append((identity, text, facts_of(path, text)))
+    return Parsed(found=found)
+
+
+def read_bytes(absolute: str) -> bytes | None:
+    try:
+        with open(absolute, "rb") as file:  # noqa: PTH123  # thousands of times
+            return file.read()
+    except OSError:
+        return None
+
+
+def key_of(path: str, data: bytes) -> bytes:
+    """What names a content: the same bytes read as the same language."""
+    return blake2b(data, digest_size=16, person=path.rpartition(".")[2][-16:].encode("ascii", "replace")).digest()
+
+
+def _row(identity: int, text: str, facts: Facts, first_document: int, terms: dict[str, list[int]]) -> FileRow:
+    lengths = array("H", bytes(2 * (len(facts.definitions) + 1)))
+    for ordinal, item in enumerate(facts.definitions, 1):
+        if len(item.bare) <= LONGEST_NAME:
+            terms[DEFINED + item.bare].append((first_document + ordinal) << 8)
+        for base in facts.bases.get(item.name, ()) if item.kind != "variable" else ():
+            terms[DERIVED + base.rpartition(".")[2]].append((first_document + ordinal) << 8)
+    for ordinal, words in documents(text, facts.definitions):
+        lengths[ordinal] = min(words.total(), LONGEST_LENGTH)
+        named = parts(facts.definitions[ordinal - 1].bare) if ordinal else ()
+        number = (first_document + ordinal) << 8
+        for word, count in words.items():
+            terms[TOKEN + word].append(number | (IN_NAME if word in named else 0) | (count if count < MOST_COUNT else MOST_COUNT))
+    names = [name for name in facts.uses if len(name) <= LONGEST_NAME]
+    for name in names:
+        lines = facts.uses[name]
+        terms[USED + name] += (identity, len(lines), *lines)
+    return FileRow(
+        id=identity, first_document=first_document, lengths=lengths.tobytes(), facts=dumped(facts), names="\n".join(sorted(names))
+    )
+
+
+def dumped(facts: Facts) -> str:
+    """Facts without the uses, as text."""
+    definitions = [
+        (item.name, item.kind, item.start, item.line, item.end, item.signature, item.summary, *item.docstring) for item in facts.definitions
+    ]
+    imports = [(item.module, item.name, item.alias, item.line) for item in facts.imports]
+    return json.dumps([definitions, imports, facts.bases], ensure_ascii=False, separators=(",", ":"))
+
+
+def loaded(row: Sequence[Any]) -> Definition:
+    """One definition from what `dumped` wrote."""
+    name, kind, start, line, end, signature, summary, first, last = row
+    return Definition(name=name, kind=kind, start=start, line=line, end=end, signature=signature, summary=summary, docstring=(first, last))
