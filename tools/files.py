@@ -23,30 +23,48 @@ LARGEST_BYTES = 5_000_000
 WIDEST = 400
 
 
+def existing(workspace: Workspace, path: str) -> tuple[Path, str]:
+    """What stands at a path, as (absolute path, path relative to the root); a name that `shown` had to escape may be given as shown.
+
+    Raises:
+        ToolError: nothing stands there, or it leads out of the worktree.
+    """
+    absolute, relative = workspace.resolve(path)
+    if absolute.exists():
+        return absolute, relative
+    if "\\" in path and (meant := next((other for other in list_paths(workspace.root) if shown(other) == relative), None)):
+        return workspace.root / meant, meant
+    if absolute.is_symlink():
+        raise ToolError(f"{shown(relative)} is a symbolic link that leads nowhere.")
+    raise ToolError(f"{shown(relative)} does not exist.{alike(workspace, relative)}")
+
+
 def load(workspace: Workspace, path: str) -> tuple[str, Source]:
     """The path relative to the root, and the text there; a symbolic link that stays inside the root is followed.
 
     Raises:
         ToolError: nothing readable stands there.
     """
-    absolute, relative = workspace.resolve(path)
-    if not absolute.exists():
-        raise ToolError(f"{relative} does not exist.{alike(workspace, relative)}")
+    absolute, relative = existing(workspace, path)
     if absolute.is_dir():
-        raise ToolError(f"{relative} is a directory. See what is in it with list_files(path={relative!r}) or outline(path={relative!r}).")
+        raise ToolError(
+            f"{shown(relative)} is a directory. See what is in it with list_files(path={relative!r}) or outline(path={relative!r})."
+        )
     if (size := absolute.stat().st_size) > LARGEST_BYTES:
-        raise ToolError(f"{relative} has {size:,} bytes, too many to open here. Look into it with search(pattern=..., path={relative!r}).")
+        raise ToolError(
+            f"{shown(relative)} has {size:,} bytes, too many to open here. Look into it with search(pattern=..., path={relative!r})."
+        )
     real = os.path.relpath(os.path.realpath(absolute), os.path.realpath(workspace.root))
     try:
         found = Tree(workspace.root).read(real)
     except PatchError as error:
         raise ToolError(str(error)) from None
     if found is None:
-        raise ToolError(f"{relative} has just vanished. See what there is with list_files().")
+        raise ToolError(f"{shown(relative)} has just vanished. See what there is with list_files().")
     try:
         return relative, _wide(found[0]) or decode(found[0], relative)
     except PatchError:
-        raise ToolError(f"{relative} is a binary file ({size:,} bytes) and cannot be shown as text.") from None
+        raise ToolError(f"{shown(relative)} is a binary file ({size:,} bytes) and cannot be shown as text.") from None
 
 
 def _wide(data: bytes) -> Source | None:
@@ -94,14 +112,15 @@ def alike(workspace: Workspace, path: str) -> str:
 def clipped(text: str, width: int = WIDEST, *, around: int = 0) -> str:
     """A line no wider than `width`, cut so that the character at `around` stays in view; control characters are made visible."""
     if len(text) <= width:
-        return _visible(text)
+        return visible(text)
     start = max(0, min(around - width // 3, len(text) - width))
     end = start + width
     more = f"… (+{len(text) - end} characters)" if end < len(text) else ""
-    return f"{'…' if start else ''}{_visible(text[start:end])}{more}"
+    return f"{'…' if start else ''}{visible(text[start:end])}{more}"
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
+    """One line of text, its control characters replaced: a terminal would obey them."""
     if text.isprintable():
         return text
     return "".join(character if character.isprintable() or character == "\t" else "\N{REPLACEMENT CHARACTER}" for character in text)

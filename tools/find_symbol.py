@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from coder.tools.files import counted, standing, text_of
+from coder.tools.files import counted, standing, text_of, visible
 from coder.tools.ripgrep import Hit, grep, shown
 from coder.tools.search import checked_path, grouped, near_spellings
 from coder.tools.symbols import Definition, definitions, named
@@ -74,8 +74,8 @@ def _defined(wanted: str, defined: Sequence[tuple[str, Definition]]) -> str:
     lines = [f"{wanted}: {counted(len(defined), 'definition')}"]
     for path, item in defined[:MOST_DEFINITIONS]:
         owner = item.name.rpartition(".")[0]
-        lines.append(f"  {shown(path)}:{item.line}-{item.end}  {item.signature}{f'  in {owner}' if owner else ''}")
-        lines += [f"      {item.summary}"] if item.summary else []
+        lines.append(f"  {shown(path)}:{item.line}-{item.end}  {visible(item.signature)}{f'  in {owner}' if owner else ''}")
+        lines += [f"      {visible(item.summary)}"] if item.summary else []
     if len(defined) > MOST_DEFINITIONS:
         lines.append(f"  and {len(defined) - MOST_DEFINITIONS} more; narrow it with a dotted name or path=")
     return "\n".join(lines)

@@ -3,7 +3,7 @@
 import re
 
 from coder.core.errors import CoderError
-from coder.tools.files import text_of
+from coder.tools.files import text_of, visible
 from coder.tools.hottest import hottest
 from coder.tools.places import name_places
 from coder.tools.ripgrep import shown
@@ -55,7 +55,7 @@ def git_history(
     name_places(workspace, text)
     if len(text) > MOST_CHARACTERS:
         text = f"{text[:MOST_CHARACTERS]}\n[... {len(text) - MOST_CHARACTERS:,} characters left out; give a path ...]"
-    return _visible(text) or "No commit fits."
+    return "\n".join(map(visible, text.split("\n"))) or "No commit fits."
 
 
 def _asked(workspace: Workspace, path: str | None, *, symbol: str, line: int | None, last_line: int | None, word: str, commit: str) -> str:
@@ -104,8 +104,3 @@ def _at_base(workspace: Workspace, path: str, first: int, last: int) -> tuple[in
     start = first if first <= above else first + moved if first > len(now) - below else above + 1
     end = last if last <= above else last + moved if last > len(now) - below else len(base) - below
     return start, max(start, end)
-
-
-def _visible(text: str) -> str:
-    """Control characters, which a terminal would obey, made visible."""
-    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "\N{REPLACEMENT CHARACTER}", text)

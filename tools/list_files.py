@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from coder.tools.files import alike, counted
+from coder.tools.files import counted, existing
 from coder.tools.ripgrep import listing, shown
 from coder.tools.tool import ToolError, tool
 from coder.tools.workspace import Workspace
@@ -13,23 +13,21 @@ LONGEST_GLOB = 4000
 
 @tool
 def list_files(workspace: Workspace, path: str = "", glob: str = "", depth: int = 2) -> str:
-    """List files as a tree, at most 200 lines; deeper directories as counts. What git ignores is left out.
+    """List files as a tree, at most 200 lines; deeper directories as counts. What git ignores, and symbolic links, are left out.
 
     Args:
         path: A directory; empty is the root.
         glob: Only such files, at any depth: `**/test_*.py`.
         depth: Levels to open, 1 to 10.
     """
-    absolute, relative = workspace.resolve(path or ".")
+    absolute, relative = existing(workspace, path or ".")
     if not absolute.is_dir():
-        raise ToolError(
-            f"{relative} is a file; open it with read." if absolute.exists() else f"{relative} does not exist.{alike(workspace, relative)}"
-        )
+        raise ToolError(f"{shown(relative)} is a file; open it with read.")
     if "\0" in glob or len(glob) > LONGEST_GLOB:
         raise ToolError(f"A glob has at most {LONGEST_GLOB:,} characters and no NUL; give one such as '**/test_*.py'.")
     found = listing(workspace.root, relative, glob=glob)
     paths = found.paths
-    place = "the root" if relative == "." else relative
+    place = "the root" if relative == "." else shown(relative)
     cut = f" (not all: {found.cut}; narrow it with path=)" if found.cut else ""
     if not paths:
         return f"No files{f' like {glob}' if glob else ''} below {place}{cut}."

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from coder.tools.files import SOURCE, counted, load, standing, text_of
+from coder.tools.files import SOURCE, counted, load, standing, text_of, visible
 from coder.tools.ripgrep import list_paths, shown
 from coder.tools.symbols import Definition, definitions
 from coder.tools.tool import ToolError, tool
@@ -25,7 +25,7 @@ def outline(workspace: Workspace, path: str) -> str:
     relative, source = load(workspace, path)
     workspace.name(relative)
     found = definitions(relative, source.text)
-    head = f"{relative}: {counted(len(source.lines), 'line')}"
+    head = f"{shown(relative)}: {counted(len(source.lines), 'line')}"
     if not found:
         return f"{head}, no definitions found. Open it with read(path={relative!r}, line=1)."
     for item in found:
@@ -35,7 +35,7 @@ def outline(workspace: Workspace, path: str) -> str:
 
 def _line(item: Definition) -> str:
     indent = "  " * item.name.count(".")
-    return f"{item.line:>5}| {indent}{item.signature}{f'  # {item.summary}' if item.summary else ''}"
+    return visible(f"{item.line:>5}| {indent}{item.signature}{f'  # {item.summary}' if item.summary else ''}")
 
 
 def _fitting(head: str, lines: Sequence[str], path: str) -> str:
@@ -67,7 +67,7 @@ def _directory(workspace: Workspace, relative: str) -> str:
         blocks.append(block)
     rest = paths[len(blocks) :]
     more = f"\n{counted(len(rest), 'more file')}, such as {', '.join(map(shown, rest[:10]))}" if rest else ""
-    return f"{counted(len(paths), 'source file')} below {relative}\n" + "\n".join(blocks) + more
+    return f"{counted(len(paths), 'source file')} below {shown(relative)}\n" + "\n".join(blocks) + more
 
 
 def _summary(workspace: Workspace, path: str) -> str:

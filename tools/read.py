@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from coder.tools.files import counted, load, numbered
 from coder.tools.patching.source import Source
+from coder.tools.ripgrep import shown
 from coder.tools.symbols import Definition, definitions, enclosing, named
 from coder.tools.tool import ToolError, tool
 from coder.tools.workspace import Workspace
@@ -28,16 +29,14 @@ def read(workspace: Workspace, path: str, line: int | None = None, symbol: str |
         before: Lines above `line`.
         after: Lines below `line`.
     """
-    _, relative = workspace.resolve(path)
+    relative, source = load(workspace, path)
     if relative not in workspace.named:
-        load(workspace, path)
         raise ToolError(
-            f"{relative} has not been named by any search yet. First find the place in it: search(pattern=..., path={relative!r}) "
+            f"{shown(relative)} has not been named by any search yet. First find the place in it: search(pattern=..., path={relative!r}) "
             f"for the words you expect there, or outline(path={relative!r})."
         )
-    relative, source = load(workspace, path)
     if not source.lines:
-        return f"{relative} is empty."
+        return f"{shown(relative)} is empty."
     found = definitions(relative, source.text)
     first, last = _window(source, relative, found=found, line=line, symbol=symbol, before=before, after=after)
     return window(source, relative, first=first, last=last, found=found)
@@ -53,12 +52,12 @@ def _window(
     if line is None:
         if total > MOST_LINES:
             raise ToolError(
-                f"{path} has {total} lines, too many to open whole. Give line= or symbol=, found with outline(path={path!r}) "
+                f"{shown(path)} has {total} lines, too many to open whole. Give line= or symbol=, found with outline(path={path!r}) "
                 f"or search(pattern=..., path={path!r})."
             )
         return 1, total
     if not 1 <= line <= total:
-        raise ToolError(f"{path} has lines 1 to {total}; there is no line {line}.")
+        raise ToolError(f"{shown(path)} has lines 1 to {total}; there is no line {line}.")
     return max(1, line - max(0, before)), min(total, line + max(0, after))
 
 
@@ -68,10 +67,10 @@ def _of_symbol(symbol: str, path: str, found: Sequence[Definition]) -> tuple[int
         near = difflib.get_close_matches(symbol.rpartition(".")[2], [item.bare for item in found], n=3, cutoff=0.75)
         alike = [item.name for item in found if item.bare in near]
         told = f"Near: {', '.join(alike[:6])}" if alike else f"It defines: {_names(found, MOST_NAMES) or 'nothing that can be made out'}"
-        raise ToolError(f"{path} does not define {symbol!r}. {told}. Where it is defined, find_symbol(name={symbol!r}) says.")
+        raise ToolError(f"{shown(path)} does not define {symbol!r}. {told}. Where it is defined, find_symbol(name={symbol!r}) says.")
     if len(meant) > 1:
         places = ", ".join(f"{item.name} (line {item.line})" for item in meant[:10])
-        raise ToolError(f"{path} defines {symbol!r} {len(meant)} times: {places}. Give the dotted name, or line=.")
+        raise ToolError(f"{shown(path)} defines {symbol!r} {len(meant)} times: {places}. Give the dotted name, or line=.")
     return meant[0].start, meant[0].end
 
 
@@ -92,7 +91,7 @@ def window(source: Source, path: str, *, first: int, last: int, found: Sequence[
         last -= max(1, (last - first) // 8)
         body = numbered(source.lines, first, last)
     headers = [numbered(source.lines, item.line, item.line) for item in enclosing(first, found) if item.line < first]
-    head = f"{path}, lines {first}-{last} of {total} ({_above(first, found)}; {_below(last, total, found)})"
+    head = f"{shown(path)}, lines {first}-{last} of {total} ({_above(first, found)}; {_below(last, total, found)})"
     foreign = [] if source.encoding == "utf-8" else [f"Not UTF-8: read as {source.encoding}."]
     clip = []
     if last < asked:

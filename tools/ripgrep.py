@@ -99,10 +99,7 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the same
         """
         asked = ["-e", pattern] if pattern is not None else ["--files"]
         command = [*self.command, "--glob", "!.git", *asked, "--", self.path]
-        environment = {"PATH": os.defpath, "LC_ALL": "C.UTF-8"}
-        with subprocess.Popen(
-            command, cwd=self._root, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        ) as process:
+        with self._started(command) as process:
             assert process.stdout is not None and process.stderr is not None
             timer = threading.Timer(SECONDS, self._time_out, args=[process])
             timer.start()
@@ -119,6 +116,14 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the same
                 timer.cancel()
                 process.kill()
             self.exit_code = process.wait()
+
+    def _started(self, command: list[str]) -> "subprocess.Popen[bytes]":
+        environment = {"PATH": os.defpath, "LC_ALL": "C.UTF-8"}
+        pipe = subprocess.PIPE
+        try:
+            return subprocess.Popen(command, cwd=self._root, env=environment, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)
+        except OSError as error:
+            raise ToolError(f"Nothing can be searched: {error.strerror}, when ripgrep was started in {self._root.name}.") from None
 
     def _time_out(self, process: "subprocess.Popen[bytes]") -> None:
         self.cut = f"it took more than {SECONDS:g} s"

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
 
-from coder.tools.files import alike, clipped, counted, standing, text_of
+from coder.tools.files import clipped, counted, existing, standing, text_of
 from coder.tools.ripgrep import Found, Hit, grep, shown
 from coder.tools.symbols import Definition, definitions, enclosing
 from coder.tools.tool import ToolError, tool
@@ -36,7 +36,8 @@ def search(
 ) -> str:
     """Search files that git does not ignore for a regular expression, with ripgrep.
 
-    Shows `line| text` by file: 80 matches, 150 lines with context, which shrinks to fit; of more matches counts per file and the first.
+    Shows `line| text` by file and enclosing definition: 80 matches, 150 lines with context, which shrinks to fit; of more matches
+    counts per file and the first. After 20 s it shows what there was. Files over 4 MB are only searched when `path` names one.
 
     Args:
         pattern: Regular expression (Rust syntax, no look-around) for one line.
@@ -72,11 +73,9 @@ def checked_path(workspace: Workspace, path: str) -> str:
     Raises:
         ToolError: nothing to search stands there.
     """
-    absolute, relative = workspace.resolve(path or ".")
-    if not absolute.exists():
-        raise ToolError(f"{relative} does not exist.{alike(workspace, relative)}")
+    absolute, relative = existing(workspace, path or ".")
     if not absolute.is_dir() and not absolute.is_file():
-        raise ToolError(f"{relative} is neither a file nor a directory and cannot be searched.")
+        raise ToolError(f"{shown(relative)} is neither a file nor a directory and cannot be searched.")
     return relative
 
 

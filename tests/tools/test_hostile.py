@@ -1,0 +1,260 @@
+"""Every tool that looks has an answer to names and content that mean harm: it runs nothing and waits for nothing."""
+
+import os
+import shutil
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from coder.repo.git import find
+from coder.repo.history import GitHistory
+from coder.tools.find_symbol import find_symbol
+from coder.tools.git_history import git_history
+from coder.tools.list_files import list_files
+from coder.tools.outline import outline
+from coder.tools.read import read
+from coder.tools.ripgrep import TOO_LONG, binary
+from coder.tools.search import search
+from coder.tools.tool import Tool, ToolError
+from coder.tools.workspace import Workspace
+from tests.builders import git, repo
+from tests.tools.fakes import called, refused, workspace
+
+CODE = "def needle():\n    return 1\n"
+NAMES = (
+    "--pre=evil.py",
+    "-rf.py",
+    "two\nlines.py",
+    "$(touch ran).py",
+    "`touch ran`.py",
+    "; touch ran;.py",
+    "a b'\".py",
+    "\x1b[31mred.py",
+    "%s{}.py",
+)
+UNDECODABLE = os.fsdecode(b"caf\xe9.py")
+TOOLS = (search, find_symbol, outline, read, list_files, git_history)
+EVIL = "#!/bin/sh\ntouch ran\ncat\n"
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Workspace:
+    """A repository full of traps; `outside` lies beside it."""
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.py").write_text("SECRET = needle\n", encoding="utf-8")
+    root = repo(tmp_path / "tree", {"plain.py": CODE, **dict.fromkeys(NAMES, CODE)})
+    (root / "evil.py").write_text(EVIL, encoding="utf-8")
+    (root / "evil.py").chmod(0o755)
+    (root / UNDECODABLE).write_text(CODE, encoding="utf-8")
+    (root / "nul.py").write_bytes(b"def needle():\n\0\n")
+    (root / "wide.py").write_bytes(CODE.encode("utf-16"))
+    (root / "latin.py").write_bytes("# é\n".encode("latin-1") + CODE.encode())
+    (root / "loop").symlink_to("loop")
+    (root / "circle").symlink_to(".")
+    (root / "inner.py").symlink_to("plain.py")
+    (root / "out.py").symlink_to("../outside/secret.py")
+    (root / "outdir").symlink_to("../outside")
+    os.mkfifo(root / "pipe.py")
+    os.mknod(root / "socket.py", stat.S_IFSOCK | 0o600)
+    made = workspace(root, {})
+    made.history = GitHistory(git=find(root).git, revision="HEAD")
+    return made
+
+
+def anyhow(tool: Tool, space: Workspace, **arguments: object) -> str:
+    """The answer, or the text of the refusal; both can be shown and hold no control character."""
+    try:
+        text = called(tool, space, **arguments)
+    except ToolError as error:
+        text = str(error)
+    assert text.encode("utf-8")
+    assert all(line.isprintable() or "\t" in line for line in text.split("\n")), text
+    return text
+
+
+def everywhere(space: Workspace, path: str) -> dict[str, str]:
+    """What each tool says of one path."""
+    space.name(path)
+    return {
+        "search": anyhow(search, space, pattern="needle", path=path),
+        "find_symbol": anyhow(find_symbol, space, name="needle", path=path),
+        "outline": anyhow(outline, space, path=path),
+        "read": anyhow(read, space, path=path),
+        "list_files": anyhow(list_files, space, path=path),
+        "git_history": anyhow(git_history, space, path=path),
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_is_a_name_and_nothing_else(space: Workspace, name: str) -> None:
+    answers = everywhere(space, name)
+    assert "def needle():" in answers["search"]
+    assert "def needle()" in answers["find_symbol"]
+    assert "def needle()" in answers["outline"]
+    assert "def needle():" in answers["read"]
+    assert answers["list_files"].endswith("is a file; open it with read.")
+    assert answers["git_history"].endswith("Ada: start")
+    assert not list(space.root.parent.rglob("ran"))
+
+
+@pytest.mark.parametrize("tool", [search, find_symbol, list_files], ids=lambda tool: tool.name)
+def test_every_name_is_shown_on_one_line_and_opens_as_it_is_shown(space: Workspace, tool: Tool) -> None:
+    arguments = {search: {"pattern": "def needle"}, find_symbol: {"name": "needle"}, list_files: {}}[tool]
+    answer = anyhow(tool, space, **arguments)
+    for shown in ("--pre=evil.py", "two\\nlines.py", "$(touch ran).py", "\\x1b[31mred.py", "caf\\udce9.py"):
+        assert shown in answer
+        assert "def needle():" in called(read, space, path=shown)
+    assert "secret" not in answer
+
+
+@pytest.mark.parametrize(
+    "pattern", ["--pre=./evil.py", "--pre=evil.py needle", "--files", "-f/etc/passwd", "--hostname-bin=./evil.py", "--"]
+)
+def test_what_looks_like_an_option_is_never_one(space: Workspace, pattern: str) -> None:
+    for arguments in ({"pattern": pattern}, {"pattern": "needle", "glob": pattern}, {"pattern": "needle", "path": pattern}):
+        anyhow(search, space, **arguments)
+    anyhow(find_symbol, space, name=pattern)
+    anyhow(list_files, space, glob=pattern)
+    for arguments in ({"word": pattern}, {"path": pattern}, {"commit": pattern}, {"path": "plain.py", "symbol": pattern}):
+        anyhow(git_history, space, **arguments)
+    assert not list(space.root.parent.rglob("ran"))
+
+
+def test_what_is_no_regular_file_is_told_and_not_waited_for(space: Workspace) -> None:
+    for name in ("pipe.py", "socket.py"):
+        answers = everywhere(space, name)
+        assert answers["search"] == answers["find_symbol"] == f"{name} is neither a file nor a directory and cannot be searched."
+        assert answers["read"] == answers["outline"] == f"{name} is no regular file; only text files can be opened."
+
+
+def test_a_link_out_of_the_tree_is_not_followed(space: Workspace) -> None:
+    for name in ("out.py", "outdir", "outdir/secret.py"):
+        assert set(everywhere(space, name).values()) == {
+            f"{name!r} is a symbolic link that leads out of the repository; nothing was opened."
+        }
+    assert "SECRET" not in anyhow(search, space, pattern="SECRET|needle")
+    assert "SECRET" not in anyhow(find_symbol, space, name="needle")
+
+
+def test_links_in_circles_end(space: Workspace) -> None:
+    assert set(everywhere(space, "loop").values()) <= {
+        "loop is a symbolic link that leads nowhere.",
+        everywhere(space, "loop")["git_history"],
+    }
+    assert "def needle():" in everywhere(space, "circle/circle/plain.py")["read"]
+    assert "def needle():" in everywhere(space, "inner.py")["read"]
+    assert everywhere(space, "circle")["list_files"].startswith(f"{len(NAMES) + 6} files below circle\n")
+
+
+def test_content_that_is_no_utf_8_is_shown_or_said_to_be_binary(space: Workspace) -> None:
+    wide, nul, latin = (everywhere(space, name) for name in ("wide.py", "nul.py", "latin.py"))
+    assert "1 match in wide.py" in wide["search"]
+    assert "\nNot UTF-8: read as utf-16.\n    1| def needle():" in wide["read"]
+    assert nul["read"] == nul["outline"] == "nul.py is a binary file (16 bytes) and cannot be shown as text."
+    assert "1 match in nul.py" in nul["search"]
+    assert "\nNot UTF-8: read as latin-1.\n    1| # é" in latin["read"]
+    assert "  in needle (lines 2-3)\n     2| def needle():" in latin["search"]
+
+
+def test_control_characters_of_content_reach_no_terminal(space: Workspace) -> None:
+    (space.root / "plain.py").write_text('def needle(a="\x1b[31m"):\n    """Loud \x07 \x1b[0m."""\n    a\x9b = 1\n', encoding="utf-8")
+    git(space.root, "commit", "-qm", "rings\x07 \x1b[31m", "plain.py")
+    for tool, answer in everywhere(space, "plain.py").items():
+        assert answer, tool
+    assert "needle" in anyhow(git_history, space, commit="HEAD")
+    assert "needle" in anyhow(search, space, pattern="Loud", context=2)
+
+
+def test_a_line_of_ten_megabytes_is_not_shown(space: Workspace) -> None:
+    (space.root / "long.py").write_text("x = 1\ny = '" + "z" * 10_000_000 + "needle'\n", encoding="utf-8")
+    answers = everywhere(space, "long.py")
+    assert answers["search"] == f"1 match in long.py\n     2| {TOO_LONG}"
+    for tool in ("read", "outline"):
+        assert answers[tool].startswith("long.py has 10,000,019 bytes, too many to open here. Look into it with search(pattern=...")
+    assert "long.py" not in anyhow(search, space, pattern="needle")
+    (space.root / "shorter.py").write_text("def a():\n    y = '" + "z" * 3_000_000 + "needle'\n", encoding="utf-8")
+    for answer in everywhere(space, "shorter.py").values():
+        assert len(answer) < 1000
+
+
+def test_what_vanishes_meanwhile_is_said_to_be_gone(space: Workspace) -> None:
+    called(search, space, pattern="needle")
+    (space.root / "plain.py").unlink()
+    (space.root / "inner.py").unlink()
+    answers = everywhere(space, "plain.py")
+    for tool in ("search", "find_symbol", "outline", "read", "list_files"):
+        assert answers[tool].startswith("plain.py does not exist.")
+    assert answers["git_history"].endswith("Ada: start")
+    shutil.rmtree(space.root)
+    for tool, arguments in LOOKS.items():
+        assert anyhow(tool, space, **arguments)
+
+
+LOOKS: dict[Tool, dict[str, object]] = {
+    search: {"pattern": "needle"},
+    find_symbol: {"name": "needle"},
+    outline: {"path": "."},
+    read: {"path": "plain.py"},
+    list_files: {},
+    git_history: {},
+}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_what_may_not_be_read_is_refused(space: Workspace) -> None:
+    (space.root / "plain.py").chmod(0)
+    answers = everywhere(space, "plain.py")
+    assert answers["read"] == answers["outline"] == "plain.py cannot be read: Permission denied."
+    assert "No match" in answers["search"]
+
+
+def test_a_directory_of_a_hundred_thousand_files_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "names").write_text("".join(f"./f{number:06}.txt\0" for number in range(100_000)), encoding="utf-8")
+    (tmp_path / "rg").write_text(f"#!/bin/sh\nexec cat '{tmp_path}/names'\n", encoding="utf-8")
+    (tmp_path / "rg").chmod(0o755)
+    binary.cache_clear()
+    monkeypatch.setenv("CODER_RG", str(tmp_path / "rg"))
+    try:
+        answer = called(list_files, workspace(tmp_path / "tree"))
+        missing = refused(read, workspace(tmp_path / "tree"), path="f00001.txt")
+    finally:
+        binary.cache_clear()
+    assert answer.startswith("100,000 files below the root\nf000000.txt\n")
+    assert answer.endswith("\n... 99,800 more lines; narrow it with path= or glob=")
+    assert missing.startswith("f00001.txt does not exist. Did you mean ")
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*b", "(.*)*x", "a{1,1000}{1,1000}{1,1000}"])
+def test_no_pattern_takes_for_ever(tmp_path: Path, pattern: str) -> None:
+    space = workspace(tmp_path, {"a.txt": "a" * 50_000 + "!\n"})
+    answer = anyhow(search, space, pattern=pattern)
+    assert answer.startswith(("No match", "1 match", "ripgrep cannot search for this: "))
+
+
+def test_texts_that_no_program_takes_are_refused(space: Workspace) -> None:
+    for arguments in ({"pattern": "a" * 200_000}, {"pattern": "a", "glob": "b" * 200_000}, {"pattern": "a", "glob": "a\0"}):
+        assert refused(search, space, **arguments).startswith("A pattern or glob has at most")
+    assert refused(list_files, space, glob="a" * 200_000).startswith("A glob has at most")
+    assert refused(find_symbol, space, name="a" * 200_000)
+    assert refused(git_history, space, word="a" * 200_000).startswith("A word has at most")
+    for tool in TOOLS:
+        assert "is no path" in anyhow(tool, space, path="a\0b", **{key: value for key, value in LOOKS[tool].items() if key != "path"})
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [lambda root: root.mkdir(), lambda root: git(root.parent, "init", "--quiet", str(root))],
+    ids=["no repository", "no commit"],
+)
+def test_an_empty_tree_is_said_to_be_empty(tmp_path: Path, begin: Callable[[Path], object]) -> None:
+    begin(tmp_path / "tree")
+    space = workspace(tmp_path / "tree")
+    space.history = GitHistory(git=find(repo(tmp_path / "other", {})).git, revision="HEAD")
+    assert called(list_files, space) == "No files below the root."
+    assert called(search, space, pattern="needle") == "No match for 'needle'. Try a shorter or more general pattern."
+    assert "needle" in called(find_symbol, space, name="needle")
+    assert refused(outline, space, path=".").startswith("There is no source file below .")
+    assert refused(read, space, path="plain.py").startswith("plain.py does not exist.")
+    assert called(git_history, space).endswith("Ada: start")
