@@ -5,19 +5,23 @@ from importlib.resources import files
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
+from coder.core.marking import fenced
+
 
 class PackagedPrompts:
     """The prompts that come with coder."""
 
     @cached_property
     def _environment(self) -> Environment:
-        return Environment(
+        environment = Environment(
             loader=FunctionLoader(lambda name: (files("coder.prompts") / f"{name}.md").read_text(encoding="utf-8")),
             undefined=StrictUndefined,
             autoescape=False,
             trim_blocks=True,
             lstrip_blocks=True,
         )
+        environment.filters["data"] = lambda text: fenced(text.strip("\n"))
+        return environment
 
     def render(self, name: str, **values: object) -> str:
         """Raises jinja2.UndefinedError where a placeholder was given no value: a bug of the caller."""

@@ -3,14 +3,16 @@
 import json
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 
 from coder.core.errors import UserError
+from coder.core.rules import Action, Mode, Rule, written
 from coder.core.value import Value
 
 
@@ -34,6 +36,24 @@ class Config(Value):
     max_usd: Decimal | None = Field(default=None, gt=0)
     max_tokens: int | None = Field(default=None, gt=0)
     max_seconds: float | None = Field(default=None, gt=0)
+    approve: Mode = "auto-edit"
+    """What is asked before it is done: in `ask` changes and programs, in `auto-edit` what leaves the sandbox, in `full` nothing;
+    in `read-only` nothing is changed at all."""
+    allow: tuple[str, ...] = ()
+    """Commands that run unasked, such as `make test` or `npm run *`."""
+    ask: tuple[str, ...] = ()
+    """Commands that are asked about."""
+    deny: tuple[str, ...] = ()
+    """Commands that never run."""
+    deny_read: tuple[str, ...] = ()
+    """Patterns of files that neither tools nor commands read, besides those of coder.core.private; `!` in front allows."""
+
+    @field_validator("allow", "ask", "deny")
+    @classmethod
+    def _are_rules(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        for pattern in patterns:
+            written(pattern, "ask")
+        return patterns
 
 
 class Setting(Value):
@@ -44,9 +64,12 @@ class Setting(Value):
     source: str
 
 
+MODES: tuple[Mode, ...] = get_args(Mode)
+LISTS = ("allow", "ask", "deny", "deny_read")
+"""Settings of which each file's entries count; the environment has none of them."""
 NARROWING = ("attempts", "max_usd", "max_tokens", "max_seconds", "suite_seconds")
 """What a repository may lower, never raise."""
-REPOSITORY = (*NARROWING, "test")
+REPOSITORY = (*NARROWING, "test", "approve", "ask", "deny", "deny_read")
 """What a repository may say at all: it must not choose who gets to read its user's code, or the bill."""
 
 
@@ -76,7 +99,7 @@ def settings(
     if repository is not None:
         project = repository / "pyproject.toml"
         _overlay_repository(chosen, _table(project, ("tool", "coder")), source=f"{project} [tool.coder]")
-    variables = {name: environment.get(f"CODER_{name.upper()}") for name in Config.model_fields}
+    variables = {name: environment.get(f"CODER_{name.upper()}") for name in Config.model_fields if name not in LISTS}
     for name, text in variables.items():
         if text:
             _overlay(chosen, {name: text}, source=f"CODER_{name.upper()}")
@@ -87,6 +110,11 @@ def settings(
 def config(chosen: tuple[Setting, ...]) -> Config:
     """The values alone."""
     return Config.model_validate({setting.name: setting.value for setting in chosen})
+
+
+def rules(chosen: Config) -> tuple[Rule, ...]:
+    """The commands of a configuration that are allowed, asked about and denied."""
+    return tuple(written(pattern, action) for action in get_args(Action) for pattern in getattr(chosen, action))
 
 
 def _overlay(chosen: dict[str, Setting], values: Mapping[str, Any], *, source: str) -> None:
@@ -103,9 +131,30 @@ def _overlay_repository(chosen: dict[str, Setting], values: Mapping[str, Any], *
             continue
         wish = _checked(name, value, source)
         present = chosen[name].value
-        if name in NARROWING and present is not None and wish > present:
-            continue
-        chosen[name] = Setting(name=name, value=wish, source=source)
+        if name in LISTS:
+            added = tuple(entry for entry in wish if not entry.startswith("!"))
+            chosen[name] = Setting(name=name, value=(*present, *added), source=f"{chosen[name].source}, {source}" if present else source)
+        elif not _widens(name, wish, present):
+            chosen[name] = Setting(name=name, value=wish, source=source)
+
+
+def _widens(name: str, wish: Any, present: Any) -> bool:
+    """Would a repository's wish allow more than the person does?"""
+    if name == "approve":
+        return MODES.index(wish) > MODES.index(present)
+    return name in NARROWING and present is not None and bool(wish > present)
+
+
+def passed_over(repository: Path) -> tuple[str, ...]:
+    """A sentence on each name in a repository's `[tool.coder]` that means nothing there: a slip of the pen, or not its to say."""
+    told = []
+    for name in _table(repository / "pyproject.toml", ("tool", "coder")):
+        if name in Config.model_fields and name not in REPOSITORY:
+            told.append(f"[tool.coder] sets {name!r}, which a repository may not: it is passed over. Your own settings may.")
+        elif name not in Config.model_fields:
+            near = get_close_matches(name, REPOSITORY, n=1)
+            told.append(f"[tool.coder] sets {name!r}, which is no setting.{f' Is {near[0]!r} meant?' if near else ''}")
+    return tuple(told)
 
 
 def _checked(name: str, value: Any, source: str) -> Any:
@@ -136,16 +185,42 @@ def trusted(directory: Path, environment: Mapping[str, str] = os.environ) -> boo
 
 def trust(directory: Path, environment: Mapping[str, str] = os.environ) -> None:
     """Remember that a repository is trusted, outside of it."""
-    path = config_directory(environment) / "trusted.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_suffix(f".{os.getpid()}")
-    fresh.write_text(json.dumps(sorted({*_trusted(environment), str(directory.resolve())}), indent=1), encoding="utf-8")
-    fresh.replace(path)
+    _keep("trusted.json", sorted({*_trusted(environment), str(directory.resolve())}), environment)
+
+
+def allowed(directory: Path, environment: Mapping[str, str] = os.environ) -> tuple[Rule, ...]:
+    """What the person has allowed always in this repository; what cannot be read counts as nothing."""
+    known = _kept("allowed.json", environment)
+    rules = known.get(str(directory.resolve()), []) if isinstance(known, dict) else []
+    try:
+        return tuple(Rule.model_validate(rule) for rule in rules)
+    except ValidationError:
+        return ()
+
+
+def allow(directory: Path, rules: Sequence[Rule], environment: Mapping[str, str] = os.environ) -> None:
+    """Remember rules for a repository, outside of it."""
+    known = _kept("allowed.json", environment)
+    every = dict.fromkeys((*allowed(directory, environment), *rules))
+    table = {**(known if isinstance(known, dict) else {}), str(directory.resolve()): [rule.model_dump() for rule in every]}
+    _keep("allowed.json", table, environment)
 
 
 def _trusted(environment: Mapping[str, str]) -> list[str]:
-    try:
-        known = json.loads((config_directory(environment) / "trusted.json").read_text(encoding="utf-8"))
-    except (FileNotFoundError, json.JSONDecodeError):
-        return []
+    known = _kept("trusted.json", environment)
     return [str(entry) for entry in known] if isinstance(known, list) else []
+
+
+def _kept(name: str, environment: Mapping[str, str]) -> Any:
+    try:
+        return json.loads((config_directory(environment) / name).read_text(encoding="utf-8"))
+    except (FileNotFoundError, json.JSONDecodeError):
+        return None
+
+
+def _keep(name: str, data: Any, environment: Mapping[str, str]) -> None:
+    path = config_directory(environment) / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_suffix(f".{os.getpid()}")
+    fresh.write_text(json.dumps(data, indent=1), encoding="utf-8")
+    fresh.replace(path)

@@ -10,23 +10,32 @@ MOST_CHARACTERS = 12_000
 
 
 @tool(asks=True)
-def run_command(workspace: Workspace, command: str, timeout_seconds: int = 60) -> str:
+def run_command(workspace: Workspace, command: str, timeout_seconds: int = 60, network: bool = False) -> str:  # noqa: ARG001 (the toolbox reads it)
     """Run a shell command in the repository's root, without input, and return its output, exit code and time.
 
-    The person is asked first: only for what no other tool does.
+    Only for what no other tool does. It runs in a sandbox without network; the person may be asked first, and is when it has network,
+    installs something, reaches out of the repository, or hides in `$(...)`, loops and the like what it will run.
 
     Args:
         command: For `sh -c`.
         timeout_seconds: 1 to 600.
+        network: It cannot do without the network.
     """
+    # Whether the network may be used is the person's to say: it stands in workspace.policy, and `network` only asks for it.
     if not command.strip() or "\0" in command:
         raise ToolError("The command is empty or holds a NUL character. Nothing was run.")
     seconds = max(1, min(timeout_seconds, LONGEST_SECONDS))
     ran = workspace.sandbox.run(
-        ["sh", "-c", command], cwd=workspace.root, limits=Limits(wall_seconds=float(seconds)), on_line=workspace.progress
+        ["sh", "-c", command],
+        cwd=workspace.root,
+        policy=workspace.policy,
+        limits=Limits(wall_seconds=float(seconds)),
+        on_line=workspace.progress,
     )
     name_places(workspace, ran.output)
-    end = f"exit code {ran.exit_code}" if ran.exit_code is not None else "killed"
+    end = (
+        f"exit code {ran.exit_code}" if ran.exit_code is not None else f"ended by the sandbox: {ran.exceeded}" if ran.exceeded else "killed"
+    )
     if ran.timed_out:
         end = f"stopped at its time limit of {seconds} s; this is what it had printed"
     dropped = ", the middle of the output was dropped" if ran.truncated else ""

@@ -1,12 +1,15 @@
 """What a tool may touch: one candidate's worktree, the ports it may use, and the places named so far."""
 
 import os
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
+from coder.core.policy import Policy
 from coder.core.ports import History, Progress, Sandbox
+from coder.core.private import DENY_READ, denied
 from coder.core.verdict import TestReport
 from coder.tools.symbols.index import SymbolIndex
 from coder.tools.tool import ToolError
@@ -29,11 +32,19 @@ class Workspace:
     """The suite on the untouched base; may take as long as the suite does."""
     index: SymbolIndex
     """What the worktree defines and uses."""
+    policy: Policy = Policy()  # noqa: RUF009 (a frozen value)
+    """What the commands of the call at hand may reach."""
+    deny_read: tuple[str, ...] = DENY_READ
+    """Patterns of files whose content is not shown, as in `coder.core.private`."""
+    read_only: bool = False
+    """Nothing may be written at all."""
     only: tuple[str, ...] = ()
     """Paths or globs that may be written; empty is all."""
     progress: Progress = field(default=lambda _line: None)
     named: dict[str, set[int]] = field(default_factory=dict)
     """Paths that a search, listing, outline, traceback, test report or the issue has named, with the lines named in each."""
+    failed_hunks: Counter[str] = field(default_factory=Counter)
+    """How often each hunk of a patch was refused, by its fingerprint."""
 
     def name(self, path: str, line: int | None = None) -> None:
         """Record that a tool's answer, or a message, has named this place."""
@@ -59,8 +70,14 @@ class Workspace:
             raise ToolError(f"{path!r} is a symbolic link that leads out of the repository; nothing was opened.")
         return absolute, "/".join(parts) or "."
 
+    def may_read(self, path: str) -> bool:
+        """May a model see the content of this path, relative to the root?"""
+        return not denied(path, self.deny_read)
+
     def may_write(self, path: str) -> bool:
-        """Does --only (where given) allow a change of this path, relative to the root?"""
+        """May this path, relative to the root, be changed? --only may narrow it to some."""
+        if self.read_only:
+            return False
         return not self.only or any(
             path == allowed.rstrip("/") or path.startswith(f"{allowed.rstrip('/')}/") or fnmatch(path, allowed) for allowed in self.only
         )

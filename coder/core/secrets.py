@@ -5,6 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from math import log2
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+Held = TypeVar("Held", bound=BaseModel)
 
 SHAPES = {
     "private key": (
@@ -62,6 +67,23 @@ class Secrets:
         text = _SHAPED.sub(lambda found: _mask(_name(found)), text)
         text = _ASSIGNED.sub(_assigned, text)
         return _RUN.sub(_run, text)
+
+    def out_of(self, value: Held) -> Held:
+        """The value without the person's own secrets in any of its texts."""
+        if not self.own or self.without_own(str(value.model_dump())) == str(value.model_dump()):
+            return value
+        return type(value).model_validate(self._walked(value.model_dump(mode="json")))
+
+    def _walked(self, data: object) -> object:
+        match data:
+            case str():
+                return self.without_own(data)
+            case dict():
+                return {name: self._walked(inner) for name, inner in data.items()}
+            case list():
+                return [self._walked(inner) for inner in data]
+            case _:
+                return data
 
     def without_own(self, text: str) -> str:
         """The text without the person's own values, but otherwise as it is."""

@@ -1,25 +1,71 @@
 """Questions to the person, each with an answer that holds when nobody gives one."""
 
 import asyncio
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from coder.core.events import QuestionAnswered, QuestionAsked, ReviewAnswered, ReviewAsked
 from coder.core.hunks import hunks
+from coder.core.messages import ToolCall
+from coder.core.rules import Rule
+from coder.core.value import Value
 from coder.core.words import Answer, Decide
 from coder.loop.log import EventLog
 
 Reply = TypeVar("Reply", Answer, Decide)
+ALLOW, ALWAYS, REFUSE = "allow", "always", "refuse"
+
+
+class Wish(Value):
+    """Something that a model wants to do and may not do unasked."""
+
+    call: ToolCall
+    text: str
+    """What it is, in a line: `run: pip install x`."""
+    why: str
+    """What speaks against it, in half a sentence."""
+    rules: tuple[Rule, ...] = ()
+    """What to remember, should it be allowed always; none: it cannot be."""
 
 
 class Approval:
-    """Asks through the log and waits for the word that answers."""
+    """Asks through the log and waits for the word that answers; nothing else is ever taken for an answer."""
 
-    def __init__(self, log: EventLog, *, attended: bool) -> None:
+    def __init__(self, log: EventLog, *, attended: bool, remember: Callable[[Sequence[Rule]], None] | None = None) -> None:
+        """`remember` keeps rules for the repository beyond this session; None: nothing can be allowed always."""
         self._log = log
         self._attended = attended
+        self._remember = remember
         self._answers: dict[str, asyncio.Future[Answer]] = {}
         self._decisions: dict[str, asyncio.Future[Decide]] = {}
         self._count = 0
+        self._permitted: dict[ToolCall, bool] = {}
+        """Of the newest question, what has not been carried out yet: an answer holds for one call, and ids of calls come again."""
+        self.rules: tuple[Rule, ...] = ()
+        """What has been allowed always in this session."""
+
+    @property
+    def attended(self) -> bool:
+        """Is there somebody to answer?"""
+        return self._attended
+
+    async def permit(self, call: ToolCall, wishes: Sequence[Wish]) -> bool:
+        """May the call be carried out? The first of a reply's wishes asks for all of them in one question."""
+        if call not in self._permitted:
+            option = await self._put(wishes)
+            if option == ALWAYS and self._remember is not None:
+                rules = tuple(rule for wish in wishes for rule in wish.rules)
+                self.rules += rules
+                self._remember(rules)
+            self._permitted = {wish.call: option != REFUSE for wish in wishes}
+        return self._permitted.pop(call)
+
+    async def _put(self, wishes: Sequence[Wish]) -> str:
+        lines = [f"{wish.text}   ({wish.why})" for wish in wishes]
+        text = f"Allow this? {lines[0]}" if len(lines) == 1 else "\n".join(["Allow all of this?", *(f"  - {line}" for line in lines)])
+        lasting = self._remember is not None and all(wish.rules for wish in wishes)
+        options = (ALLOW, ALWAYS, REFUSE) if lasting else (ALLOW, REFUSE)
+        return await self.ask(text, options=options, default=REFUSE)
 
     async def ask(self, text: str, *, options: tuple[str, ...], default: str) -> str:
         """The option chosen; `default`, at once, where nobody attends."""
@@ -29,6 +75,7 @@ class Approval:
             self._log.append(QuestionAnswered(question=question, option=default, by="default"))
             return default
         option = (await _reply(self._answers, question)).option
+        option = option if option in options else default
         self._log.append(QuestionAnswered(question=question, option=option, by="person"))
         return option
 

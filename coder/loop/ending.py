@@ -14,7 +14,7 @@ from coder.core.verdict import Verdict, VerdictKind
 from coder.loop.commit import message, slug, subject
 from coder.loop.kit import Kit
 from coder.loop.report import explanation
-from coder.loop.review import review
+from coder.loop.review import announce, clear, review, unreviewed
 
 INTERRUPTED = 130
 MISUSE = 2
@@ -43,13 +43,17 @@ async def conclude(kit: Kit, candidate: Candidate) -> Ending:
     if newest is None or newest.tree != patch.tree or not newest.good:
         return _without(kit, newest)
     if kit.reviews:
+        announce(kit, patch)
         accepted = await review(kit, candidate, patch, newest)
         if accepted is None:
             return Ending(kind=VerdictKind.GAVE_UP, summary="You accepted nothing of it, so nothing was delivered.", exit_code=4)
         patch, newest = accepted
         if not newest.good:
             return ended(VerdictKind.GAVE_UP, f"What you accepted is not delivered: {newest.reason}", kit)
-    verdict, delivery = await _deliver(kit, candidate, patch, newest)
+    cleared = await clear(kit, patch, newest)
+    if cleared is None:
+        return ended(VerdictKind.GAVE_UP, "You did not want these files changed, so nothing was delivered.", kit)
+    verdict, delivery = await _deliver(kit, candidate, patch, cleared)
     return Ending(kind=verdict.kind, summary=verdict.reason, verdict=verdict, delivery=delivery, exit_code=verdict.kind.exit_code)
 
 
@@ -76,7 +80,8 @@ async def _deliver(kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdic
         on_head = kit.verifier_of(repository.on_head())
         again = await asyncio.to_thread(on_head.verify, rebased, named_tests(kit.log.records, candidate.id))
         rebased = rebased if again.kind is verdict.kind else None
-        verdict = verdict if rebased is None else again.model_copy(update={"tree": rebased.tree})
+        notes = tuple(dict.fromkeys((*again.notes, *verdict.notes)))
+        verdict = verdict if rebased is None else again.model_copy(update={"tree": rebased.tree, "notes": notes})
     if rebased is None:
         kit.log.append(Warned(text="The fix needs your uncommitted work: it is delivered as a diff, and no branch was made."))
         return verdict, Delivery(diff=patch.diff, needs_uncommitted_work=True)
@@ -91,6 +96,9 @@ async def _deliver_on_head(kit: Kit, patch: Patch, verdict: Verdict) -> Delivery
         return delivery
     if verdict.kind is not VerdictKind.PROVEN:
         kit.log.append(Warned(text=f"Not merged: --merge takes only what is PROVEN, and this is {verdict.kind}."))
+        return delivery
+    if unseen := unreviewed(kit, patch):
+        kit.log.append(Warned(text=f"Not merged: nobody has reviewed {unseen}. Look at it, then: coder apply."))
         return delivery
     try:
         return await asyncio.to_thread(kit.repository.merge, delivery)

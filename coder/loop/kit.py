@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 from coder.core.candidate import Candidate
 from coder.core.ports import Model, Prompts, Proposer, Repository, Sandbox, Store, Verifier
+from coder.core.secrets import Secrets
 from coder.core.task import Task
 from coder.loop.approval import Approval
 from coder.loop.log import EventLog
+from coder.loop.permission import Rights
 from coder.loop.purse import Purse
 from coder.tools.tool import Tool
 from coder.tools.workspace import Workspace
@@ -34,6 +36,10 @@ class Kit:
     approval: Approval
     workspace: Callable[[Candidate], Workspace]
     """The candidate's workspace, the same one each time."""
+    rights: Rights = Rights()  # noqa: RUF009 (a frozen value)
+    """What may be done without asking."""
+    secrets: Secrets = Secrets()  # noqa: RUF009 (a frozen value)
+    """What no model and no record gets to see."""
     reviews: bool = False
     """The person looks at each fix, hunk by hunk, before it is delivered."""
     notices: tuple[str, ...] = ()

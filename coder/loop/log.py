@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from coder.core.events import Event, Fleeting, Record, ToolStreamed
 from coder.core.ports import Progress, Store
+from coder.core.secrets import Secrets
 
 
 def utc_now() -> datetime:
@@ -15,9 +16,17 @@ def utc_now() -> datetime:
 class EventLog:
     """The whole truth of one session; to be used from one event loop, where each append is heard by every follower."""
 
-    def __init__(self, store: Store | None = None, clock: Callable[[], datetime] = utc_now, records: Iterable[Record] = ()) -> None:
+    def __init__(
+        self,
+        store: Store | None = None,
+        clock: Callable[[], datetime] = utc_now,
+        records: Iterable[Record] = (),
+        secrets: Secrets = Secrets(),  # noqa: B008 (a frozen value)
+    ) -> None:
+        """`secrets` are the person's own values, which no event ever holds."""
         self._store = store
         self._clock = clock
+        self._secrets = secrets
         self._records = list(records)
         self._followers: list[asyncio.Queue[Record | None]] = []
         self._closed = False
@@ -29,6 +38,7 @@ class EventLog:
 
     def append(self, event: Event) -> Record:
         """Number an event, store it unless it is fleeting, and pass it on."""
+        event = self._secrets.out_of(event)
         fleeting = isinstance(event, Fleeting)
         record = Record(number=len(self._records) + (not fleeting), at=self._clock(), event=event)
         if not fleeting:

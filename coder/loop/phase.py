@@ -96,7 +96,7 @@ async def _look(kit: Kit, candidate: Candidate, before: Patch) -> Patch:
     workspace = kit.workspace(candidate)
     if outside := [path for path in patch.paths if not workspace.may_write(path)]:
         await asyncio.to_thread(kit.repository.rollback, candidate, before.tree)
-        say(kit, candidate, f"Your last reply changed {', '.join(outside)}, which --only does not allow. All it changed was taken back.")
+        say(kit, candidate, f"Your last reply changed {', '.join(outside)}, which may not be changed. All it changed was taken back.")
         return before
     await asyncio.to_thread(kit.repository.checkpoint, candidate, f"after {', '.join(patch.paths[:3])}")
     kit.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))

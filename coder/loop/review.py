@@ -4,12 +4,57 @@ import asyncio
 
 from coder.core.candidate import Candidate, Patch
 from coder.core.errors import UserError
-from coder.core.events import FilesChanged, Verified
-from coder.core.hunks import hunks, rebuilt
+from coder.core.events import FilesChanged, Verified, Warned
+from coder.core.hunks import Hunk, hunks, rebuilt
+from coder.core.risk import high_risk
 from coder.core.state import named_tests
 from coder.core.verdict import Verdict
 from coder.loop.kit import Kit
 from coder.tools.patching import PatchError, apply
+
+LONGEST_SHOWN = 3_000
+DELIVER, DROP = "deliver", "drop"
+
+
+async def clear(kit: Kit, patch: Patch, verdict: Verdict) -> Verdict | None:
+    """The verdict with a note on what asks for a person's review by name; None where the person, asked, wants none of it.
+
+    Where nobody can be asked, it is delivered all the same (a branch harms nobody), never merged, and said in report and evidence.
+    """
+    named = _named(patch)
+    if not named:
+        return verdict
+    if kit.reviews or (kit.approval.attended and not kit.task.dry_run):
+        if not kit.reviews and await kit.approval.ask(_question(patch, named), options=(DELIVER, DROP), default=DROP) != DELIVER:
+            return None
+        note = f"reviewed by a person: {named}"
+    else:
+        note = f"no person has reviewed {named}"
+        announce(kit, patch)
+    return verdict.model_copy(update={"notes": (*verdict.notes, note)})
+
+
+def announce(kit: Kit, patch: Patch) -> None:
+    """Name the files of a change that deserve a person's look; nothing where there are none."""
+    if named := _named(patch):
+        kit.log.append(Warned(text=f"Look twice at {named}."))
+
+
+def unreviewed(kit: Kit, patch: Patch) -> str:
+    """The files that ask for a review, where nobody could be asked for it."""
+    return "" if kit.reviews or kit.approval.attended else _named(patch)
+
+
+def _named(patch: Patch) -> str:
+    return ", ".join(f"{path} ({kind})" for path, kind in high_risk(patch.paths).items())
+
+
+def _question(patch: Patch, named: str) -> str:
+    risky = high_risk(patch.paths)
+    parts: list[Hunk] = [hunk for hunk in hunks(patch.diff) if hunk.path in risky]
+    shown = "\n".join(f"{hunk.path}\n{hunk.body.rstrip()}" for hunk in parts)
+    cut = f"{shown[:LONGEST_SHOWN]}\n[...]" if len(shown) > LONGEST_SHOWN else shown
+    return f"{cut}\nThe fix changes {named}. Deliver it?"
 
 
 async def review(kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdict) -> tuple[Patch, Verdict] | None:

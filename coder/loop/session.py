@@ -109,6 +109,7 @@ class Session:
             return self._failed("".join(traceback.format_exception(error)))
 
     def _failed(self, text: str) -> Ending:
+        text = self._kit.secrets.masked(text)
         self._kit.log.append(Failed(error=text))
         return Ending(kind=None, summary=f"coder failed: {text.strip().splitlines()[-1]}", exit_code=BUG)
 

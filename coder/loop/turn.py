@@ -3,14 +3,15 @@
 from coder.core.candidate import Candidate
 from coder.core.errors import ModelError
 from coder.core.events import BudgetSpent, ContextCompacted, MessageFinished, ReasoningStreamed, TextStreamed
+from coder.core.marking import marked
 from coder.core.messages import Delta, Reply, Request, UserMessage
 from coder.core.state import conversation
 from coder.loop.kit import Kit
 
 
 def say(kit: Kit, candidate: Candidate, text: str) -> None:
-    """Add words of the harness to the conversation."""
-    kit.log.append(MessageFinished(candidate=candidate.id, message=UserMessage(text=text)))
+    """Add words of the harness to the conversation, with no secret in what they quote."""
+    kit.log.append(MessageFinished(candidate=candidate.id, message=UserMessage(text=kit.secrets.masked(text))))
 
 
 async def turn(kit: Kit, candidate: Candidate) -> Reply:
@@ -38,7 +39,7 @@ async def _ask(kit: Kit, candidate: Candidate) -> Reply:
 
     request = Request(
         system=kit.prompts.render("system"),
-        messages=conversation(kit.log.records, candidate.id),
+        messages=tuple(map(marked, conversation(kit.log.records, candidate.id))),
         tools=tuple(tool.spec for tool in kit.tools),
     )
     reply = await kit.model.complete(kit.purse.admit(request), show)

@@ -137,6 +137,7 @@ class FakeVerifier:
 @dataclass
 class FakeSandbox:
     stopped: bool = False
+    policies: list[Policy | None] = field(default_factory=list)
 
     def run(
         self,
@@ -148,6 +149,7 @@ class FakeSandbox:
         limits: Limits | None = None,
         on_line: Progress | None = None,
     ) -> Execution:
+        self.policies.append(policy)
         return Execution(exit_code=0, output=" ".join(argv), seconds=0.0)
 
     def stop(self) -> None:
