@@ -1,0 +1,73 @@
+"""How damaged diffs are applied, ours beside others: python -m tests.benchmarks.patching --repository DIR [--repository DIR ...]
+
+Real commits of the given git repositories (checkouts or bare) become diffs, the diffs are damaged in the ways in which models damage
+them, alone and in pairs, and every applier gets each diff with the files it is for. Only diffs whose meaning is certain count; others,
+that must be refused, are the negatives. Needs git; `patch` and `whatthepatch` take part where they are installed.
+
+exact: the files are, byte for byte, as the commit made them. wrong: it said that it applied, and they are not (a negative: whatever it
+said it applied). refused: it said no, and nothing was changed. dirty: it said no, and something was changed.
+"""
+
+import argparse
+import os
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from random import Random
+
+from tests.benchmarks.patching.history import Commit, commits
+from tests.benchmarks.patching.report import printed, saved
+from tests.benchmarks.patching.trial import DAMAGES, Result, Wanted, kinds, tried
+
+
+def plan(count: int, seed: int) -> list[Wanted]:
+    """Half of the cases have one damage, all kinds in turn, a quarter has two, a quarter is to be refused."""
+    damages, negatives, safe = kinds()
+    random = Random(seed)
+    planned = []
+    for number in range(count):
+        turn, name = number // 4, f"{seed}/{number}"
+        if number % 4 == 3:
+            extra = random.choice(safe)
+            planned.append(Wanted(seed=name, damages=(extra,) if extra != "undamaged" else (), negative=negatives[turn % len(negatives)]))
+        elif number % 4 == 2:
+            planned.append(Wanted(seed=name, damages=_pair(damages, random)))
+        else:
+            planned.append(Wanted(seed=name, damages=(damages[(2 * turn + number % 4) % len(damages)],)))
+    return planned
+
+
+def _pair(damages: list[str], random: Random) -> tuple[str, ...]:
+    while True:
+        pair = tuple(random.sample([name for name in damages if name != "undamaged"], 2))
+        if DAMAGES.allowed(pair):
+            return pair
+
+
+def results(planned: Sequence[Wanted], known: list[list[Commit]]) -> list[Result | None]:
+    return [tried(wanted, known) for wanted in planned]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repository", action="append", type=Path, required=True, help="where real commits come from; several times")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=1_500, help="how many diffs (default: %(default)s)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--failures", type=Path, help="a directory for one file about each case that ours got wrong")
+    parser.add_argument("--only", default="", help="only cases with this in their names")
+    given = parser.parse_args()
+    known = [commits(repository, Random(given.seed)) for repository in given.repository]
+    planned = [wanted for wanted in plan(given.count, given.seed) if given.only in wanted.name]
+    shares = [planned[start :: given.jobs] for start in range(given.jobs)]
+    with ProcessPoolExecutor(given.jobs, mp_context=get_context("fork")) as pool:
+        found = [result for share in pool.map(partial(results, known=known), shares) for result in share if result]
+    print(printed(found, without=len(planned) - len(found)))
+    if given.failures:
+        saved(found, given.failures)
+
+
+if __name__ == "__main__":
+    main()

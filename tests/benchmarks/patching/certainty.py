@@ -1,0 +1,115 @@
+"""Is it certain where each hunk of a damaged diff belongs? Decided from what is left of it, and by no applier."""
+
+import unicodedata
+
+from tests.benchmarks.patching.cases import Case, Hunk, Row
+
+LOOKS = str.maketrans(
+    {
+        "\u2019": "'",
+        "\u2018": "'",
+        "\u201c": '"',
+        "\u201d": '"',
+        "\u2013": "-",
+        "\u2014": "-",
+        "\u2011": "-",
+        "\u2026": "...",
+        "\u00a0": " ",
+    }
+)
+
+
+def folded(text: str) -> str:
+    """A line without what a reader does not see: white space, and which of several signs that look alike was used."""
+    return " ".join(unicodedata.normalize("NFC", text.translate(LOOKS)).split())
+
+
+def certain(case: Case) -> bool:
+    """Would a careful reader, with the file beside the diff, have no doubt where each hunk goes?"""
+    for part in case.changed:
+        lines = case.before[part.path].lines
+        numbered = all(hunk.start == hunk.old[0].at + 1 for hunk in part.hunks if hunk.old and hunk.old[0].at >= 0)
+        if not all(_certain(hunk, lines, numbered=numbered and hunk.header is None) for hunk in part.hunks):
+            return False
+    return True
+
+
+def starts(texts: list[str], lines: list[str], *, exact: bool = False) -> list[int]:
+    """Where these lines stand one below the other."""
+    if not exact:
+        texts, lines = [folded(text) for text in texts], [folded(line) for line in lines]
+    first = [at for at, line in enumerate(lines) if line == texts[0]] if texts else []
+    return [at for at in first if lines[at : at + len(texts)] == texts]
+
+
+def _certain(hunk: Hunk, lines: list[str], *, numbered: bool) -> bool:
+    if hunk.applied:
+        old, new = ([row.text for row in rows] for rows in (hunk.old, hunk.new))
+        return len(starts(new, lines)) == 1 and not starts(old, lines)
+    left = [row for row in hunk.old if row.at >= 0 and folded(row.text) == folded(lines[row.at])]
+    if not any(character.isalnum() for row in left for character in row.text) or not _beside(hunk):
+        return False
+    whole = [row.at for row in hunk.old] == list(range(hunk.old[0].at, hunk.old[0].at + len(hunk.old)))
+    exact = all(row.text == lines[row.at] and row.marked for row in left) and len(left) == len(hunk.old)
+    if whole and exact:
+        return hunk.pinned or numbered or len(starts([row.text for row in left], lines, exact=True)) == 1
+    return _segments_are_unique(hunk, lines) or _one_way(left, lines)
+
+
+def _beside(hunk: Hunk) -> bool:
+    """Does each run of added lines stand beside the lines that it belongs between?"""
+    rows = hunk.rows
+    for index, row in enumerate(rows):
+        if row.mark != "+" or (index and rows[index - 1].mark != " "):
+            continue
+        end = next((later for later in range(index, len(rows)) if rows[later].mark == " "), len(rows))
+        if any(rows[inner].mark == "-" for inner in range(index, end)):
+            continue
+        above = next((rows[inner] for inner in range(index - 1, -1, -1) if _tells(rows[inner])), None)
+        below = next((rows[inner] for inner in range(end, len(rows)) if _tells(rows[inner])), None)
+        if not (above or below) or (above and not _is_elision(above) and above.at != row.at - 1):
+            return False
+        if below and not _is_elision(below) and below.at != row.at:
+            return False
+    return True
+
+
+def _is_elision(row: Row) -> bool:
+    return row.at < 0
+
+
+def _tells(row: Row) -> bool:
+    """A line of the file, or a sign that lines were left out; not a line that somebody made up."""
+    return row.at >= 0 or row.text.strip(" #./*") == ""
+
+
+def _segments_are_unique(hunk: Hunk, lines: list[str]) -> bool:
+    """Does each run of neighbouring lines that holds a change stand in one place only?"""
+    segments: list[list[Row]] = [[]]
+    previous = None
+    for row in hunk.rows:
+        same = row.at >= 0 and (previous is None or row.at == previous.at + (previous.mark != "+"))
+        known = row.mark == "+" or (row.at >= 0 and folded(row.text) == folded(lines[row.at]))
+        if not (same and known):
+            segments.append([])
+        if known:
+            segments[-1].append(row)
+        previous = row if known else None
+    changed = [segment for segment in segments if any(row.mark != " " for row in segment)]
+    return all(len(starts([row.text for row in segment if row.mark != "+"], lines)) == 1 for segment in changed)
+
+
+def _one_way(left: list[Row], lines: list[str]) -> bool:
+    """Can these lines be found in this order, as close together, in one way only?"""
+    texts, seen = [folded(row.text) for row in left], [folded(line) for line in lines]
+    span = left[-1].at - left[0].at + 3
+    found = []
+    for at in (at for at, line in enumerate(seen) if line == texts[0]):
+        places = [at]
+        for text in texts[1:]:
+            if (place := next((later for later in range(places[-1] + 1, min(at + span, len(seen))) if seen[later] == text), None)) is None:
+                break
+            places.append(place)
+        if len(places) == len(texts):
+            found.append(places)
+    return found == [[row.at for row in left]]

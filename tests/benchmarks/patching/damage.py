@@ -1,0 +1,43 @@
+"""The table of damages: what each does to a case, in which order they are made, and which exclude each other."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+from tests.benchmarks.patching.cases import Case
+
+Function = Callable[[Case, Random], bool]
+"""Damages the case; False where there is nothing to damage, or where the meaning would be lost."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Damage:
+    name: str
+    stage: int
+    """The earlier damages are made first: 0 files, 1 lines, 2 hunks, 3 headers, 4 names, 5 the text around."""
+    group: str
+    """Only one damage of a group is made to a case; empty: any."""
+    function: Function
+
+
+class Table:
+    """Damages by name."""
+
+    def __init__(self) -> None:
+        self.damages: dict[str, Damage] = {}
+
+    def add(self, name: str, *, stage: int, group: str = "") -> Callable[[Function], Function]:
+        def added(function: Function) -> Function:
+            self.damages[name] = Damage(name=name, stage=stage, group=group, function=function)
+            return function
+
+        return added
+
+    def allowed(self, names: tuple[str, ...]) -> bool:
+        """May these be made to one case?"""
+        groups = [self.damages[name].group for name in names if self.damages[name].group]
+        return len(set(groups)) == len(groups) and len(set(names)) == len(names)
+
+    def make(self, case: Case, names: tuple[str, ...], random: Random) -> bool:
+        ordered = sorted((self.damages[name] for name in names), key=lambda damage: damage.stage)
+        return all(damage.function(case, random) for damage in ordered)

@@ -1,0 +1,286 @@
+"""Damage to the lines of hunks."""
+
+import re
+from random import Random
+
+from tests.benchmarks.patching.cases import Case, Hunk, Row
+from tests.benchmarks.patching.certainty import folded
+from tests.benchmarks.patching.damage import Table
+
+LINES = Table()
+SIGNS = ("+", "-", "@@", "\\", "diff ", "*** ", "<<<<", ">>>>", "====", "```", "~~~")
+LOOKS = {"'": "\u2019", '"': "\u201c", " - ": " \u2013 ", "...": "\u2026"}
+INVENTED = ("# Handle the remaining cases.", "logger.debug('about to continue')", "# NOTE: keep in sync", "result = None")
+ELLIPSES = ("...", "    ...", "# ...", "    # ... existing code ...", "# ... rest of the code ...")
+WORDS = re.compile(r"[A-Za-z]{3,}")
+
+
+@LINES.add("lost leading space", stage=1, group="white space")
+def lost_leading_space(case: Case, random: Random) -> bool:
+    rows = [row for row in _context(case) if row.text.strip() and not row.text.startswith(SIGNS)]
+    if len(rows) > 1 and random.random() < 0.5:
+        rows = random.sample(rows, len(rows) // 2)
+    for row in rows:
+        row.marked = False
+    return bool(rows) and case.dialect == "unified"
+
+
+@LINES.add("blank context without its space", stage=1)
+def blank_context(case: Case, random: Random) -> bool:
+    rows = [row for row in _context(case) if not row.text]
+    for row in rows:
+        row.marked = False
+    return bool(rows)
+
+
+@LINES.add("trailing white space stripped", stage=1, group="trailing")
+def trailing_stripped(case: Case, random: Random) -> bool:
+    """The file has white space at the end of some lines, which the diff has not."""
+    done = False
+    for part in case.changed:
+        for row in (row for hunk in part.hunks for row in hunk.rows if row.mark != "+" and row.ends):
+            if random.random() < 0.3 and not row.text[-1:].isspace():
+                before, after = case.before[part.path], case.after[part.target]
+                if row.mark == " ":
+                    offset = sum((other.mark == "+") - (other.mark == "-") for other in _rows_above(part.hunks, row))
+                    after.lines[row.at + offset] += "  "
+                before.lines[row.at] += "  "
+                done = True
+    return done
+
+
+@LINES.add("trailing white space added", stage=1, group="trailing")
+def trailing_added(case: Case, random: Random) -> bool:
+    rows = [row for hunk in case.hunks for row in hunk.old if row.ends and random.random() < 0.4]
+    for row in rows:
+        row.text += random.choice((" ", "  ", "\t"))
+    return bool(rows)
+
+
+@LINES.add("spaces for tabs", stage=1, group="white space")
+def spaces_for_tabs(case: Case, random: Random) -> bool:
+    """The file is indented by tabs, the diff by spaces."""
+    return _reindented_by(case, in_file="\t", in_diff="    ")
+
+
+@LINES.add("tabs for spaces", stage=1, group="white space")
+def tabs_for_spaces(case: Case, random: Random) -> bool:
+    return _reindented_by(case, in_file="    ", in_diff="\t")
+
+
+@LINES.add("re-indented block", stage=1, group="white space")
+def re_indented(case: Case, random: Random) -> bool:
+    inwards = random.random() < 0.5
+    for hunk in case.hunks:
+        rows = [row for row in hunk.rows if row.text.strip()]
+        if not any(row.mark != "+" for row in rows) or any(row.text.startswith("\t") for row in rows):
+            return False
+        least = min((len(row.text) - len(row.text.lstrip(" ")) for row in rows), default=0)
+        amount = random.choice((1, 2, 4, 8)) if inwards else min(least, 4)
+        if not amount:
+            return False
+        for row in rows:
+            row.text = " " * amount + row.text if inwards else row.text[amount:]
+    return bool(case.hunks)
+
+
+@LINES.add("extra space after the mark", stage=1, group="white space")
+def extra_space(case: Case, random: Random) -> bool:
+    changed_only = random.random() < 0.5
+    for hunk in case.hunks:
+        if not any(row.mark == "-" and row.text.strip() for row in hunk.rows):
+            return False
+        for row in hunk.rows:
+            if row.text.strip() and not (changed_only and row.mark == " "):
+                row.text = " " + row.text
+    return bool(case.hunks)
+
+
+@LINES.add("+ before -", stage=2)
+def plus_before_minus(case: Case, random: Random) -> bool:
+    done = False
+    for hunk in case.hunks:
+        rows: list[Row] = []
+        for row in hunk.rows:
+            run = next((index for index in range(len(rows), 0, -1) if rows[index - 1].mark == " "), 0)
+            if row.mark == "+" and any(other.mark == "-" for other in rows[run:]) and all(other.ends for other in (*rows[run:], row)):
+                rows.insert(next(index for index in range(run, len(rows)) if rows[index].mark == "-"), row)
+                done = True
+            else:
+                rows.append(row)
+        hunk.rows = rows
+    return done
+
+
+@LINES.add("context repeated as a change", stage=2)
+def repeated_as_a_change(case: Case, random: Random) -> bool:
+    done = False
+    for hunk in case.hunks:
+        places = [index for index, row in enumerate(hunk.rows) if row.mark == " " and row.marked and row.ends and row.at >= 0]
+        for index in sorted(random.sample(places, min(len(places), random.randint(1, 2))), reverse=True):
+            row = hunk.rows[index]
+            hunk.rows[index : index + 1] = [Row(mark="-", text=row.text, at=row.at), Row(mark="+", text=row.text, at=row.at + 1)]
+            done = True
+    return done
+
+
+@LINES.add("elided context", stage=2, group="rows")
+def elided(case: Case, random: Random) -> bool:
+    """Lines between two changes are an ellipsis; where hunks have no such lines, two hunks become one around it."""
+    done = False
+    for part in case.changed:
+        for hunk in part.hunks:
+            middle = [index for index in range(1, len(hunk.rows) - 1) if all(row.mark == " " for row in hunk.rows[index - 1 : index + 2])]
+            runs = [index for index in middle if index + 1 in middle]
+            if runs:
+                first = random.choice(runs)
+                hunk.rows[first : first + 2] = [Row(mark=" ", text=random.choice(ELLIPSES), at=-1)]
+                done = True
+        if not done and len(part.hunks) > 1:
+            first_hunk, second = part.hunks[:2]
+            first_hunk.rows += [Row(mark=" ", text=random.choice(ELLIPSES), at=-1), *second.rows]
+            del part.hunks[1]
+            done = True
+    return done
+
+
+@LINES.add("missing context", stage=2, group="rows")
+def missing_context(case: Case, random: Random) -> bool:
+    rows = random.sample(context := _context(case), min(len(context), random.randint(1, 3)))
+    for hunk in case.hunks:
+        kept = [row for row in hunk.rows if not any(row is gone for gone in rows)]
+        hunk.rows = kept if any(row.mark != "+" for row in kept) else hunk.rows
+    return bool(rows)
+
+
+@LINES.add("extra context", stage=2, group="rows")
+def extra_context(case: Case, random: Random) -> bool:
+    """The line that opens the function stands above the hunk as if it were its neighbour, or a context line is written twice."""
+    done = False
+    for part in case.changed:
+        lines = case.before[part.path].lines
+        for hunk in part.hunks:
+            opener = enclosing(lines, hunk.rows[0].at)
+            twice = [index for index, row in enumerate(hunk.rows) if row.mark == " " and row.text.strip() and row.at >= 0]
+            if opener >= 0 and opener != hunk.rows[0].at - 1 and random.random() < 0.6:
+                hunk.rows.insert(0, Row(mark=" ", text=lines[opener], at=-1))
+            elif twice:
+                index = random.choice(twice)
+                hunk.rows.insert(index, Row(mark=" ", text=hunk.rows[index].text, at=-1))
+            else:
+                continue
+            done = True
+    return done
+
+
+@LINES.add("invented context", stage=2, group="rows")
+def invented_context(case: Case, random: Random) -> bool:
+    hunk = random.choice(case.hunks) if case.hunks else Hunk(rows=[], start=0, new_start=0)
+    places = [index for index, row in enumerate(hunk.rows) if row.mark == " " and row.text.strip()]
+    text = random.choice(INVENTED)
+    if not places or any(folded(text) in folded(line) for part in case.changed for line in case.before[part.path].lines):
+        return False
+    index = random.choice(places)
+    indent = hunk.rows[index].text[: -len(hunk.rows[index].text.lstrip())]
+    hunk.rows.insert(index + random.choice((0, 1)), Row(mark=" ", text=indent + text, at=-1))
+    return True
+
+
+@LINES.add("paraphrased comment", stage=1, group="rows")
+def paraphrased(case: Case, random: Random) -> bool:
+    done = False
+    scripts = [hunk for part in case.changed if part.path.endswith(".py") for hunk in part.hunks]
+    for row in (row for hunk in scripts for row in hunk.rows if row.mark == " " and row.at >= 0):
+        code, sign, comment = row.text.rpartition("# ")
+        words = WORDS.findall(comment)
+        if not sign or len(words) < 3 or set(row.text) & {"'", '"'}:
+            continue
+        word = random.choice(words)
+        changed = comment.replace(word, random.choice(("the", "each", "every", "some")) + f" {word}s", 1)
+        row.text = code + sign + random.choice((changed, comment.removesuffix(word).rstrip(), changed.capitalize()))
+        done = True
+    return done
+
+
+@LINES.add("look-alike punctuation in old lines", stage=1, group="looks")
+def look_alikes(case: Case, random: Random) -> bool:
+    return _looking_alike([row for hunk in case.hunks for row in hunk.old])
+
+
+@LINES.add("look-alike punctuation everywhere", stage=1, group="looks")
+def look_alikes_everywhere(case: Case, random: Random) -> bool:
+    """Only where the old lines of a hunk show each replacement that was made to its new lines."""
+    for hunk in case.hunks:
+        old, new = ("\n".join(row.text for row in hunk.rows if (row.mark == "+") is added) for added in (False, True))
+        if any(sign in new and sign not in old for sign in LOOKS) or any(look in new + old for look in LOOKS.values()):
+            return False
+    return _looking_alike([row for hunk in case.hunks for row in hunk.rows])
+
+
+@LINES.add("look-alike punctuation that is meant", stage=1, group="looks")
+def look_alikes_meant(case: Case, random: Random) -> bool:
+    """The change itself writes such signs; the old lines are as the file has them."""
+    done = False
+    for part in case.changed:
+        after = case.after[part.target]
+        for row in (row for hunk in part.hunks for row in hunk.new if row.mark == "+" and "'" in row.text):
+            offset = sum((other.mark == "+") - (other.mark == "-") for other in _rows_above(part.hunks, row))
+            index = row.at + offset
+            if after.lines[index] != row.text:
+                return False
+            row.text = after.lines[index] = row.text.replace("'", LOOKS["'"])
+            done = True
+    return done
+
+
+def enclosing(lines: list[str], at: int) -> int:
+    """The line that opens the function or class around a line, or -1."""
+    depth = next((len(line) - len(line.lstrip()) for line in lines[at:] if line.strip()), 0)
+    for index in range(at - 1, -1, -1):
+        line = lines[index]
+        indent = len(line) - len(line.lstrip())
+        if line.strip() and indent < depth:
+            if re.match(r"\s*(async def|def|class) ", line):
+                return index
+            depth = indent
+    return -1
+
+
+def _context(case: Case) -> list[Row]:
+    return [row for hunk in case.hunks for row in hunk.rows if row.mark == " " and row.at >= 0]
+
+
+def _rows_above(hunks: list[Hunk], row: Row) -> list[Row]:
+    rows = [other for hunk in sorted(hunks, key=lambda hunk: hunk.rows[0].at) for other in hunk.rows]
+    return rows[: next(index for index, other in enumerate(rows) if other is row)]
+
+
+def _reindented_by(case: Case, *, in_file: str, in_diff: str) -> bool:
+    for part in case.changed:
+        before, after = case.before[part.path], case.after[part.target]
+        if any("\t" in line for line in (*before.lines, *after.lines)):
+            return False
+        if in_file == "\t":
+            before.lines, after.lines = ([_indented(line, "\t") for line in text.lines] for text in (before, after))
+        for hunk in part.hunks:
+            if not any(row.text.startswith("    ") and row.text.strip() for row in hunk.old):
+                return False
+            for row in hunk.rows:
+                row.text = _indented(row.text, in_diff)
+    return bool(case.changed)
+
+
+def _indented(line: str, unit: str) -> str:
+    """A line indented by spaces, indented by another unit for every four."""
+    body = line.lstrip(" ")
+    depth = len(line) - len(body)
+    return unit * (depth // 4) + " " * (depth % 4) + body if body else line
+
+
+def _looking_alike(rows: list[Row]) -> bool:
+    done = False
+    for row in rows:
+        for sign, look in LOOKS.items():
+            done = done or sign in row.text
+            row.text = row.text.replace(sign, look)
+    return done

@@ -1,0 +1,161 @@
+"""One case, drawn and tried with every applier."""
+
+import os
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+
+from tests.benchmarks.patching.cases import Case, Text
+from tests.benchmarks.patching.certainty import certain
+from tests.benchmarks.patching.damage import Table
+from tests.benchmarks.patching.damaged_files import FILES
+from tests.benchmarks.patching.damaged_layout import LAYOUT
+from tests.benchmarks.patching.damaged_lines import LINES
+from tests.benchmarks.patching.history import Commit, drawn
+from tests.benchmarks.patching.negatives import NEGATIVES, SAFE
+from tests.benchmarks.patching.rivals import OURS, appliers
+
+MOST_DRAWS = 400
+DAMAGES = Table()
+DAMAGES.damages = {**LAYOUT.damages, **LINES.damages, **FILES.damages}
+State = dict[str, tuple[bytes, bool]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What kind of case is to be drawn, and the seed that makes it the same again."""
+
+    seed: str
+    damages: tuple[str, ...]
+    negative: str = ""
+
+    @property
+    def name(self) -> str:
+        return " + ".join((*([self.negative] if self.negative else []), *self.damages))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    wanted: Wanted
+    outcomes: Mapping[str, str]
+    """By applier: exact, wrong, refused or dirty."""
+    seconds: Mapping[str, float]
+    draws: int
+    report: str = ""
+    """What happened to ours, where it was not right."""
+
+    @property
+    def right(self) -> str:
+        return "refused" if self.wanted.negative else "exact"
+
+
+def tried(wanted: Wanted, commits: Sequence[Sequence[Commit]]) -> Result | None:
+    """Draw commits until one can be damaged so, and try all appliers; None: no commit could."""
+    random = Random(wanted.seed)
+    for draw in range(1, MOST_DRAWS + 1):
+        commit = random.choice(random.choice(commits))
+        if (case := drawn(commit)) and _made(case, wanted, random):
+            return _run(case, wanted, draw)
+    return None
+
+
+def _made(case: Case, wanted: Wanted, random: Random) -> bool:
+    if wanted.negative:
+        case.refused = True
+        made = NEGATIVES.make(case, (wanted.negative,), random)
+        return made and all(DAMAGES.make(case, (name,), random) for name in wanted.damages)
+    return DAMAGES.make(case, wanted.damages, random) and certain(case) and case.before != case.after
+
+
+def kinds() -> tuple[list[str], list[str], list[str]]:
+    """The names of all damages, of all negatives, and of the damages that a negative may have."""
+    return list(DAMAGES.damages), list(NEGATIVES.damages), list(SAFE)
+
+
+def _run(case: Case, wanted: Wanted, draws: int) -> Result:
+    text = case.text
+    outcomes, seconds, report = {}, {}, ""
+    with TemporaryDirectory(prefix="patching-") as place:
+        for name, apply in appliers().items():
+            root = Path(place) / "tree"
+            _build(case, root)
+            before = _state(Path(place))
+            started = time.perf_counter()
+            said = apply(text, root)
+            seconds[name] = time.perf_counter() - started
+            after = _state(Path(place))
+            outcomes[name] = _outcome(case, said=said, unchanged=before == after, after=after)
+            if name == OURS and outcomes[name] != ("refused" if case.refused else "exact"):
+                report = _report(case, wanted, outcomes[name], after)
+            for path in Path(place).iterdir():
+                shutil.rmtree(path)
+    return Result(wanted=wanted, outcomes=outcomes, seconds=seconds, draws=draws, report=report)
+
+
+def _outcome(case: Case, *, said: bool, unchanged: bool, after: State) -> str:
+    if not said:
+        return "refused" if unchanged else "dirty"
+    return "exact" if not case.refused and after == _expected(case) else "wrong"
+
+
+def _expected(case: Case) -> State:
+    return {f"tree/{path}": (text.data, text.executable) for path, text in case.after.items()}
+
+
+def _build(case: Case, root: Path) -> None:
+    root.mkdir()
+    files = {root / path: text for path, text in case.before.items()}
+    files |= {root.parent / "outside" / path: text for path, text in case.outside.items()}
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.data)
+        path.chmod(0o755 if text.executable else 0o644)
+    for name, target in case.links.items():
+        (root / name).symlink_to(target)
+
+
+def _state(place: Path) -> State:
+    return {
+        str(path.relative_to(place)): (path.read_bytes(), os.access(path, os.X_OK) and bool(path.stat().st_mode & 0o100))
+        for path in place.rglob("*")
+        if path.is_file() and not path.is_symlink()
+    }
+
+
+def _report(case: Case, wanted: Wanted, outcome: str, after: State) -> str:
+    """The case in short: the diff, what ours said, and the files that it concerns."""
+    from coder.tools.patching import PatchError, apply
+
+    with TemporaryDirectory(prefix="patching-") as place:
+        root = Path(place) / "tree"
+        _build(deepcopy(case), root)
+        try:
+            apply(case.text, root)
+            said = "applied"
+        except PatchError as error:
+            said = str(error)
+    parts = [f"# {outcome}: {wanted.name}", f"{case.label}, seed {wanted.seed!r}", "## diff", f"`````\n{case.text}\n`````"]
+    parts += ["## what it says", f"`````\n{said}\n`````"]
+    for part in case.parts:
+        at = part.hunks[0].rows[0].at if part.hunks else 0
+        before, expected = case.before.get(part.path), None if case.refused else case.after.get(part.target)
+        parts += [f"## {part.path} -> {part.target}: before", _shown(before, at)]
+        parts += ["## expected", "refused" if case.refused else _shown(expected, at)]
+        if outcome == "wrong" and not case.refused:
+            got = after.get(f"tree/{part.target}", (b"", False))[0].decode("utf-8", "replace").split("\n")
+            parts += ["## got", _shown(Text(lines=got), at)]
+    return "\n".join(parts) + "\n"
+
+
+def _shown(text: Text | None, at: int) -> str:
+    if text is None:
+        return "nothing"
+    first = max(0, at - 8)
+    lines = text.lines if len(text.lines) < 60 else text.lines[first : first + 50]
+    head = f"{text.encoding}, end {text.end!r}, final {text.final}, lines from {first + 1 if len(lines) < len(text.lines) else 1}"
+    return "\n".join([head, "`````", *lines, "`````"])
