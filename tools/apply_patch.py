@@ -1,9 +1,9 @@
 """The tool `apply_patch`."""
 
 from coder.tools.files import clipped, counted
-from coder.tools.lint import syntax_error, undefined_names
 from coder.tools.patching import Applied, Change, PatchError, plan
 from coder.tools.patching.edit import Edit
+from coder.tools.patching.errors import NOTHING_WRITTEN
 from coder.tools.patching.source import Source
 from coder.tools.patching.tree import Tree
 from coder.tools.patching.write import write
@@ -12,7 +12,7 @@ from coder.tools.workspace import Workspace
 
 AROUND = 2
 MOST_LINES = 160
-NOTHING = "Nothing was written."
+MOST_FAULTS = 3
 
 
 @tool(writes=True)
@@ -28,13 +28,14 @@ def apply_patch(workspace: Workspace, diff: str, allow_syntax_error: bool = Fals
         allow_syntax_error: Write Python that does not parse (templates, newer syntax).
     """
     try:
-        planned = plan(diff, workspace.root)
+        planned = plan(diff, workspace.root, failed_before=workspace.failed_hunks)
         _check_allowed(workspace, planned)
-        if not allow_syntax_error:
-            _check_syntax(planned)
+        if planned.syntax_errors and not allow_syntax_error:
+            raise PatchError("With this patch the file would no longer parse. " + "\n".join(planned.syntax_errors[:MOST_FAULTS]))
         write(planned, Tree(workspace.root))
     except PatchError as error:
-        raise ToolError(f"{error}\n{NOTHING} Send the whole patch again, corrected.") from None
+        workspace.failed_hunks.update(error.failed)
+        raise ToolError(f"{error} Send the whole patch again, corrected.") from None
     for change in planned.changes:
         if change.after is not None:
             workspace.name(change.path, change.edits[0].start + 1 if change.edits else 1)
@@ -44,31 +45,18 @@ def apply_patch(workspace: Workspace, diff: str, allow_syntax_error: bool = Fals
 def _check_allowed(workspace: Workspace, planned: Applied) -> None:
     if refused := [path for path in planned.paths if not workspace.may_write(path)]:
         raise ToolError(
-            f"{', '.join(refused)} may not be changed: the person allows changes in {', '.join(workspace.only)} only. {NOTHING}"
+            f"{', '.join(refused)} may not be changed: the person allows changes in {', '.join(workspace.only)} only. {NOTHING_WRITTEN}"
         )
-
-
-def _check_syntax(planned: Applied) -> None:
-    """Raises ToolError where a file parsed before, or is new, and does not parse now."""
-    for change in planned.changes:
-        fault = syntax_error(change.after.text, change.path) if change.after else ""
-        if fault and not (change.before and syntax_error(change.before.text, change.renamed_from or change.path)):
-            raise ToolError(f"With this patch the file would no longer parse. {fault}\n{NOTHING} Mend that and send the whole patch again.")
 
 
 def _report(planned: Applied) -> str:
     lines = [line for change in planned.changes for line in _shown(change)]
     if len(lines) > MOST_LINES:
         lines = [*lines[:MOST_LINES], f"... {counted(len(lines) - MOST_LINES, 'more line')} of the change; read shows them"]
-    found = [text for change in planned.changes if change.after for text in _names(change)]
+    found = planned.undefined_names
     python = any(change.path.endswith(".py") and change.after for change in planned.changes)
     said = ["New undefined names, to be mended:", *found[:20]] if found else ["It parses, and no new undefined name."] if python else []
     return "\n".join([*lines, *said])
-
-
-def _names(change: Change) -> list[str]:
-    before, after = change.before or Source(), change.after or Source()
-    return undefined_names(before.text, after.text, change.path)
 
 
 def _shown(change: Change) -> list[str]:

@@ -7,6 +7,7 @@ import stat
 from pathlib import Path
 
 from coder.core.paths import is_test_path
+from coder.core.private import denied
 from coder.tools.patching.errors import PatchError
 from coder.tools.patching.source import Source, decode
 from coder.tools.patching.tree import Tree
@@ -55,16 +56,27 @@ def load(workspace: Workspace, path: str) -> tuple[str, Source]:
             f"{shown(relative)} has {size:,} bytes, too many to open here. Look into it with search(pattern=..., path={relative!r})."
         )
     real = os.path.relpath(os.path.realpath(absolute), os.path.realpath(workspace.root))
+    check_readable(workspace, relative, real)
     try:
         found = Tree(workspace.root).read(real)
     except PatchError as error:
-        raise ToolError(str(error)) from None
+        raise ToolError(error.reason) from None
     if found is None:
         raise ToolError(f"{shown(relative)} has just vanished. See what there is with list_files().")
     try:
         return relative, _wide(found[0]) or decode(found[0], relative)
     except PatchError:
         raise ToolError(f"{shown(relative)} is a binary file ({size:,} bytes) and cannot be shown as text.") from None
+
+
+def check_readable(workspace: Workspace, *paths: str) -> None:
+    """Raises ToolError where one of the paths, relative to the root, is not for a model to read."""
+    for path in paths:
+        if not workspace.may_read(path):
+            raise ToolError(
+                f"{shown(path)} may hold secrets: the person lets nobody read or change it. Go on without it; its example, where there is "
+                "one, or the code that reads it says which names it holds."
+            )
 
 
 def _wide(data: bytes) -> Source | None:
@@ -77,6 +89,8 @@ def _wide(data: bytes) -> Source | None:
 
 def text_of(root: Path, path: str) -> str:
     """A file's text for looking through it, whatever its encoding; empty where it is too large or cannot be read."""
+    if denied(path):
+        return ""
     try:
         with os.fdopen(_opened(root, path), "rb") as file:
             status = os.fstat(file.fileno())

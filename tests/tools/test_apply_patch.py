@@ -53,7 +53,7 @@ def test_python_that_no_longer_parses_is_refused_and_not_written(tmp_path: Path)
     assert refused(apply_patch, space, diff=PATCH.replace("math.pi * r", "(math.pi * r")) == (
         "With this patch the file would no longer parse. box.py:5: '(' was never closed\n"
         "    5|     total = (math.pi * r\n"
-        "Nothing was written. Mend that and send the whole patch again."
+        "Nothing was written. Send the whole patch again, corrected."
     )
     assert "outside function" in refused(apply_patch, space, diff="--- /dev/null\n+++ b/new.py\n@@ -0,0 +1 @@\n+return 1\n")
     assert (tmp_path / "box.py").read_text(encoding="utf-8") == BOX

@@ -1,4 +1,4 @@
-"""Apply unified diffs as models write them: exactly as meant, or not at all."""
+"""Apply diffs as models write them: exactly as meant, or not at all."""
 
 from pathlib import Path
 
@@ -10,12 +10,12 @@ from coder.tools.patching.write import write
 __all__ = ["Applied", "Change", "PatchError", "apply", "plan"]
 
 
-def apply(diff: str, root: Path) -> Applied:
-    """Change the files below `root` as the diff says, all of them or none.
+def apply(diff: str, root: Path, *, reverse: bool = False) -> Applied:
+    """Change the files below `root` as the diff says, or back, all of them or none.
 
     Raises:
         PatchError: it does not fit, is ambiguous, or leads where it may not; no file was changed.
     """
-    applied = plan(diff, root)
+    applied = plan(diff, root, reverse=reverse)
     write(applied, Tree(root))
     return applied

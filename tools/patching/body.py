@@ -3,29 +3,48 @@
 import re
 from collections.abc import Callable, Sequence
 
+from coder.tools.patching.prose import PROSE
+
 MARKS = (" ", "+", "-", "\\ ")
 NO_NEWLINE = "\\ No newline at end of file"
 SIGNATURE = re.compile(r"\d+\.\d+[.\w]*")
 """What `git format-patch` writes below its last line, `-- `: git's own version."""
+BULLET = re.compile(r"- \w")
+UNUSUAL_MARKS = {"\u00a0": " ", "\u2212": "-"}
+
+Counts = tuple[int, int] | None
+"""The old and the new length that a hunk's header claims."""
 
 
 def read_body(
-    lines: Sequence[str], start: int, *, counts: tuple[int, int] | None, header_at: Callable[[int], int]
-) -> tuple[tuple[str, ...], int]:
-    """The hunk's lines, each with its mark, and the index of the first line after it.
+    lines: Sequence[str], start: int, *, counts: Counts = None, ends_at: Callable[[int], int]
+) -> tuple[tuple[str, ...], int, int]:
+    """The hunk's lines, each with its mark; how many of the last may be prose; and the index of the first line after it.
 
-    An unmarked line between marked ones is context whose leading space was lost. `counts`, the old and new lengths that the hunk's
-    header claims, decide only what cannot be told otherwise: whether `--- x` ends the hunk or removes the line `-- x`, and whether
-    unmarked lines at the end are context or prose. No line that starts with + or - is ever dropped. `header_at` says how many lines
-    of a file header stand at an index.
+    An unmarked line between marked ones is context whose leading space was lost. `counts` decide only what cannot be told otherwise:
+    whether `--- x` ends the hunk or removes the line `-- x`, and whether unmarked lines at the end are context. No line that starts with
+    + or - is ever dropped. `ends_at` says how many lines of something else than a hunk stand at an index.
     """
     index = start
-    while index < len(lines) and not _ends(lines, index, body_start=start, counts=counts, header_at=header_at):
+    while index < len(lines) and not _ends(lines, index, body_start=start, counts=counts, ends_at=ends_at):
         index += 1
-    body = lines[start:index]
+    body = [UNUSUAL_MARKS.get(line[:1], line[:1]) + line[1:] for line in lines[start:index]]
     marked = next((position + 1 for position in range(len(body) - 1, -1, -1) if body[position].startswith(MARKS)), 0)
-    end = next((size for size in range(marked, len(body) + 1) if counts and _counts(body[:size]) == counts), marked)
-    return tuple(map(_marked, body[:end])), index
+    told = next((size for size in range(marked, len(body) + 1) if counts and _counts(body[:size]) == counts), 0)
+    end = told or len(body)
+    while end > marked and not told and not body[end - 1].strip():
+        end -= 1
+    tail = 0 if told else max(end - marked, _prose(body[:end], counts))
+    return tuple(map(_marked, body[:end])), tail, index
+
+
+def _prose(body: Sequence[str], counts: Counts) -> int:
+    """How many lines below an empty line read like sentences and a list, though items of a list look like removed lines."""
+    size = len(body)
+    while size and (BULLET.match(body[size - 1]) or not body[size - 1].startswith(MARKS)):
+        size -= 1
+    empty = next((index for index in range(size, len(body)) if not body[index]), len(body))
+    return 0 if _counts(body) == counts else len(body) - empty
 
 
 def _marked(line: str) -> str:
@@ -34,12 +53,12 @@ def _marked(line: str) -> str:
     return line if line.startswith(MARKS) else f" {line}"
 
 
-def _ends(lines: Sequence[str], index: int, *, body_start: int, counts: tuple[int, int] | None, header_at: Callable[[int], int]) -> bool:
-    if lines[index].startswith(("@@", "diff --git ")):
+def _ends(lines: Sequence[str], index: int, *, body_start: int, counts: Counts, ends_at: Callable[[int], int]) -> bool:
+    if lines[index].startswith(("@@", "diff --git ", PROSE)):
         return True
     if lines[index].rstrip() == "--" and index + 1 < len(lines) and SIGNATURE.fullmatch(lines[index + 1].strip()):
         return True
-    size = header_at(index)
+    size = ends_at(index)
     return size > 0 and _counts(lines[body_start : index + size]) != counts
 
 

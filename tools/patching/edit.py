@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 
 from coder.tools.patching.errors import PatchError
+from coder.tools.patching.hunk import Hunk, Line
 from coder.tools.patching.match import Placed
-from coder.tools.patching.parse import Hunk, Line
+from coder.tools.patching.restyle import learned, restyled
 from coder.tools.patching.source import Source
 
 
@@ -25,9 +25,9 @@ def edits(placed: Sequence[Placed], path: str) -> tuple[Edit, ...]:
     """The edits of all hunks from top to bottom; one that is written twice counts once.
 
     Raises:
-        PatchError: two hunks want different things in the same place.
+        PatchError: two hunks want different things in the same place, or the indentation of a hunk cannot be told.
     """
-    found = [(edit, item.hunk) for item in placed for edit in _of_hunk(item)]
+    found = [(edit, item.hunk) for item in placed for edit in _of_hunk(item, path)]
     found.sort(key=lambda pair: (pair[0].start, pair[0].end))
     kept: list[tuple[Edit, Hunk]] = []
     for edit, hunk in found:
@@ -46,18 +46,19 @@ def _collide(above: Edit, below: Edit) -> bool:
     return below.start < above.end or (below.start == above.start and below.end == above.end)
 
 
-def _of_hunk(placed: Placed) -> list[Edit]:
+def _of_hunk(placed: Placed, path: str) -> list[Edit]:
     """One edit for each run of changed lines between context lines."""
-    knows = any(not line.ends for line in placed.hunk.lines)
-    position = placed.at
+    hunk, style = placed.hunk, learned(placed.pairs)
+    knows = any(not line.ends for line in hunk.lines)
     result = []
-    for changed, group in groupby(placed.hunk.lines, key=lambda line: line.mark != " "):
-        run = tuple(group)
-        size = sum(line.mark != "+" for line in run)
-        if changed:
-            added = tuple(line for line in run if line.mark == "+")
-            result.append(Edit(start=position, end=position + size, lines=added, knows_the_end=knows))
-        position += size
+    for run, spot in zip(hunk.runs, placed.spots, strict=True):
+        added = restyled(run, style) if style else None
+        if added is None:
+            raise PatchError(
+                f"{path}, hunk {hunk.number}: its lines are indented in other ways than those of the file, so how far to indent what it "
+                f"adds at line {spot + 1} is unknown. Copy context and removed lines from the file with their indentation."
+            )
+        result.append(Edit(start=spot, end=spot + len(run.removed), lines=added, knows_the_end=knows))
     return result
 
 
@@ -85,15 +86,17 @@ def _last_end(source: Source, changes: Sequence[Edit], *, otherwise: str) -> str
 
 
 def created(hunks: Sequence[Hunk], path: str) -> Source:
-    """A new file's content: a blank line may have lost its +.
+    """A new file's content: a blank line may have lost its +, and each line may have a space after it that is not meant.
 
     Raises:
         PatchError: there are lines that are not added.
     """
-    lines = [line for hunk in hunks for line in hunk.lines]
+    lines = [line for hunk in {hunk.lines: hunk for hunk in hunks}.values() for line in hunk.without_tail.lines]
     if stray := next((line for line in lines if line.mark == "-" or (line.mark == " " and line.text.strip())), None):
         raise PatchError(f"{path} does not exist yet, so every line of it must start with '+', unlike {stray.mark + stray.text!r}.")
     end = "\r\n" if lines and all(line.text.endswith("\r") for line in lines) else "\n"
-    texts = tuple(line.text.removesuffix("\r") if line.mark == "+" else "" for line in lines)
+    texts = [line.text.removesuffix("\r") if line.mark == "+" else "" for line in lines]
+    if path.endswith(".py") and all(text[:1] in ("", " ") for text in texts) and any(text[1:2].strip() for text in texts):
+        texts = [text[1:] for text in texts]
     ends = tuple(end if line.ends else "" for line in lines[-1:])
-    return Source(lines=texts, ends=(end,) * (len(texts) - 1) + ends)
+    return Source(lines=tuple(texts), ends=(end,) * (len(texts) - 1) + ends)

@@ -2,41 +2,57 @@
 
 import difflib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from coder.tools.patching.match import Misfit, Placed
-from coder.tools.patching.parse import Hunk, Line
+from coder.tools.patching.compare import key
+from coder.tools.patching.errors import PatchError
+from coder.tools.patching.hunk import Hunk
+from coder.tools.patching.indexed import Indexed
+from coder.tools.patching.match import Misfit, Result, standing
 
 AROUND = 3
-MOST_LINES = 28
+MORE_AROUND = 8
+"""For each time that the hunk has failed before."""
+MOST_SHOWN = 28
 LONGEST = 160
+MOST_MISFITS = 2
+MOST_MISSING = 3
 COMPARED_LINES = 4
 COMPARED_WITH = 5_000
 
 
-def explained(path: str, results: Sequence[Placed | Misfit], lines: Sequence[str]) -> str:
+def explained(
+    path: str, results: Sequence[Result], lines: Sequence[str], *, failed_before: Mapping[str, int], most_lines: int
+) -> PatchError:
     """One paragraph for each hunk of a file that does not fit, and which of them do."""
     wrong = [result for result in results if isinstance(result, Misfit)]
-    parts = [_misfit(path, misfit, lines=lines, total=len(results)) for misfit in wrong[:2]]
-    if len(wrong) > 2:
-        parts.append(f"{path}: hunks {', '.join(str(misfit.hunk.number) for misfit in wrong[2:])} do not fit either.")
-    if fine := [str(result.hunk.number) for result in results if isinstance(result, Placed)]:
+    text = Indexed(lines)
+    room = most_lines // min(len(wrong), MOST_MISFITS) - 4
+    parts = []
+    for misfit in wrong[:MOST_MISFITS]:
+        times = failed_before.get(misfit.hunk.fingerprint, 0)
+        shown = min(room, MOST_SHOWN if not times else most_lines)
+        again = " It was sent before and has not changed." if times else ""
+        reason = _reason(path, misfit, text=text, around=AROUND + MORE_AROUND * times, most_lines=shown)
+        parts.append(f"{path}, hunk {misfit.hunk.number} of {len(results)}:{again} {reason}")
+    if len(wrong) > MOST_MISFITS:
+        parts.append(f"{path}: hunks {', '.join(str(misfit.hunk.number) for misfit in wrong[MOST_MISFITS:])} do not fit either.")
+    if fine := [str(result.hunk.number) for result in results if not isinstance(result, Misfit)]:
         parts.append(f"{path}: hunk{'s' if len(fine) > 1 else ''} {', '.join(fine)} would fit.")
-    return "\n".join(parts)
+    return PatchError("\n".join(parts), failed=[misfit.hunk.fingerprint for misfit in wrong])
 
 
-def _misfit(path: str, misfit: Misfit, *, lines: Sequence[str], total: int) -> str:
-    head = f"{path}, hunk {misfit.hunk.number} of {total}: "
+def _reason(path: str, misfit: Misfit, *, text: Indexed, around: int, most_lines: int) -> str:
     if misfit.places:
-        return head + _ambiguous(misfit.places)
+        return _ambiguous(misfit.places)
     if not misfit.hunk.old:
-        return head + "it has no context, so its place is unknown. Add one or more unchanged lines before or after what it adds."
-    if _stands(misfit.hunk.new, lines):
-        return head + "what it adds is there already. Leave this hunk out."
-    at = nearest(misfit.hunk, lines)
+        return "it has no context, so its place is unknown. Add one or more unchanged lines before or after what it adds."
+    if standing(misfit.hunk.new, text):
+        return "what it adds is there already. Leave this hunk out."
+    at = nearest(misfit.hunk, text)
     if at is None:
-        return head + f"none of its context and removed lines is in the file. Read {path} before patching it."
-    return head + _difference(misfit.hunk, lines, at)
+        return f"none of its context and removed lines is in the file. Read {path} before patching it."
+    return _difference(misfit.hunk, text.lines, at, around=around, most_lines=most_lines)
 
 
 def _ambiguous(places: Sequence[int]) -> str:
@@ -47,40 +63,30 @@ def _ambiguous(places: Sequence[int]) -> str:
     )
 
 
-def _stands(wanted: Sequence[Line], lines: Sequence[str]) -> bool:
-    """Are the hunk's new lines in the file as they are?"""
-    texts = [line.text.rstrip() for line in wanted]
-    return bool(texts) and any([line.rstrip() for line in lines[at : at + len(texts)]] == texts for at in range(len(lines)))
-
-
-def nearest(hunk: Hunk, lines: Sequence[str]) -> int | None:
+def nearest(hunk: Hunk, text: Indexed) -> int | None:
     """The index where most of the hunk's old lines stand, white space aside; by the most alike line where none does."""
-    stripped = [line.strip() for line in lines]
-    where: dict[str, list[int]] = {}
-    for index, text in enumerate(stripped):
-        where.setdefault(text, []).append(index)
     votes: Counter[int] = Counter()
     for index, line in enumerate(hunk.old):
-        found = where.get(line.text.strip(), []) if line.text.strip() else []
-        for at in found[:50]:
-            votes[at - index] += len(line.text.strip())
+        wanted = key(line.text)
+        for at in text.where.get(wanted, [])[:50] if wanted else []:
+            votes[at - index] += len(wanted)
     if votes:
         return max(0, max(votes, key=lambda at: (votes[at], -abs(at - (hunk.start - 1)))))
-    longest = sorted(enumerate(hunk.old), key=lambda pair: -len(pair[1].text.strip()))[:COMPARED_LINES]
-    candidates = [text for text in where if text and len(text) < LONGEST][:COMPARED_WITH]
+    longest = sorted(enumerate(hunk.old), key=lambda pair: -len(key(pair[1].text)))[:COMPARED_LINES]
+    candidates = [text for text in text.where if text and len(text) < LONGEST][:COMPARED_WITH]
     for index, line in longest:
-        if alike := difflib.get_close_matches(line.text.strip()[:LONGEST], candidates, n=1, cutoff=0.6):
-            return max(0, where[alike[0]][0] - index)
+        if alike := difflib.get_close_matches(key(line.text)[:LONGEST], candidates, n=1, cutoff=0.6):
+            return max(0, text.where[alike[0]][0] - index)
     return None
 
 
-def _difference(hunk: Hunk, lines: Sequence[str], at: int) -> str:
-    missing = next((line for index, line in enumerate(hunk.old) if not _same(line, lines, at + index)), hunk.old[0])
-    first, last = max(0, at - AROUND), min(len(lines), at + len(hunk.old) + AROUND)
-    last = min(last, first + MOST_LINES)
+def _difference(hunk: Hunk, lines: Sequence[str], at: int, *, around: int, most_lines: int) -> str:
+    first, last = max(0, at - around), min(len(lines), at + len(hunk.old) + around)
+    last = min(last, first + most_lines)
+    there = {key(line) for line in lines[first:last]}
+    missing = [line for line in hunk.old if key(line.text) not in there]
+    missing = missing or [line for line in hunk.old if line.text not in lines[first:last]] or list(hunk.old)
+    named = " and ".join(repr((line.mark.replace("=", "-") + line.text)[:LONGEST]) for line in missing[:MOST_MISSING])
+    are = f"its line {named} is" if len(missing) < 2 else f"its lines {named} are"
     shown = "\n".join(f"{number + 1:>6}| {lines[number][:LONGEST]}" for number in range(first, last))
-    return f"its line {(missing.mark + missing.text)[:LONGEST]!r} is not there. The file has, nearest to it:\n{shown}"
-
-
-def _same(line: Line, lines: Sequence[str], index: int) -> bool:
-    return index < len(lines) and line.text.rstrip() == lines[index].rstrip()
+    return f"{are} not there. The file has, nearest to it:\n{shown}"

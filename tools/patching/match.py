@@ -1,9 +1,12 @@
 """Find where a hunk belongs: exactly one place, or none."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
-from coder.tools.patching.parse import Hunk, Line
+from coder.tools.patching.align import align
+from coder.tools.patching.compare import COMPARISONS, Same, key
+from coder.tools.patching.hunk import Hunk, Line
+from coder.tools.patching.indexed import Indexed
 
 CLOSERS = (")", "]", "}", "{", "@", "#")
 
@@ -13,8 +16,17 @@ class Placed:
     """A hunk and the one place where it fits."""
 
     hunk: Hunk
-    at: int
-    """Index of the file's line that the hunk's first old line is."""
+    spots: tuple[int, ...]
+    """For each of the hunk's runs, the index of the file's line where it begins."""
+    pairs: tuple[tuple[Line, str], ...]
+    """Old lines of the hunk, and how the file has them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Already:
+    """A hunk whose work is done: the file has what it makes, and not what it makes it from."""
+
+    hunk: Hunk
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,73 +38,116 @@ class Misfit:
     """Indices of the lines where it would fit."""
 
 
-def place(hunks: Sequence[Hunk], lines: Sequence[str]) -> list[Placed | Misfit]:
+Result = Placed | Already | Misfit
+
+
+def place(hunks: Sequence[Hunk], lines: Sequence[str]) -> list[Result]:
     """Place each hunk on the lines of the untouched file, in the order given."""
-    results: list[Placed | Misfit] = []
+    text = Indexed(lines)
+    results: list[Result] = []
     offset = 0
-    where: dict[str, list[int]] = {}
-    for index, line in enumerate(lines):
-        where.setdefault(line.strip(), []).append(index)
     for hunk in hunks:
-        found = places(hunk, lines, where)
-        at = choose(hunk, found, lines=lines, offset=offset)
-        if at is None:
-            results.append(Misfit(hunk=hunk, places=tuple(found)))
-            continue
-        results.append(Placed(hunk=hunk, at=at))
-        offset = at - (hunk.start - 1) if hunk.start else offset
+        result = _placed_with_or_without_prose(hunk, text, offset)
+        results.append(result)
+        if isinstance(result, Placed) and hunk.start:
+            offset = _first(result) - (hunk.start - 1)
     return results
 
 
-def places(hunk: Hunk, lines: Sequence[str], where: Mapping[str, Sequence[int]]) -> list[int]:
-    """Where the hunk's old lines stand, by the strictest comparison that finds any; without old lines, only in an empty file.
+def _placed_with_or_without_prose(hunk: Hunk, text: Indexed, offset: int) -> Result:
+    """Lines at the end that may be prose are none where something that they remove is in the file."""
+    if not hunk.tail:
+        return _placed(hunk, text, offset)
+    tail = hunk.lines[-hunk.tail :]
+    if any(line.mark == "+" or (line.mark == "-" and key(line.text) in text.where) for line in tail):
+        return _placed(hunk, text, offset)
+    without = _placed(hunk.without_tail, text, offset)
+    return _placed(hunk, text, offset) if isinstance(without, Misfit) else without
 
-    `where` has the indices of each line, stripped; only those of the hunk's rarest line are looked at.
-    """
-    old = hunk.old
-    if not old:
-        return [] if lines else [0]
-    offset, rarest = min(enumerate(where.get(line.text.strip(), ()) for line in old), key=lambda pair: len(pair[1]))
-    starts = [index - offset for index in rarest if 0 <= index - offset <= len(lines) - len(old)]
-    for same in (_exactly, _but_for_trailing_space, _but_for_a_lost_mark):
-        if found := [at for at in starts if _fits(old, lines, at=at, same=same)]:
+
+def _placed(hunk: Hunk, text: Indexed, offset: int) -> Result:
+    if not hunk.old:
+        return Misfit(hunk=hunk) if text.lines else Placed(hunk=hunk, spots=(0,), pairs=())
+    if found := standing(hunk.old, text):
+        at = choose(hunk, found, lines=text.lines, offset=offset)
+        if _only_adds(hunk) and any(_overlap(at, found, new, hunk) for new in standing(hunk.new, text)):
+            return Already(hunk=hunk)
+        if at is None:
+            return Misfit(hunk=hunk, places=tuple(found))
+        pairs = tuple(zip(hunk.old, text.lines[at : at + len(hunk.old)], strict=True))
+        return Placed(hunk=hunk, spots=tuple(at + run.old_index for run in hunk.runs), pairs=pairs)
+    if any(run.added for run in hunk.runs) and standing(hunk.new, text):
+        return Already(hunk=hunk)
+    return _aligned(hunk, text, offset)
+
+
+def _aligned(hunk: Hunk, text: Indexed, offset: int) -> Result:
+    found = align(hunk, text)
+    done = align(_reversed(hunk), text) if found is None or any(not run.removed for run in hunk.runs) else None
+    if done and not done.places and (found is None or done.cost < found.cost):
+        return Already(hunk=hunk)
+    if found is None or (done and done.cost == found.cost):
+        return Misfit(hunk=hunk)
+    spots = found.spots
+    if found.places:
+        starts = [spot - hunk.runs[0].old_index for spot in found.places]
+        at = choose(hunk, starts, lines=text.lines, offset=offset) if len(hunk.runs) == 1 else None
+        if at is None or (at + hunk.runs[0].old_index,) != spots:
+            return Misfit(hunk=hunk, places=tuple(starts))
+    return Placed(hunk=hunk, spots=spots, pairs=found.pairs)
+
+
+def standing(wanted: Sequence[Line], text: Indexed) -> list[int]:
+    """Where the lines stand one below the other, by the strictest comparison that finds any place."""
+    if not wanted:
+        return []
+    before, rarest = min(enumerate(text.where.get(key(line.text), ()) for line in wanted), key=lambda pair: len(pair[1]))
+    starts = [index - before for index in rarest if 0 <= index - before <= len(text.lines) - len(wanted)]
+    for same in COMPARISONS:
+        if found := [at for at in starts if _fits(wanted, text.lines, at=at, same=same)]:
             return found
     return []
 
 
-def choose(hunk: Hunk, found: Sequence[int], *, lines: Sequence[str], offset: int) -> int | None:
+def choose(hunk: Hunk, found: Collection[int], *, lines: Sequence[str], offset: int) -> int | None:
     """The one place meant: the only one, or the only one that the line number, or the function named in the header, points at.
 
-    A line number counts only where it hits exactly, as written or moved by `offset`, the distance of the hunk before it.
+    A line number counts only where it hits exactly, moved by `offset`, the distance of the hunk before it.
     """
     if len(found) == 1:
-        return found[0]
-    by_number = {at for at in found if hunk.start and at - (hunk.start - 1) in (0, offset)}
+        return next(iter(found))
+    by_number = {at for at in found if hunk.start and at - (hunk.start - 1) == offset}
     by_section = {at for at in found if hunk.section and _inside(hunk.section, lines, at)}
     pointed = [only for only in (by_number, by_section) if only]
     meant = set.intersection(*pointed) if pointed else set()
     return meant.pop() if len(meant) == 1 else None
 
 
-def _fits(old: Sequence[Line], lines: Sequence[str], *, at: int, same: Callable[[Line, str], bool]) -> bool:
-    return all(same(line, lines[at + index]) for index, line in enumerate(old))
+def _fits(wanted: Sequence[Line], lines: Sequence[str], *, at: int, same: Same) -> bool:
+    return all(same(line, lines[at + index]) for index, line in enumerate(wanted))
 
 
-def _exactly(line: Line, actual: str) -> bool:
-    return line.text == actual
+def _first(placed: Placed) -> int:
+    return placed.spots[0] - placed.hunk.runs[0].old_index
 
 
-def _but_for_trailing_space(line: Line, actual: str) -> bool:
-    return line.text.rstrip() == actual.rstrip()
+def _only_adds(hunk: Hunk) -> bool:
+    return not any(run.removed for run in hunk.runs)
 
 
-def _but_for_a_lost_mark(line: Line, actual: str) -> bool:
-    """An indented context line whose mark was lost has given its first space away as the mark."""
-    return _but_for_trailing_space(line, actual) or (line.mark == " " and f" {line.text}".rstrip() == actual.rstrip())
+def _overlap(at: int | None, found: Sequence[int], new: int, hunk: Hunk) -> bool:
+    """Do the new lines stand where the old ones would go?"""
+    return any(new - len(hunk.old) < old < new + len(hunk.new) for old in (found if at is None else (at,)))
+
+
+def _reversed(hunk: Hunk) -> Hunk:
+    marks = {"+": "-", "-": "+"}
+    return replace(hunk, lines=tuple(replace(line, mark=marks.get(line.mark, line.mark)) for line in hunk.lines))
 
 
 def _inside(section: str, lines: Sequence[str], at: int) -> bool:
-    """Does the line at `at` stand in the block that a line starting with `section` opens?"""
+    """Does the line at `at` stand in the blocks that lines starting like those of `section` open?"""
+    wanted = [line.strip() for line in section.split("\n")]
     indent = len(lines[at]) - len(lines[at].lstrip()) if lines[at].strip() else None
     for above in range(at - 1, -1, -1):
         text = lines[above].strip()
@@ -100,7 +155,8 @@ def _inside(section: str, lines: Sequence[str], at: int) -> bool:
             continue
         depth = len(lines[above]) - len(lines[above].lstrip())
         if indent is None or depth < indent:
-            if text.startswith(section.strip()):
+            wanted = [line for line in wanted if not text.startswith(line)]
+            if not wanted:
                 return True
             indent = depth
     return False

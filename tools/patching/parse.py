@@ -1,59 +1,20 @@
 """Turn the text of a diff into values: unidiff reads what the normaliser has made well-formed."""
 
-from dataclasses import dataclass, replace
+import difflib
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby
 
 from coder.tools.patching.errors import PatchError
-from coder.tools.patching.normalise import RawFile, RawHunk, normalise
+from coder.tools.patching.hunk import FilePatch, Hunk, Line
+from coder.tools.patching.normalise import normalise
+from coder.tools.patching.raw import RawFile, RawHunk
 
 MOST_HUNKS = 5_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class Line:
-    """One line of a hunk, without its line end."""
-
-    mark: str
-    """A space, + or -."""
-    text: str
-    ends: bool = True
-    """False: the diff says that no line end follows."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Hunk:
-    number: int
-    """From 1, within its file."""
-    start: int
-    """The line of the old file that the header names, from 1; 0 where it names none."""
-    section: str
-    lines: tuple[Line, ...]
-
-    @property
-    def old(self) -> tuple[Line, ...]:
-        """What the file is said to hold here: context and removed lines."""
-        return tuple(line for line in self.lines if line.mark != "+")
-
-    @property
-    def new(self) -> tuple[Line, ...]:
-        return tuple(line for line in self.lines if line.mark != "-")
-
-    @property
-    def changes(self) -> bool:
-        return any(line.mark != " " for line in self.lines)
-
-
-@dataclass(frozen=True, kw_only=True)
-class FilePatch:
-    """What is to happen to one file."""
-
-    header: RawFile
-    """The names and git's metadata, as written, without the hunks."""
-    hunks: tuple[Hunk, ...]
-    """Those that change something."""
-
-
 def parse(text: str) -> tuple[FilePatch, ...]:
-    """Read a unified diff out of a model's text.
+    """Read a diff out of a model's text.
 
     Raises:
         PatchError: there is none, or a line of it would be lost.
@@ -68,7 +29,7 @@ def _file(raw: RawFile) -> FilePatch:
     if raw.binary:
         raise PatchError(f"{raw.new or raw.old}: binary patches are not supported. Only text files can be changed.")
     hunks = _read(tuple(hunk for hunk in raw.hunks if hunk.lines))
-    return FilePatch(header=replace(raw, hunks=()), hunks=tuple(hunk for hunk in hunks if hunk.changes))
+    return FilePatch(header=replace(raw, hunks=()), hunks=tuple(hunk for hunk in hunks if hunk.runs))
 
 
 def _read(raw: tuple[RawHunk, ...]) -> tuple[Hunk, ...]:
@@ -80,14 +41,21 @@ def _read(raw: tuple[RawHunk, ...]) -> tuple[Hunk, ...]:
         parsed = PatchSet(text)
     except UnidiffParseError as error:
         raise PatchError(f"The diff cannot be read: {error}. Send it again as a plain unified diff.") from None
-    hunks = tuple(
-        Hunk(number=number, start=hunk.source_start, section=given.section, lines=_lines([(line.line_type, line.value) for line in hunk]))
-        for number, (hunk, given) in enumerate(zip(parsed[0] if raw else (), raw, strict=True), 1)
-    )
-    kept = [f"{line.mark}{line.text}" for hunk in hunks for line in hunk.lines if line.mark != " "]
+    read = [_lines([(line.line_type, line.value) for line in hunk]) for hunk in (parsed[0] if raw else ())]
+    kept = [f"{line.mark}{line.text}" for lines in read for line in lines if line.mark != " "]
     if kept != [line for hunk in raw for line in hunk.lines if line.startswith(("+", "-"))]:
         raise PatchError("The diff cannot be read without losing some of its + and - lines. Send it again as a plain unified diff.")
-    return hunks
+    return tuple(
+        Hunk(
+            number=number,
+            start=given.start,
+            new_start=given.new_start,
+            section=given.section,
+            lines=(*_told_once(lines[: len(lines) - given.tail]), *lines[len(lines) - given.tail :]),
+            tail=given.tail,
+        )
+        for number, (lines, given) in enumerate(zip(read, raw, strict=True), 1)
+    )
 
 
 def _well_formed(hunk: RawHunk) -> str:
@@ -96,7 +64,7 @@ def _well_formed(hunk: RawHunk) -> str:
     return f"@@ -{hunk.start},{old} +{hunk.start},{new} @@\n" + "".join(f"{line}\n" for line in hunk.lines)
 
 
-def _lines(pairs: list[tuple[str, str]]) -> tuple[Line, ...]:
+def _lines(pairs: Sequence[tuple[str, str]]) -> tuple[Line, ...]:
     lines: list[Line] = []
     for mark, value in pairs:
         if mark == "\\" and lines:
@@ -104,3 +72,27 @@ def _lines(pairs: list[tuple[str, str]]) -> tuple[Line, ...]:
         elif mark != "\\":
             lines.append(Line(mark=mark or " ", text=value.removesuffix("\n")))
     return tuple(lines)
+
+
+def _told_once(lines: Sequence[Line]) -> tuple[Line, ...]:
+    """The lines, where those that are removed only to be added again do neither."""
+    result: list[Line] = []
+    for changed, group in groupby(lines, key=lambda line: line.mark != " "):
+        run = tuple(group)
+        result += _without_repeats(run) if changed else run
+    return tuple(result)
+
+
+def _without_repeats(run: tuple[Line, ...]) -> Sequence[Line]:
+    removed, added = ([line for line in run if line.mark == mark] for mark in "-+")
+    before, after = ([(line.text, line.ends) for line in lines] for lines in (removed, added))
+    if not set(before).intersection(after):
+        return run
+    result: list[Line] = []
+    for tag, first, last, new_first, new_last in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        outermost = first == new_first == 0 or (last == len(removed) and new_last == len(added))
+        if tag == "equal":
+            result += [replace(line, mark=" " if outermost else "=") for line in removed[first:last]]
+        else:
+            result += [*removed[first:last], *added[new_first:new_last]]
+    return result

@@ -4,12 +4,13 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 
+from coder.tools.patching.compare import TO_ASCII
 from coder.tools.patching.errors import PatchError
+from coder.tools.patching.names import NOWHERE
 
 PREFIX = re.compile(r"^[abciow]/")
 LONGEST_NAME = 255
 LONGEST_PATH = 2000
-NOWHERE = "/dev/null"
 
 
 def checked(name: str) -> str:
@@ -48,8 +49,9 @@ def existing(old: str, new: str, exists: Callable[[str], bool]) -> str:
     """
     names = [name for name in (old, new) if name and name != NOWHERE]
     spellings = [[PREFIX.sub("", name) for name in names], names]
+    spellings = spellings if _prefixed(names) else spellings[::-1]
     clash: list[str] = []
-    for spelled in spellings if _prefixed(names) else spellings[::-1]:
+    for spelled in [*spellings, *([name.translate(TO_ASCII) for name in spelled] for spelled in spellings)]:
         candidates = list(dict.fromkeys(map(checked, spelled)))
         found = [name for name in candidates if exists(name)]
         if found and found == candidates[-1:]:
@@ -67,6 +69,14 @@ def _prefixed(names: Sequence[str]) -> bool:
     """Do a/ and b/ (or i/ and w/ ...) look like a diff's prefixes, and not like a directory of that name?"""
     starts = {name[:2] for name in names}
     return all(map(PREFIX.match, names)) and (len(starts) == 2 or (len(names) == 1 and starts <= {"a/", "b/"}))
+
+
+def renamed(old: str, new: str, exists: Callable[[str], bool]) -> tuple[str, str]:
+    """Both names of a renamed file; git writes them without a/ and b/, models at times with them."""
+    bare = (old.removeprefix("a/"), new.removeprefix("b/"))
+    if bare != (old, new) and not exists(checked(old)) and exists(checked(bare[0])):
+        return checked(bare[0]), checked(bare[1])
+    return checked(old), checked(new)
 
 
 def to_create(name: str) -> str:

@@ -1,0 +1,46 @@
+"""Read SEARCH/REPLACE blocks, the format of aider: the lines to find, a divider, the lines to put there."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from coder.tools.patching.errors import PatchError
+from coder.tools.patching.names import NOWHERE
+from coder.tools.patching.raw import RawFile, RawHunk
+from coder.tools.patching.unified import hints_above
+
+SEARCH = re.compile(r"<{5,9} ?(?:SEARCH|ORIGINAL)\b")
+DIVIDER = re.compile(r"={5,9}\s*$")
+REPLACE = re.compile(r">{5,9} ?(?:REPLACE|UPDATED)\b")
+
+
+def read_blocks(lines: Sequence[str]) -> Iterator[RawFile]:
+    """Each block as a hunk that removes all of one side and adds all of the other; its file is named above it.
+
+    A block without a name belongs to the file of the block before it.
+
+    Raises:
+        PatchError: a block has no divider or no end.
+    """
+    hints: tuple[str, ...] = ()
+    index = reached = 0
+    while index < len(lines):
+        if not SEARCH.match(lines[index]):
+            index += 1
+            continue
+        hints = hints_above(lines[reached:index], index - reached) or hints
+        divider = _next(lines, index, DIVIDER, "=======")
+        end = _next(lines, divider, REPLACE, ">>>>>>> REPLACE")
+        removed, added = lines[index + 1 : divider], lines[divider + 1 : end]
+        body = tuple([*(f"-{line}" for line in removed), *(f"+{line}" for line in added)])
+        names = (NOWHERE, hints[0]) if hints and not any(line.strip() for line in removed) else ("", "")
+        yield RawFile(old=names[0], new=names[1], hints=hints, hunks=(RawHunk(lines=body),))
+        index = reached = end + 1
+
+
+def _next(lines: Sequence[str], start: int, mark: re.Pattern[str], name: str) -> int:
+    for index in range(start + 1, len(lines)):
+        if mark.match(lines[index]):
+            return index
+        if SEARCH.match(lines[index]):
+            break
+    raise PatchError(f"The block that starts with {lines[start][:60]!r} has no line {name!r} after it. Send the block again, whole.")

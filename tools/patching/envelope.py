@@ -1,0 +1,72 @@
+"""Read `*** Begin Patch` envelopes, the format of OpenAI's apply_patch tool."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from coder.tools.patching.body import read_body
+from coder.tools.patching.errors import PatchError
+from coder.tools.patching.prose import PROSE
+from coder.tools.patching.raw import RawFile, RawHunk
+from coder.tools.patching.unified import file_header
+
+FILE = re.compile(r"\*\*\* (Update|Add|Delete) File:? *(.+?)\s*$")
+MOVE = re.compile(r"\*\*\* (?:Move|Rename)(?: File)? to:? *(.+?)\s*$")
+END = "*** End of File"
+
+
+def read_envelope(lines: Sequence[str]) -> Iterator[RawFile]:
+    """The files of an envelope; anything outside of its sections is prose.
+
+    Raises:
+        PatchError: a line of it can be no part of a file.
+    """
+    index = 0
+    while index < len(lines):
+        if not (match := FILE.match(lines[index])):
+            index += 1
+            continue
+        end = next((later for later in range(index + 1, len(lines)) if _closes(lines[later])), len(lines))
+        yield _file(match[1], match[2].strip("`'\""), lines[index + 1 : end])
+        index = end
+
+
+def _closes(line: str) -> bool:
+    return bool(FILE.match(line)) or line.startswith(("*** End Patch", "*** Begin Patch", PROSE))
+
+
+def _file(verb: str, name: str, lines: Sequence[str]) -> RawFile:
+    if verb == "Delete":
+        return RawFile(old=name, new=name, deletes=True)
+    if verb == "Add":
+        return RawFile(old="/dev/null", new=name, hunks=(_added(name, lines),))
+    file = RawFile(old=name, new=name)
+    if lines and (match := MOVE.match(lines[0])):
+        file, lines = replace(file, renamed_from=name, renamed_to=match[1]), lines[1:]
+    while lines and (header := file_header(lines, 0)):
+        lines = lines[header[2] :]
+    return replace(file, hunks=tuple(_hunks(lines)))
+
+
+def _added(name: str, lines: Sequence[str]) -> RawHunk:
+    body = [line for line in lines if line not in ("@@", END)]
+    while body and not body[-1].strip():
+        body.pop()
+    if stray := next((line for line in body if line.strip() and not line.startswith("+")), None):
+        raise PatchError(f"{name}: every line below '*** Add File' starts with '+', unlike {stray[:80]!r}.")
+    return RawHunk(lines=tuple(line if line.strip() else "+" for line in body))
+
+
+def _hunks(lines: Sequence[str]) -> Iterator[RawHunk]:
+    """Hunks start at @@, which may be missing above the first; several @@ lines in a row name a class and a function in it."""
+    index, sections = 0, list[str]()
+    while index < len(lines):
+        if lines[index].startswith("@@"):
+            sections.append(lines[index].strip("@ \r"))
+            index += 1
+        elif lines[index].startswith("*** "):
+            index += 1
+        else:
+            body, tail, index = read_body(lines, index, ends_at=lambda position: int(lines[position].startswith("*** ")))
+            yield RawHunk(lines=body, tail=tail, section="\n".join(sections))
+            sections = []

@@ -1,0 +1,42 @@
+"""The names in a diff's headers, as written."""
+
+import re
+
+TIMESTAMP = re.compile(r"(?:\t.*|\s+\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*|\s+\(revision \d+\)|\s+\(working copy\))$")
+ESCAPED = re.compile(r'\\([0-7]{3}|[abfnrtv"\\])')
+ESCAPES = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, '"': 34, "\\": 92}
+LONGEST_HEADER = 2_000
+NOWHERE = "/dev/null"
+AROUND = "`*_'\"()[]<>,;:#"
+PATH = re.compile(r"[\w.@+-]+(?:/[\w.@+-]+)*\.\w+|[\w.@+-]+(?:/[\w.@+-]+)+|[A-Z]\w+file")
+
+
+def header_name(line: str) -> str:
+    """The name after `--- ` or `+++ `, without a timestamp and quotes."""
+    name = unquoted(TIMESTAMP.sub("", line[4:LONGEST_HEADER].rstrip("\r")).strip())
+    return NOWHERE if name in ("a/dev/null", "b/dev/null", "dev/null") else name.strip("`")
+
+
+def unquoted(name: str) -> str:
+    """Undo git's C-style quoting of unusual names."""
+    name = name.strip()
+    if not (len(name) > 1 and name.startswith('"') and name.endswith('"')):
+        return name
+    data = re.sub(
+        ESCAPED,
+        lambda match: chr(int(match[1], 8) if match[1].isdigit() else ESCAPES[match[1]]),
+        name[1:-1].encode("utf-8").decode("latin-1"),
+    )
+    return data.encode("latin-1").decode("utf-8", "surrogateescape")
+
+
+def path_on_its_own_line(line: str) -> str:
+    """The path that is all a line says, but for Markdown and a colon; an empty string where there is more or less."""
+    text = line.lstrip("\0").strip().strip(AROUND + " ")
+    return text if text and len(text) < LONGEST_HEADER and not re.search(r"\s", text) else ""
+
+
+def words_like_paths(line: str) -> list[str]:
+    """The words of a line of prose that could be paths."""
+    words = [word.strip(AROUND) for word in line.lstrip("\0")[:LONGEST_HEADER].split()]
+    return [word for word in (word.rstrip(".") for word in words) if PATH.fullmatch(word)]

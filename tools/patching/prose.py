@@ -1,0 +1,56 @@
+"""Find the diff in a chat-like text: take away line ends, fences, indentation and quotation marks that are not the diff's own."""
+
+import re
+
+STARTS = ("--- ", "+++ ", "@@", "diff --git ", "*** Begin Patch", "*** Update File", "*** Add File", "*** Delete File")
+PROSE = "\0"
+"""Stands before each line that is outside of the diff for certain."""
+FENCE = re.compile(r"([ \t>]*)(`{3,}|~{3,})[^`]*$")
+INDENTED = re.compile(r"([ \t>]*)(?:--- \S|\+\+\+ \S|@@|diff --git |\*\*\* (?:Begin Patch|Update|Add|Delete)|<{5,9} ?[A-Z])")
+LOOK_ALIKE_SIGNS = str.maketrans({"\u2212": "-", "\u2013": "-", "\u2010": "-", "\u2011": "-", "\u00a0": " "})
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of the text, without their CRs where even the headers have them."""
+    lines = text.removeprefix("\ufeff").split("\n")
+    headers = [line for line in lines if line.lstrip(" \t>").startswith((*STARTS, "<<<<<"))]
+    if headers and all(line.endswith("\r") for line in headers):
+        return [line.removesuffix("\r") for line in lines]
+    return lines
+
+
+def unfenced(lines: list[str]) -> list[str]:
+    """The same lines with those outside of fenced blocks marked as prose, if a fenced block holds a diff; nothing is indented any more."""
+    first = next((index for index, line in enumerate(lines) if INDENTED.match(line)), len(lines))
+    if not any(map(FENCE.match, lines[:first])):
+        return dedented(lines)
+    result: list[str] = []
+    block: list[str] = []
+    opened = ""
+    for line in lines:
+        fence = FENCE.match(line)
+        if not opened:
+            opened = fence[1] + fence[2] if fence else ""
+            result.append(PROSE + line)
+        elif fence and line.rstrip().startswith(opened) and not line.rstrip().removeprefix(opened).strip(opened[-1]):
+            result += [*_block(block), PROSE]
+            block, opened = [], ""
+        else:
+            block.append(line)
+    result += _block(block)
+    return result if any(line.startswith(STARTS) for line in result) else dedented(lines)
+
+
+def _block(lines: list[str]) -> list[str]:
+    """A block without a diff is prose."""
+    return dedented(lines) if any(map(INDENTED.match, lines)) else [PROSE + line for line in lines]
+
+
+def dedented(lines: list[str]) -> list[str]:
+    """The lines without what stands before even the least indented header."""
+    indents = [match[1] for line in lines if (match := INDENTED.match(line))]
+    indent = min(indents, key=len, default="")
+    if not indent:
+        return lines
+    blank = indent.rstrip()
+    return [line.removeprefix(indent) if line.startswith(indent) else "" if line.rstrip() in ("", blank) else line for line in lines]

@@ -1,0 +1,134 @@
+"""Read unified diffs, git's and plain ones, whatever has become of their headers."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from coder.tools.patching.body import Counts, read_body
+from coder.tools.patching.errors import PatchError
+from coder.tools.patching.names import LONGEST_HEADER, header_name, path_on_its_own_line, unquoted, words_like_paths
+from coder.tools.patching.prose import LOOK_ALIKE_SIGNS, STARTS
+from coder.tools.patching.raw import RawFile, RawHunk
+
+GIT_HEADER = re.compile(r'^diff --git "?(?:a/)?(?P<name>.+?)"? "?(?:b/)?(?P=name)"?\s*$')
+GIT_RENAME = re.compile(r"^diff --git a/(?P<old>\S+) b/(?P<new>\S+)\s*$")
+HUNK = re.compile(r"^@@+ -(?P<start>\d+)(?:,(?P<old>\d+))? \+(?P<new_start>\d+)(?:,(?P<new>\d+))?(?: @@+ ?(?P<section>.*)|\s*)$")
+BARE_HUNK = re.compile(r"^@@+ *(?:[-+,.\d\s]*@@+)? ?(?P<section>.*?)(?: @@+)?$")
+METADATA = re.compile(r"(?:new file|deleted file|old|new) mode \d+$|(?:rename|copy) (?:from|to) .+$")
+LINES_OF_HINTS = 4
+
+
+def read_unified(lines: Sequence[str]) -> Iterator[RawFile]:
+    """The files of a diff; a part that says nothing comes as an empty value."""
+    current = RawFile()
+    headed = True  # no git header stands open, waiting for its --- and +++ lines
+    index = 0
+    while index < len(lines):
+        line, header = lines[index], file_header(lines, index)
+        if header:
+            if headed:
+                yield current
+                current = RawFile()
+            current, headed = replace(current, old=header[0], new=header[1]), True
+            index += header[2]
+            if _starts_a_body(lines, index):
+                hunk, index = _body(lines, index, RawHunk(lines=()))
+                current = replace(current, hunks=(hunk,))
+        elif line.startswith("@@"):
+            if not _named(current) and (hints := hints_above(lines, index)):
+                yield current
+                current = RawFile(hints=hints)
+            hunk, index = _hunk(lines, index)
+            current, headed = replace(current, hunks=(*current.hunks, hunk)), True
+        elif line.startswith("diff --git "):
+            yield current
+            current, headed = _from_git_header(line), False
+            index += 1
+        else:
+            if headed and not current.hunks and not _named(current) and METADATA.match(line):
+                headed = False
+            current = _with_metadata(current, line) if not headed else current
+            index += 1
+    yield current
+
+
+def file_header(lines: Sequence[str], index: int) -> tuple[str, str, int] | None:
+    """The old name, the new name and the number of header lines at this place; one of ---, +++ may be lost before a hunk."""
+    here, after, then = (lines[position] if position < len(lines) else "" for position in (index, index + 1, index + 2))
+    if here.startswith("--- ") and after.startswith("+++ "):
+        return header_name(here), header_name(after), 2
+    if here.startswith(("--- ", "+++ ")) and after.startswith("@@") and not then.startswith(STARTS):
+        return header_name(here), header_name(here), 1
+    return None
+
+
+def hints_above(lines: Sequence[str], index: int) -> tuple[str, ...]:
+    """What the lines right above may name as the file: a path on a line of its own, else words that look like paths."""
+    above = [line for line in lines[max(0, index - 12) : index] if line.strip("\0 `~\t")][-LINES_OF_HINTS:]
+    hints: list[str] = []
+    for line in reversed(above):
+        if line.startswith(("+", "-", "@@", " ")):
+            break
+        path = path_on_its_own_line(line)
+        hints += [path] if path else words_like_paths(line)
+    return tuple(dict.fromkeys(hints))
+
+
+def _named(file: RawFile) -> bool:
+    return bool(file.old or file.new or file.renamed_from)
+
+
+def _starts_a_body(lines: Sequence[str], index: int) -> bool:
+    """Does a hunk without any @@ follow the header?"""
+    return index < len(lines) and lines[index].startswith((" ", "+", "-")) and file_header(lines, index) is None
+
+
+def _from_git_header(line: str) -> RawFile:
+    """The names stand here unambiguously only where both are the same, or without a space; elsewhere later lines give them."""
+    if match := GIT_HEADER.match(line):
+        name = unquoted(f'"{match["name"]}"') if '"' in line else match["name"]
+        return RawFile(old=f"a/{name}", new=f"b/{name}")
+    if (match := GIT_RENAME.match(line)) and "dev/null" in match.groups():
+        return RawFile(old=header_name(f"--- {match['old']}"), new=header_name(f"+++ {match['new']}"))
+    if match:
+        return RawFile(renamed_from=match["old"], renamed_to=match["new"])
+    return RawFile()
+
+
+def _with_metadata(file: RawFile, line: str) -> RawFile:
+    line = line.rstrip()
+    if match := re.match(r"(new file|deleted file|old|new) mode (\d+)$", line):
+        if match[1] == "old" or match[1] == "deleted file":
+            return replace(file, old_mode=match[2], deletes=file.deletes or match[1] != "old")
+        return replace(file, creates=file.creates or match[1] == "new file", mode=match[2])
+    if match := re.match(r"(?:rename|copy) (from|to) (.+)$", line):
+        if line.startswith("copy"):
+            raise PatchError(f"{line!r}: copies are not supported. Create the new file with '--- /dev/null' and its whole content.")
+        name = unquoted(match[2])
+        return replace(file, renamed_from=name) if match[1] == "from" else replace(file, renamed_to=name)
+    if re.match(r"Binary files .* differ$|GIT binary patch$", line):
+        return replace(file, binary=True)
+    return file
+
+
+def _hunk(lines: Sequence[str], index: int) -> tuple[RawHunk, int]:
+    """Read the hunk whose header stands at `index`; returns it and the index of the line after it."""
+    header = lines[index][:LONGEST_HEADER].rstrip()
+    hunk, counts = RawHunk(lines=()), None
+    if match := HUNK.match(header.translate(LOOK_ALIKE_SIGNS)):
+        hunk = replace(hunk, start=int(match["start"]), new_start=int(match["new_start"]), section=(match["section"] or "").strip())
+        counts = (int(match["old"] or 1), int(match["new"] or 1))
+    elif match := BARE_HUNK.match(header):
+        hunk = replace(hunk, section=match["section"].strip())
+    return _body(lines, index + 1, hunk, counts=counts)
+
+
+def _body(lines: Sequence[str], index: int, hunk: RawHunk, *, counts: Counts = None) -> tuple[RawHunk, int]:
+    body, tail, after = read_body(lines, index, counts=counts, ends_at=lambda position: _header_before_hunk(lines, position))
+    return replace(hunk, lines=body, tail=tail), after
+
+
+def _header_before_hunk(lines: Sequence[str], index: int) -> int:
+    """The number of file header lines at this place that a hunk follows at once; only such a header ends the hunk before it."""
+    size = (file_header(lines, index) or ("", "", 0))[2]
+    return size if size and "".join(lines[index + size : index + size + 1]).startswith("@@") else 0
