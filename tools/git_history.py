@@ -3,7 +3,7 @@
 import re
 
 from coder.core.errors import CoderError
-from coder.tools.files import text_of, visible
+from coder.tools.files import check_readable, text_of, visible
 from coder.tools.hottest import hottest
 from coder.tools.places import name_places
 from coder.tools.ripgrep import shown
@@ -41,6 +41,8 @@ def git_history(
         hot: The files and functions (below `path`) that most of the newest 200 commits changed.
     """
     relative = workspace.resolve(path)[1] if path else None
+    if relative:
+        check_readable(workspace, relative)
     if commit and not re.fullmatch(r"[A-Za-z0-9][\w./^~@{}-]*", commit):
         raise ToolError(f"{commit!r} is no commit. Give a hash from this tool's other answers, or a tag.")
     if len(word) > LONGEST_WORD or "\0" in word:
@@ -60,7 +62,7 @@ def git_history(
 
 def _asked(workspace: Workspace, path: str | None, *, symbol: str, line: int | None, last_line: int | None, word: str, commit: str) -> str:
     if commit:
-        return workspace.history.show(commit, path)
+        return _readable(workspace, workspace.history.show(commit, path))
     if line is None and not symbol:
         return workspace.history.log(path=path, word=word or None)
     if path is None:
@@ -69,6 +71,19 @@ def _asked(workspace: Workspace, path: str | None, *, symbol: str, line: int | N
     last = min(last, first + MOST_LINES - 1)
     made, commits = workspace.history.blame(path, first, last), workspace.history.log(path=path, lines=(first, last))
     return f"Lines {first}-{last} of {shown(path)} were made by\n{made}\nNewest commits that changed them:\n{commits}"
+
+
+def _readable(workspace: Workspace, text: str) -> str:
+    """A commit without the changes of files that are not for a model to read."""
+    told, *sections = re.split(r"^(?=diff --(?:git|cc|combined) )", text, flags=re.MULTILINE)
+    for section in sections:
+        path = (
+            section.split("\n", 1)[0].rpartition(" b/")[2]
+            if section.startswith("diff --git")
+            else section.split("\n", 1)[0].split(" ", 2)[2]
+        )
+        told += section if workspace.may_read(path.strip('"')) else f"{path}: not shown, it may hold secrets\n"
+    return told
 
 
 def _base(workspace: Workspace, path: str) -> str:

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import metadata
@@ -18,6 +18,7 @@ from typing import Any
 from ripgrepy import RipGrepOut, Ripgrepy  # type: ignore[import-untyped]  # it has no types
 
 from coder.core.errors import UserError
+from coder.core.private import DENY_READ, denied
 from coder.tools.tool import ToolError
 
 SECONDS = 20.0
@@ -170,11 +171,19 @@ def _packaged() -> list[Path]:
     return [Path(str(file.locate())).resolve() for file in files if file.name in ("rg", "rg.exe")]
 
 
-def grep(root: Path, pattern: str, *, path: str = ".", options: tuple[str, ...] = (), a_file: int = 20_000) -> Found:
+def grep(
+    root: Path,
+    pattern: str,
+    *,
+    path: str = ".",
+    options: tuple[str, ...] = (),
+    a_file: int = 20_000,
+    deny_read: Sequence[str] = DENY_READ,
+) -> Found:
     """Search the files below `path` that git does not ignore, or the one file `path`, for a regular expression.
 
     `options` are more of ripgrep's own, such as `--word-regexp`; never pass text of a model there but as `--glob=TEXT`. Of each file at
-    most the first `a_file` matches are kept; the others are only counted.
+    most the first `a_file` matches are kept; the others are only counted. Of files that `deny_read` names nothing is found.
 
     Raises:
         ToolError: the pattern is not valid.
@@ -190,7 +199,11 @@ def grep(root: Path, pattern: str, *, path: str = ".", options: tuple[str, ...] 
             kept += gathered[-1].add(record, most=a_file if kept < KEPT_BYTES else KEPT_ANYWAY)
     if not gathered and not ripgrep.cut and ripgrep.error:
         raise ToolError(f"ripgrep cannot search for this: {_reason(ripgrep.error)} For plain text instead of a pattern set literal=true.")
-    files = (FileFound(path=file.path, count=file.count, records=tuple(file.records)) for file in gathered if file.count)
+    files = (
+        FileFound(path=file.path, count=file.count, records=tuple(file.records))
+        for file in gathered
+        if file.count and not denied(file.path, deny_read)
+    )
     return Found(files=tuple(sorted(files, key=lambda file: file.path)), cut=ripgrep.cut)
 
 

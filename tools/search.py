@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
 
-from coder.tools.files import clipped, counted, existing, standing, text_of
+from coder.tools.files import check_readable, clipped, counted, existing, standing, text_of
 from coder.tools.ripgrep import Found, Hit, grep, shown
 from coder.tools.symbols import Definition, definitions, enclosing
 from coder.tools.tool import ToolError, tool
@@ -52,7 +52,9 @@ def search(
     _check(pattern, glob)
     options = _options(glob=glob, literal=literal, ignore_case=ignore_case, word=word)
     context = max(0, min(context, 10))
-    found = grep(workspace.root, pattern, path=where, options=(*options, f"--context={context}"), a_file=MOST_MATCHES)
+    found = grep(
+        workspace.root, pattern, path=where, options=(*options, f"--context={context}"), a_file=MOST_MATCHES, deny_read=workspace.deny_read
+    )
     if not found.count:
         return _nothing(workspace, pattern, where=where, glob=glob, literal=literal, ignore_case=ignore_case, found=found)
     for file in found.files:
@@ -76,6 +78,8 @@ def checked_path(workspace: Workspace, path: str) -> str:
     absolute, relative = existing(workspace, path or ".")
     if not absolute.is_dir() and not absolute.is_file():
         raise ToolError(f"{shown(relative)} is neither a file nor a directory and cannot be searched.")
+    if absolute.is_file():
+        check_readable(workspace, relative)
     return relative
 
 
@@ -178,11 +182,11 @@ def _nothing(workspace: Workspace, pattern: str, *, where: str, glob: str, liter
         return f"{said} The search ended early: {found.cut}. Narrow it with path= or glob=."
     hints = []
     if not ignore_case and (other := _options(glob=glob, literal=literal, ignore_case=True, word=False)):
-        loose = grep(workspace.root, pattern, path=where, options=other).hits
+        loose = grep(workspace.root, pattern, path=where, options=other, deny_read=workspace.deny_read).hits
         if loose:
             hints.append(f"{counted(len(loose), 'match')} with ignore_case=true and word=false, such as {places_of(workspace, loose)}.")
     if (glob or place) and not hints:
-        wide = grep(workspace.root, pattern, options=("--fixed-strings",) if literal else ()).hits
+        wide = grep(workspace.root, pattern, options=("--fixed-strings",) if literal else (), deny_read=workspace.deny_read).hits
         if wide:
             hints.append(f"{counted(len(wide), 'match')} elsewhere in the repository, such as {places_of(workspace, wide)}.")
     if not hints and (near := near_spellings(workspace, pattern)):
@@ -206,6 +210,8 @@ def near_spellings(workspace: Workspace, name: str) -> list[str]:
     if not re.fullmatch(r"[A-Za-z_]\w{4,60}", bare):
         return []
     middle = (len(bare) + 1) // 2
-    hits = grep(workspace.root, rf"\w*(?:{bare[:middle]}|{bare[middle:]})\w*", options=("--ignore-case",)).hits
+    hits = grep(
+        workspace.root, rf"\w*(?:{bare[:middle]}|{bare[middle:]})\w*", options=("--ignore-case",), deny_read=workspace.deny_read
+    ).hits
     words = Counter(hit.text[start:end] for hit in hits for start, end in hit.spans)
     return difflib.get_close_matches(bare, [word for word, _ in words.most_common(5000)], n=4, cutoff=0.75)

@@ -1,0 +1,64 @@
+"""Files that may hold secrets: named, never opened, by whatever tool."""
+
+from pathlib import Path
+
+import pytest
+
+from coder.tools.git_history import git_history
+from coder.tools.list_files import list_files
+from coder.tools.orientation import first_look
+from coder.tools.read import read
+from coder.tools.search import search
+from coder.tools.workspace import Workspace
+from tests.tools.fakes import FakeHistory, called, refused, workspace
+
+SECRET = "hunter-of-secrets"
+FILES = {".env": f"PASSWORD={SECRET}\n", "app.py": "import os\nPASSWORD = os.environ['PASSWORD']\n", "deploy/key.pem": f"{SECRET}\n"}
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Workspace:
+    return workspace(tmp_path, FILES)
+
+
+def test_they_are_listed_by_name(space: Workspace) -> None:
+    assert ".env" in called(list_files, space)
+
+
+@pytest.mark.parametrize("path", [".env", "deploy/key.pem", "./.env"])
+def test_they_are_not_read(space: Workspace, path: str) -> None:
+    space.name(path.removeprefix("./"))
+    assert "may hold secrets" in refused(read, space, path=path)
+
+
+def test_a_link_to_one_is_not_read_either(space: Workspace) -> None:
+    (space.root / "notes.txt").symlink_to(".env")
+    space.name("notes.txt")
+    assert "may hold secrets" in refused(read, space, path="notes.txt")
+
+
+def test_a_search_finds_nothing_in_them(space: Workspace) -> None:
+    assert SECRET not in called(search, space, pattern="hunter|PASSWORD")
+    assert "app.py" in called(search, space, pattern="PASSWORD")
+    assert "may hold secrets" in refused(search, space, pattern="PASSWORD", path=".env")
+
+
+def test_the_first_look_shows_none_of_them(space: Workspace) -> None:
+    assert SECRET not in first_look(space, f"The PASSWORD of .env:1 and deploy/key.pem:1 is wrong, it says {SECRET[:6]}", (), 10_000)
+
+
+def test_a_commit_is_shown_without_them(tmp_path: Path) -> None:
+    class History(FakeHistory):
+        def show(self, revision: str, path: str | None = None) -> str:
+            return f"Begin\n\ndiff --git a/.env b/.env\n+PASSWORD={SECRET}\ndiff --git a/app.py b/app.py\n+x = 1\n"
+
+    space = workspace(tmp_path, FILES, history=History())
+    assert called(git_history, space, commit="c0ffee") == (
+        "Begin\n\n.env: not shown, it may hold secrets\ndiff --git a/app.py b/app.py\n+x = 1\n"
+    )
+    assert "may hold secrets" in refused(git_history, space, path=".env")
+
+
+def test_the_person_may_name_more_of_them_and_take_some_back(space: Workspace) -> None:
+    space.deny_read = (*space.deny_read, "app.py", "!.env")
+    assert called(search, space, pattern="PASSWORD").startswith("1 match in .env")
