@@ -1,14 +1,14 @@
 """The documents that a search by words ranks: each definition, and what is left of its module."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from coder.tools.symbols.definition import Definition
-from coder.tools.words import words_of
+from coder.tools.words import WORD, parts
 
 
-def documents(text: str, definitions: Sequence[Definition]) -> Iterator[tuple[int, Counter[str]]]:
+def documents(text: str, definitions: Sequence[Definition]) -> Iterator[tuple[int, Mapping[str, int]]]:
     """Yield ordinal and words of each document that has any; 0 is the module, n the n-th definition.
 
     A function has all its lines, a class those that its methods and inner classes leave, the module the rest. Variables and what is
@@ -23,8 +23,17 @@ def documents(text: str, definitions: Sequence[Definition]) -> Iterator[tuple[in
         pieces.setdefault(owner, []).extend(lines[start:end])
         start = end
     for owner in sorted(pieces):
-        if words := words_of("\n".join(pieces[owner])):
+        if words := _words("\n".join(pieces[owner])):
             yield owner, words
+
+
+def _words(text: str) -> dict[str, int]:
+    """As `coder.tools.words.words_of` counts them."""
+    found: dict[str, int] = {}
+    for word, count in Counter(WORD.findall(text)).items():
+        for part in parts(word):
+            found[part] = found.get(part, 0) + count
+    return found
 
 
 def _owners(lines: int, definitions: Sequence[Definition]) -> list[int]:

@@ -60,12 +60,26 @@ class Parsed:
 
     def part(self, first_document: int) -> Part:
         """Number the documents from `first_document` on."""
-        terms: dict[str, list[int]] = defaultdict(list)
+        terms = _Terms()
         rows: list[FileRow] = []
         for identity, text, facts in self.found:
             rows.append(_row(identity, text, facts, first_document, terms))
             first_document += len(facts.definitions) + 1
-        return Part(files=rows, terms={term: array("I", numbers).tobytes() for term, numbers in terms.items()})
+        return Part(files=rows, terms=terms.packed())
+
+
+class _Terms:
+    """The numbers held under each text, a mapping for each kind."""
+
+    def __init__(self) -> None:
+        self.defined: dict[str, list[int]] = defaultdict(list)
+        self.used: dict[str, list[int]] = defaultdict(list)
+        self.tokens: dict[str, list[int]] = defaultdict(list)
+        self.derived: dict[str, list[int]] = defaultdict(list)
+
+    def packed(self) -> dict[str, bytes]:
+        kinds = ((DEFINED, self.defined), (USED, self.used), (TOKEN, self.tokens), (DERIVED, self.derived))
+        return {kind + text: array("I", numbers).tobytes() for kind, held in kinds for text, numbers in held.items()}
 
 
 def parse(files: Sequence[Job]) -> Parsed:
@@ -92,26 +106,34 @@ def key_of(path: str, data: bytes) -> bytes:
     return blake2b(data, digest_size=16, person=path.rpartition(".")[2][-16:].encode("ascii", "replace")).digest()
 
 
-def _row(identity: int, text: str, facts: Facts, first_document: int, terms: dict[str, list[int]]) -> FileRow:
-    lengths = array("H", bytes(2 * (len(facts.definitions) + 1)))
-    for ordinal, item in enumerate(facts.definitions, 1):
+def _row(identity: int, text: str, facts: Facts, first_document: int, terms: _Terms) -> FileRow:
+    for number, item in enumerate(facts.definitions, first_document + 1):
         if len(item.bare) <= LONGEST_NAME:
-            terms[DEFINED + item.bare].append((first_document + ordinal) << 8)
+            terms.defined[item.bare].append(number << 8)
         for base in facts.bases.get(item.name, ()) if item.kind != "variable" else ():
-            terms[DERIVED + base.rpartition(".")[2]].append((first_document + ordinal) << 8)
-    for ordinal, words in documents(text, facts.definitions):
-        lengths[ordinal] = min(words.total(), LONGEST_LENGTH)
-        named = parts(facts.definitions[ordinal - 1].bare) if ordinal else ()
-        number = (first_document + ordinal) << 8
-        for word, count in words.items():
-            terms[TOKEN + word].append(number | (IN_NAME if word in named else 0) | (count if count < MOST_COUNT else MOST_COUNT))
+            terms.derived[base.rpartition(".")[2]].append(number << 8)
     names = [name for name in facts.uses if len(name) <= LONGEST_NAME]
     for name in names:
         lines = facts.uses[name]
-        terms[USED + name] += (identity, len(lines), *lines)
+        terms.used[name] += (identity, len(lines), *lines)
+    lengths = _count(text, facts, first_document, terms.tokens)
     return FileRow(
         id=identity, first_document=first_document, lengths=lengths.tobytes(), facts=dumped(facts), names="\n".join(sorted(names))
     )
+
+
+def _count(text: str, facts: Facts, first_document: int, tokens: dict[str, list[int]]) -> "array[int]":
+    """Enter the words of each document, and return how many each has."""
+    lengths = array("H", bytes(2 * (len(facts.definitions) + 1)))
+    for ordinal, words in documents(text, facts.definitions):
+        lengths[ordinal] = min(sum(words.values()), LONGEST_LENGTH)
+        number = (first_document + ordinal) << 8
+        for word, count in words.items():
+            tokens[word].append(number + (count if count < MOST_COUNT else MOST_COUNT))
+        for word in parts(facts.definitions[ordinal - 1].bare) if ordinal else ():
+            if word in words:
+                tokens[word][-1] |= IN_NAME
+    return lengths
 
 
 def dumped(facts: Facts) -> str:
