@@ -28,7 +28,7 @@ def apply_patch(workspace: Workspace, diff: str, allow_syntax_error: bool = Fals
         allow_syntax_error: Write Python that does not parse (templates, newer syntax).
     """
     try:
-        planned = plan(diff, workspace.root, failed_before=workspace.failed_hunks)
+        planned = plan(diff, workspace.root, failed_before=workspace.failed_hunks, may_read=workspace.may_read)
         _check_allowed(workspace, planned)
         if planned.syntax_errors and not allow_syntax_error:
             raise PatchError("With this patch the file would no longer parse. " + "\n".join(planned.syntax_errors[:MOST_FAULTS]))

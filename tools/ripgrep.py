@@ -172,13 +172,7 @@ def _packaged() -> list[Path]:
 
 
 def grep(
-    root: Path,
-    pattern: str,
-    *,
-    path: str = ".",
-    options: tuple[str, ...] = (),
-    a_file: int = 20_000,
-    deny_read: Sequence[str] = DENY_READ,
+    root: Path, pattern: str, *, path: str = ".", options: tuple[str, ...] = (), a_file: int = 20_000, deny_read: Sequence[str] = DENY_READ
 ) -> Found:
     """Search the files below `path` that git does not ignore, or the one file `path`, for a regular expression.
 
@@ -199,11 +193,8 @@ def grep(
             kept += gathered[-1].add(record, most=a_file if kept < KEPT_BYTES else KEPT_ANYWAY)
     if not gathered and not ripgrep.cut and ripgrep.error:
         raise ToolError(f"ripgrep cannot search for this: {_reason(ripgrep.error)} For plain text instead of a pattern set literal=true.")
-    files = (
-        FileFound(path=file.path, count=file.count, records=tuple(file.records))
-        for file in gathered
-        if file.count and not denied(file.path, deny_read)
-    )
+    readable = [file for file in gathered if file.count and not denied(file.path, deny_read)]
+    files = (FileFound(path=file.path, count=file.count, records=tuple(file.records)) for file in readable)
     return Found(files=tuple(sorted(files, key=lambda file: file.path)), cut=ripgrep.cut)
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from coder.tools.apply_patch import apply_patch
 from coder.tools.git_history import git_history
 from coder.tools.list_files import list_files
 from coder.tools.orientation import first_look
@@ -45,6 +46,13 @@ def test_a_search_finds_nothing_in_them(space: Workspace) -> None:
 
 def test_the_first_look_shows_none_of_them(space: Workspace) -> None:
     assert SECRET not in first_look(space, f"The PASSWORD of .env:1 and deploy/key.pem:1 is wrong, it says {SECRET[:6]}", (), 10_000)
+
+
+@pytest.mark.parametrize("name", ["a/.env", '"a/\\056env"'])
+def test_a_patch_of_one_tells_nothing_of_it(space: Workspace, name: str) -> None:
+    told = refused(apply_patch, space, diff=f"--- {name}\n+++ {name.replace('a/', 'b/')}\n@@ -1 +1 @@\n-PASSWORD=x\n+PASSWORD=y\n")
+    assert SECRET not in told
+    assert (space.root / ".env").read_text() == FILES[".env"]
 
 
 def test_a_commit_is_shown_without_them(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Work out what a patch would do to a tree, without doing any of it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -69,10 +69,18 @@ class Applied:
         return tuple(text for change, before, after in pairs if after for text in undefined_names(before.text, after.text, change.path))
 
 
-def plan(diff: str, root: Path, *, reverse: bool = False, failed_before: Mapping[str, int] | None = None) -> Applied:
+def plan(
+    diff: str,
+    root: Path,
+    *,
+    reverse: bool = False,
+    failed_before: Mapping[str, int] | None = None,
+    may_read: Callable[[str], bool] = lambda _path: True,
+) -> Applied:
     """Work out the changes of a patch, or of taking it back; nothing is written.
 
     `failed_before` says how often a hunk has failed, by what `PatchError.failed` called it: its error then shows more of the file.
+    `may_read` says whether the content of a file may be told: one that may not be is not changed.
 
     Raises:
         PatchError: any part of it does not fit, is ambiguous, or leads where it may not.
@@ -83,7 +91,7 @@ def plan(diff: str, root: Path, *, reverse: bool = False, failed_before: Mapping
     faults: list[PatchError] = []
     for aim in aims:
         try:
-            changes.append(_change(aim, Tree(root), failed_before or {}, MOST_LINES // min(len(aims), MOST_FAULTS)))
+            changes.append(_change(aim, Tree(root, may_read=may_read), failed_before or {}, MOST_LINES // min(len(aims), MOST_FAULTS)))
         except PatchError as error:
             faults.append(error)
     if faults:

@@ -3,7 +3,7 @@
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -15,15 +15,19 @@ DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 class Tree:
     """A directory whose files are opened one path component at a time, following no symbolic link."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, may_read: Callable[[str], bool] = lambda _path: True) -> None:
+        """`may_read` says of a path whether its content may be told."""
         self._root = root
+        self._may_read = may_read
 
     def read(self, path: str) -> tuple[bytes, int] | None:
         """A regular file's content and permission bits, or None where nothing stands at the path.
 
         Raises:
-            PatchError: something else than a regular file stands there, or a symbolic link on the way.
+            PatchError: something else than a regular file stands there, or a symbolic link on the way, or it may not be read.
         """
+        if not self._may_read(path):
+            raise PatchError(f"{path} may hold secrets: the person lets nobody read or change it.")
         try:
             with self._parent(path) as (parent, name):
                 status = os.stat(name, dir_fd=parent, follow_symlinks=False)
