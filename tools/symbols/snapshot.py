@@ -25,6 +25,11 @@ class Place:
     """None: the module."""
 
 
+def module_of(path: str) -> str:
+    """The dotted name of a Python file as if its root were on the path: `src.shop.box`, a package without `__init__`."""
+    return path.rpartition(".")[0].removesuffix("/__init__").replace("/", ".")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Use:
     """Where a file uses a name."""
@@ -121,6 +126,15 @@ class Snapshot:
     def average_length(self) -> float:
         """Of documents that have words."""
         return sum(self.lengths) / max(1, len(self.lengths) - self.lengths.count(0))
+
+    @cached_property
+    def modules(self) -> Mapping[str, tuple[str, ...]]:
+        """The Python files by the last part of their module's name, empty ones included."""
+        found: dict[str, list[str]] = {}
+        for path in self.paths:
+            if path.endswith((".py", ".pyi")):
+                found.setdefault(module_of(path).rpartition(".")[2], []).append(path)
+        return {name: tuple(paths) for name, paths in found.items()}
 
     @cached_property
     def _paths(self) -> dict[int, list[str]]:

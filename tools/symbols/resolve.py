@@ -1,0 +1,105 @@
+"""What a dotted Python name means: through packages, imports, re-exports and base classes to where it is defined."""
+
+from collections.abc import Iterator, Sequence
+
+from coder.tools.symbols.definition import Definition
+from coder.tools.symbols.facts import Import
+from coder.tools.symbols.snapshot import Place, Snapshot, module_of
+
+DEEPEST = 12
+MOST_MODULES = 3
+"""Files that a module's name may mean: more, and it says nothing."""
+PACKAGE = ("__init__.py", "__init__.pyi")
+
+
+def resolve(snapshot: Snapshot, dotted: str, *, importer: str = "") -> tuple[Place, ...]:
+    """Find what a name means: `pkg.module`, `pkg.Name`, `pkg.module.Class.method`, or with `importer`, a path, what it means there.
+
+    A part that is not found is left out, from the end: an attribute that is made at run time gives its class. Nothing is found of
+    what is not in the tree.
+    """
+    return tuple(dict.fromkeys(_resolved(snapshot, dotted, importer, DEEPEST)))
+
+
+def module_paths(snapshot: Snapshot, dotted: str, *, importer: str = "") -> tuple[str, ...]:
+    """The files that a module's name means, leading dots relative to `importer`."""
+    name = _absolute(dotted, importer)
+    found = [path for path in snapshot.modules.get(name.rpartition(".")[2], ()) if f".{module_of(path)}".endswith(f".{name}")]
+    nearest = min((path.count("/") - path.endswith(PACKAGE) for path in found), default=0)
+    best = tuple(path for path in found if path.count("/") - path.endswith(PACKAGE) == nearest)
+    return best if name and len(best) <= MOST_MODULES else ()
+
+
+def re_exports(snapshot: Snapshot, name: str) -> tuple[tuple[str, Import], ...]:
+    """The packages that import a bare name to pass it on, each with the import."""
+    inside = [use.path for use in snapshot.used(name) if use.path.endswith(PACKAGE)]
+    return tuple((path, item) for path in inside for item in snapshot.imports(path) if name in (item.name, item.alias))
+
+
+def _absolute(dotted: str, importer: str) -> str:
+    """A relative module's name as seen from the root of the tree."""
+    name = dotted.lstrip(".")
+    up = len(dotted) - len(name)
+    if not up:
+        return name
+    folders = importer.split("/")[: -up or None]
+    return ".".join([*folders, *([name] if name else [])])
+
+
+def _resolved(snapshot: Snapshot, dotted: str, importer: str, depth: int) -> Iterator[Place]:
+    if depth == 0:
+        return
+    parts = dotted.removesuffix("()").split(".")
+    if importer and not dotted.startswith(".") and (here := list(_inside(snapshot, importer, parts, depth))):
+        yield from here
+        return
+    leading = len(dotted) - len(dotted.lstrip("."))
+    names = dotted.lstrip(".").split(".")
+    for size in range(len(names), -1 if leading else 0, -1):
+        modules = module_paths(snapshot, "." * leading + ".".join(names[:size]), importer=importer)
+        for path in modules:
+            rest = names[size:]
+            found = list(_inside(snapshot, path, rest, depth)) if any(rest) else [Place(path=path)]
+            yield from found or [Place(path=path)]
+        if modules:
+            return
+
+
+def _inside(snapshot: Snapshot, path: str, parts: Sequence[str], depth: int) -> Iterator[Place]:
+    """What names mean in a file: its own definitions first, then what it imports."""
+    definitions = snapshot.definitions(path)
+    own = {item.name: item for item in definitions}
+    if parts[0] in own:
+        yield from _attribute(snapshot, path, own, parts, depth)
+        return
+    for item in snapshot.imports(path):
+        if item.name == "*":
+            yield from _taken(snapshot, item.module, parts, path, depth)
+        elif item.local == parts[0]:
+            whole = item.alias or item.name
+            target = f"{item.module}{'' if item.module.endswith('.') else '.'}{item.name}".rstrip(".") if item.name else item.module
+            rest = list(parts[1:]) if whole else list(parts[target.count(".") + 1 :])
+            yield from _resolved(snapshot, ".".join([target, *rest]), path, depth - 1)
+
+
+def _taken(snapshot: Snapshot, module: str, parts: Sequence[str], importer: str, depth: int) -> Iterator[Place]:
+    for path in module_paths(snapshot, module, importer=importer):
+        if path != importer and depth > 1:
+            yield from _inside(snapshot, path, parts, depth - 1)
+
+
+def _attribute(snapshot: Snapshot, path: str, own: dict[str, Definition], parts: Sequence[str], depth: int) -> Iterator[Place]:
+    """The definition that most of the parts name; what a class does not have is looked for in its bases."""
+    size = max(size for size in range(1, len(parts) + 1) if ".".join(parts[:size]) in own)
+    name = ".".join(parts[:size])
+    if size < len(parts) and own[name].kind == "class" and depth > 1:
+        for base in snapshot.bases(path).get(name, ()):
+            found = [
+                place
+                for place in _resolved(snapshot, f"{base}.{'.'.join(parts[size:])}", path, depth - 1)
+                if place.definition and place.definition.bare == parts[-1]
+            ]
+            if found:
+                yield from found
+                return
+    yield Place(path=path, definition=own[name])
