@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from coder.core.errors import UserError
-from coder.settings import Config, config, settings, trust, trusted
+from coder.core.rules import Rule, written
+from coder.settings import Config, allow, allowed, config, passed_over, rules, settings, trust, trusted
 
 
 def environment(root: Path, user: str = "", **variables: str) -> dict[str, str]:
@@ -74,3 +75,49 @@ def test_trust_is_remembered_outside_of_the_repository(tmp_path: Path) -> None:
     assert trusted(root, place)
     assert not trusted(tmp_path, place)
     assert list(root.iterdir()) == []
+
+
+def test_what_is_allowed_always_is_remembered_outside_of_the_repository(tmp_path: Path) -> None:
+    place = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+    root = tmp_path / "repository"
+    root.mkdir()
+    first, second = Rule(action="allow", program="make", arguments=("docs",)), Rule(action="allow", program="pip", network=True)
+    allow(root, [first], place)
+    allow(root, [second, first], place)
+    assert allowed(root, place) == (first, second)
+    assert allowed(tmp_path, place) == ()
+    assert list(root.iterdir()) == []
+
+
+def test_what_is_remembered_and_cannot_be_read_allows_nothing(tmp_path: Path) -> None:
+    place = environment(tmp_path)
+    (tmp_path / "config" / "coder" / "allowed.json").write_text(f'{{"{tmp_path}": [{{"program": "make"}}]}}')
+    assert allowed(tmp_path, place) == ()
+
+
+@pytest.mark.parametrize(
+    ("own", "wish", "holds"), [("auto-edit", "ask", "ask"), ("ask", "full", "ask"), ("full", "read-only", "read-only")]
+)
+def test_a_repository_may_ask_for_stricter_approvals_only(tmp_path: Path, own: str, wish: str, holds: str) -> None:
+    root = repository(tmp_path, f'approve = "{wish}"')
+    assert config(settings(root, environment=environment(tmp_path, f'approve = "{own}"\n'))).approve == holds
+
+
+def test_a_repository_adds_to_what_is_denied_and_allows_nothing(tmp_path: Path) -> None:
+    root = repository(tmp_path, 'allow = ["git push"]\ndeny = ["make deploy"]\ndeny_read = ["live/*", "!.env"]')
+    chosen = config(settings(root, environment=environment(tmp_path, 'allow = ["make *"]\ndeny = ["npm start"]\n')))
+    assert rules(chosen) == (written("make *", "allow"), written("npm start", "deny"), written("make deploy", "deny"))
+    assert chosen.deny_read == ("live/*",)
+
+
+def test_a_rule_that_is_none_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no single command"):
+        settings(environment=environment(tmp_path, 'allow = ["ls; rm x"]\n'))
+
+
+def test_what_a_repository_says_in_vain_is_told(tmp_path: Path) -> None:
+    root = repository(tmp_path, 'atempts = 2\nmodel = "openai:x"\nattempts = 2')
+    assert passed_over(root) == (
+        "[tool.coder] sets 'atempts', which is no setting. Is 'attempts' meant?",
+        "[tool.coder] sets 'model', which a repository may not: it is passed over. Your own settings may.",
+    )

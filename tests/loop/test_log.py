@@ -1,6 +1,8 @@
 import asyncio
 
-from coder.core.events import Record, TextStreamed, Warned
+from coder.core.events import Failed, FilesChanged, Record, TextStreamed, ToolStarted, Warned
+from coder.core.messages import ToolCall
+from coder.core.secrets import Secrets
 from coder.loop.log import EventLog
 from tests.loop.fakes import ticking
 
@@ -57,3 +59,16 @@ def test_a_follower_that_leaves_is_forgotten() -> None:
         return [record.event.text for record in log.records if isinstance(record.event, Warned)]
 
     assert asyncio.run(scenario()) == ["a", "b"]
+
+
+def test_no_event_holds_a_secret_of_the_persons_own() -> None:
+    log = EventLog(clock=ticking(), secrets=Secrets(own=("correct-horse",)))
+    call = ToolCall(id="1", name="run_command", arguments='{"command": "echo correct-horse"}')
+    for event in (
+        Failed(error="401: correct-horse"),
+        ToolStarted(candidate="c1", call=call),
+        FilesChanged(candidate="c1", paths=("a",), diff="+correct-horse"),
+    ):
+        log.append(event)
+    assert not any("correct-horse" in record.model_dump_json() for record in log.records)
+    assert log.records[0].event == Failed(error="401: [masked: a secret of yours]")

@@ -2,9 +2,9 @@ import asyncio
 from pathlib import Path
 
 from coder.core.candidate import Candidate, Patch
-from coder.core.events import ReviewAsked, SessionFinished
+from coder.core.events import QuestionAsked, ReviewAsked, SessionFinished, Warned
 from coder.core.verdict import VerdictKind
-from coder.core.words import Decide
+from coder.core.words import Answer, Decide
 from coder.loop.kit import Kit
 from coder.loop.session import Session
 from coder.strategies.follow import DIRECT, follow
@@ -68,3 +68,61 @@ def test_a_part_that_does_not_hold_is_not_delivered(tmp_path: Path) -> None:
 def test_nothing_is_nothing(tmp_path: Path) -> None:
     finished = decided(reviewed(tmp_path, FakeVerifier()), ())
     assert (finished.kind, finished.delivery) == (VerdictKind.GAVE_UP, None)
+
+
+LOCK = f"{FIX}--- /dev/null\n+++ b/uv.lock\n@@ -0,0 +1 @@\n+version = 1\n"
+
+
+def answered(made: Kit, option: str) -> SessionFinished:
+    """The session's end, where the person answers every question so."""
+
+    async def scenario() -> SessionFinished:
+        session = Session(made, follow(DIRECT), id="s1", version="0")
+        running = asyncio.ensure_future(session.run())
+        async for record in made.log.follow():
+            if isinstance(record.event, QuestionAsked):
+                session.send(Answer(question=record.event.question, option=option))
+        return await running
+
+    return asyncio.run(scenario())
+
+
+def test_risky_files_are_asked_about_by_name(tmp_path: Path) -> None:
+    made = kit(tmp_path, [patch(LOCK)], attended=True)
+    finished = answered(made, "deliver")
+    (question,) = [record.event for record in made.log.records if isinstance(record.event, QuestionAsked)]
+    assert question.text.endswith("The fix changes uv.lock (lock file). Deliver it?")
+    assert finished.verdict is not None
+    assert finished.verdict.notes == ("reviewed by a person: uv.lock (lock file)",)
+
+
+def test_risky_files_that_the_person_does_not_want_are_not_delivered(tmp_path: Path) -> None:
+    finished = answered(kit(tmp_path, [patch(LOCK)], attended=True), "drop")
+    assert (finished.kind, finished.delivery) == (VerdictKind.GAVE_UP, None)
+
+
+def test_a_fix_of_ordinary_files_asks_nothing(tmp_path: Path) -> None:
+    made = kit(tmp_path, [patch(FIX)], attended=True)
+    assert answered(made, "drop").kind is VerdictKind.PROVEN
+    assert not any(isinstance(record.event, QuestionAsked) for record in made.log.records)
+
+
+def test_risky_files_that_nobody_can_look_at_are_said_and_never_merged(tmp_path: Path) -> None:
+    made = kit(tmp_path, [patch(LOCK)], merge=True)
+    finished = answered(made, "")
+    assert finished.verdict is not None and finished.delivery is not None
+    assert finished.verdict.notes == ("no person has reviewed uv.lock (lock file)",)
+    assert not finished.delivery.merged
+    assert [record.event.text for record in made.log.records if isinstance(record.event, Warned)] == [
+        "Look twice at uv.lock (lock file).",
+        "Not merged: nobody has reviewed uv.lock (lock file). Look at it, then: coder apply.",
+    ]
+
+
+def test_a_review_by_hunks_names_them_first(tmp_path: Path) -> None:
+    made = kit(tmp_path, [patch(LOCK)], attended=True, reviews=True)
+    decided(made, (0, 1))
+    events = [record.event for record in made.log.records]
+    asked = next(index for index, event in enumerate(events) if isinstance(event, ReviewAsked))
+    assert Warned(text="Look twice at uv.lock (lock file).") in events[:asked]
+    assert not any(isinstance(event, QuestionAsked) for event in events)
