@@ -70,7 +70,9 @@ def _asked(workspace: Workspace, path: str | None, *, symbol: str, line: int | N
     first, last = _of_symbol(workspace, path, symbol) if symbol else _at_base(workspace, path, line or 1, max(line or 1, last_line or 0))
     last = min(last, first + MOST_LINES - 1)
     made, commits = workspace.history.blame(path, first, last), workspace.history.log(path=path, lines=(first, last))
-    return f"Lines {first}-{last} of {shown(path)} were made by\n{made}\nNewest commits that changed them:\n{commits}"
+    others = [commit for commit in commits.split("\n") if commit.partition(" ")[0] not in made]
+    before = "\n".join(["Newest other commits that changed them:", *others]) if others else "No other commit changed them lately."
+    return f"Lines {first}-{last} of {shown(path)} were made by\n{made}\n{before}"
 
 
 def _readable(workspace: Workspace, text: str) -> str:

@@ -51,9 +51,10 @@ def _window(
         return _of_symbol(symbol, path, found)
     if line is None:
         if total > MOST_LINES:
+            names = _names(found, MOST_NAMES)
             raise ToolError(
-                f"{shown(path)} has {total} lines, too many to open whole. Give line= or symbol=, found with outline(path={path!r}) "
-                f"or search(pattern=..., path={path!r})."
+                f"{shown(path)} has {total} lines, too many to open whole. Give line= or symbol=, "
+                f"{f'such as one of {names}' if names else f'found with search(pattern=..., path={path!r})'}."
             )
         return 1, total
     if not 1 <= line <= total:

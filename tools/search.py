@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
 
-from coder.tools.files import check_readable, clipped, counted, existing, standing, text_of
+from coder.tools.files import SOURCE, check_readable, clipped, counted, existing, standing, text_of
 from coder.tools.ripgrep import Found, Hit, grep, shown
 from coder.tools.symbols import Definition, definitions, enclosing
 from coder.tools.tool import ToolError, tool
@@ -134,11 +134,11 @@ def _first_of_each(found: Found, paths: Sequence[str]) -> list[Hit]:
 def _located(workspace: Workspace, hits: Sequence[Hit]) -> str:
     """The hits by file and, in each, by the definition that they stand in; a single file's path is left to the heading."""
     blocks = []
-    for path, group in groupby(hits, key=lambda hit: hit.path):
+    for path, group in groupby(sorted(hits, key=lambda hit: (standing(hit.path), hit.path, hit.line)), key=lambda hit: hit.path):
         own = list(group)
         for hit in own:
             workspace.name(path, hit.line)
-        text = text_of(workspace.root, path)
+        text = text_of(workspace.root, path) if path.endswith(SOURCE) else ""
         found = definitions(path, text) if len(text) <= LARGEST_PARSED else ()
         blocks.append((path, "\n".join(_by_definition(own, found))))
     return blocks[0][1] if len(blocks) == 1 else "\n".join(f"{shown(path)}\n{block}" for path, block in blocks)

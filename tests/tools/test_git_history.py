@@ -17,7 +17,7 @@ def test_asks_who_made_a_range_of_at_most_sixty_lines(tmp_path: Path) -> None:
     text = "x\n" * 100
     space = workspace(tmp_path, {"src/box.py": text}, history=FakeHistory(files={"src/box.py": text}))
     assert called(git_history, space, path="src/box.py", line=3) == (
-        "Lines 3-3 of src/box.py were made by\nblame src/box.py 3 3\nNewest commits that changed them:\nlog src/box.py (3, 3) None 10"
+        "Lines 3-3 of src/box.py were made by\nblame src/box.py 3 3\nNewest other commits that changed them:\nlog src/box.py (3, 3) None 10"
     )
     assert called(git_history, space, path="src/box.py", line=3, last_line=999).startswith("Lines 3-62 of src/box.py")
 

@@ -69,7 +69,12 @@ def test_a_whole_small_file_may_be_read_and_a_large_one_not(tmp_path: Path) -> N
     space.name("small.py")
     space.name("large.py")
     assert called(read, space, path="small.py").startswith("small.py, lines 1-200 of 200")
-    assert refused(read, space, path="large.py").startswith("large.py has 201 lines, too many to open whole. Give line= or symbol=")
+    assert refused(read, space, path="large.py").startswith(
+        "large.py has 201 lines, too many to open whole. Give line= or symbol=, found with "
+    )
+    space = workspace(tmp_path, {"code.py": BOX + "\n" * 200})
+    space.name("code.py")
+    assert refused(read, space, path="code.py").endswith("Give line= or symbol=, such as one of Box 1, Box.size 4.")
 
 
 def test_no_window_is_larger_than_its_limits(tmp_path: Path) -> None:

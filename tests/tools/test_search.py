@@ -53,11 +53,9 @@ def test_shows_lines_around_a_hit(tmp_path: Path) -> None:
 
 def test_says_once_what_hits_stand_in(tmp_path: Path) -> None:
     code = "import a\n\n\nclass Box:\n    a = 1\n\n    def size(self):\n        x = a\n        return a\n\n\nb = a\n"
-    space = workspace(tmp_path, {"src/box.py": code, "notes.txt": "a\n"})
+    space = workspace(tmp_path, {"src/box.py": code, "notes.txt": "a\n", "CHANGES": "class of its own\n"})
     assert called(search, space, pattern="a", word=True) == (
         "6 matches in 2 files\n"
-        "notes.txt\n"
-        "     1| a\n"
         "src/box.py\n"
         "     1| import a\n"
         "  in Box (lines 4-9)\n"
@@ -66,7 +64,9 @@ def test_says_once_what_hits_stand_in(tmp_path: Path) -> None:
         "     8|         x = a\n"
         "     9|         return a\n"
         "  in no definition\n"
-        "    12| b = a"
+        "    12| b = a\n"
+        "notes.txt\n"
+        "     1| a"
     )
 
 
