@@ -12,7 +12,7 @@ class Definition:
     name: str
     """Qualified within its file, such as `Box.size`."""
     kind: str
-    """class, function, method or variable."""
+    """class, function, method or variable; in other languages also interface, struct, enum, trait, type, module, macro, prototype."""
     start: int
     """First line, from 1, decorators included."""
     line: int
@@ -34,13 +34,9 @@ class Definition:
 @lru_cache(maxsize=32)
 def definitions(path: str, text: str) -> tuple[Definition, ...]:
     """The definitions of a file in the order they stand in; broken code gives what can be made out."""
-    if path.endswith((".py", ".pyi")):
-        from coder.tools.symbols.python import python_definitions
+    from coder.tools.symbols.facts import definitions_of
 
-        return python_definitions(text)
-    from coder.tools.symbols.plain import plain_definitions
-
-    return plain_definitions(text)
+    return definitions_of(path, text)
 
 
 def named(symbol: str, found: Sequence[Definition]) -> tuple[Definition, ...]:

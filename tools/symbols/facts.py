@@ -46,9 +46,24 @@ def facts_of(path: str, text: str) -> Facts:
         from coder.tools.symbols.python import python_facts
 
         return python_facts(text)
+    from coder.tools.symbols.languages import LANGUAGES
+
+    if language := LANGUAGES.get(path.rpartition(".")[2]):
+        from coder.tools.symbols.grammar import grammar_facts
+
+        return grammar_facts(language, text)
     from coder.tools.symbols.plain import plain_facts
 
     return plain_facts(text)
+
+
+def definitions_of(path: str, text: str) -> tuple[Definition, ...]:
+    """A file's definitions alone, which for Python is much less work."""
+    if path.endswith((".py", ".pyi")):
+        from coder.tools.symbols.python import python_definitions
+
+        return python_definitions(text)
+    return facts_of(path, text).definitions
 
 
 def uses_of(code: str, without: frozenset[str]) -> dict[str, list[int]]:
