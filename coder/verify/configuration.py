@@ -29,6 +29,8 @@ PLUGIN_OF_OPTION = {
 }
 RUN_FIRST = ("conftest.py", "sitecustomize.py", "usercustomize.py")
 """Python that runs before any test, of its own accord."""
+SHADOWS = ("pytest", "_pytest", "pluggy", "unittest", "iniconfig")
+"""Modules of the test machinery: one of the project's own by such a name, at the top of a source root, is imported instead."""
 DISTRIBUTION_OF_MODULE = {"xdist": "pytest-xdist", "random_order": "pytest-random-order"}
 
 
@@ -43,6 +45,12 @@ def pytest_options(root: Path) -> tuple[str, dict[str, Any]]:
 def may_configure(path: str) -> bool:
     """Can a file of this name decide how tests run?"""
     return PurePosixPath(path).name in (*PYTEST_FILES, *RUN_FIRST)
+
+
+def shadows(path: str) -> bool:
+    """Would a file of this name be imported in the place of pytest or one of its parts?"""
+    parts = PurePosixPath(path.removeprefix("src/")).parts
+    return bool(parts) and parts[0].removesuffix(".py") in SHADOWS
 
 
 def how_tests_run(root: Path, path: str) -> str:

@@ -10,7 +10,7 @@ from coder.core.paths import is_test_path
 from coder.core.ports import Progress, TestRunner
 from coder.core.verdict import TestReport, TestResult, Verdict, VerdictKind
 from coder.verify.comparison import file_of, is_gone, is_test_file, meant, no_longer_passing, passes, renumbered, sentence, short
-from coder.verify.configuration import how_tests_run, may_configure
+from coder.verify.doubts import doubts
 from coder.verify.reasons import why_not
 
 PARTIAL = ("timeout", "crash", "no_tests")
@@ -128,6 +128,12 @@ class Judgement:
                 targets.append(result.id)
             elif result.red or is_named(result.id):
                 self._notes.append(f"{short(result.id)}: {reason}")
+        known = {result.id.partition("[")[0] for result in self._before.results}
+        idle = [
+            result for result in report.results if result.green and not is_named(result.id) and result.id.partition("[")[0] not in known
+        ]
+        if idle and self._before.problem is None:
+            self._notes.append(f"new tests that pass already on the base: {sentence(idle)}")
         return self._red_again(targets), None
 
     def _red_again(self, targets: Sequence[str]) -> tuple[str, ...]:
@@ -162,16 +168,16 @@ class Judgement:
         return self._before.problem is None and self._before.of(result.id) is None
 
     def _conclusion(self, targets: Sequence[str], after: TestReport) -> Verdict:
-        doubts = [*self._configuration_changed(), *self._rewritten()]
+        found = [*self._doubts(targets), *self._rewritten()]
         for report, where in ((self._before, "on the base"), (after, "on the change")):
             if report.problem is not None and report.problem.kind == "timeout":
-                doubts.append(f"only a part of the suite could be run {where}: {report.problem.text}")
+                found.append(f"only a part of the suite could be run {where}: {report.problem.text}")
         if unseen := [short(target) for target in targets if after.of(target) is None]:
-            doubts.append(f"the suite as it is run does not run {', '.join(unseen[:3])}")
+            found.append(f"the suite as it is run does not run {', '.join(unseen[:3])}")
         if not targets:
-            doubts.insert(0, "no test went from red to green")
-        if doubts:
-            reason = f"Nothing that passed before fails now, but {'; '.join(doubts)}"
+            found.insert(0, "no test went from red to green")
+        if found:
+            reason = f"Nothing that passed before fails now, but {'; '.join(found)}"
             return self._verdict(VerdictKind.PASSING, reason.rstrip(".") + ".", targets=tuple(targets), after=after)
         reason = f"{_tests(len(targets))} went from red to green, and nothing that passed before fails now."
         return self._verdict(VerdictKind.PROVEN, reason, targets=tuple(targets), after=after)
@@ -190,14 +196,11 @@ class Judgement:
         lost = tuple(result for result in again.results if result.id in seeming and not passes(again, result.id))
         return [f"{_tests(len(lost))} that passed before fail where the change's own tests are left out: {sentence(lost)}"] if lost else []
 
-    def _configuration_changed(self) -> list[str]:
-        """Files in the change that decide how tests run, where that part of them changed."""
-        paths = [path for path in self._changed if may_configure(path)]
-        if not paths:
-            return []
+    def _doubts(self, targets: Sequence[str]) -> list[str]:
+        """What the change itself gives reason to doubt."""
         with self._trees.checkout(self._trees.base, ()) as old, self._trees.checkout(self._tree) as new:
-            differing = [path for path in paths if how_tests_run(old, path) != how_tests_run(new, path)]
-        return [f"the change touches how tests run ({', '.join(differing)})"] if differing else []
+            red_before = [result.id for result in self._before.reds]
+            return list(doubts(old, new, self._changed, red_before=red_before, targets=targets))
 
     def _confirmed(self, seeming: Sequence[TestResult], report: TestReport) -> tuple[TestResult, ...]:
         """Run what seems broken alone on both sides: only what fails again, and only on the change, is its fault."""

@@ -1,0 +1,51 @@
+"""What in a change itself speaks against taking its green tests at their word."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from coder.core.paths import is_test_path
+from coder.verify.comparison import file_of, short
+from coder.verify.configuration import how_tests_run, may_configure, shadows
+from coder.verify.symptoms import symptoms
+from coder.verify.tampering import removed, weakened
+
+SHOWN = 4
+LARGEST = 2 << 20
+
+
+def doubts(old: Path, new: Path, changed: Sequence[str], *, red_before: Collection[str], targets: Iterable[str]) -> Iterator[str]:
+    """Reasons, half a sentence each, why a change from the tree `old` to the tree `new` may only look right.
+
+    It changed how tests run, took something away from tests, or treats the symptom: special cases for what the tests ask, every
+    exception swallowed. `changed` are the paths that differ, `red_before` ids of tests that failed on the base.
+    """
+    configured = [path for path in changed if may_configure(path) and how_tests_run(old, path) != how_tests_run(new, path)]
+    configured += [path for path in changed if shadows(path) and not (old / path).exists()]
+    if configured:
+        yield f"the change touches how tests run ({', '.join(configured)})"
+    tests = [path for path in changed if is_test_path(path)]
+    sources = [path for path in changed if not is_test_path(path)]
+    gone = [test for test in removed(_texts(old, tests), _texts(new, tests)) if _is_case_of(test, red_before)]
+    yield from _cut(f"{short(test)}, which failed before, is gone" for test in gone)
+    yield from _cut(weakened(_texts(old, tests), _texts(new, tests)))
+    asked = _texts(new, dict.fromkeys(map(file_of, targets))).values()
+    yield from _cut(symptoms(_texts(old, sources), _texts(new, sources), asked))
+
+
+def _is_case_of(test: str, ids: Collection[str]) -> bool:
+    return any(known == test or known.startswith(f"{test}[") for known in ids)
+
+
+def _texts(root: Path, paths: Iterable[str]) -> dict[str, str]:
+    """The Python files among them that are there."""
+    files = {path: root / path for path in paths if path.endswith(".py")}
+    return {
+        path: file.read_text(encoding="utf-8", errors="replace")
+        for path, file in files.items()
+        if file.is_file() and not file.is_symlink() and file.stat().st_size < LARGEST
+    }
+
+
+def _cut(told: Iterable[str]) -> list[str]:
+    told = list(told)
+    return told if len(told) <= SHOWN else [*told[:SHOWN], f"{len(told) - SHOWN} more of this kind"]

@@ -1,0 +1,184 @@
+"""What a change takes away from tests that were there before it, read from their source."""
+
+import ast
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+MUTING = ("skip", "skipif", "skipIf", "skipUnless", "xfail", "expectedFailure", "SkipTest", "skipTest", "importorskip")
+MOCKS = ("Mock", "MagicMock", "AsyncMock", "patch", "setattr", "setitem", "mocker", "create_autospec")
+EXITS = ("sys.exit", "os._exit", "pytest.exit", "exit", "quit", "_exit")
+BROAD = ("Exception", "BaseException")
+EXPECTING = ("raises", "warns", "assertRaises", "assertRaisesRegex", "assertWarns", "assertWarnsRegex")
+MODULE_WIDE = ("pytestmark", "collect_ignore", "collect_ignore_glob", "__test__")
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def weakened(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    """How tests of `old` (source by path) have become weaker in `new`, half a sentence each; what is merely new is nobody's loss."""
+    found: list[str] = []
+    for path, text in old.items():
+        before, after = parsed(text), parsed(new.get(path, ""))
+        kept = _tests(after)
+        found += [f"{path}: {told}" for told in _module_wide(before, after)]
+        for name, test in _tests(before).items():
+            if name in kept and ast.dump(test) != ast.dump(kept[name]):
+                found += [f"{path}: {name} {told}" for told in _losses(test, kept[name])]
+    return found
+
+
+def removed(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    """Ids of tests of `old` that no file of `new` has under any name like theirs."""
+    everywhere = {name.rpartition(".")[2] for text in new.values() for name in _tests(parsed(text))}
+    return [
+        f"{path}::{name.replace('.', '::')}"
+        for path, text in old.items()
+        for name in _tests(parsed(text))
+        if name.rpartition(".")[2] not in everywhere
+    ]
+
+
+def parsed(text: str) -> ast.Module:
+    """The syntax tree; an empty one where the text does not parse."""
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return ast.Module(body=[], type_ignores=[])
+
+
+def called(node: ast.expr) -> str:
+    """The dotted name of what is called or named, as far as it is names."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=value, attr=name):
+            return f"{called(value)}.{name}".lstrip(".")
+        case ast.Call(func=function):
+            return called(function)
+        case _:
+            return ""
+
+
+def _tests(tree: ast.Module) -> dict[str, Function]:
+    """Test functions by qualified name."""
+    found: dict[str, Function] = {}
+    for node in tree.body:
+        inner = node.body if isinstance(node, ast.ClassDef) else [node]
+        owner = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
+        found |= {f"{owner}{item.name}": item for item in inner if isinstance(item, Function) and item.name.startswith("test")}
+    return found
+
+
+def _module_wide(before: ast.Module, after: ast.Module) -> Iterator[str]:
+    """Names that silence tests by the file or class, where they are new or say something else."""
+    old, new = (Counter(_settings(tree)) for tree in (before, after))
+    for name, _ in new - old:
+        yield f"{name} is set anew, which decides what is run"
+
+
+def _settings(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name) and target.id in MODULE_WIDE:
+                    yield target.id, ast.dump(node.value)
+
+
+def _losses(before: Function, after: Function) -> Iterator[str]:
+    for names, told in ((MUTING, "is skipped or expected to fail now"), (MOCKS, "puts mocks in the place of real parts now")):
+        if _mentions(after, names) > _mentions(before, names):
+            yield told
+    if _exits(after) > _exits(before):
+        yield "ends the process now"
+    if _swallowed_checks(after) > _swallowed_checks(before):
+        yield "swallows its own assertions now"
+    lost, won = (list((Counter(one) - Counter(other)).elements()) for one, other in _both_ways(before, after))
+    if len(won) < len(lost):
+        yield f"checks less than before ({_counted(len(lost) - len(won), 'check')} fewer)"
+    elif any(weak < strong for strong, weak in zip(_strengths(lost), _strengths(won), strict=False)):
+        yield "checks more loosely than before"
+
+
+def _both_ways(before: Function, after: Function) -> Iterator[tuple[list[tuple[str, int]], list[tuple[str, int]]]]:
+    old, new = list(_checks(before)), list(_checks(after))
+    yield old, new
+    yield new, old
+
+
+def _strengths(checks: list[tuple[str, int]]) -> list[int]:
+    return sorted((strength for _, strength in checks), reverse=True)
+
+
+def _checks(test: Function) -> Iterator[tuple[str, int]]:
+    """Each check of a test with its strength: 4 says what a value is, 3 something of it, 2 that there is one, 0 nothing."""
+    for node in ast.walk(test):
+        match node:
+            case ast.Assert(test=claim):
+                yield ast.dump(claim), _strength(claim)
+            case ast.Call(func=function) if (name := called(function).rpartition(".")[2]) in EXPECTING:
+                broad = any(called(argument).rpartition(".")[2] in BROAD for argument in node.args[:1])
+                told = any(word.arg in ("match", "expected_regex") for word in node.keywords) or name.endswith("Regex")
+                yield ast.dump(node), (1 if broad else 3) + told
+            case ast.Call(func=ast.Attribute(attr=name)) if name.startswith("assert"):
+                yield ast.dump(node), 4 if name in ("assertEqual", "assertIs", "assertEquals") or "called_once_with" in name else 3
+            case _:
+                pass
+
+
+def _strength(claim: ast.expr) -> int:
+    match claim:
+        case ast.Constant():
+            return 0
+        case ast.Compare(ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]):
+            return 2
+        case ast.Compare(ops=ops) if all(isinstance(operator, ast.Eq | ast.Is) for operator in ops):
+            return 4
+        case ast.BoolOp(op=ast.Or(), values=values):
+            return min(map(_strength, values)) - 1
+        case ast.BoolOp(values=values):
+            return max(map(_strength, values))
+        case ast.Compare() | ast.UnaryOp() | ast.Call():
+            return 3
+        case _:
+            return 2
+
+
+def _mentions(test: Function, names: tuple[str, ...]) -> int:
+    """How often decorators and calls of a test go by one of these names."""
+    nodes = [*test.decorator_list, *(node.func for node in ast.walk(test) if isinstance(node, ast.Call))]
+    raised = [node.exc for node in ast.walk(test) if isinstance(node, ast.Raise) and node.exc is not None]
+    return len({id(node) for node in (*nodes, *raised) if set(called(node).split(".")) & set(names)})
+
+
+def _exits(test: Function) -> int:
+    return sum(isinstance(node, ast.Call) and called(node.func) in EXITS for node in ast.walk(test))
+
+
+def _swallowed_checks(test: Function) -> int:
+    """Checks inside of a `try` whose handler lets an AssertionError pass."""
+    return sum(
+        any(isinstance(inner, ast.Assert) for statement in node.body for inner in ast.walk(statement))
+        for node in ast.walk(test)
+        if isinstance(node, ast.Try)
+        and any(catches_all(handler, "AssertionError") and is_silent(handler.body) for handler in node.handlers)
+    )
+
+
+def catches_all(handler: ast.ExceptHandler, *more: str) -> bool:
+    """Does it catch every error, or one of those named?"""
+    types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(kind is None or called(kind).rpartition(".")[2] in (*BROAD, *more) for kind in types)
+
+
+def is_silent(body: list[ast.stmt]) -> bool:
+    """Does a handler neither raise nor tell anybody, nor do anything else with what happened?"""
+    return all(
+        isinstance(statement, ast.Pass | ast.Continue | ast.Break)
+        or (isinstance(statement, ast.Return) and (statement.value is None or isinstance(statement.value, ast.Constant)))
+        or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+        for statement in body
+    )
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"

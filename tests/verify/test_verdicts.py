@@ -1,0 +1,39 @@
+"""Changes that look done, each judged by real runs: `tests/verdicts/NNN_name/{issue.md, before/, change/, verdict.txt}`.
+
+`verdict.txt` has the verdict's kind, then lines that its reason, notes or tests hold.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from coder.core.paths import node_ids
+from coder.core.verdict import Verdict
+from coder.verify.proof import WorktreeVerifier
+from tests.builders import write
+from tests.verify.conftest import Run
+from tests.verify.fakes import FakeTrees, Files
+
+CASES = sorted((Path(__file__).parent.parent / "verdicts").iterdir())
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_verdict_is_the_right_one_in_the_right_words(case: Path, tmp_path: Path, runner_of: Run) -> None:
+    base, change = _files(case / "before"), _files(case / "change")
+    issue = (case / "issue.md").read_text("utf-8")
+    write(tmp_path / "checkout", base)
+    (tmp_path / "trees").mkdir()
+    trees = FakeTrees(tmp_path / "trees", base, change)
+    verdict = WorktreeVerifier(trees=trees, runner=runner_of(tmp_path / "checkout"), issue=issue).verify(trees.patch, node_ids(issue))
+    kind, *lines = (case / "verdict.txt").read_text("utf-8").splitlines()
+    told = _told(verdict)
+    assert (verdict.kind.value, [line for line in lines if line not in told]) == (kind, []), told
+
+
+def _files(root: Path) -> Files:
+    return {str(path.relative_to(root)): path.read_text("utf-8") for path in sorted(root.rglob("*")) if path.is_file()}
+
+
+def _told(verdict: Verdict) -> str:
+    tests = [result.id for result in (*verdict.broken, *verdict.still_red)]
+    return "\n".join([verdict.label, verdict.reason, *verdict.notes, *tests])
