@@ -123,6 +123,15 @@ class Snapshot:
         return found
 
     @cached_property
+    def contents(self) -> tuple[tuple[int, int, tuple[str, ...]], ...]:
+        """Of each content that stands: its first document, how many it has, and the files that hold it."""
+        return tuple(
+            (first, len(lengths) // 2, tuple(self._paths[identity]))
+            for identity, first, lengths in self._contents
+            if identity in self._paths
+        )
+
+    @cached_property
     def average_length(self) -> float:
         """Of documents that have words."""
         return sum(self.lengths) / max(1, len(self.lengths) - self.lengths.count(0))
