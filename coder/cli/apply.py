@@ -1,20 +1,38 @@
-"""`coder apply`: bring a session's fix onto the current branch."""
+"""`coder apply`: bring a session's fix onto the current branch, or a diff out of any chat into the files."""
 
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from coder.cli.options import RepositoryOption, SessionArgument
+import typer
+
+from coder.cli.options import RepositoryOption
 
 if TYPE_CHECKING:
     from coder.core.candidate import Delivery
+    from coder.tools.patching import Applied, Change
+
+WhatArgument = Annotated[
+    str, typer.Argument(metavar="[FILE|-|ID]", help="A diff in a file or on standard input; or a session's id, `last` or `session:ID`.")
+]
+CheckOption = Annotated[bool, typer.Option("--check", help="Say what would happen, and write nothing.")]
+ReverseOption = Annotated[bool, typer.Option("--reverse", "-R", help="Take the change back.")]
+LONGEST_TYPED_BYTES = 4095
+"""Of a line that is typed or pasted, a terminal silently drops the rest (N_TTY_BUF_SIZE)."""
+BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 
 
-def apply(id: SessionArgument, repo: RepositoryOption = Path()) -> None:
-    """Bring a session's fix onto the current branch; a fix that is only a diff goes into the working tree."""
-    from coder.repo.delivery import apply_commit, apply_diff
+def apply(what: WhatArgument = "-", check: CheckOption = False, reverse: ReverseOption = False, repo: RepositoryOption = Path()) -> None:
+    """Bring a session's fix onto the current branch, or a diff out of any chat into the files: all of it, or nothing.
 
-    delivery = delivered(repo, id)
-    print(apply_commit(repo, delivery.commit) if delivery.commit else apply_diff(repo, delivery.diff))
+    A diff may be damaged, fenced, in prose: what is unambiguous is applied as it was meant, the rest is refused with the reason. It changes
+    files only; nothing is staged or committed. A bare word is a session only where no such file exists.
+    """
+    text = _diff(what)
+    if text is None:
+        _apply_session(repo, what.removeprefix("session:"), check=check, reverse=reverse)
+    else:
+        _apply_diff(repo, text, check=check, reverse=reverse)
 
 
 def delivered(repo: Path, id: str) -> "Delivery":
@@ -32,3 +50,110 @@ def delivered(repo: Path, id: str) -> "Delivery":
     if finished is None or finished.delivery is None:
         raise UserError(f"Session {directory.name} delivered no fix. What it tried: coder log show {directory.name}")
     return finished.delivery
+
+
+def _diff(what: str) -> str | None:
+    """The text of the diff; None where a session is meant."""
+    from coder.core.errors import UserError
+
+    path = Path(what)
+    if what == "-":
+        return _decoded(_typed())
+    if what.startswith("session:"):
+        return None
+    try:
+        return _decoded(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        if path.name == what and not path.suffix:
+            return None
+        raise UserError(f"There is no file {what!r}. A diff on standard input is `-`, a session `session:ID`.") from None
+    except (OSError, ValueError) as error:
+        raise UserError(f"{what!r} cannot be read: {error.strerror if isinstance(error, OSError) else error}.") from None
+
+
+def _typed() -> bytes:
+    from coder.core.errors import UserError
+
+    at_terminal = sys.stdin.isatty()
+    if at_terminal:
+        print("Paste the diff, end with Ctrl-D.", file=sys.stderr)
+    data = sys.stdin.buffer.read()
+    if at_terminal and any(len(line) >= LONGEST_TYPED_BYTES for line in data.split(b"\n")):
+        raise UserError("A line is longer than a terminal hands on, so a part of it is lost. Save the diff in a file: coder apply FILE")
+    return data
+
+
+def _decoded(data: bytes) -> str:
+    """UTF-8 where a line is that, Latin-1 where not: a diff holds lines of several files."""
+    for mark, encoding in BYTE_ORDER_MARKS.items():
+        if data.startswith(mark):
+            return data.decode(encoding, "replace")
+    return "".join(map(_line, data.splitlines(keepends=True)))
+
+
+def _line(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def _apply_diff(repo: Path, text: str, *, check: bool, reverse: bool) -> None:
+    from coder.core.errors import UserError
+    from coder.tools.patching import PatchError
+    from coder.tools.patching.tree import Tree
+    from coder.tools.patching.write import write
+    from coder.ui.text import printable
+
+    if not repo.is_dir():
+        raise UserError(f"{repo} is not a directory; name the one to work in.")
+    try:
+        root, planned = _planned(repo.resolve(), text, reverse=reverse)
+        if not check:
+            write(planned, Tree(root))
+    except PatchError as error:
+        raise UserError(printable(str(error))) from None
+    for change in planned.changes:
+        print(printable(_told(change)))
+    for fault in planned.syntax_errors:
+        print(f"Warning: Python no longer parses. {printable(fault)}", file=sys.stderr)
+    counted = f"{len(planned.changes)} file{'s' if len(planned.changes) > 1 else ''}"
+    print(f"{counted} would be changed; nothing was written." if check else f"{counted} changed; nothing was staged or committed.")
+
+
+def _planned(directory: Path, text: str, *, reverse: bool) -> "tuple[Path, Applied]":
+    """What the diff does below the top of the repository; where it does not fit there, below the directory itself."""
+    from coder.tools.patching import PatchError, plan
+
+    top = next((above for above in (directory, *directory.parents) if (above / ".git").exists()), directory)
+    faults = []
+    for root in dict.fromkeys((top, directory)):
+        try:
+            return root, plan(text, root, reverse=reverse)
+        except PatchError as error:
+            faults.append(error)
+    raise faults[0]
+
+
+def _told(change: "Change") -> str:
+    """Such as `src/box.py  +3 -1`."""
+    import difflib
+
+    before, after = (source.lines if source else () for source in (change.before, change.after))
+    signs = [line[0] for line in list(difflib.unified_diff(before, after, n=0, lineterm=""))[2:]]
+    kind = " (new)" if change.before is None else " (deleted)" if change.after is None else ""
+    name = f"{change.renamed_from} -> {change.path}" if change.renamed_from else change.path
+    return f"{name}{kind}  +{signs.count('+')} -{signs.count('-')}"
+
+
+def _apply_session(repo: Path, id: str, *, check: bool, reverse: bool) -> None:
+    from coder.core.errors import UserError
+    from coder.repo.delivery import apply_commit, apply_diff, check_commit
+
+    delivery = delivered(repo, id)
+    if not delivery.commit:
+        print(apply_diff(repo, delivery.diff, check=check, reverse=reverse))
+    elif reverse:
+        raise UserError(f"This session's fix is the commit {delivery.commit[:10]}. Take it back with: coder undo {id}")
+    else:
+        print(check_commit(repo, delivery.commit) if check else apply_commit(repo, delivery.commit))

@@ -1,13 +1,13 @@
 """The three ways in which the person's checkout is changed, each on request: apply, merge and undo."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from coder.core.errors import UserError
 from coder.repo.commits import copies, copy_note, make_commit, make_copy, remove_notes
 from coder.repo.git import Git, find
-from coder.repo.trees import carried
+from coder.repo.trees import carried, changes, encoded
 
 UNDER_WAY = {
     "MERGE_HEAD": "a merge",
@@ -27,21 +27,29 @@ def bring(git: Git, commit: str) -> str:
         UserError: it does not fit, or a path it touches is not clean; nothing was changed.
     """
     head = _head(git)
-    if git.commit(commit) is None:
-        raise UserError(f"The commit {commit[:10]} is not in this repository any more; nothing was changed.")
-    parent = git.text("rev-parse", f"{commit}^")
-    if parent == head:
+    tree = _on(git, head, commit)
+    if git.text("rev-parse", f"{commit}^") == head:
         _fast_forward(git, commit, action="coder apply")
         return commit
-    tree = carried(git, old=parent, new=commit, onto=head)
-    if tree is None:
-        raise UserError(f"The fix {commit[:10]} no longer fits: HEAD has changed the same lines since. Nothing was changed.")
-    if tree == git.tree(head):
-        raise UserError(f"HEAD already holds the change of {commit[:10]}; nothing was changed.")
     copy = make_copy(git, commit, tree=tree, parent=head)
     _fast_forward(git, copy, action="coder apply")
     copy_note(git, commit, copy)
     return copy
+
+
+def check_commit(directory: Path, commit: str) -> str:
+    """Say in one line what `apply_commit` would do; nothing is changed.
+
+    Raises:
+        UserError: it would refuse.
+    """
+    git = find(directory).git
+    head = _head(git)
+    paths = list(changes(git, old=head, new=_on(git, head, commit)))
+    unclean = {*git.items("diff-index", "--name-only", "-z", head, "--", *paths), *git.items("ls-files", "--others", "-z", "--", *paths)}
+    if unclean:
+        raise _overwritten(sorted(unclean))
+    return f"{_branch(git)} would move on to the fix {commit[:10]}, and {', '.join(paths[:10])} would change; nothing was written."
 
 
 def apply_commit(directory: Path, commit: str) -> str:
@@ -55,17 +63,19 @@ def apply_commit(directory: Path, commit: str) -> str:
     return f"{_branch(git)} is now at {brought[:10]}, which holds the fix."
 
 
-def apply_diff(directory: Path, diff: str, *, reverse: bool = False) -> str:
+def apply_diff(directory: Path, diff: str, *, check: bool = False, reverse: bool = False) -> str:
     """Make a change that was delivered as a diff to the files of a checkout, all of it or nothing, uncommitted; or take it back.
 
     Raises:
         UserError: it does not fit; nothing was changed.
     """
-    git = find(directory).git
-    how = ("--reverse",) if reverse else ()
-    applied = git.call("apply", "--whitespace=nowarn", *how, "-", stdin=diff.encode(), accept=None)
+    place = find(directory)
+    how = [option for option, given in (("--check", check), ("--reverse", reverse)) if given]
+    applied = place.git.call("apply", "--whitespace=nowarn", *how, "-", stdin=encoded(diff, place.root), accept=None)
     if applied.status != 0:
         raise UserError(f"The change does not fit the files as they are now ({applied.fault}). Nothing was changed.")
+    if check:
+        return "The change fits the working tree; nothing was written."
     return "The change was taken out of the working tree." if reverse else "The change is in the working tree, uncommitted."
 
 
@@ -132,6 +142,18 @@ def _revert(git: Git, commit: str) -> str:
     return f"reverted {commit[:10]} with {revert[:10]}"
 
 
+def _on(git: Git, head: str, commit: str) -> str:
+    """The tree of HEAD with the commit's change in it."""
+    if git.commit(commit) is None:
+        raise UserError(f"The commit {commit[:10]} is not in this repository any more; nothing was changed.")
+    tree = carried(git, old=git.text("rev-parse", f"{commit}^"), new=commit, onto=head)
+    if tree is None:
+        raise UserError(f"The fix {commit[:10]} no longer fits: HEAD has changed the same lines since. Nothing was changed.")
+    if tree == git.tree(head):
+        raise UserError(f"HEAD already holds the change of {commit[:10]}; nothing was changed.")
+    return tree
+
+
 def _head(git: Git) -> str:
     """HEAD, where no operation of the person's is half done."""
     for name, operation in UNDER_WAY.items():
@@ -151,7 +173,9 @@ def _fast_forward(git: Git, commit: str, *, action: str) -> None:
         return
     paths = re.findall(r"^\t(.+)$", moved.stderr, re.MULTILINE)
     if paths:
-        raise UserError(
-            f"{', '.join(paths[:5])} would be overwritten, and what is there is not committed. Commit or stash it and try again."
-        )
+        raise _overwritten(paths)
     raise UserError(f"git refused to move HEAD ({moved.fault}). Nothing was changed.")
+
+
+def _overwritten(paths: Sequence[str]) -> UserError:
+    return UserError(f"{', '.join(paths[:5])} would be overwritten, and what is there is not committed. Commit or stash it and try again.")

@@ -1,6 +1,7 @@
 """Changes between git trees: what they are, and how one is carried onto another tree."""
 
 import os
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -8,7 +9,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from coder.core.candidate import Patch
+from coder.core.hunks import hunks
 from coder.repo.git import Git
+from coder.tools.patching import PatchError
+from coder.tools.patching.source import decode
+from coder.tools.patching.tree import Tree
 
 REGULAR = ("100644", "100755")
 
@@ -33,8 +38,19 @@ def changes(git: Git, *, old: str, new: str) -> dict[str, Entry]:
 
 def diff(git: Git, *, old: str, new: str) -> str:
     """A unified diff that says all `git apply` needs, binary files included."""
-    output = git.call("diff-tree", "-r", "-p", "-M", "--binary", old, new)
-    return output.stdout.decode("utf-8", "replace")
+    output = git.call("diff-tree", "-r", "-p", "-M", "--binary", old, new).stdout
+    sections = re.split(rb"^(?=diff --git )", output, flags=re.MULTILINE)
+    return "".join(section.decode() if section.isascii() else _decoded(git, section, trees=(new, old)) for section in sections)
+
+
+def encoded(text: str, root: Path) -> bytes:
+    """A diff made by `diff` as bytes again, each file's lines in the encoding that the file below `root` has."""
+    parts: list[bytes] = []
+    for header, of_file in groupby(hunks(text), key=lambda hunk: hunk.header):
+        bodies = list(of_file)
+        parts.append(header.encode("utf-8", "surrogateescape"))
+        parts += [_bytes(hunk.body, _encoding_below(root, hunk.path)) for hunk in bodies]
+    return b"".join(parts)
 
 
 def changed_paths(git: Git, *, old: str, new: str) -> tuple[str, ...]:
@@ -74,6 +90,42 @@ def carried(git: Git, *, old: str, new: str, onto: str) -> str | None:
         if merged:
             index.call("update-index", "-z", "--index-info", stdin=b"".join(merged))
         return index.text("write-tree", "--missing-ok")
+
+
+def _decoded(git: Git, section: bytes, *, trees: Sequence[str]) -> str:
+    """One file's part of a diff, its lines read in the file's own encoding."""
+    header, mark, body = section.partition(b"\n@@ ")
+    path = next((line[6:] for line in reversed(header.split(b"\n")) if line.startswith((b"--- a/", b"+++ b/"))), b"").rstrip(b"\t")
+    blobs = [git.call("cat-file", "blob", f"{tree}:{os.fsdecode(path)}", accept=None) for tree in trees]
+    data = next((blob.stdout for blob in blobs if blob.status == 0), b"")
+    lines = mark + body
+    try:
+        text = lines.decode(_encoding(data, os.fsdecode(path)))
+    except UnicodeDecodeError:  # the change is one of the encoding, too
+        text = lines.decode("latin-1")
+    return header.decode("utf-8", "replace") + text
+
+
+def _encoding(data: bytes, path: str) -> str:
+    try:
+        return decode(data, path).encoding
+    except PatchError:  # binary: its part of a diff is ASCII
+        return "utf-8"
+
+
+def _encoding_below(root: Path, path: str) -> str:
+    try:
+        found = Tree(root).read(path)
+    except PatchError:  # git will say why it cannot be changed
+        return "utf-8"
+    return _encoding(found[0], path) if found else "utf-8"
+
+
+def _bytes(text: str, encoding: str) -> bytes:
+    try:
+        return text.encode(encoding)
+    except UnicodeEncodeError:  # the file is another one by now: git will refuse
+        return text.encode("utf-8", "replace")
 
 
 def _within(path: str, wanted: Collection[str]) -> bool:

@@ -4,7 +4,7 @@ import pytest
 
 from coder.core.candidate import Delivery
 from coder.core.errors import UserError
-from coder.repo.delivery import apply_commit, apply_diff, undo
+from coder.repo.delivery import apply_commit, apply_diff, check_commit, undo
 from tests.builders import git, repo, write
 from tests.repo.opened import fingerprint, opened
 
@@ -137,6 +137,45 @@ def test_a_diff_does_not_reach_out_of_the_repository(root: Path, tmp_path: Path)
     with pytest.raises(UserError, match="does not fit"):
         apply_diff(root, diff)
     assert not (tmp_path / "evil").exists()
+
+
+@pytest.mark.parametrize(("encoding", "name"), [("latin-1", "a.txt"), ("koi8-r", "a.py"), ("utf-8-sig", "a.py")])
+def test_a_diff_of_a_file_that_is_not_utf_8_is_applied_and_taken_back_to_the_byte(root: Path, encoding: str, name: str) -> None:
+    word = "привет" if encoding == "koi8-r" else "é"
+    lines = [f"# -*- coding: {encoding.removesuffix('-sig')} -*-", word, "two", f"{word} three"]
+    before, after = ("\n".join([*lines, end, ""]).encode(encoding) for end in (word, f"{word} {word}"))
+    (root / name).write_bytes(before)
+    git(root, "add", name)
+    git(root, "commit", "-qm", "start")
+    with opened(root) as repository:
+        candidate = repository.candidate("c1")
+        (candidate.worktree / name).write_bytes(after)
+        diff = repository.patch(candidate).diff
+    assert f"+{word} {word}\n" in diff
+    assert apply_diff(root, diff, check=True) == "The change fits the working tree; nothing was written."
+    assert (root / name).read_bytes() == before
+    apply_diff(root, diff)
+    assert (root / name).read_bytes() == after
+    apply_diff(root, diff, reverse=True)
+    assert (root / name).read_bytes() == before
+
+
+def test_a_check_says_what_would_happen_and_changes_nothing(root: Path) -> None:
+    fix = delivered(root)
+    before = fingerprint(root)
+    assert check_commit(root, fix.commit) == (
+        f"main would move on to the fix {fix.commit[:10]}, and a.py, test_a.py would change; nothing was written."
+    )
+    assert fingerprint(root) == before
+    for name in ("a.py", "test_a.py"):
+        write(root, {name: "mine\n"})
+        with pytest.raises(UserError, match=f"{name} would be overwritten"):
+            check_commit(root, fix.commit)
+        git(root, "checkout", "-q", name) if name == "a.py" else (root / name).unlink()
+    write(root, {"b.py": "dirty\n"})
+    apply_commit(root, fix.commit)
+    with pytest.raises(UserError, match="already holds"):
+        check_commit(root, fix.commit)
 
 
 def test_undo_deletes_the_branch_and_its_note(root: Path) -> None:

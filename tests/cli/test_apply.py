@@ -1,0 +1,202 @@
+"""`coder apply` with a diff from anywhere; how it delivers sessions is in tests/test_command_line.py and tests/repo/test_delivery.py."""
+
+import io
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from coder.cli.app import run
+from tests.builders import git, repo, write
+
+BOX = "import math\n\n\ndef area(r):\n    return r * r\n\n\ndef rim(r):\n    return 2 * r\n"
+FIXED = BOX.replace("r * r", "math.pi * r * r")
+DIFF = "--- a/src/box.py\n+++ b/src/box.py\n@@ -5 +5 @@\n-    return r * r\n+    return math.pi * r * r\n"
+CHAT = """Sure! `area` forgets pi:
+
+```diff
+src/box.py
+@@ def area(r):
+ def area(r):
+-    return r * r
++    return math.pi * r * r
+```
+
+- it is right now
+"""
+TOLD = "src/box.py  +1 -1\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    code: int
+    out: str
+    err: str
+
+
+Coder = Callable[..., Answer]
+
+
+@pytest.fixture
+def coder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Coder:
+    """The program in this process, started in `tmp_path / "r"`; `pasted` is its standard input."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    write(tmp_path / "r", {"src/box.py": BOX, "src/notes.txt": "one\n"})
+    monkeypatch.chdir(tmp_path / "r")
+
+    def started(*arguments: str, pasted: str | bytes = "") -> Answer:
+        data = pasted.encode() if isinstance(pasted, str) else pasted
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
+        code = run(["apply", *arguments])
+        told = capsys.readouterr()
+        return Answer(code=code, out=told.out, err=told.err)
+
+    return started
+
+
+def box() -> str:
+    return Path("src/box.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("arguments", [(), ("-",)])
+def test_a_diff_pasted_out_of_a_chat_goes_in_outside_of_a_repository_too(coder: Coder, arguments: tuple[str, ...]) -> None:
+    assert coder(*arguments, pasted=CHAT) == Answer(code=0, out=f"{TOLD}1 file changed; nothing was staged or committed.\n", err="")
+    assert box() == FIXED
+
+
+def test_a_file_with_a_diff_is_applied_and_taken_back(coder: Coder, tmp_path: Path) -> None:
+    write(tmp_path, {"fix.diff": DIFF})
+    assert coder(str(tmp_path / "fix.diff")).out.startswith(TOLD)
+    assert box() == FIXED
+    assert coder("--reverse", str(tmp_path / "fix.diff")).out.startswith(TOLD)
+    assert box() == BOX
+    refused = coder("-R", str(tmp_path / "fix.diff"))
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.endswith("Nothing was written.\n")
+    assert box() == BOX
+
+
+def test_check_says_what_would_happen_and_writes_nothing(coder: Coder) -> None:
+    assert coder("--check", pasted=DIFF) == Answer(code=0, out=f"{TOLD}1 file would be changed; nothing was written.\n", err="")
+    assert coder("--check", pasted=DIFF.replace("-    return r", "-    return x")).code == 2
+    assert box() == BOX
+
+
+def test_new_deleted_and_renamed_files_are_told_one_a_line(coder: Coder) -> None:
+    diff = (
+        "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1,2 @@\n+a\n+b\n"
+        "--- a/src/notes.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n"
+        "diff --git a/src/box.py b/src/circle.py\nrename from src/box.py\nrename to src/circle.py\n"
+    )
+    assert coder(pasted=diff).out == (
+        "new.txt (new)  +2 -0\nsrc/notes.txt (deleted)  +0 -1\nsrc/box.py -> src/circle.py  +0 -0\n"
+        "3 files changed; nothing was staged or committed.\n"
+    )
+
+
+def test_all_files_or_none(coder: Coder) -> None:
+    second = "--- a/src/notes.txt\n+++ b/src/notes.txt\n@@ -1 +1 @@\n-two\n+three\n"
+    refused = coder(pasted=DIFF + second)
+    assert (refused.code, refused.out) == (2, "")
+    assert "src/notes.txt" in refused.err
+    assert refused.err.endswith("Nothing was written.\n")
+    assert box() == BOX
+
+
+def test_uncommitted_work_stays_and_the_index_is_not_touched(coder: Coder) -> None:
+    root = repo(Path(), {"a.txt": "a\n"})
+    write(root, {"src/box.py": BOX.replace("2 * r", "2 * r  # mine"), "a.txt": "mine\n"})
+    git(root, "add", "a.txt")
+    index = (root / ".git" / "index").read_bytes()
+    assert coder(pasted=DIFF).code == 0
+    assert box() == FIXED.replace("2 * r", "2 * r  # mine")
+    assert (root / ".git" / "index").read_bytes() == index
+
+
+def test_names_count_from_the_top_of_the_repository_then_from_the_directory(coder: Coder, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = repo(Path(), {})
+    monkeypatch.chdir("src")
+    assert coder(pasted=DIFF).code == 0
+    assert (root / "src" / "box.py").read_text(encoding="utf-8") == FIXED
+    assert coder("-R", pasted=DIFF.replace("src/", "./")).code == 0
+    assert coder("--repo", str(root), pasted=DIFF).code == 0
+
+
+def test_python_that_no_longer_parses_is_a_warning(coder: Coder) -> None:
+    told = coder(pasted=DIFF.replace("math.pi * r * r", "(math.pi"))
+    assert (told.code, told.err) == (
+        0,
+        "Warning: Python no longer parses. src/box.py:5: '(' was never closed\n    5|     return (math.pi\n",
+    )
+    assert "(math.pi" in box()
+
+
+def test_a_bare_word_is_a_session_only_where_no_such_file_exists(coder: Coder) -> None:
+    root = repo(Path(), {"last": DIFF})
+    assert coder("last").code == 0
+    assert box() == FIXED
+    assert coder("session:last") == Answer(code=2, out="", err=f"coder: No session with a fix yet in {root}.\n")
+    assert "No session named 'nope'" in coder("nope").err
+
+
+@pytest.mark.parametrize(
+    ("what", "told"),
+    [
+        ("fix.diff", "coder: There is no file 'fix.diff'."),
+        ("src/fix", "coder: There is no file 'src/fix'."),
+        ("src", "coder: 'src' cannot be read: Is a directory."),
+        ("nul\0", "coder: 'nul\\x00' cannot be read: "),
+        ("--repo=nowhere", "coder: nowhere is not a directory"),
+    ],
+)
+def test_what_cannot_be_read_is_said(coder: Coder, what: str, told: str) -> None:
+    refused = coder(what, pasted=DIFF)
+    assert refused.code == 2
+    assert refused.err.startswith(told)
+
+
+@pytest.mark.parametrize("text", ["", "\n", "I would rather not.\n", "\x1b[31m--- a/t\n"])
+def test_what_is_no_diff_is_refused_without_control_characters(coder: Coder, text: str) -> None:
+    refused = coder(pasted=text)
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.endswith("Nothing was written.\n")
+    assert "\x1b" not in refused.err
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
+def test_a_diff_is_read_in_its_encoding(coder: Coder, encoding: str) -> None:
+    Path("src/notes.txt").write_bytes("café\n".encode("latin-1"))
+    diff = "--- a/src/notes.txt\n+++ b/src/notes.txt\n@@ -1 +1 @@\n-café\n+crème\n"
+    assert coder(pasted=diff.encode(encoding)).code == 0
+    assert Path("src/notes.txt").read_bytes() == "crème\n".encode("latin-1")
+
+
+def at_terminal(root: Path, typed: bytes) -> tuple[int, str, str]:
+    """Start the program with a terminal as its standard input: exit code, output, errors."""
+    terminal, inner = pty.openpty()
+    os.write(terminal, typed)
+    command = [sys.executable, "-m", "coder", "apply"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(command, cwd=root, stdin=inner, capture_output=True, text=True, timeout=60, env=environment, check=False)
+    os.close(inner)
+    os.close(terminal)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_at_a_terminal_it_says_how_to_end(coder: Coder, tmp_path: Path) -> None:
+    code, out, err = at_terminal(tmp_path / "r", DIFF.encode() + b"\x04")
+    assert (code, out, err) == (0, f"{TOLD}1 file changed; nothing was staged or committed.\n", "Paste the diff, end with Ctrl-D.\n")
+    assert box() == FIXED
+
+
+def test_a_line_that_a_terminal_cuts_is_refused(coder: Coder, tmp_path: Path) -> None:
+    """The terminal hands on 4095 bytes of a line and drops the rest in silence."""
+    code, _, err = at_terminal(tmp_path / "r", DIFF[:-1].encode() + b"#" * 6000 + b"\n\x04")
+    assert code == 2
+    assert "longer than a terminal hands on" in err
+    assert box() == BOX
