@@ -12,14 +12,20 @@ from itertools import accumulate
 from operator import add
 
 from coder.tools.patching.compare import is_elision, key, plain
-from coder.tools.patching.hunk import Hunk, Line
+from coder.tools.patching.hunk import Hunk, Line, Run
 from coder.tools.patching.indexed import Indexed
 
-LINE = 4
+LINE = 100
 """The weight of a line of text."""
-SLIGHT = 1
-"""The weight of a line without a word, and the cost of an indentation that differs."""
+WORDLESS = 25
+"""The weight of a line without a word."""
+SHIFTED = 1
+"""The cost of a line whose indentation differs."""
 GAP = LINE
+MARGIN = 60
+"""By so much must a place be better than any other."""
+BESIDE = 5
+"""Another reading of the same place begins at most so many lines, and the hunk's length, away from it."""
 LARGEST = 3_000_000
 """Lines of the hunk times lines of the file."""
 NEVER = 1 << 30
@@ -56,24 +62,41 @@ def align(hunk: Hunk, text: Indexed) -> Alignment | None:
     if not all(claim.costs for claim in claims if claim.line.mark in "-="):
         return None
     forward, backward = _forward(claims, len(text.lines)), _backward(claims, len(text.lines))
-    cost = min(forward[-1])
+    found = [_spot(claims, run, list(map(add, forward[run.end], backward[run.end]))) for run in hunk.runs]
+    spots = [places[0] for places in found if places]
+    ends = [spot + len(run.removed) for run, spot in zip(hunk.runs, spots, strict=False)]
+    if len(spots) < len(found) or any(end > spot for end, spot in zip(ends, spots[1:], strict=False)):
+        return None
     pairs = _pairs(claims, forward, text)
+    cost = min(forward[-1])
     if 2 * cost > sum(_weight(line) for line, _ in pairs) + LINE:
         return None
-    spots: list[int] = []
-    others: list[int] = []
-    for run in hunk.runs:
-        size = len(run.removed)
-        after = run.old_index + size
-        totals = list(map(add, forward[after], backward[after]))
-        near = [at for at, total in enumerate(totals) if total < cost + LINE]
-        spots.append(totals.index(cost) - size)
-        others = others or ([at - size for at in near] if len(near) > 1 else [])
-        if any(spots[-1] + index not in claims[run.old_index + index].costs for index in range(size)):
-            return None
     if any(claim.line.mark == "=" and not any(line is claim.line for line, _ in pairs) for claim in claims):
         return None
-    return Alignment(spots=tuple(spots), pairs=tuple(pairs), cost=cost, places=tuple(others))
+    removed = [
+        (line, text.lines[spot + index]) for run, spot in zip(hunk.runs, spots, strict=True) for index, line in enumerate(run.removed)
+    ]
+    pairs = [pair for pair in pairs if pair[0].mark != "-"] + removed
+    return Alignment(spots=tuple(spots), pairs=tuple(pairs), cost=cost, places=next((places for places in found if len(places) > 1), ()))
+
+
+def _spot(claims: Sequence[_Claim], run: Run, totals: Sequence[int]) -> tuple[int, ...]:
+    """Where a run begins: the best place first, then those that are nearly as good; empty where it is stale.
+
+    `totals` has the cost of the whole hunk if the run ends above each line. Places where other lines stand instead of what is to be
+    removed make it stale if they are better, and far ones if they are nearly as good.
+    """
+    size = len(run.removed)
+    firm = claims[run.old_index : run.end]
+    whole = [at for at in range(size, len(totals)) if all(at - size + index in claim.costs for index, claim in enumerate(firm))]
+    best = min(whole, key=totals.__getitem__, default=None)
+    if best is None:
+        return ()
+    for at, total in enumerate(totals):
+        beside = abs(at - best) <= len(claims) + BESIDE
+        if total < totals[best] + (0 if beside else MARGIN) and at not in whole:
+            return ()
+    return (best - size, *(at - size for at in whole if at != best and totals[at] < totals[best] + MARGIN))
 
 
 def _claims(hunk: Hunk, text: Indexed) -> list[_Claim]:
@@ -90,13 +113,13 @@ def _claims(hunk: Hunk, text: Indexed) -> list[_Claim]:
 
 
 def _weight(line: Line) -> int:
-    return LINE if line.mark in "-=" or any(character.isalnum() for character in line.text) else SLIGHT
+    return LINE if line.mark in "-=" or any(character.isalnum() for character in line.text) else WORDLESS
 
 
 def _cost(line: Line, actual: str) -> int:
     if not actual.strip() or plain(line.text) == plain(actual):
         return 0
-    return 0 if line.mark == " " and plain(f" {line.text}") == plain(actual) else SLIGHT
+    return 0 if line.mark == " " and plain(f" {line.text}") == plain(actual) else SHIFTED
 
 
 def _forward(claims: Sequence[_Claim], size: int) -> list[list[int]]:

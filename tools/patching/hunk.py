@@ -27,6 +27,11 @@ class Run:
     removed: tuple[Line, ...]
     added: tuple[Line, ...]
 
+    @property
+    def end(self) -> int:
+        """How many of the hunk's old lines stand before what follows it."""
+        return self.old_index + len(self.removed)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Hunk:

@@ -82,8 +82,11 @@ def _placed(hunk: Hunk, text: Indexed, offset: int) -> Result:
 
 
 def _aligned(hunk: Hunk, text: Indexed, offset: int) -> Result:
-    found = align(hunk, text)
-    done = align(_reversed(hunk), text) if found is None or any(not run.removed for run in hunk.runs) else None
+    found, done = align(hunk, text), None
+    if any(run.added for run in hunk.runs) and (found is None or any(not run.removed for run in hunk.runs)):
+        done = align(_reversed(hunk), text)
+    if found is None and _is_deleted(hunk, text):
+        return Already(hunk=hunk)
     if done and not done.places and (found is None or done.cost < found.cost):
         return Already(hunk=hunk)
     if found is None or (done and done.cost == found.cost):
@@ -92,7 +95,7 @@ def _aligned(hunk: Hunk, text: Indexed, offset: int) -> Result:
     if found.places:
         starts = [spot - hunk.runs[0].old_index for spot in found.places]
         at = choose(hunk, starts, lines=text.lines, offset=offset) if len(hunk.runs) == 1 else None
-        if at is None or (at + hunk.runs[0].old_index,) != spots:
+        if at is None or at != starts[0]:
             return Misfit(hunk=hunk, places=tuple(starts))
     return Placed(hunk=hunk, spots=spots, pairs=found.pairs)
 
@@ -118,6 +121,8 @@ def choose(hunk: Hunk, found: Collection[int], *, lines: Sequence[str], offset: 
         return next(iter(found))
     by_number = {at for at in found if hunk.start and at - (hunk.start - 1) == offset}
     by_section = {at for at in found if hunk.section and _inside(hunk.section, lines, at)}
+    if by_number and hunk.section:
+        by_section |= {at for at in by_number if _headed(hunk.section, lines, at)}
     pointed = [only for only in (by_number, by_section) if only]
     meant = set.intersection(*pointed) if pointed else set()
     return meant.pop() if len(meant) == 1 else None
@@ -135,6 +140,13 @@ def _only_adds(hunk: Hunk) -> bool:
     return not any(run.removed for run in hunk.runs)
 
 
+def _is_deleted(hunk: Hunk, text: Indexed) -> bool:
+    """Does a hunk only delete, and do the lines around what it deletes stand together, in one place?"""
+    around = all(run.old_index and run.end < len(hunk.old) and not run.added for run in hunk.runs)
+    words = sum(any(character.isalnum() for character in line.text) for line in hunk.new)
+    return around and words > 1 and len(standing(hunk.new, text)) == 1
+
+
 def _overlap(at: int | None, found: Sequence[int], new: int, hunk: Hunk) -> bool:
     """Do the new lines stand where the old ones would go?"""
     return any(new - len(hunk.old) < old < new + len(hunk.new) for old in (found if at is None else (at,)))
@@ -143,6 +155,12 @@ def _overlap(at: int | None, found: Sequence[int], new: int, hunk: Hunk) -> bool
 def _reversed(hunk: Hunk) -> Hunk:
     marks = {"+": "-", "-": "+"}
     return replace(hunk, lines=tuple(replace(line, mark=marks.get(line.mark, line.mark)) for line in hunk.lines))
+
+
+def _headed(section: str, lines: Sequence[str], at: int) -> bool:
+    """Is it the last line above that starts in the first column, as git chooses what it writes after the second @@?"""
+    above = next((lines[index] for index in range(at - 1, -1, -1) if lines[index][:1].isalpha() or lines[index][:1] in ("_", "$")), "")
+    return above.startswith(section.split("\n")[0].strip())
 
 
 def _inside(section: str, lines: Sequence[str], at: int) -> bool:

@@ -72,7 +72,8 @@ def _indents(pairs: Pairs) -> dict[str, str] | None:
     """
     removed = {(_depth(line.text), _depth(actual)) for line, actual in pairs if line.mark in "-="}
     context = {(_depth(line.text), _depth(actual)) for line, actual in pairs if line.mark == " "}
-    if removed and _is_function(removed) and not _is_function(removed | context):
+    same = all(said == meant for said, meant in context)
+    if removed and _is_function(removed) and (same or not _is_function(removed | context)):
         context = set()
     elif not removed or all(said == meant for said, meant in removed):
         context = {(said, meant) for said, meant in context if meant != f" {said}"}

@@ -19,6 +19,7 @@ from coder.tools.patching.tree import Tree
 MOST_PATHS = 50_000
 MOST_OPENED = 5_000
 LARGEST_BYTES = 1_000_000
+ASIDE = frozenset({".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv", "node_modules", "__pycache__", ".mypy_cache", ".ruff_cache"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,10 +156,10 @@ def _fits(path: str, telling: str, hunks: Sequence[Hunk], tree: Tree) -> bool:
 
 
 def _paths(root: Path) -> Iterator[str]:
-    """The files below the root, hidden directories left out."""
+    """The files below the root, but for those that no patch is for."""
     count = 0
     for folder, folders, files in os.walk(root):
-        folders[:] = sorted(inner for inner in folders if not inner.startswith("."))
+        folders[:] = sorted(inner for inner in folders if inner not in ASIDE)
         yield from (os.path.relpath(f"{folder}/{file}", root) for file in sorted(files) if file.isprintable())
         count += len(files)
         if count > MOST_PATHS:

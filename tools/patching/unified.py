@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from coder.tools.patching.body import Counts, read_body
 from coder.tools.patching.errors import PatchError
-from coder.tools.patching.names import LONGEST_HEADER, header_name, path_on_its_own_line, unquoted, words_like_paths
+from coder.tools.patching.names import LONGEST_HEADER, NOWHERE, header_name, path_on_its_own_line, unquoted, words_like_paths
 from coder.tools.patching.prose import LOOK_ALIKE_SIGNS, STARTS
 from coder.tools.patching.raw import RawFile, RawHunk
 
@@ -26,7 +26,7 @@ def read_unified(lines: Sequence[str]) -> Iterator[RawFile]:
     while index < len(lines):
         line, header = lines[index], file_header(lines, index)
         if header:
-            if headed:
+            if headed or _is_of_another(current, header[0]):
                 yield current
                 current = RawFile()
             current, headed = replace(current, old=header[0], new=header[1]), True
@@ -72,6 +72,11 @@ def hints_above(lines: Sequence[str], index: int) -> tuple[str, ...]:
         path = path_on_its_own_line(line)
         hints += [path] if path else words_like_paths(line)
     return tuple(dict.fromkeys(hints))
+
+
+def _is_of_another(file: RawFile, old: str) -> bool:
+    """Does a git header that stands open name other files than the names below it?"""
+    return bool(file.old) and NOWHERE not in (old, file.old) and old.removeprefix("a/") != file.old.removeprefix("a/")
 
 
 def _named(file: RawFile) -> bool:
