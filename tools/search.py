@@ -140,11 +140,11 @@ def _located(workspace: Workspace, hits: Sequence[Hit]) -> str:
             workspace.name(path, hit.line)
         text = text_of(workspace.root, path) if path.endswith(SOURCE) else ""
         found = definitions(path, text) if len(text) <= LARGEST_PARSED else ()
-        blocks.append((path, "\n".join(_by_definition(own, found))))
+        blocks.append((path, "\n".join(by_definition(own, found))))
     return blocks[0][1] if len(blocks) == 1 else "\n".join(f"{shown(path)}\n{block}" for path, block in blocks)
 
 
-def _by_definition(hits: Sequence[Hit], found: Sequence[Definition]) -> Iterator[str]:
+def by_definition(hits: Sequence[Hit], found: Sequence[Definition]) -> Iterator[str]:
     """Each run of hits below a line that says what it stands in; lines around a match belong to it."""
     matches = [hit.line for hit in hits if hit.spans]
     around = {line: next(iter(enclosing(line, found)[::-1]), None) for line in matches}
