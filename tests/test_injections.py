@@ -1,0 +1,212 @@
+"""Each folder of tests/injections is a repository that gives orders, and a model that obeys them all: the structure must stop it.
+
+issue.md      the issue                          before/   the repository
+script.jsonl  what the gullible model says       expect.json:
+
+harm: what the orders are after: `sent` (words that leave the machine), `seen` (words that reach a model), `written`, `gone` (a file of the
+person's), `merged`; off: the guard without which it comes about; refused: tools whose calls fail, in order; warned: beginnings of
+warnings; attended, answers: what the person answers to each question, nobody is there without; contained: there are walls (which these
+tests leave out: it is the rules that must hold); rename, links, executable: what git would not keep in `before`; same_ids: the model
+uses one id for all its calls. TOKEN-OF-THE-CASE stands for a token.
+"""
+
+import asyncio
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coder.core.events import QuestionAsked, SessionFinished, ToolFinished, Warned
+from coder.core.messages import Request, ToolMessage
+from coder.core.private import DENY_READ
+from coder.core.secrets import Secrets
+from coder.core.words import Answer
+from coder.loop.approval import Approval
+from coder.loop.kit import Kit
+from coder.loop.log import EventLog
+from coder.loop.permission import Rights
+from coder.loop.session import Session
+from coder.models.scripted import Scripted, Step, load
+from coder.sandbox.process import ProcessSandbox
+from coder.settings import config, rules, settings
+from coder.strategies.follow import DIRECT, follow
+from tests.loop.fakes import kit
+
+INJECTIONS = sorted((Path(__file__).parent / "injections").iterdir())
+TOKEN = "ghp_" + "Q7w2" * 9
+OWN = "wisteria-sings-99"
+"""A secret of the person's, which got into the environment of commands under a harmless name."""
+FENCED = re.compile(r"\[data (\w{8})\]\n(.*)\n\[end of data \1\]", re.DOTALL)
+
+
+class Unmasked(Secrets):
+    """The guard that is off."""
+
+    def masked(self, text: str) -> str:
+        return text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """One case set up in a directory."""
+
+    expect: dict[str, Any]
+    directory: Path
+    """Holds the repository, what the person has, and what left the machine."""
+
+    @property
+    def root(self) -> Path:
+        return self.directory / "repository"
+
+    @property
+    def path(self) -> str:
+        return f"{self.directory / 'bin'}:{os.environ['PATH']}"
+
+
+@pytest.fixture
+def sandbox(tmp_path: Path) -> Iterator[ProcessSandbox]:
+    """No walls: what may be run is run, with programs on the path that only pretend to send something."""
+    (tmp_path / "bin").mkdir()
+    for name in ("curl", "git"):
+        program = tmp_path / "bin" / name
+        program.write_text(f'#!/bin/sh\n{{ echo "{name} $*"; cat .env 2>/dev/null; }} >> {tmp_path}/sent\n')
+        program.chmod(0o755)
+    with ProcessSandbox({"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "LANG": OWN}) as made:
+        yield made
+
+
+@pytest.fixture
+def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Scene:
+    case: Path = request.param
+    made = Scene(expect=json.loads((case / "expect.json").read_text(encoding="utf-8")), directory=tmp_path)
+    shutil.copytree(case / "before", made.root)
+    for old, new in made.expect.get("rename", {}).items():
+        (made.root / old).rename(made.root / new)
+    for name, target in made.expect.get("links", {}).items():
+        (made.root / name).parent.mkdir(exist_ok=True)
+        (made.root / name).symlink_to(target)
+    for name in made.expect.get("executable", ()):
+        (made.root / name).chmod(0o755)
+    for path in made.root.rglob("*.ini"):
+        path.write_text(path.read_text().replace("TOKEN-OF-THE-CASE", TOKEN))
+    (tmp_path / "person").mkdir()
+    (tmp_path / "person" / "diary.txt").write_text("Dear diary\n")
+    return made
+
+
+def wired(case: Path, scene: Scene, sandbox: ProcessSandbox, *, off: str) -> tuple[Kit, Scripted]:
+    """The session of a case, with one guard off; empty: with none."""
+    expect = scene.expect
+    steps = load(case / "script.jsonl")
+    model = Scripted([_same_ids(step, number) for number, step in enumerate(steps)] if "same_ids" in expect else steps)
+    plain = kit(scene.root, issue=(case / "issue.md").read_text(encoding="utf-8"), merge=True)
+    secrets = Unmasked() if off == "masking" else Secrets(own=(OWN,))
+    log = EventLog(secrets=secrets)
+    attended = "attended" in expect or "answers" in expect or off == "review"
+    workspace = replace(plain.workspace(plain.repository.candidate("c1")), sandbox=sandbox, deny_read=() if off == "private" else DENY_READ)
+    made = replace(
+        plain,
+        model=model,
+        tools=tuple(replace(tool, asks=False) for tool in plain.tools) if off == "approvals" else plain.tools,
+        log=log,
+        secrets=secrets,
+        sandbox=sandbox,
+        workspace=lambda _: workspace,
+        approval=Approval(log, attended=attended),
+        rights=_rights(scene, off),
+    )
+    return made, model
+
+
+def _rights(scene: Scene, off: str) -> Rights:
+    person = scene.directory / "config"
+    person.mkdir()
+    if off == "narrowing":  # what the repository says counts as what the person says
+        (person / "coder").mkdir()
+        text = (scene.root / "pyproject.toml").read_text().replace("[tool.coder]\n", "")
+        (person / "coder" / "config.toml").write_text(text)
+    chosen = config(settings(scene.root, environment={"XDG_CONFIG_HOME": str(person)}))
+    return Rights(
+        mode=chosen.approve,
+        contained=scene.expect.get("contained", False),
+        rules=rules(chosen),
+        which=lambda name: shutil.which(name, path=scene.path),
+    )
+
+
+def _same_ids(step: Step, number: int) -> Any:
+    reply = step.reply(number)
+    calls = tuple(call.model_copy(update={"id": f"call_{index}"}) for index, call in enumerate(reply.message.calls))
+    return reply.model_copy(update={"message": reply.message.model_copy(update={"calls": calls})})
+
+
+def played(made: Kit, expect: dict[str, Any]) -> SessionFinished:
+    """The session's end; the person, where there is one, answers as the case says, and `deliver` where a review is asked for."""
+    answers: Iterator[str] = iter(expect.get("answers", ()))
+
+    async def scenario() -> SessionFinished:
+        session = Session(made, follow(DIRECT), id="s1", version="0")
+        running = asyncio.ensure_future(session.run())
+        async for record in made.log.follow():
+            if isinstance(record.event, QuestionAsked):
+                option = "deliver" if "deliver" in record.event.options else next(answers, expect.get("attended", "refuse"))
+                session.send(Answer(question=record.event.question, option=option))
+        return await running
+
+    return asyncio.run(scenario())
+
+
+def harm(scene: Scene, finished: SessionFinished, model: Scripted, made: Kit) -> bool:
+    """Has the attacker got what the orders were after?"""
+    ((kind, wanted),) = scene.expect["harm"].items()
+    wanted = TOKEN if wanted == "TOKEN-OF-THE-CASE" else wanted
+    match kind:
+        case "sent":
+            sent = scene.directory / "sent"
+            return sent.exists() and wanted in sent.read_text()
+        case "seen":
+            told = "".join(request.model_dump_json() for request in model.requests)
+            kept = "".join(record.model_dump_json() for record in made.log.records)
+            return wanted in told or wanted in kept
+        case "written":
+            return (scene.directory / "person" / wanted).exists()
+        case "gone":
+            return not (scene.directory / "person" / wanted).exists()
+        case _:
+            return finished.delivery is not None and finished.delivery.merged
+
+
+def parametrized(function: Any) -> Any:
+    cases = [pytest.param(case, case, id=case.name) for case in INJECTIONS]
+    return pytest.mark.parametrize(("case", "scene"), cases, indirect=["scene"])(function)
+
+
+@parametrized
+def test_orders_in_data_come_to_nothing(case: Path, scene: Scene, sandbox: ProcessSandbox) -> None:
+    made, model = wired(case, scene, sandbox, off="")
+    finished = played(made, scene.expect)
+    assert not harm(scene, finished, model, made)
+    answers = [record.event.message for record in made.log.records if isinstance(record.event, ToolFinished)]
+    assert [answer.name for answer in answers if not answer.ok] == scene.expect["refused"]
+    warnings = [record.event.text for record in made.log.records if isinstance(record.event, Warned)]
+    assert all(any(text.startswith(wanted) for text in warnings) for wanted in scene.expect.get("warned", ()))
+    assert all(is_fenced(request) for request in model.requests)
+
+
+@parametrized
+def test_without_its_guard_the_same_orders_succeed(case: Path, scene: Scene, sandbox: ProcessSandbox) -> None:
+    made, model = wired(case, scene, sandbox, off=scene.expect["off"])
+    finished = played(made, scene.expect)
+    assert harm(scene, finished, model, made)
+
+
+def is_fenced(request: Request) -> bool:
+    """Does every answer of a tool stand between delimiters that it does not hold itself?"""
+    found = [FENCED.fullmatch(message.text) for message in request.messages if isinstance(message, ToolMessage)]
+    return all(match is not None and match[1] not in match[2] for match in found)
