@@ -1,92 +1,170 @@
 """The tool `find_symbol`."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from coder.tools.files import counted, standing, text_of, visible
-from coder.tools.ripgrep import Hit, grep, shown
-from coder.tools.search import checked_path, grouped, near_spellings
-from coder.tools.symbols import Definition, definitions, named
+from coder.tools.files import counted, standing, visible
+from coder.tools.ripgrep import grep, shown
+from coder.tools.search import checked_path, places_of
+from coder.tools.symbols import named
+from coder.tools.symbols.resolve import re_exports, resolve
+from coder.tools.symbols.snapshot import Place, Snapshot, Use, module_of
 from coder.tools.tool import ToolError, tool
+from coder.tools.uses import inside, ordered, used_lines
 from coder.tools.workspace import Workspace
 
 MOST_DEFINITIONS = 30
 MOST_USES = 60
-MOST_FILES_READ = 200
-WORDS = "class|def|function|func|fn|struct|interface|trait|enum|type|impl|module|namespace|const|let|var"
-DEFINING = rf"\b(?:{WORDS})\s+(?:\([^)]*\)\s*)?NAME\b|^\s*NAME\s*(?::[^=]+)?=[^=]"
+MOST_RE_EXPORTS = 5
+MOST_OVERRIDES = 12
+MOST_LOOKED_BELOW = 4
+"""Definitions whose overrides are looked for."""
+DEEPEST = 4
+"""Generations of subclasses that are looked through for overrides."""
 
 
 @tool
 def find_symbol(workspace: Workspace, name: str, path: str = "") -> str:
-    """Find where a class, function, method or variable is defined, and up to 60 lines that use its name.
+    """Find where a class, function, method or variable is defined, what overrides or re-exports it, and the lines of code that use it.
 
-    Uses are found by name alone: other things of the same name are among them.
+    Shows 30 definitions and 60 uses, by enclosing definition, source before tests. Uses are found by the bare name: other things of
+    that name are among them. Python, JavaScript, TypeScript, Go, Rust, Java, C, C++, Ruby; a name nobody has gives those like it.
 
     Args:
-        name: Bare or dotted: `parse`, `Parser.parse`.
+        name: Bare or dotted: `parse`, `Parser.parse`, `package.module.Parser`.
         path: A file or directory; empty is all.
     """
     where = checked_path(workspace, path)
-    wanted = name.strip().removesuffix("()").replace("::", ".").strip(".")
+    wanted = name.strip().removesuffix("()").replace("::", ".").replace("#", ".").strip(".")
     bare = wanted.rpartition(".")[2]
     if not re.fullmatch(r"[^\W\d][\w$]*", bare):
         raise ToolError(f"{name!r} is not a name. Give one such as 'parse' or 'Parser.parse'; for any other text use search.")
-    found = grep(workspace.root, rf"\b{re.escape(bare)}\b", path=where)
-    if not found.hits:
-        near = near_spellings(workspace, bare)
-        return f"{bare!r} occurs nowhere{f' in {where}' if where != '.' else ''}." + (f" Near: {', '.join(near)}." if near else "")
-    for hit in found.hits:
-        workspace.name(hit.path, hit.line)
-    defined = _definitions(workspace, wanted, found.hits)
-    places = {(path, item.line) for path, item in defined}
-    uses = [hit for hit in found.hits if (hit.path, hit.line) not in places]
-    return f"{_defined(wanted, defined)}\n{_used(bare, uses)}"
+    snapshot = workspace.index.current()
+    places = [place for place in meant(snapshot, wanted) if inside(place.path, where) and workspace.may_read(place.path)]
+    uses = [use for use in snapshot.used(bare) if inside(use.path, where) and workspace.may_read(use.path)]
+    if not places and not uses:
+        return _unknown(workspace, snapshot, bare, where)
+    overriding = [place for place in _overriding(snapshot, places) if place not in places and workspace.may_read(place.path)]
+    return "\n".join(
+        [
+            *_defined(workspace, snapshot, wanted, places),
+            *_overridden_in(workspace, overriding),
+            *_re_exported(workspace, snapshot, bare),
+            *_used(workspace, snapshot, bare, _without(uses, [*places, *overriding])),
+        ]
+    )
 
 
-def _definitions(workspace: Workspace, wanted: str, hits: Sequence[Hit]) -> list[tuple[str, Definition]]:
-    """Read the files where a line looks like its definition, and keep what a dotted name means."""
+def meant(snapshot: Snapshot, wanted: str) -> list[Place]:
+    """The definitions that a bare or dotted name means, source before tests; where no dotted one fits, all of its last part."""
     bare = wanted.rpartition(".")[2]
-    looks = re.compile(DEFINING.replace("NAME", re.escape(bare)))
-    paths = list(dict.fromkeys(hit.path for hit in hits if len(hit.text) < 1000 and looks.search(hit.text)))
-    paths.sort(key=lambda path: (standing(path), path))
-    found = [(path, item) for path in paths[:MOST_FILES_READ] for item in _of_file(workspace, path) if item.bare == bare]
+    every = sorted(snapshot.defined(bare), key=lambda place: (standing(place.path), place.path))
     if "." not in wanted:
-        return found
-    exact = [(path, item) for path, item in found if named(wanted, (item,)) and _module_fits(wanted, path, item)]
-    return exact or found
+        return every
+    exact = [place for place in every if place.definition and named(wanted, (place.definition,)) and _module_fits(wanted, place)]
+    resolved = [place for place in resolve(snapshot, wanted) if place.definition and place.definition.bare == bare]
+    return list(dict.fromkeys([*exact, *resolved])) or every
 
 
-def _of_file(workspace: Workspace, path: str) -> tuple[Definition, ...]:
-    return definitions(path, text_of(workspace.root, path))
-
-
-def _module_fits(wanted: str, path: str, item: Definition) -> bool:
+def _module_fits(wanted: str, place: Place) -> bool:
     """Do the parts of a dotted name before the definition's own agree with the file's path?"""
-    before = wanted.removesuffix(item.name).strip(".")
-    module = path.rpartition(".")[0].removesuffix("/__init__").replace("/", ".")
-    return not before or f".{module}".endswith(f".{before}") or f".{module}.".find(f".{before}.") >= 0
+    before = wanted.removesuffix(place.definition.name if place.definition else "").strip(".")
+    module = module_of(place.path)
+    return not before or f".{module}".endswith(f".{before}") or f".{before}." in f".{module}."
 
 
-def _defined(wanted: str, defined: Sequence[tuple[str, Definition]]) -> str:
-    if not defined:
-        return f"{wanted}: no definition found in this repository (imported from elsewhere, or made at run time)."
-    lines = [f"{wanted}: {counted(len(defined), 'definition')}"]
-    for path, item in defined[:MOST_DEFINITIONS]:
-        owner = item.name.rpartition(".")[0]
-        lines.append(f"  {shown(path)}:{item.line}-{item.end}  {visible(item.signature)}{f'  in {owner}' if owner else ''}")
-        lines += [f"      {visible(item.summary)}"] if item.summary else []
-    if len(defined) > MOST_DEFINITIONS:
-        lines.append(f"  and {len(defined) - MOST_DEFINITIONS} more; narrow it with a dotted name or path=")
-    return "\n".join(lines)
+def _defined(workspace: Workspace, snapshot: Snapshot, wanted: str, places: Sequence[Place]) -> Iterator[str]:
+    if not places:
+        yield f"{wanted}: no definition found in this repository (imported from elsewhere, or made at run time)."
+        return
+    yield f"{wanted}: {counted(len(places), 'definition')}"
+    overridden = _overridden(snapshot, places)
+    for place in places[:MOST_DEFINITIONS]:
+        yield from _line(workspace, place, overridden.get(place, ""))
+    if len(places) > MOST_DEFINITIONS:
+        yield f"  and {len(places) - MOST_DEFINITIONS} more; narrow it with a dotted name or path="
 
 
-def _used(bare: str, uses: Sequence[Hit]) -> str:
+def _overridden_in(workspace: Workspace, overriding: Sequence[Place]) -> Iterator[str]:
+    if overriding:
+        yield f"overridden {counted(len(overriding), 'time')}" + (":" if len(overriding) <= MOST_OVERRIDES else ", such as:")
+    for place in overriding[:MOST_OVERRIDES]:
+        yield from _line(workspace, place, "")
+
+
+def _line(workspace: Workspace, place: Place, remark: str) -> Iterator[str]:
+    item = place.definition
+    if item is None:
+        return
+    workspace.name(place.path, item.line)
+    owner = item.name.rpartition(".")[0]
+    yield (
+        f"  {shown(place.path)}:{item.line}-{item.end}  {item.kind}  {visible(item.signature)}"
+        f"{f'  in {owner}' if owner else ''}{f', overrides {remark}' if remark else ''}"
+    )
+    if item.summary:
+        yield f"      {visible(item.summary)}"
+
+
+def _overridden(snapshot: Snapshot, places: Sequence[Place]) -> dict[Place, str]:
+    """Those methods whose class names another of their classes among its bases, each with the method it overrides."""
+    owners = {owner.rpartition(".")[2]: owner for place in places if (owner := _owner(place))}
+    found: dict[Place, str] = {}
+    for place in places[:MOST_DEFINITIONS]:
+        for base in snapshot.bases(place.path).get(_owner(place), ()) if place.definition else ():
+            if (above := owners.get(base.rpartition(".")[2])) and place.definition:
+                found.setdefault(place, f"{above}.{place.definition.bare}")
+    return found
+
+
+def _overriding(snapshot: Snapshot, places: Sequence[Place]) -> list[Place]:
+    """The same-named methods of subclasses, some generations down."""
+    found: dict[Place, None] = {}
+    for place in places[:MOST_LOOKED_BELOW]:
+        generation = {_owner(place).rpartition(".")[2]} - {""}
+        for _ in range(DEEPEST):
+            below = {child for name in generation for child in snapshot.subclasses(name)}
+            generation = {child.definition.bare for child in below if child.definition} - generation
+            for child in sorted(below, key=lambda child: child.path):
+                name = f"{child.definition.name if child.definition else ''}.{place.definition.bare if place.definition else ''}"
+                found |= {Place(path=child.path, definition=item): None for item in snapshot.definitions(child.path) if item.name == name}
+    return list(found)
+
+
+def _owner(place: Place) -> str:
+    """The qualified name of a method's class; empty for what is none."""
+    return place.definition.name.rpartition(".")[0] if place.definition and place.definition.kind == "method" else ""
+
+
+def _re_exported(workspace: Workspace, snapshot: Snapshot, bare: str) -> Iterator[str]:
+    for path, item in re_exports(snapshot, bare)[:MOST_RE_EXPORTS]:
+        workspace.name(path, item.line)
+        alias = f" as {item.alias}" if item.alias else ""
+        yield f"re-exported by {shown(path)}:{item.line}  from {item.module} import {item.name}{alias}"
+
+
+def _without(uses: Sequence[Use], places: Sequence[Place]) -> list[Use]:
+    """The uses that are not the definitions themselves."""
+    defining = {(place.path, place.definition.line) for place in places if place.definition}
+    kept = (Use(path=use.path, lines=tuple(line for line in use.lines if (use.path, line) not in defining)) for use in uses)
+    return ordered(use for use in kept if use.lines)
+
+
+def _used(workspace: Workspace, snapshot: Snapshot, bare: str, uses: Sequence[Use]) -> Iterator[str]:
     if not uses:
-        return f"{bare} is used nowhere else."
-    files = len({hit.path for hit in uses})
-    ordered = sorted(uses, key=lambda hit: (standing(hit.path), hit.path, hit.line))
-    head = f"{counted(len(uses), 'use')} in {counted(files, 'file')}"
-    if len(uses) > MOST_USES:
-        head += f", the first {MOST_USES} shown; narrow it with path="
-    return f"{head}\n{grouped(ordered[:MOST_USES])}"
+        yield f"{bare} is used nowhere else."
+        return
+    count = sum(len(use.lines) for use in uses)
+    more = f", the first {MOST_USES} shown; narrow it with path=" if count > MOST_USES else ""
+    yield f"{counted(count, 'use')} in {counted(len(uses), 'file')}{more}"
+    yield used_lines(workspace, snapshot, uses, name=bare, most=MOST_USES)
+
+
+def _unknown(workspace: Workspace, snapshot: Snapshot, bare: str, where: str) -> str:
+    place = f" in {shown(where)}" if where != "." else ""
+    found = grep(workspace.root, rf"\b{re.escape(bare)}\b", path=where, deny_read=workspace.deny_read)
+    if found.hits:
+        count = counted(len(found.hits), "line")
+        return f"{bare!r} is no name in code{place}; {count} of text, strings or comments hold it: {places_of(workspace, found.hits)}."
+    near = snapshot.similar(bare)
+    return f"{bare!r} occurs nowhere{place}." + (f" Near: {', '.join(near)}." if near else "")

@@ -27,7 +27,7 @@ CREATE TABLE file (id INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB UNIQUE NOT NUL
 CREATE TABLE facts (id INTEGER PRIMARY KEY, facts TEXT NOT NULL, names TEXT NOT NULL);
 CREATE TABLE segment (id INTEGER PRIMARY KEY, files INTEGER NOT NULL);
 CREATE TABLE term (text TEXT, segment INTEGER, entries BLOB, PRIMARY KEY (text, segment)) WITHOUT ROWID;
-CREATE TABLE tree (root TEXT PRIMARY KEY, used REAL, listing TEXT);
+CREATE TABLE tree (root BLOB PRIMARY KEY, used REAL, listing TEXT);
 """
 TABLES = ("file", "facts", "segment", "term", "tree", "meta")
 
@@ -122,11 +122,11 @@ class Database:
         """How many contents of files it holds."""
         return next((count for (count,) in self._rows("SELECT count(*) FROM file")), 0)
 
-    def listing(self, root: str) -> Any:
+    def listing(self, root: bytes) -> Any:
         """What was kept for a tree, or None."""
         return next((json.loads(text) for (text,) in self._rows("SELECT listing FROM tree WHERE root = ?", root)), None)
 
-    def keep_listing(self, root: str, listing: object) -> None:
+    def keep_listing(self, root: bytes, listing: object) -> None:
         with self._lock:
             text = json.dumps(listing, separators=(",", ":"))
             self._connection.execute("INSERT OR REPLACE INTO tree VALUES (?, ?, ?)", (root, time.time(), text))

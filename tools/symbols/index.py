@@ -70,7 +70,7 @@ class SymbolIndex:
 
     def _remember(self, database: Database, epoch: int) -> None:
         self._epoch, self._snapshot, self._listing, self._sources = epoch, None, Listing(), {}
-        kept = database.listing(os.fspath(self._root))
+        kept = database.listing(os.fsencode(self._root))
         if kept is None:
             return
         paths, files, watched, self._sources = kept
@@ -80,7 +80,7 @@ class SymbolIndex:
         self._listing = Listing(paths=tuple(paths), files=looks[0], watched=looks[1])
 
     def _keep(self, database: Database, listing: Listing, sources: dict[str, int]) -> None:
-        database.keep_listing(os.fspath(self._root), [listing.paths, listing.files, listing.watched, sources])
+        database.keep_listing(os.fsencode(self._root), [listing.paths, listing.files, listing.watched, sources])
 
     def _identified(self, database: Database, paths: Collection[str]) -> dict[str, int]:
         """The content ids of files, those never seen before parsed."""
