@@ -88,3 +88,19 @@ def diff(id: SessionArgument) -> None:
     if not text:
         raise UserError(f"Session {directory.name} changed nothing.")
     print(text, end="" if text.endswith("\n") else "\n")
+
+
+@app.command()
+def evidence(id: SessionArgument, json: Annotated[bool, typer.Option("--json", help="All of it, as evidence.json.")] = False) -> None:
+    """Print what a session's verdict rests on; --json is what `coder verify --check` reads."""
+    from coder.core.attestation import attestation
+    from coder.core.errors import UserError
+    from coder.store.jsonl import find, read
+    from coder.verify.evidence import page
+    from coder.wiring import sessions_directory
+
+    directory = find(sessions_directory(), id, repository=_here() if id == "last" else None)
+    attested = attestation(read(directory))
+    if attested is None:
+        raise UserError(f"Session {directory.name} came to no verdict, so there is no evidence.")
+    print(attested.model_dump_json(indent=2) if json else page(attested.verdict), end="\n" if json else "")

@@ -1,7 +1,10 @@
 """Test reports and what they prove."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Literal
+
+from pydantic import Field
 
 from coder.core.value import Value
 
@@ -96,6 +99,20 @@ class Counts(Value):
     skipped: int = 0
 
 
+class Run(Value):
+    """One run of the test command on the way to a verdict."""
+
+    label: str
+    """What it was for, such as `suite`."""
+    command: str
+    tests: tuple[str, ...] = ()
+    """The tests asked for; empty is the whole suite."""
+    counts: Counts
+    exit_code: int | None = None
+    seconds: float = 0.0
+    problem: str = ""
+
+
 class VerdictKind(StrEnum):
     """What may be said about a change, and the exit code that says it."""
 
@@ -130,6 +147,12 @@ class Verdict(Value):
     after: Counts | None = None
     """The suite on the change."""
     commands: tuple[str, ...] = ()
+    runs: tuple[Run, ...] = ()
+    """In the order in which they were made, the base's own first."""
+    hashes: Mapping[str, str] = Field(default_factory=dict)
+    """SHA-256 of each target's file, which is the same on both sides, by path."""
+    circumstances: tuple[str, ...] = ()
+    """The interpreter, the test command and how they were found, as sentences."""
     seconds: float = 0.0
     tree: str = ""
     """The git tree that was judged."""

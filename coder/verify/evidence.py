@@ -1,12 +1,32 @@
 """A verdict as it goes with a commit: trailers for its message, a page for its note."""
 
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
 
-from coder.core.verdict import Counts, TestResult, Verdict
+from coder.core.verdict import Counts, Run, TestReport, TestResult, Verdict
 from coder.verify.reasons import headline
 
 TRAILED = 5
 """So many target tests are named in trailers; the page names all."""
+
+
+def run_of(label: str, tests: Sequence[str], report: TestReport) -> Run:
+    """A run as the evidence tells of it."""
+    return Run(
+        label=label,
+        command=report.command,
+        tests=tuple(tests),
+        counts=report.counts,
+        exit_code=report.exit_code,
+        seconds=report.seconds,
+        problem=report.problem.text if report.problem else "",
+    )
+
+
+def hash_of(file: Path) -> str:
+    """SHA-256 of a file's content; empty where there is none."""
+    return sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
 
 
 def trailers(verdict: Verdict) -> tuple[str, ...]:
@@ -44,9 +64,24 @@ def _page(verdict: Verdict) -> Iterator[str]:
     yield from _listed("Passed before the change and do not pass now:", verdict.broken)
     yield from _listed("Not green on the change:", verdict.still_red)
     yield from (f"- noted: {note}" for note in verdict.notes)
-    yield from (f"- command: `{command}`" for command in verdict.commands)
+    yield from [""] if verdict.notes else []
+    yield from _runs(verdict)
+    yield from (f"- {told}" for told in verdict.circumstances)
+    yield from (f"- `{path}`, the same on both sides: SHA-256 `{digest}`" for path, digest in verdict.hashes.items())
     yield f"- tree: `{verdict.tree}`"
     yield f"- seconds: {verdict.seconds:.1f}"
+
+
+def _runs(verdict: Verdict) -> Iterator[str]:
+    """Each run of tests with what came of it."""
+    if verdict.runs:
+        yield "| run | tests | result | exit code | seconds |"
+        yield "|---|---|---|---|---|"
+        for run in verdict.runs:
+            asked = f"{len(run.tests)} chosen" if run.tests else "all"
+            told = f"{_counts(run.counts)}{f'; {run.problem}' if run.problem else ''}".replace("|", "\\|")
+            yield f"| {run.label} | {asked} | {told} | {'' if run.exit_code is None else run.exit_code} | {run.seconds:.1f} |"
+        yield ""
 
 
 def _listed(title: str, results: Sequence[TestResult]) -> Iterator[str]:

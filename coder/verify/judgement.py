@@ -8,9 +8,10 @@ from typing import Protocol
 from coder.core.candidate import Patch
 from coder.core.paths import is_test_path
 from coder.core.ports import Progress, TestRunner
-from coder.core.verdict import TestReport, TestResult, Verdict, VerdictKind
+from coder.core.verdict import Run, TestReport, TestResult, Verdict, VerdictKind
 from coder.verify.comparison import file_of, is_gone, is_test_file, meant, no_longer_passing, passes, renumbered, sentence, short
 from coder.verify.doubts import doubts
+from coder.verify.evidence import hash_of, run_of
 from coder.verify.reasons import why_not
 
 PARTIAL = ("timeout", "crash", "no_tests")
@@ -57,7 +58,9 @@ class Judgement:
         self._tests = tuple(path for path in self._changed if is_test_path(path))
         self._sources = tuple(path for path in self._changed if not is_test_path(path))
         self._notes: list[str] = []
-        self.commands: dict[str, None] = {}
+        self.runs: list[Run] = []
+        self.hashes: dict[str, str] = {}
+        """SHA-256 of the targets' files, by path."""
 
     def judge(self) -> Verdict:
         """The verdict, without what the caller knows (counts before, seconds, tree)."""
@@ -199,6 +202,7 @@ class Judgement:
     def _doubts(self, targets: Sequence[str]) -> list[str]:
         """What the change itself gives reason to doubt."""
         with self._trees.checkout(self._trees.base, ()) as old, self._trees.checkout(self._tree) as new:
+            self.hashes = {path: hash_of(new / path) for path in sorted(set(map(file_of, targets)))}
             red_before = [result.id for result in self._before.reds]
             return list(doubts(old, new, self._changed, red_before=red_before, targets=targets))
 
@@ -247,7 +251,7 @@ class Judgement:
         with self._trees.checkout(tree, paths) as place:
             sources = [path for path in self._sources if (place / path).is_file()]
             report = self._runner.run(place, tests, expect_loaded=sources, progress=labelled(label, self._progress))
-        self.commands[report.command] = None
+        self.runs.append(run_of(label, tests, report))
         return report
 
     def _verdict(

@@ -11,7 +11,7 @@ from coder.core.ports import Progress, TestRunner
 from coder.core.verdict import Evidence, Reproduced, TestReport, TestResult, Verdict
 from coder.verify.comparison import file_of, is_test_file, meant
 from coder.verify.distil import distil
-from coder.verify.evidence import page, trailers
+from coder.verify.evidence import page, run_of, trailers
 from coder.verify.judgement import Judgement, Trees, labelled
 from coder.verify.reasons import why_not
 
@@ -19,10 +19,12 @@ from coder.verify.reasons import why_not
 class WorktreeVerifier:
     """The Verifier of one base and one issue."""
 
-    def __init__(self, *, trees: Trees, runner: TestRunner, issue: str) -> None:
+    def __init__(self, *, trees: Trees, runner: TestRunner, issue: str, circumstances: tuple[str, ...] = ()) -> None:
+        """`circumstances` are sentences about the interpreter and the test command, for the evidence."""
         self._trees = trees
         self._runner = runner
         self._issue = issue
+        self._circumstances = circumstances
         self._lock = threading.Lock()
         self._baseline: TestReport | None = None
 
@@ -68,7 +70,10 @@ class WorktreeVerifier:
         return verdict.model_copy(
             update={
                 "before": before.counts,
-                "commands": tuple(judgement.commands),
+                "commands": tuple(dict.fromkeys(run.command for run in judgement.runs)),
+                "runs": (run_of("base", (), before), *judgement.runs),
+                "hashes": judgement.hashes,
+                "circumstances": self._circumstances,
                 "seconds": time.monotonic() - started,
                 "tree": patch.tree,
             }

@@ -1,6 +1,6 @@
 """What goes with a commit."""
 
-from coder.core.verdict import Counts, Verdict, VerdictKind
+from coder.core.verdict import Counts, Run, Verdict, VerdictKind
 from coder.verify.evidence import page, trailers
 from tests.verify.fakes import red
 
@@ -10,7 +10,9 @@ PROVEN = Verdict(
     targets=("t.py::test_a",),
     before=Counts(passed=3, failed=1),
     after=Counts(passed=4),
-    commands=("python -m pytest",),
+    runs=(Run(label="suite", command="python -m pytest", counts=Counts(passed=4), exit_code=0, seconds=1.26),),
+    hashes={"t.py": "ab12"},
+    circumstances=("Test command: python -m pytest, the default.",),
     seconds=2.34,
     tree="abc",
 )
@@ -33,5 +35,8 @@ def test_the_page_holds_everything() -> None:
         "| suite | passed | failed | skipped |\n|---|---|---|---|\n| before | 3 | 1 | 0 |\n| after | not run | | |\n\n"
         "Red on the base for the right reason, green on the change:\n\n- `t.py::test_a`\n\n"
         "Passed before the change and do not pass now:\n\n- `t.py::test_b`: failed, AssertionError: assert 1 == 2\n\n"
-        "- command: `python -m pytest`\n- tree: `abc`\n- seconds: 2.3\n"
+        "| run | tests | result | exit code | seconds |\n|---|---|---|---|---|\n"
+        "| suite | all | 4 passed, 0 failed, 0 skipped | 0 | 1.3 |\n\n"
+        "- Test command: python -m pytest, the default.\n- `t.py`, the same on both sides: SHA-256 `ab12`\n"
+        "- tree: `abc`\n- seconds: 2.3\n"
     )

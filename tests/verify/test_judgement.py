@@ -1,6 +1,7 @@
 """The judging of a change, with a runner that says how tests end."""
 
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -56,9 +57,19 @@ def test_a_test_that_goes_from_red_to_green_proves_a_fix(tmp_path: Path) -> None
         before=Counts(passed=2),
         after=Counts(passed=3),
         commands=("pytest",),
+        runs=verdict.runs,
+        hashes={TEST: sha256(b"old new").hexdigest()},
         seconds=verdict.seconds,
         tree="change",
     )
+    assert [(run.label, run.tests, run.counts.passed, run.counts.failed) for run in verdict.runs] == [
+        ("base", (), 2, 0),
+        ("targets", (TEST,), 2, 0),
+        ("red check", (OLD, ADDED), 1, 1),
+        ("red check, again", (ADDED,), 0, 1),
+        ("suite", (), 3, 0),
+        ("old tests", (), 2, 0),
+    ]
 
 
 def test_a_test_that_was_red_all_along_proves_a_fix_too(tmp_path: Path) -> None:

@@ -1,0 +1,54 @@
+"""What a session's log attests, and whether it still holds."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from coder.core.attestation import Attestation, attestation, difference
+from coder.core.candidate import Delivery
+from coder.core.events import Event, FilesChanged, Record, SessionFinished, SessionStarted, Verified
+from coder.core.task import Task
+from coder.core.verdict import Verdict, VerdictKind
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+PROVEN = Verdict(kind=VerdictKind.PROVEN, reason="It is.", targets=("t.py::test_a",), tree="abc")
+STARTED = SessionStarted(
+    session="s", task=Task(issue="wrong", directory=Path("/r")), repository="/r", head="h", base="b", dirty=True, model="m", version="1"
+)
+CHANGED = FilesChanged(candidate="c1", paths=("a.py",), diff="the change")
+JUDGED = Verified(candidate="c1", attempt=1, verdict=PROVEN)
+
+
+def log(*events: Event) -> list[Record]:
+    return [Record(number=number, at=AT, event=event) for number, event in enumerate(events, 1)]
+
+
+def finished(delivery: Delivery | None) -> SessionFinished:
+    return SessionFinished(kind=VerdictKind.PROVEN, summary="", verdict=PROVEN, delivery=delivery, seconds=3.0, exit_code=0)
+
+
+def test_a_judged_change_is_attested_on_what_it_was_made_to() -> None:
+    found = attestation(log(STARTED, CHANGED, JUDGED))
+    assert found is not None
+    assert (found.base, found.diff, found.repeatable, found.verdict, found.at) == ("b", "the change", False, PROVEN, AT)
+    assert Attestation.model_validate_json(found.model_dump_json()) == found
+
+
+def test_a_delivered_fix_is_attested_on_head() -> None:
+    found = attestation(log(STARTED, CHANGED, JUDGED, finished(Delivery(diff="on head", branch="coder/x", commit="c"))))
+    assert found is not None
+    assert (found.base, found.diff, found.repeatable, found.seconds) == ("h", "on head", True, 3.0)
+    needing = attestation(log(STARTED, CHANGED, JUDGED, finished(Delivery(diff="on base", needs_uncommitted_work=True))))
+    assert needing is not None
+    assert (needing.base, needing.diff, needing.repeatable) == ("b", "on base", False)
+
+
+def test_without_a_verdict_nothing_is_attested() -> None:
+    assert attestation(log(STARTED, CHANGED)) is None
+
+
+def test_a_verdict_holds_where_kind_and_targets_are_the_same() -> None:
+    assert difference(PROVEN, PROVEN.model_copy(update={"seconds": 9.0, "targets": ("t.py::test_a", "t.py::test_b")})) == ""
+    broken = Verdict(kind=VerdictKind.BROKEN, reason="It breaks t.py::test_c.")
+    assert difference(PROVEN, broken) == "it was PROVEN and is BROKEN now: It breaks t.py::test_c."
+    other = PROVEN.model_copy(update={"targets": ("t.py::test_b",)})
+    assert difference(PROVEN, other) == "t.py::test_a went from red to green then and does not now"
