@@ -18,10 +18,15 @@ from coder.tools.patching.indexed import Indexed
 LINE = 100
 """The weight of a line of text."""
 WORDLESS = 25
-"""The weight of a line without a word."""
+"""The weight of a short line without a word, such as a bracket."""
+WORDLESS_LENGTH = 3
 SHIFTED = 1
 """The cost of a line whose indentation differs."""
 GAP = LINE
+"""The cost of file lines that the hunk passes over, however many."""
+SMALL_GAP = 40
+"""The same where they are few, as when context was left out."""
+FEW = 5
 MARGIN = 60
 """By so much must a place be better than any other."""
 BESIDE = 5
@@ -88,7 +93,7 @@ def _spot(claims: Sequence[_Claim], run: Run, totals: Sequence[int]) -> tuple[in
     """
     size = len(run.removed)
     firm = claims[run.old_index : run.end]
-    whole = [at for at in range(size, len(totals)) if all(at - size + index in claim.costs for index, claim in enumerate(firm))]
+    whole = {at for at in range(size, len(totals)) if all(at - size + index in claim.costs for index, claim in enumerate(firm))}
     best = min(whole, key=totals.__getitem__, default=None)
     if best is None:
         return ()
@@ -101,11 +106,12 @@ def _spot(claims: Sequence[_Claim], run: Run, totals: Sequence[int]) -> tuple[in
 
 def _claims(hunk: Hunk, text: Indexed) -> list[_Claim]:
     insertions = {run.old_index for run in hunk.runs if not run.removed}
+    starts = {run.old_index for run in hunk.runs}
     claims: list[_Claim] = []
     for index, line in enumerate(hunk.old):
         elides = is_elision(line)
         costs = {at: _cost(line, text.lines[at]) for at in text.where.get(key(line.text), ())}
-        firm = index > 0 and line.mark in "-=" and hunk.old[index - 1].mark in "-="
+        firm = line.mark in "-=" and index > 0 and hunk.old[index - 1].mark in "-=" and index not in starts
         joined = index > 0 and (firm or index in insertions)
         weight = 0 if elides else _weight(line)
         claims.append(_Claim(line=line, weight=weight, costs=costs, joined=joined, elides=elides))
@@ -113,7 +119,8 @@ def _claims(hunk: Hunk, text: Indexed) -> list[_Claim]:
 
 
 def _weight(line: Line) -> int:
-    return LINE if line.mark in "-=" or any(character.isalnum() for character in line.text) else WORDLESS
+    text = line.text.strip()
+    return LINE if line.mark in "-=" or len(text) > WORDLESS_LENGTH or any(map(str.isalnum, text)) else WORDLESS
 
 
 def _cost(line: Line, actual: str) -> int:
@@ -134,7 +141,7 @@ def _forward(claims: Sequence[_Claim], size: int) -> list[list[int]]:
         missed = [cost + claim.weight for cost in before]
         row = [missed[0], *map(min, missed[1:], missed)]
         for at, cost in claim.costs.items():
-            reached = before[at] if claim.joined else min(before[at], least[at] + GAP)
+            reached = before[at] if claim.joined else min(before[at], min(before[max(0, at - FEW) : at + 1]) + SMALL_GAP, least[at] + GAP)
             row[at + 1] = min(row[at + 1], reached + cost)
         rows.append(row)
     return rows
@@ -156,6 +163,9 @@ def _backward(claims: Sequence[_Claim], size: int) -> list[list[int]]:
         row = list(map(min, row, found))
         if not claim.joined and claim.costs:
             row = [min(cost, later + GAP) for cost, later in zip(row, list(accumulate(reversed(found), min))[::-1], strict=True)]
+            for at in claim.costs:
+                for earlier in range(max(0, at - FEW), at):
+                    row[earlier] = min(row[earlier], found[at] + SMALL_GAP)
         rows.append(row)
     return rows[::-1]
 
@@ -185,6 +195,7 @@ def _entered(claim: _Claim, before: Sequence[int], at: int, cost: int) -> int | 
         return None
     if before[at - 1] + own == cost:
         return at - 1
-    if claim.joined or min(before[:at]) + GAP + own != cost:
+    if claim.joined:
         return None
-    return max(earlier for earlier in range(at) if before[earlier] + GAP + own == cost)
+    ways = (earlier for earlier in range(at - 1, -1, -1) if before[earlier] + (SMALL_GAP if at - 1 - earlier <= FEW else GAP) + own == cost)
+    return next(ways, None)

@@ -1,5 +1,6 @@
 """Read SEARCH/REPLACE blocks, the format of aider: the lines to find, a divider, the lines to put there."""
 
+import difflib
 import re
 from collections.abc import Iterator, Sequence
 
@@ -14,7 +15,7 @@ REPLACE = re.compile(r">{5,9} ?(?:REPLACE|UPDATED)\b")
 
 
 def read_blocks(lines: Sequence[str]) -> Iterator[RawFile]:
-    """Each block as a hunk that removes all of one side and adds all of the other; its file is named above it.
+    """Each block as a hunk that turns one side into the other; its file is named above it.
 
     A block without a name belongs to the file of the block before it.
 
@@ -31,10 +32,18 @@ def read_blocks(lines: Sequence[str]) -> Iterator[RawFile]:
         divider = _next(lines, index, DIVIDER, "=======")
         end = _next(lines, divider, REPLACE, ">>>>>>> REPLACE")
         removed, added = lines[index + 1 : divider], lines[divider + 1 : end]
-        body = tuple([*(f"-{line}" for line in removed), *(f"+{line}" for line in added)])
+        body = tuple(_body(removed, added))
         names = (NOWHERE, hints[0]) if hints and not any(line.strip() for line in removed) else ("", "")
         yield RawFile(old=names[0], new=names[1], hints=hints, hunks=(RawHunk(lines=body),))
         index = reached = end + 1
+
+
+def _body(removed: Sequence[str], added: Sequence[str]) -> Iterator[str]:
+    """What both sides have is context."""
+    matcher = difflib.SequenceMatcher(None, removed, added, autojunk=False)
+    for tag, first, last, new_first, new_last in matcher.get_opcodes():
+        yield from (f"{' ' if tag == 'equal' else '-'}{line}" for line in removed[first:last])
+        yield from (f"+{line}" for line in added[new_first:new_last] if tag != "equal")
 
 
 def _next(lines: Sequence[str], start: int, mark: re.Pattern[str], name: str) -> int:

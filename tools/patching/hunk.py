@@ -20,7 +20,7 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """Neighbouring lines of a hunk that are added or removed."""
+    """Neighbouring lines of a hunk that are added or removed; after an added line, a removed one may begin another run."""
 
     old_index: int
     """How many of the hunk's old lines stand before it."""
@@ -62,15 +62,15 @@ class Hunk:
         run: list[Line] = []
         before = 0
         for line in (*self.lines, Line(mark=" ", text="")):
-            if line.mark in "+-":
-                run.append(line)
-                continue
-            if run:
+            if run and (line.mark not in "+-" or (line.mark == "-" and run[0].mark == "-" and run[-1].mark == "+")):
                 removed = tuple(each for each in run if each.mark == "-")
                 runs.append(Run(old_index=before, removed=removed, added=tuple(each for each in run if each.mark == "+")))
                 before += len(removed)
                 run = []
-            before += 1
+            if line.mark in "+-":
+                run.append(line)
+            else:
+                before += 1
         return tuple(runs)
 
     @property

@@ -90,8 +90,8 @@ def _is_function(pairs: set[tuple[str, str]]) -> bool:
 def _indented(text: str, indents: Mapping[str, str]) -> str | None:
     """The text with the file's indentation: as seen, or as far as possible as seen and the rest added or taken away."""
     said = _depth(text)
-    if not indents or not text:
-        return text
+    if not indents or not text.strip():
+        return "" if indents and text == " " else text
     if said in indents:
         return indents[said] + text[len(said) :]
     shorter = max((seen for seen in indents if said.startswith(seen)), key=len, default=None)
