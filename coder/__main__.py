@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from types import TracebackType
 
 
 def main() -> None:
@@ -16,11 +17,22 @@ def main() -> None:
         print("coder runs on Linux and macOS. On Windows, run it inside WSL: learn.microsoft.com/windows/wsl", file=sys.stderr)
         raise SystemExit(2)
     _forget_current_directory()
+    sys.excepthook = _crashed
     from coder.cli.app import run
 
     code = run()
     gc.freeze()  # the last collection would walk all that the providers' libraries have loaded: a second at exit, for nothing
     raise SystemExit(code)
+
+
+def _crashed(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print a traceback as Python does, but with no secret in it: crash reports are passed on."""
+    import traceback
+
+    from coder.core.secrets import Secrets, own_values
+
+    told = "".join(traceback.format_exception(kind, error, trace))
+    print(Secrets(own=own_values(os.environ)).masked(told), end="", file=sys.stderr)
 
 
 def _forget_current_directory() -> None:

@@ -188,22 +188,31 @@ def trust(directory: Path, environment: Mapping[str, str] = os.environ) -> None:
     _keep("trusted.json", sorted({*_trusted(environment), str(directory.resolve())}), environment)
 
 
+def forget(directory: Path, environment: Mapping[str, str] = os.environ) -> None:
+    """Trust a repository no longer, and forget what was allowed always in it."""
+    root = str(directory.resolve())
+    _keep("trusted.json", [other for other in _trusted(environment) if other != root], environment)
+    _keep("allowed.json", {other: held for other, held in _table_of_rules(environment).items() if other != root}, environment)
+
+
 def allowed(directory: Path, environment: Mapping[str, str] = os.environ) -> tuple[Rule, ...]:
     """What the person has allowed always in this repository; what cannot be read counts as nothing."""
-    known = _kept("allowed.json", environment)
-    rules = known.get(str(directory.resolve()), []) if isinstance(known, dict) else []
     try:
-        return tuple(Rule.model_validate(rule) for rule in rules)
+        return tuple(Rule.model_validate(rule) for rule in _table_of_rules(environment).get(str(directory.resolve()), []))
     except ValidationError:
         return ()
 
 
 def allow(directory: Path, rules: Sequence[Rule], environment: Mapping[str, str] = os.environ) -> None:
     """Remember rules for a repository, outside of it."""
-    known = _kept("allowed.json", environment)
     every = dict.fromkeys((*allowed(directory, environment), *rules))
-    table = {**(known if isinstance(known, dict) else {}), str(directory.resolve()): [rule.model_dump() for rule in every]}
+    table = {**_table_of_rules(environment), str(directory.resolve()): [rule.model_dump() for rule in every]}
     _keep("allowed.json", table, environment)
+
+
+def _table_of_rules(environment: Mapping[str, str]) -> dict[str, Any]:
+    known = _kept("allowed.json", environment)
+    return known if isinstance(known, dict) else {}
 
 
 def _trusted(environment: Mapping[str, str]) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 
 from coder.core.errors import UserError
 from coder.core.rules import Rule, written
-from coder.settings import Config, allow, allowed, config, passed_over, rules, settings, trust, trusted
+from coder.settings import Config, allow, allowed, config, forget, passed_over, rules, settings, trust, trusted
 
 
 def environment(root: Path, user: str = "", **variables: str) -> dict[str, str]:
@@ -87,6 +87,17 @@ def test_what_is_allowed_always_is_remembered_outside_of_the_repository(tmp_path
     assert allowed(root, place) == (first, second)
     assert allowed(tmp_path, place) == ()
     assert list(root.iterdir()) == []
+
+
+def test_trust_can_be_taken_back_with_all_that_was_allowed(tmp_path: Path) -> None:
+    place = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+    other = tmp_path / "other"
+    for root in (tmp_path, other):
+        trust(root, place)
+        allow(root, [Rule(action="allow", program="make")], place)
+    forget(tmp_path, place)
+    assert (trusted(tmp_path, place), allowed(tmp_path, place)) == (False, ())
+    assert (trusted(other, place), allowed(other, place)) == (True, (Rule(action="allow", program="make"),))
 
 
 def test_what_is_remembered_and_cannot_be_read_allows_nothing(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`coder trust`: say that a repository's code may run here."""
+"""`coder trust`: say that a repository's code may run here, or take that back."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,11 +6,15 @@ from typing import Annotated
 import typer
 
 
-def trust(directory: Annotated[Path, typer.Argument(metavar="DIR", help="The repository, or a directory inside it.")] = Path()) -> None:
-    """Trust a repository: its tests may run, and its AGENTS.md is sent to the model."""
+def trust(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The repository, or a directory inside it.")] = Path(),
+    forget: Annotated[bool, typer.Option("--forget", help="Trust it no longer, and forget what was allowed always.")] = False,
+) -> None:
+    """Trust a repository: its tests need no sandbox with whole walls, and its AGENTS.md is sent to the model."""
     from coder.repo.git import find
+    from coder.settings import forget as forget_all
     from coder.settings import trust as remember
 
     root = find(directory).root
-    remember(root)
-    print(f"{root} is trusted.")
+    (forget_all if forget else remember)(root)
+    print(f"{root} is {'not trusted, and nothing is allowed there for good' if forget else 'trusted'}.")

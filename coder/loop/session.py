@@ -78,7 +78,8 @@ class Session:
             kit.sandbox.stop()
             await asyncio.to_thread(kit.repository.close)
         totals = status(kit.log.records)
-        finished = SessionFinished(**dict(ending), attempts=totals.attempt, spent=kit.purse.spent, seconds=kit.purse.seconds)
+        whole = SessionFinished(**dict(ending), attempts=totals.attempt, spent=kit.purse.spent, seconds=kit.purse.seconds)
+        finished = kit.secrets.out_of(whole)
         kit.log.append(finished)
         kit.log.close()
         return finished

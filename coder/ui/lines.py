@@ -102,7 +102,7 @@ class Lines:
 
     async def _ask(self, event: QuestionAsked) -> None:
         self._live.stop()
-        self._console.print(Text(f"{printable(event.text)} [{'/'.join(event.options)}] ", "bold"), end="")
+        self._console.print(Text(f"{printable(event.text)} [{_choices(event)}] ", "bold"), end="")
         typed = (await _line()).strip().lower()
         option = next((option for option in event.options if typed and option.startswith(typed)), event.default)
         self._send(Answer(question=event.question, option=option))
@@ -166,6 +166,11 @@ def brief(arguments: str) -> str:
         paths = [line[6:] for line in diff.splitlines() if line.startswith("+++ b/")]
         return _cut(", ".join(paths) or "a diff")
     return _cut(" ".join(str(value) if index == 0 else f"{name}={value}" for index, (name, value) in enumerate(values.items()) if value))
+
+
+def _choices(event: QuestionAsked) -> str:
+    """The options, in capitals the one that an empty line means."""
+    return "/".join(option.upper() if option == event.default else option for option in event.options)
 
 
 def _cut(text: str) -> str:

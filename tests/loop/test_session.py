@@ -1,5 +1,6 @@
 import asyncio
 import time
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from coder.core.candidate import Candidate, Delivery, Patch
 from coder.core.errors import GitError, ModelError, UserError
 from coder.core.events import BudgetSpent, Failed, SessionFinished, Verified, Warned
 from coder.core.messages import Usage
+from coder.core.secrets import Secrets
 from coder.core.task import Budget
 from coder.core.verdict import Problem, TestReport, VerdictKind
 from coder.core.words import Say, Stop
@@ -207,3 +209,10 @@ def test_a_merge_that_is_refused_leaves_the_branch(tmp_path: Path) -> None:
     assert finished.delivery is not None
     assert (finished.delivery.merged, finished.delivery.branch) == (False, "coder/value-is-2-now-1")
     assert Warned(text="Not merged: a.py is dirty.") in [record.event for record in made.log.records]
+
+
+def test_an_error_that_quotes_a_key_is_told_without_it(tmp_path: Path) -> None:
+    made = kit(tmp_path, [ModelError("Incorrect key provided: wisteria-sings")])
+    secrets = Secrets(own=("wisteria-sings",))
+    finished = finish(replace(made, secrets=secrets))
+    assert finished.summary == "Incorrect key provided: [masked: a secret of yours]"
