@@ -19,8 +19,9 @@ MOST_RE_EXPORTS = 5
 MOST_OVERRIDES = 12
 MOST_LOOKED_BELOW = 4
 """Definitions whose overrides are looked for."""
-DEEPEST = 4
-"""Generations of subclasses that are looked through for overrides."""
+MOST_COMPARED = 300
+"""Methods of the same name."""
+MOST_ANCESTORS = 40
 
 
 @tool
@@ -118,17 +119,27 @@ def _overridden(snapshot: Snapshot, places: Sequence[Place]) -> dict[Place, str]
 
 
 def _overriding(snapshot: Snapshot, places: Sequence[Place]) -> list[Place]:
-    """The same-named methods of subclasses, some generations down."""
-    found: dict[Place, None] = {}
-    for place in places[:MOST_LOOKED_BELOW]:
-        generation = {_owner(place).rpartition(".")[2]} - {""}
-        for _ in range(DEEPEST):
-            below = {child for name in generation for child in snapshot.subclasses(name)}
-            generation = {child.definition.bare for child in below if child.definition} - generation
-            for child in sorted(below, key=lambda child: child.path):
-                name = f"{child.definition.name if child.definition else ''}.{place.definition.bare if place.definition else ''}"
-                found |= {Place(path=child.path, definition=item): None for item in snapshot.definitions(child.path) if item.name == name}
-    return list(found)
+    """The methods of the same name whose classes come from one of theirs."""
+    owners = {(place.path, owner) for place in places if (owner := _owner(place))}
+    bare = next((place.definition.bare for place in places if place.definition), "")
+    if not owners or len(owners) > MOST_LOOKED_BELOW:
+        return []
+    others = [place for place in snapshot.defined(bare) if _owner(place) and place not in places]
+    return [place for place in others[:MOST_COMPARED] if owners & _ancestors(snapshot, place.path, _owner(place))]
+
+
+def _ancestors(snapshot: Snapshot, path: str, owner: str) -> set[tuple[str, str]]:
+    """The classes that a class comes from, as path and qualified name."""
+    found: set[tuple[str, str]] = set()
+    waiting = [(path, owner)]
+    while waiting and len(found) < MOST_ANCESTORS:
+        path, owner = waiting.pop()
+        for base in snapshot.bases(path).get(owner, ()):
+            places = resolve(snapshot, base, importer=path) or snapshot.defined(base.rpartition(".")[2])[:1]
+            above = [(place.path, place.definition.name) for place in places if place.definition]
+            waiting += [one for one in above if one not in found]
+            found.update(above)
+    return found
 
 
 def _owner(place: Place) -> str:

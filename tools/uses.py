@@ -24,6 +24,8 @@ def used_lines(workspace: Workspace, snapshot: Snapshot, uses: Sequence[Use], *,
     """The first `most` lines of uses by file and enclosing definition; what is shown is named."""
     blocks: list[str] = []
     for path, group in groupby(uses, key=lambda use: use.path):
+        if most <= 0:
+            break
         hits = [hit for use in group for hit in _hits(workspace, use, name)][:most]
         if not hits:
             continue

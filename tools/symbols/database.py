@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from coder.tools.symbols.parsing import DOCUMENT_BITS, Part
 
@@ -24,7 +24,7 @@ MOST_BYTES = 1 << 30
 SCHEMA = """
 CREATE TABLE meta (format TEXT, epoch INTEGER, next_document INTEGER);
 CREATE TABLE file (id INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB UNIQUE NOT NULL, first_document INTEGER, lengths BLOB);
-CREATE TABLE facts (id INTEGER PRIMARY KEY, facts TEXT NOT NULL, names TEXT NOT NULL);
+CREATE TABLE facts (id INTEGER PRIMARY KEY, definitions TEXT, imports TEXT, bases TEXT, names TEXT);
 CREATE TABLE segment (id INTEGER PRIMARY KEY, files INTEGER NOT NULL);
 CREATE TABLE term (text TEXT, segment INTEGER, entries BLOB, PRIMARY KEY (text, segment)) WITHOUT ROWID;
 CREATE TABLE tree (root BLOB PRIMARY KEY, used REAL, listing TEXT);
@@ -156,7 +156,8 @@ class Database:
         files = [row for part in parts for row in part.files]
         rows = [(row.first_document, row.lengths, row.id) for row in files]
         self._connection.executemany("UPDATE file SET first_document = ?, lengths = ? WHERE id = ?", rows)
-        self._connection.executemany("INSERT INTO facts VALUES (?, ?, ?)", [(row.id, row.facts, row.names) for row in files])
+        facts = [(row.id, row.definitions, row.imports, row.bases, row.names) for row in files]
+        self._connection.executemany("INSERT INTO facts VALUES (?, ?, ?, ?, ?)", facts)
         segment, pieces = self._merging(len(files))
         for part in parts:
             for text, entries in part.terms.items():
@@ -194,13 +195,9 @@ class Database:
         after = chr(ord(kind) + 1)
         return [text[1:] for (text,) in self._rows("SELECT DISTINCT text FROM term WHERE text >= ? AND text < ?", kind, after)]
 
-    def facts(self, identity: int) -> str:
-        """As `dumped` wrote them."""
-        return next((text for (text,) in self._rows("SELECT facts FROM facts WHERE id = ?", identity)), "[[],[],{}]")
-
-    def names(self, identity: int) -> str:
-        """A line each."""
-        return next((text for (text,) in self._rows("SELECT names FROM facts WHERE id = ?", identity)), "")
+    def facts(self, identity: int, column: Literal["definitions", "imports", "bases", "names"]) -> str:
+        """One column of a content's facts, as `FileRow` has it; empty where it is not held."""
+        return next((text for (text,) in self._rows(f"SELECT {column} FROM facts WHERE id = ?", identity)), "")
 
     def lengths(self) -> list[tuple[int, int, bytes]]:
         """Id, first document and lengths of each content."""

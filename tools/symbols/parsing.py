@@ -32,7 +32,10 @@ class FileRow:
     first_document: int
     lengths: bytes
     """An unsigned short for each document: the number of its words."""
-    facts: str
+    definitions: str
+    """A line of JSON each, in the order they stand in."""
+    imports: str
+    bases: str
     names: str
     """The identifiers it uses, sorted, a line each."""
 
@@ -118,7 +121,13 @@ def _row(identity: int, text: str, facts: Facts, first_document: int, terms: _Te
         terms.used[name] += (identity, len(lines), *lines)
     lengths = _count(text, facts, first_document, terms.tokens)
     return FileRow(
-        id=identity, first_document=first_document, lengths=lengths.tobytes(), facts=dumped(facts), names="\n".join(sorted(names))
+        id=identity,
+        first_document=first_document,
+        lengths=lengths.tobytes(),
+        definitions="\n".join(map(dumped, facts.definitions)),
+        imports=_json([(item.module, item.name, item.alias, item.line) for item in facts.imports]),
+        bases=_json(facts.bases),
+        names="\n".join(sorted(names)),
     )
 
 
@@ -136,16 +145,15 @@ def _count(text: str, facts: Facts, first_document: int, tokens: dict[str, list[
     return lengths
 
 
-def dumped(facts: Facts) -> str:
-    """Facts without the uses, as text."""
-    definitions = [
-        (item.name, item.kind, item.start, item.line, item.end, item.signature, item.summary, *item.docstring) for item in facts.definitions
-    ]
-    imports = [(item.module, item.name, item.alias, item.line) for item in facts.imports]
-    return json.dumps([definitions, imports, facts.bases], ensure_ascii=False, separators=(",", ":"))
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def dumped(item: Definition) -> str:
+    """One definition as a line of text."""
+    return _json((item.name, item.kind, item.start, item.line, item.end, item.signature, item.summary, *item.docstring))
 
 
 def loaded(row: Sequence[Any]) -> Definition:
-    """One definition from what `dumped` wrote."""
+    """One definition from what `dumped` wrote, read as JSON."""
     name, kind, start, line, end, signature, summary, first, last = row
     return Definition(name=name, kind=kind, start=start, line=line, end=end, signature=signature, summary=summary, docstring=(first, last))

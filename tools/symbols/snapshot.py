@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from coder.tools.symbols.database import Database
 from coder.tools.symbols.definition import Definition
@@ -49,24 +49,32 @@ class Snapshot:
     sources: Mapping[str, int]
     """The indexed files, each with the id of its content: two equal files share one."""
     database: Database
-    _facts: dict[int, Any] = field(default_factory=dict)
+    _texts: dict[int, list[str]] = field(default_factory=dict)
+    _known: dict[str, tuple[Definition, ...]] = field(default_factory=dict)
 
     def definitions(self, path: str) -> tuple[Definition, ...]:
         """Those of a file in the order they stand in; none where it is not indexed."""
-        return tuple(map(loaded, self._of(path)[0]))
+        if path not in self._known:
+            lines = self._column(path, "definitions").replace("\n", ",")
+            self._known[path] = tuple(map(loaded, json.loads(f"[{lines}]")))
+        return self._known[path]
 
     def imports(self, path: str) -> tuple[Import, ...]:
         """What a file imports, in order."""
-        return tuple(Import(module=module, name=name, alias=alias, line=line) for module, name, alias, line in self._of(path)[1])
+        rows = json.loads(self._column(path, "imports") or "[]")
+        return tuple(Import(module=module, name=name, alias=alias, line=line) for module, name, alias, line in rows)
 
     def bases(self, path: str) -> Mapping[str, tuple[str, ...]]:
         """The base classes of each class of a file, as written, by its qualified name."""
-        return {name: tuple(bases) for name, bases in self._of(path)[2].items()}
+        return {name: tuple(bases) for name, bases in json.loads(self._column(path, "bases") or "{}").items()}
 
     def names(self, path: str) -> tuple[str, ...]:
         """The identifiers that a file uses as code, sorted."""
+        return tuple(filter(None, self._column(path, "names").split("\n")))
+
+    def _column(self, path: str, column: Literal["definitions", "imports", "bases", "names"]) -> str:
         identity = self.sources.get(path)
-        return tuple(filter(None, self.database.names(identity).split("\n"))) if identity is not None else ()
+        return self.database.facts(identity, column) if identity is not None else ""
 
     def defined(self, name: str) -> tuple[Place, ...]:
         """Every definition with this bare name, by path and line."""
@@ -110,7 +118,7 @@ class Snapshot:
         paths = self._paths.get(identity, ())
         if not paths:
             return ()
-        definition = loaded(self._read(identity)[0][ordinal - 1]) if ordinal else None
+        definition = loaded(json.loads(self._lines(identity)[ordinal - 1])) if ordinal else None
         return tuple(Place(path=path, definition=definition) for path in paths)
 
     @cached_property
@@ -171,11 +179,7 @@ class Snapshot:
         found = [place for entry in self.database.entries(term) for place in self.document(entry >> 8)]
         return tuple(sorted(found, key=lambda place: (place.path, place.definition.line if place.definition else 0)))
 
-    def _of(self, path: str) -> Any:
-        identity = self.sources.get(path)
-        return self._read(identity) if identity is not None else ([], [], {})
-
-    def _read(self, identity: int) -> Any:
-        if identity not in self._facts:
-            self._facts[identity] = json.loads(self.database.facts(identity))
-        return self._facts[identity]
+    def _lines(self, identity: int) -> list[str]:
+        if identity not in self._texts:
+            self._texts[identity] = self.database.facts(identity, "definitions").split("\n")
+        return self._texts[identity]
