@@ -26,13 +26,13 @@ class Bubblewrap:
     reduced = ""
 
     def __init__(self, executable: str, name: str) -> None:
-        self._executable = executable
+        self.executable = executable
         self.name = name
 
     def around(self, command: Command) -> Walled:
         replaced = {FILTER + 1 + index: (path, content) for index, (path, content) in enumerate(command.view.replaced.items())}
         data = {number: content for number, (_, content) in replaced.items()}
-        words = [self._executable, *_namespaces(network=command.policy.network), *_system()]
+        words = [self.executable, *_namespaces(network=command.policy.network), *_system()]
         words += [*_shown(command.view), *_hidden_again(command.view)]
         words += [word for number, (path, _) in replaced.items() for word in ("--ro-bind-data", str(number), str(path))]
         if seccomp.is_known():

@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -58,18 +58,18 @@ def choose() -> Choice:
     return Choice(walls=None, faults=tuple(faults), remedy=remedy(faults))
 
 
-def open_sandbox(environment: Mapping[str, str], *, unsafe: bool = False, exposed: Iterable[Path] = ()) -> ProcessSandbox:
-    """The best sandbox that works here; with `unsafe`, which only the person may ask for, one without walls.
+def required(*, unsafe: bool = False) -> Walls | None:
+    """The best walls that work here; none with `unsafe`, which only the person may ask for.
 
     Raises:
-        UserError: none works.
+        UserError: none work.
     """
     if unsafe:
-        return ProcessSandbox(environment)
+        return None
     choice = choose()
     if choice.walls is None:
         raise UserError(choice.refusal)
-    return ProcessSandbox(environment, walls=choice.walls, exposed=exposed)
+    return choice.walls
 
 
 def backends() -> Iterator[tuple[str, Callable[[], Walls]]]:

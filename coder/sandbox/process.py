@@ -37,7 +37,7 @@ class ProcessSandbox:
         """Commands see the allow-listed part of `environment`; `exposed` paths can be read behind the walls, `denied` ones cannot."""
         self._scratch = Scratch()
         self._environment = filtered(environment, scratch=self._scratch.path)
-        self._walls = walls
+        self.walls = walls
         self._exposed = tuple(exposed)
         self._denied = tuple(denied)
         self._repositories: dict[Path, Path | None] = {}
@@ -49,14 +49,14 @@ class ProcessSandbox:
     @property
     def contained(self) -> bool:
         """Are there walls?"""
-        return self._walls is not None
+        return self.walls is not None
 
     @property
     def notice(self) -> str:
         """What the person should know about the walls, in a sentence; nothing where they are whole."""
-        if self._walls is None:
+        if self.walls is None:
             return "There is no sandbox: commands and tests run with all your rights."
-        return self._walls.reduced
+        return self.walls.reduced
 
     @property
     def scratch(self) -> Path:
@@ -87,15 +87,15 @@ class ProcessSandbox:
             with self._lock:
                 self._lifelines.discard(lifeline)
             lifeline.cut()
-        if self._walls is None or done.exit_code is None:
+        if self.walls is None or done.exit_code is None:
             return done
         try:
-            return done.model_copy(update={"exit_code": self._walls.exit_code(done.exit_code, done.output)})
+            return done.model_copy(update={"exit_code": self.walls.exit_code(done.exit_code, done.output)})
         except SandboxError as error:
             raise SandboxError(f"{argv[0]} could not be started: {error}.") from None
 
     def _walled(self, argv: tuple[str, ...], cwd: Path, environment: Mapping[str, str], policy: Policy) -> Walled:
-        if self._walls is None:
+        if self.walls is None:
             return Walled(argv=argv, directory=str(cwd), environment=environment)
         place = Path(os.path.realpath(cwd))
         if not place.is_dir():
@@ -114,7 +114,7 @@ class ProcessSandbox:
             denied=self._denied,
         )
         command = Command(argv=argv, cwd=place, environment=environment, policy=policy, view=seen, scratch=self._scratch.path)
-        return self._walls.around(command)
+        return self.walls.around(command)
 
     def _order(self, walled: Walled, cwd: Path, limits: Limits) -> dict[str, Any]:
         machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,65 @@
+"""Every backend that works on this machine, and the one without walls."""
+
+import os
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from coder.core.errors import SandboxError
+from coder.sandbox.choice import backends, probe
+from coder.sandbox.process import ProcessSandbox
+from coder.sandbox.walls import Walls
+
+NAMES = tuple(name for name, _ in backends())
+Open = Callable[[], ProcessSandbox]
+
+
+@cache
+def tried(name: str) -> Walls | str:
+    """The walls of a backend, or why it does not work here."""
+    make = dict(backends())[name]
+    try:
+        walls = make()
+    except SandboxError as error:
+        return str(error)
+    return probe(walls) or walls
+
+
+def walls_or_skip(name: str) -> Walls:
+    if name == "bundled bubblewrap" and not isinstance(tried("bubblewrap"), str):
+        pytest.skip("the system's own bubblewrap works, and starts the same way")
+    walls = tried(name)
+    if isinstance(walls, str):
+        pytest.skip(f"{name}: {walls}")
+    return walls
+
+
+@pytest.fixture(params=NAMES)
+def walls(request: pytest.FixtureRequest) -> Walls:
+    """One backend after the other."""
+    return walls_or_skip(request.param)
+
+
+@pytest.fixture
+def walled(walls: Walls) -> Iterator[ProcessSandbox]:
+    """A sandbox with walls."""
+    with ProcessSandbox(os.environ, walls=walls) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(params=("no walls", *NAMES))
+def sandbox(request: pytest.FixtureRequest) -> Iterator[ProcessSandbox]:
+    """A sandbox of each kind: the contract holds for all."""
+    walls = None if request.param == "no walls" else walls_or_skip(request.param)
+    with ProcessSandbox(os.environ, walls=walls) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A directory to work in."""
+    place = tmp_path / "tree"
+    place.mkdir()
+    return place.resolve()
