@@ -67,7 +67,7 @@ def align(hunk: Hunk, text: Indexed) -> Alignment | None:
     if not all(claim.costs for claim in claims if claim.line.mark in "-="):
         return None
     forward, backward = _forward(claims, len(text.lines)), _backward(claims, len(text.lines))
-    found = [_spot(claims, run, list(map(add, forward[run.end], backward[run.end]))) for run in hunk.runs]
+    found = [_spot(claims, run, list(map(add, forward[run.end], backward[run.end])), text) for run in hunk.runs]
     spots = [places[0] for places in found if places]
     ends = [spot + len(run.removed) for run, spot in zip(hunk.runs, spots, strict=False)]
     if len(spots) < len(found) or any(end > spot for end, spot in zip(ends, spots[1:], strict=False)):
@@ -85,7 +85,7 @@ def align(hunk: Hunk, text: Indexed) -> Alignment | None:
     return Alignment(spots=tuple(spots), pairs=tuple(pairs), cost=cost, places=next((places for places in found if len(places) > 1), ()))
 
 
-def _spot(claims: Sequence[_Claim], run: Run, totals: Sequence[int]) -> tuple[int, ...]:
+def _spot(claims: Sequence[_Claim], run: Run, totals: Sequence[int], text: Indexed) -> tuple[int, ...]:
     """Where a run begins: the best place first, then those that are nearly as good; empty where it is stale.
 
     `totals` has the cost of the whole hunk if the run ends above each line. Places where other lines stand instead of what is to be
@@ -101,7 +101,15 @@ def _spot(claims: Sequence[_Claim], run: Run, totals: Sequence[int]) -> tuple[in
         beside = abs(at - best) <= len(claims) + BESIDE
         if total < totals[best] + (0 if beside else MARGIN) and at not in whole:
             return ()
-    return (best - size, *(at - size for at in whole if at != best and totals[at] < totals[best] + MARGIN))
+    near = [at - size for at in whole if at != best and totals[at] < totals[best] + MARGIN]
+    return (best - size, *(at for at in near if not _same(run, text.lines, best - size, at)))
+
+
+def _same(run: Run, lines: Sequence[str], one: int, other: int) -> bool:
+    """Is the file the same afterwards whichever of two places is changed, as when one of several blank lines is removed?"""
+    first, last, size = min(one, other), max(one, other), len(run.removed)
+    added = [line.text for line in run.added]
+    return [*added, *lines[first + size : last + size]] == [*lines[first:last], *added]
 
 
 def _claims(hunk: Hunk, text: Indexed) -> list[_Claim]:
