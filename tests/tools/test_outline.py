@@ -39,16 +39,43 @@ def test_shows_signatures_and_first_docstring_lines(tmp_path: Path) -> None:
 
 
 def test_shows_a_directorys_files_source_before_tests(tmp_path: Path) -> None:
-    space = workspace(tmp_path, {"a/test_box.py": "def test_a(): ...\n", "a/box.py": BOX, "a/notes.txt": "x\n"})
-    assert called(outline, space, path="a") == ("2 source files below a\na/box.py (18 lines): Box:6\na/test_box.py (1 line): test_a:1")
+    space = workspace(tmp_path, {"a/test_box.py": "def test_a(): ...\n", "a/box.py": BOX, "a/notes.txt": "x\n", "b.py": "x = 1\n"})
+    assert called(outline, space, path="a") == (
+        "2 source files below a\n"
+        "a/box.py\n"
+        "    3| LIMIT = 3\n"
+        "    6| class Box(dict)  # Holds items.\n"
+        '   12|   kind: str = "box"\n'
+        "   15|   def size(self) -> int\n"
+        "a/test_box.py\n"
+        "    1| def test_a()"
+    )
     assert set(space.named) == {"a/box.py", "a/test_box.py"}
 
 
-def test_keeps_to_its_budget_and_says_what_is_missing(tmp_path: Path) -> None:
-    space = workspace(tmp_path, {"big.py": "".join(f"def function_number_{number}(argument): ...\n" for number in range(1000))})
-    answer = called(outline, space, path="big.py")
-    assert len(answer) < MOST_CHARACTERS + 300
-    assert "more definitions" in answer.splitlines()[-1]
+def test_says_less_of_more_and_at_last_what_is_missing(tmp_path: Path) -> None:
+    def answer(count: int, *, body: str) -> str:
+        text = "".join(f"def function_number_{number}(argument):\n{body}" for number in range(count))
+        return called(outline, workspace(tmp_path, {"big.py": text}), path="big.py")
+
+    assert answer(10, body="    'What it does.'\n").splitlines()[:2] == [
+        "big.py: 20 lines",
+        "    1| def function_number_0(argument)  # What it does.",
+    ]
+    assert answer(230, body="    'What it does.'\n").splitlines()[:2] == [
+        "big.py: 460 lines (without variables and docstrings)",
+        "    1| def function_number_0(argument)",
+    ]
+    most = answer(1000, body="    ...\n")
+    assert len(most) < MOST_CHARACTERS + 300
+    assert "more; find_symbol(name=..., path='big.py')" in most.splitlines()[-1]
+
+
+def test_a_large_directory_is_shown_by_its_names(tmp_path: Path) -> None:
+    files = {f"a/m{number}.py": f"X = 1\n\ndef first_{number}(): ...\n\nclass Second:\n    def third(self): ...\n" for number in range(210)}
+    answer = called(outline, workspace(tmp_path, files), path="a")
+    assert answer.startswith("210 source files below a (top-level names only)\na/m0.py: first_0:3, Second:5\n")
+    assert answer.splitlines()[-1].startswith("10 more files, such as a/m")
 
 
 def test_broken_python_still_gives_what_can_be_made_out(tmp_path: Path) -> None:
