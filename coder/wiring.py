@@ -16,10 +16,13 @@ from coder import __version__
 from coder.core.candidate import Candidate, Patch
 from coder.core.errors import UserError
 from coder.core.ports import Limits, Model, Repository, Verifier
+from coder.core.private import DENY_READ
+from coder.core.secrets import Secrets, own_values
 from coder.core.task import Task
 from coder.loop.approval import Approval
 from coder.loop.kit import Kit, Strategy
 from coder.loop.log import EventLog
+from coder.loop.permission import Rights
 from coder.loop.purse import Purse
 from coder.loop.session import Session
 from coder.models.catalog import choose
@@ -33,7 +36,8 @@ from coder.repo.locks import hold
 from coder.repo.recovery import recover
 from coder.repo.repository import SessionRepository, open_repository
 from coder.sandbox.process import ProcessSandbox
-from coder.settings import Config, config, settings, state_directory
+from coder.sandbox.walls import Walls
+from coder.settings import Config, allow, allowed, config, passed_over, rules, settings, state_directory
 from coder.store.jsonl import SessionStore
 from coder.strategies.follow import DIRECT, follow
 from coder.strategies.given import judge_given
@@ -41,6 +45,7 @@ from coder.strategies.offline import search_repair
 from coder.tools.registry import TOOLS
 from coder.tools.symbols.index import SymbolIndex
 from coder.tools.workspace import Workspace
+from coder.verify.launch import TARGET
 from coder.verify.project import Project, find_project
 from coder.verify.proof import WorktreeVerifier
 from coder.verify.runner import PytestRunner
@@ -140,8 +145,12 @@ def judging(directory: Path, *, revision: str | None, diff: str | None, against:
 
 
 @contextmanager
-def open_fix(task: Task, config: Config, *, how: Approach, root: Path, attended: bool, reviews: bool = False) -> Iterator[Opened]:
+def open_fix(
+    task: Task, config: Config, *, how: Approach, root: Path, walls: Walls | None, attended: bool, reviews: bool = False
+) -> Iterator[Opened]:
     """A session that fixes an issue in the repository at `root`; whatever happens, what it needed is gone afterwards.
+
+    `walls` stand around all that is executed; None only where the person wants it so.
 
     Raises:
         UserError: the repository cannot be worked on.
@@ -154,9 +163,10 @@ def open_fix(task: Task, config: Config, *, how: Approach, root: Path, attended:
         stack.enter_context(hold(directory))
         repository = _repository(task, identity, directory)
         stack.callback(repository.close)
-        sandbox = stack.enter_context(ProcessSandbox(os.environ))
+        sandbox = stack.enter_context(_sandbox(walls))
         store = stack.enter_context(closing(SessionStore(directory)))
-        log = EventLog(store)
+        private = Secrets(own=own_values(os.environ))
+        log = EventLog(store, secrets=private)
         bench = _bench(task, config, root=root, sandbox=sandbox)
         verifier = bench.verifiers(task.issue)
         kit = Kit(
@@ -172,14 +182,25 @@ def open_fix(task: Task, config: Config, *, how: Approach, root: Path, attended:
             store=store,
             log=log,
             purse=Purse(task.budget, clock=time.monotonic),
-            approval=Approval(log, attended=attended),
-            workspace=_workspaces(task, repository, verifier(repository), sandbox),
-            instructions=_instructions(root, task.directory),
+            approval=Approval(log, attended=attended, remember=lambda fresh: allow(root, fresh)),
+            rights=_rights(config, root, sandbox=sandbox, test_command=bench.project.command.text),
+            secrets=private,
+            workspace=_workspaces(task, config, repository, verifier=verifier(repository), sandbox=sandbox),
+            instructions=_instructions(root, task.directory) if task.trusted else "",
             reviews=reviews,
-            notices=repository.left_out,
+            notices=(*_untrusted(task, root), *repository.left_out, *passed_over(root), *filter(None, [sandbox.notice])),
         )
         session = Session(kit, how.strategy, id=identity, version=__version__)
         yield Opened(id=identity, session=session, log=log)
+
+
+def _untrusted(task: Task, root: Path) -> tuple[str, ...]:
+    own = f"{root} is not trusted: its tests run in the sandbox alone, and its AGENTS.md is not sent. If it is yours: coder trust {root}"
+    return () if task.trusted else (own,)
+
+
+def _sandbox(walls: Walls | None) -> ProcessSandbox:
+    return ProcessSandbox(os.environ, walls=walls, exposed=(TARGET,))
 
 
 def _repository(task: Task, identity: str, directory: Path) -> SessionRepository:
@@ -224,7 +245,13 @@ def _bench(task: Task, config: Config, *, root: Path, sandbox: ProcessSandbox) -
     return Bench(project=project, sandbox=sandbox, limits=Limits(wall_seconds=config.suite_seconds, memory_bytes=None))
 
 
-def _workspaces(task: Task, repository: SessionRepository, verifier: Verifier, sandbox: ProcessSandbox) -> Callable[[Candidate], Workspace]:
+def _rights(config: Config, root: Path, *, sandbox: ProcessSandbox, test_command: str) -> Rights:
+    return Rights(mode=config.approve, contained=sandbox.contained, rules=(*rules(config), *allowed(root)), test_command=test_command)
+
+
+def _workspaces(
+    task: Task, config: Config, repository: SessionRepository, *, verifier: Verifier, sandbox: ProcessSandbox
+) -> Callable[[Candidate], Workspace]:
     made: dict[str, Workspace] = {}
 
     def workspace(candidate: Candidate) -> Workspace:
@@ -236,6 +263,8 @@ def _workspaces(task: Task, repository: SessionRepository, verifier: Verifier, s
                 run=lambda tests, progress: verifier.preview(candidate.worktree, tests, progress),
                 baseline=verifier.baseline,
                 index=SymbolIndex(candidate.worktree, index_database(repository.root)),
+                deny_read=(*DENY_READ, *config.deny_read),
+                read_only=config.approve == "read-only",
                 only=task.only,
             )
         return made[candidate.id]
@@ -251,7 +280,7 @@ def _instructions(root: Path, directory: Path) -> str:
     return "\n\n".join(texts)[:INSTRUCTIONS_CHARACTERS]
 
 
-def project_of(root: Path) -> Project:
+def project_of(root: Path, *, walls: Walls | None) -> Project:
     """How the repository at `root` is tested."""
-    with ProcessSandbox(os.environ) as sandbox:
+    with _sandbox(walls) as sandbox:
         return find_project(root, sandbox=sandbox, environment=os.environ, test_command=configured(root, {}).test)

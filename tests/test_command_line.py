@@ -16,6 +16,7 @@ import pytest
 from tests.builders import git, repo
 from tests.models.fakes import Fake, Turn, serve
 from tests.models.wires import chat, openai_error
+from tests.walls import flags
 
 pytestmark = pytest.mark.loopback
 
@@ -50,7 +51,8 @@ class Place:
         }
 
     def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "coder", *arguments]
+        runs = arguments[:1] in (("fix",), ("demo",), ("verify",))
+        return [sys.executable, "-m", "coder", *arguments, *(flags() if runs else ())]
 
     def coder(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

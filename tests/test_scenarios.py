@@ -27,6 +27,7 @@ from coder.models.scripted import Scripted, load
 from coder.settings import Config
 from coder.strategies.follow import DIRECT, follow
 from coder.wiring import Approach, open_fix
+from tests.walls import walls
 
 SCENARIOS = sorted((Path(__file__).parent / "scenarios").iterdir())
 
@@ -71,7 +72,7 @@ def run(scenario: Path, root: Path, expect: dict[str, Any]) -> tuple[SessionFini
         budget=budget,
     )
     how = Approach(model=Scripted(load(scenario / "script.jsonl")), strategy=follow(DIRECT), reason="")
-    with open_fix(task, Config(), how=how, root=root, attended=False) as opened:
+    with open_fix(task, Config(), how=how, root=root, walls=walls(), attended=False) as opened:
         finished = asyncio.run(opened.session.run())
     return finished, opened.log.records
 

@@ -6,6 +6,7 @@ import sys
 import typer
 
 from coder.cli import apply, config, demo, doctor, fix, log, trust, undo, verify
+from coder.cli.options import UnsafeOption
 from coder.core.errors import CoderError, UserError
 
 app = typer.Typer(
@@ -28,7 +29,11 @@ app.command("trust")(trust.trust)
 
 
 @app.callback()
-def options(context: typer.Context, version: bool = typer.Option(False, "--version", "-V", help="Show the version and exit.")) -> int:
+def options(
+    context: typer.Context,
+    version: bool = typer.Option(False, "--version", "-V", help="Show the version and exit."),
+    unsafe_no_sandbox: UnsafeOption = False,
+) -> int:
     """Fixes bugs in your repository, and proves that they are fixed. Without a command: an interactive session."""
     if version:
         from coder import __version__
@@ -42,7 +47,7 @@ def options(context: typer.Context, version: bool = typer.Option(False, "--versi
         return 2
     from coder.cli.tui import run_tui
 
-    run_tui()
+    run_tui(unsafe=unsafe_no_sandbox)
     return 0
 
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from coder.cli.options import UnsafeOption
+
 if TYPE_CHECKING:
     from coder.core.task import Task
     from coder.settings import Config
@@ -15,6 +17,7 @@ def demo(
     model: Annotated[str | None, typer.Option(metavar="PROVIDER:NAME", help="The model to use.")] = None,
     base_url: Annotated[str | None, typer.Option(metavar="URL", help="An OpenAI-compatible server to use.")] = None,
     offline: Annotated[bool, typer.Option("--offline", help="Use no model, even where there is one.")] = False,
+    unsafe_no_sandbox: UnsafeOption = False,
 ) -> int:
     """Watch coder fix a real bug in a small repository that it brings along; no key needed."""
     from coder.cli.fix import task_for
@@ -34,7 +37,7 @@ def demo(
     def task(root: Path, config: "Config") -> "Task":
         return task_for(issue, config, directory=root)
 
-    code = run_task(directory, task, flags=flags, trusted=True, json=False, output=None, verbose=False)
+    code = run_task(directory, task, flags=flags, trusted=True, unsafe=unsafe_no_sandbox, json=False, output=None, verbose=False)
     print(f"\nLook around:     cd {directory} && git log --all --oneline --notes=coder")
     print("On your own:     cd your/repository && coder fix 'what is wrong'")
     return code

@@ -13,7 +13,7 @@ Finding = tuple[bool, str, str]
 
 def doctor(repo: RepositoryOption = Path()) -> None:
     """Say what works here, and what to do about what does not."""
-    for ok, name, text in (*_program(), *_repository(repo), *_models(), *_terminal()):
+    for ok, name, text in (*_program(), *_sandbox(), *_repository(repo), *_models(), *_terminal()):
         print(f"{'ok ' if ok else 'no '} {name:<12} {text}")
 
 
@@ -29,15 +29,33 @@ def _program() -> Iterator[Finding]:
         yield False, "rg", str(error)
 
 
+def _sandbox() -> Iterator[Finding]:
+    from coder.sandbox.choice import FLAG, choose
+
+    choice = choose()
+    if choice.walls is None:
+        yield False, "sandbox", f"none works here, so nothing is run without {FLAG}"
+    else:
+        kept = choice.walls.reduced or "all that is run has files, processes and a network of its own"
+        yield True, "sandbox", f"{choice.walls.name}: {kept}"
+    for fault in choice.faults:
+        yield False, "", fault
+    if choice.remedy:
+        yield True, "", choice.remedy
+
+
 def _repository(directory: Path) -> Iterator[Finding]:
     from coder.core.errors import CoderError
+    from coder.sandbox.choice import choose
     from coder.settings import trusted
     from coder.wiring import project_of, repository_root
 
     try:
         root = repository_root(directory)
         yield True, "git", f"repository {root}"
-        project = project_of(root)
+        if (walls := choose().walls) is None:
+            return
+        project = project_of(root, walls=walls)
     except CoderError as error:
         yield False, "git", str(error)
         return
@@ -45,7 +63,6 @@ def _repository(directory: Path) -> Iterator[Finding]:
     yield project.problem is None, "tests", project.problem.text if project.problem else project.command.text
     for reason in project.why:
         yield True, "", reason
-    yield True, "sandbox", "a process group with limits of time and output, and a filtered environment; no walls around files or network"
 
 
 def _models() -> Iterator[Finding]:

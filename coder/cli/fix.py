@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coder.cli.options import RepositoryOption, issue_text
+from coder.cli.options import ApproveOption, RepositoryOption, TrustOption, UnsafeOption, issue_text
 
 if TYPE_CHECKING:
     from coder.core.task import Task
@@ -37,7 +37,9 @@ def fix(
     max_usd: Annotated[float | None, typer.Option(metavar="X", help="Money limit.")] = None,
     max_tokens: Annotated[int | None, typer.Option(metavar="N", help="Token limit.")] = None,
     max_seconds: Annotated[float | None, typer.Option(metavar="N", help="Time limit.")] = None,
-    trust: Annotated[bool, typer.Option("--trust", help="Run this repository's code without asking, this once.")] = False,
+    approve: ApproveOption = None,
+    trust: TrustOption = False,
+    unsafe_no_sandbox: UnsafeOption = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a line instead of text.")] = False,
     output: Annotated[Path | None, typer.Option(metavar="FILE.diff", help="Write the fix there as a diff, too.")] = None,
     merge: Annotated[bool, typer.Option("--merge", help="Bring a PROVEN fix onto the current branch.")] = False,
@@ -57,6 +59,7 @@ def fix(
     allowed = tuple(path.removeprefix("./") for path in only or ())
     how = "offline" if offline else strategy and strategy.value
     flags: dict[str, Any] = {"model": model, "strategy": how, "base_url": base_url, "attempts": attempts, "test": test}
+    flags["approve"] = approve and approve.value
     flags |= {"max_usd": None if max_usd is None else Decimal(str(max_usd)), "max_tokens": max_tokens, "max_seconds": max_seconds}
 
     def task(root: Path, config: "Config") -> "Task":
@@ -73,7 +76,7 @@ def fix(
     try:
         from coder.cli.running import run_task
 
-        return run_task(repo, task, flags=flags, trusted=trust, json=json, output=output, verbose=verbose)
+        return run_task(repo, task, flags=flags, trusted=trust, unsafe=unsafe_no_sandbox, json=json, output=output, verbose=verbose)
     except KeyboardInterrupt:
         print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
         return 130
@@ -84,4 +87,4 @@ def task_for(text: str, config: "Config", **wishes: Any) -> "Task":
     from coder.core.task import Budget, Task
 
     budget = Budget(usd=config.max_usd, tokens=config.max_tokens, seconds=config.max_seconds, attempts=config.attempts)
-    return Task(issue=text, test_command=config.test, trusted=True, budget=budget, **wishes)
+    return Task(issue=text, test_command=config.test, budget=budget, **wishes)

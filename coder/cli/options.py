@@ -1,6 +1,7 @@
 """Options and arguments that several commands share, and the issue as it is typed."""
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +9,20 @@ import typer
 
 RepositoryOption = Annotated[Path, typer.Option("--repo", metavar="DIR", help="The repository, or a place in it.", show_default="here")]
 SessionArgument = Annotated[str, typer.Argument(metavar="ID", help="A session's id, its beginning or its end, or `last`.")]
+
+
+class Approve(StrEnum):
+    """Modes of approval, from the strictest to the widest."""
+
+    read_only = "read-only"
+    ask = "ask"
+    auto_edit = "auto-edit"
+    full = "full"
+
+
+ApproveOption = Annotated[Approve | None, typer.Option(help="What is done unasked.", show_default="auto-edit: what stays in the sandbox")]
+UnsafeOption = Annotated[bool, typer.Option("--unsafe-no-sandbox", help="Run commands and tests with all your rights.")]
+TrustOption = Annotated[bool, typer.Option("--trust", help="Trust this repository without asking, this once.")]
 
 
 def issue_text(typed: str) -> str:

@@ -11,11 +11,12 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from coder.cli.trusting import ask_for_trust
+from coder.cli.trusting import settle
 from coder.core.errors import UserError
 from coder.core.events import SessionFinished
 from coder.core.task import Task
 from coder.core.words import Stop
+from coder.sandbox.choice import required
 from coder.settings import Config
 from coder.ui import jsonl, summary
 from coder.ui.console import PipedConsole
@@ -29,6 +30,7 @@ def run_task(
     *,
     flags: Mapping[str, Any],
     trusted: bool,
+    unsafe: bool,
     json: bool,
     output: Path | None,
     verbose: bool,
@@ -41,14 +43,15 @@ def run_task(
     """
     root = repository_root(directory)
     attended = sys.stdin.isatty() and sys.stdout.isatty() and not json
-    if not trusted:
-        ask_for_trust(root, attended=attended)
+    walls = required(unsafe=unsafe)
+    trusted = trusted or settle(root, attended=attended, walled=walls is not None)
     config = configured(root, flags)
     how = how or approach(config, named=flags.get("model"))
     console = PipedConsole(highlight=False)
     if not json:
         console.print(Text(f"{how.model.name}: {how.reason}", "dim"), soft_wrap=not console.is_terminal)
-    with open_fix(task(directory, config), config, how=how, root=root, attended=attended) as opened:
+    wanted = task(directory, config).model_copy(update={"trusted": trusted})
+    with open_fix(wanted, config, how=how, root=root, walls=walls, attended=attended) as opened:
         finished = asyncio.run(_watched(opened, console, json=json, verbose=verbose))
     if output is not None and finished.delivery:
         _write(output, finished.delivery.diff)

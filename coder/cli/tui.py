@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from coder.core.events import SessionFinished
     from coder.core.words import Word
     from coder.loop.log import EventLog
+    from coder.sandbox.walls import Walls
     from coder.wiring import Opened
 
 
@@ -33,21 +34,23 @@ class OpenSession:
             await asyncio.to_thread(self._held.close)
 
 
-def run_tui(directory: Path = Path()) -> None:
+def run_tui(directory: Path = Path(), *, unsafe: bool = False) -> None:
     """Open the interface on the repository that a directory is in.
 
     Raises:
         UserError: there is none that can be worked on, or the person does not trust it.
     """
-    from coder.cli.trusting import ask_for_trust
+    from coder.cli.trusting import settle
     from coder.repo.git import find
+    from coder.sandbox.choice import required
     from coder.ui.tui.app import CoderApp
 
     root = find(directory).root
-    ask_for_trust(root, attended=True)
+    walls = required(unsafe=unsafe)
+    trusted = settle(root, attended=True, walled=walls is not None)
 
     async def start(issue: str) -> OpenSession:
-        return await asyncio.to_thread(_open, issue, directory, root)
+        return await asyncio.to_thread(_open, issue, directory, root, trusted=trusted, walls=walls)
 
     CoderApp(start, repository=str(root), model=lambda: _model(root)).run()
 
@@ -58,14 +61,14 @@ def _model(root: Path) -> str:
     return approach(configured(root, {}), named=None).model.name
 
 
-def _open(issue: str, directory: Path, root: Path) -> OpenSession:
+def _open(issue: str, directory: Path, root: Path, *, trusted: bool, walls: "Walls | None") -> OpenSession:
     from coder.cli.fix import task_for
     from coder.cli.options import issue_text
     from coder.wiring import approach, configured, open_fix
 
     config = configured(root, {})
-    task = task_for(issue_text(issue), config, directory=directory)
+    task = task_for(issue_text(issue), config, directory=directory, trusted=trusted)
     with ExitStack() as stack:
         how = approach(config, named=None)
-        opened = stack.enter_context(open_fix(task, config, how=how, root=root, attended=True, reviews=True))
+        opened = stack.enter_context(open_fix(task, config, how=how, root=root, walls=walls, attended=True, reviews=True))
         return OpenSession(opened, stack.pop_all())

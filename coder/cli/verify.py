@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coder.cli.options import RepositoryOption, issue_text
+from coder.cli.options import RepositoryOption, UnsafeOption, issue_text
 
 if TYPE_CHECKING:
     from coder.core.task import Task
@@ -36,6 +36,7 @@ def verify(
     repo: RepositoryOption = Path(),
     test: Annotated[str | None, typer.Option(metavar="CMD", help="The project's test command.", show_default="found out")] = None,
     trust: Annotated[bool, typer.Option("--trust", help="Run this repository's code without asking, this once.")] = False,
+    unsafe_no_sandbox: UnsafeOption = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a line instead of text.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show more on the way.")] = False,
 ) -> int:
@@ -55,7 +56,7 @@ def verify(
             return task_for(text, config, directory=root, base=given.base, given=True)
 
         flags: dict[str, Any] = {"test": test}
-        return run_task(repo, task, flags=flags, trusted=trust, json=json, output=None, verbose=verbose, how=how)
+        return run_task(repo, task, flags=flags, trusted=trust, unsafe=unsafe_no_sandbox, json=json, output=None, verbose=verbose, how=how)
     except KeyboardInterrupt:
         print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
         return 130
