@@ -9,6 +9,8 @@ from pydantic import Field
 from coder.core.value import Value
 
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
+Cause = Literal["environment", "logic", "test error", "collection", "time-out"]
+"""Classes of failures, told apart by the harness."""
 When = Literal["collect", "setup", "call", "teardown"]
 
 
@@ -43,6 +45,8 @@ class TestResult(Value):
     when: When = "call"
     seconds: float = 0.0
     failure: Failure | None = None
+    cause: Cause | None = None
+    """Of a red test in a verdict."""
 
     @property
     def red(self) -> bool:

@@ -48,7 +48,8 @@ def _signature(result: TestResult) -> tuple[object, ...]:
 
 def _described(title: str, alike: Sequence[TestResult], room: int) -> str:
     first = alike[0]
-    lines = [f"{title}: {first.id} ({first.outcome}{'' if first.when == 'call' else f' in {first.when}'})"]
+    where = "" if first.when == "call" else f" in {first.when}"
+    lines = [f"{title}: {first.id} ({first.outcome}{where}{f'; {first.cause}' if first.cause else ''})"]
     if first.failure is not None:
         lines.append(cut(first.failure.text or headline(first.failure), max(room - 200, 200)))
     if others := [result.id for result in alike[1:]]:

@@ -13,6 +13,7 @@ from coder.verify.comparison import file_of, is_gone, is_test_file, meant, no_lo
 from coder.verify.doubts import doubts
 from coder.verify.evidence import hash_of, run_of
 from coder.verify.reasons import why_not
+from coder.verify.triage import triage, triaged
 
 PARTIAL = ("timeout", "crash", "no_tests")
 """Problems of a run whose results so far can still be read; any other means that nothing was learnt."""
@@ -90,7 +91,12 @@ class Judgement:
         if broken:
             reason = f"{_tests(len(broken))} that passed before: {sentence(broken)}; the whole suite was not run"
             return (), self._verdict(VerdictKind.BROKEN, f"The change breaks {reason}.", broken=broken)
-        if still_red := self._still_red(report, about):
+        still_red = self._with_causes(self._still_red(report, about))
+        if still_red and all(result.cause == "environment" for result in still_red):
+            lacking = triage(still_red[0], before=still_red[0])[1]
+            reason = f"{_tests(len(still_red))} that the change is judged by cannot run on this machine, {lacking}: {sentence(still_red)}."
+            return (), self._verdict(VerdictKind.INCONCLUSIVE, reason, still_red=still_red)
+        if still_red:
             reason = f"{_tests(len(still_red))} not green on the change: {sentence(still_red)}; the whole suite was not run"
             return (), self._verdict(VerdictKind.PASSING, f"The issue is not fixed, {reason}.", still_red=still_red)
         if report.problem is not None and report.problem.kind == "crash":
@@ -107,6 +113,9 @@ class Judgement:
             if (is_named(result.id) and result.outcome != "passed")
             or (result.red and about(result.id) and self._before.of(result.id) is None)
         )
+
+    def _with_causes(self, reds: Sequence[TestResult]) -> tuple[TestResult, ...]:
+        return tuple(triaged(result, before=self._before.of(result.id)) for result in reds)
 
     def _missing(self, report: TestReport) -> list[str]:
         return [name for name in self._named if not any(meant([name])(result.id) for result in report.results)]
@@ -266,7 +275,15 @@ class Judgement:
     ) -> Verdict:
         counts = after.counts if after is not None else None
         notes = tuple(dict.fromkeys(self._notes))
-        return Verdict(kind=kind, reason=reason, notes=notes, targets=targets, broken=broken, still_red=still_red, after=counts)
+        return Verdict(
+            kind=kind,
+            reason=reason,
+            notes=notes,
+            targets=targets,
+            broken=self._with_causes(broken),
+            still_red=self._with_causes(still_red),
+            after=counts,
+        )
 
 
 def labelled(label: str, progress: Progress | None) -> Progress | None:

@@ -48,6 +48,11 @@ def judged(
     return verdict
 
 
+def of(result: TestResult, cause: str) -> TestResult:
+    """As a verdict shows it."""
+    return result.model_copy(update={"cause": cause})
+
+
 def test_a_test_that_goes_from_red_to_green_proves_a_fix(tmp_path: Path) -> None:
     verdict = judged(tmp_path, {**FIX, **NEW_TEST})
     assert verdict == Verdict(
@@ -103,7 +108,7 @@ def test_a_red_for_the_wrong_reason_proves_nothing(tmp_path: Path) -> None:
 
 def test_a_target_that_stays_red_is_not_fixed_and_spares_the_suite(tmp_path: Path) -> None:
     verdict = judged(tmp_path, {"calc.py": "other", **NEW_TEST})
-    assert (verdict.kind, verdict.still_red, verdict.after) == (VerdictKind.PASSING, (red(ADDED),), None)
+    assert (verdict.kind, verdict.still_red, verdict.after) == (VerdictKind.PASSING, (of(red(ADDED), "logic"),), None)
     assert verdict.reason.startswith(f"The issue is not fixed, 1 test not green on the change: {ADDED}")
 
 
@@ -117,7 +122,7 @@ def test_a_named_test_that_is_skipped_now_is_not_green(tmp_path: Path) -> None:
 
 def test_a_fix_that_breaks_another_file_is_broken(tmp_path: Path) -> None:
     verdict = judged(tmp_path, {"calc.py": "fixed breaks", **NEW_TEST})
-    assert (verdict.kind, verdict.targets, verdict.broken) == (VerdictKind.BROKEN, (ADDED,), (red(OTHER),))
+    assert (verdict.kind, verdict.targets, verdict.broken) == (VerdictKind.BROKEN, (ADDED,), (of(red(OTHER), "logic"),))
     assert verdict.reason == f"The change breaks 1 test that passed before: {OTHER}."
 
 
@@ -145,7 +150,7 @@ def test_a_file_that_cannot_be_collected_any_more_breaks_its_tests(tmp_path: Pat
         return [red(TEST, "SyntaxError", "bad", when="collect")] if "bad" in files[TEST] else [passed(OLD)]
 
     verdict = judged(tmp_path, {TEST: "bad"}, ending=collecting)
-    assert (verdict.kind, verdict.broken) == (VerdictKind.BROKEN, (red(OLD, "SyntaxError", "bad", when="collect"),))
+    assert (verdict.kind, verdict.broken) == (VerdictKind.BROKEN, (of(red(OLD, "SyntaxError", "bad", when="collect"), "collection"),))
 
 
 def test_what_was_red_before_is_not_blamed(tmp_path: Path) -> None:
@@ -187,7 +192,7 @@ def test_a_target_that_fails_in_the_whole_suite_is_not_proven(tmp_path: Path) ->
 
     runner = FakeRunner(dependent)
     verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
-    assert (verdict.kind, verdict.still_red) == (VerdictKind.PASSING, (red(ADDED),))
+    assert (verdict.kind, verdict.still_red) == (VerdictKind.PASSING, (of(red(ADDED), "logic"),))
 
 
 @pytest.mark.parametrize(
@@ -316,3 +321,10 @@ def test_a_test_that_is_red_by_turns_proves_nothing(tmp_path: Path) -> None:
     verdict = judged(tmp_path, {**FIX, **NEW_TEST}, ending=flaky)
     assert verdict.kind is VerdictKind.PASSING
     assert f"{ADDED} is red by turns without the change, so it proves nothing" in verdict.notes
+
+
+def test_what_cannot_run_on_this_machine_is_inconclusive(tmp_path: Path) -> None:
+    lacking = red(OLD, "ModuleNotFoundError", "No module named 'numpy'")
+    verdict = judged(tmp_path, FIX, named=[OLD], ending=lambda _files: [lacking, passed(OTHER)])
+    assert (verdict.kind, verdict.still_red) == (VerdictKind.INCONCLUSIVE, (of(lacking, "environment"),))
+    assert "the package numpy is not installed" in verdict.reason
