@@ -23,7 +23,7 @@ def resolve(snapshot: Snapshot, dotted: str, *, importer: str = "") -> tuple[Pla
 
 def module_paths(snapshot: Snapshot, dotted: str, *, importer: str = "") -> tuple[str, ...]:
     """The files that a module's name means, leading dots relative to `importer`."""
-    name = _absolute(dotted, importer)
+    name = absolute(dotted, importer)
     found = [path for path in snapshot.modules.get(name.rpartition(".")[2], ()) if f".{module_of(path)}".endswith(f".{name}")]
     nearest = min((path.count("/") - path.endswith(PACKAGE) for path in found), default=0)
     best = tuple(path for path in found if path.count("/") - path.endswith(PACKAGE) == nearest)
@@ -36,7 +36,7 @@ def re_exports(snapshot: Snapshot, name: str) -> tuple[tuple[str, Import], ...]:
     return tuple((path, item) for path in inside for item in snapshot.imports(path) if name in (item.name, item.alias))
 
 
-def _absolute(dotted: str, importer: str) -> str:
+def absolute(dotted: str, importer: str) -> str:
     """A relative module's name as seen from the root of the tree."""
     name = dotted.lstrip(".")
     up = len(dotted) - len(name)
