@@ -1,7 +1,9 @@
 """Files whose content is nobody's business: which paths no tool reads, and no command sees."""
 
+import re
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
+from functools import lru_cache
 
 from coder.core.paths import is_test_path
 
@@ -21,11 +23,21 @@ DENY_READ = (
 
 def denied(path: str, patterns: Sequence[str] = DENY_READ) -> bool:
     """May the content of the file at `path` (relative or absolute, with forward slashes) not be read?"""
+    if not _may_fit(tuple(patterns)).search(path.lower()):
+        return False
     hidden = False
     for pattern in patterns:
         if _fits(path.lower(), pattern.removeprefix("!").lower()):
             hidden = not pattern.startswith("!") and not (pattern in KEY_FILES and is_test_path(path))
     return hidden
+
+
+@lru_cache(maxsize=16)
+def _may_fit(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """All patterns as one, which fits too much rather than too little: few of the thousands of paths of a search need a closer look."""
+    bare = (pattern.removeprefix("!").lower().lstrip("/") for pattern in patterns)
+    either = "|".join(translate(pattern).removesuffix(r"\Z") for pattern in bare)
+    return re.compile(rf"(?:^|/)(?:{either})(?:/|$)" if either else r"(?!)")
 
 
 def _fits(path: str, pattern: str) -> bool:
