@@ -37,7 +37,7 @@ class FileRow:
     imports: str
     bases: str
     names: str
-    """The identifiers it uses, sorted, a line each."""
+    """The identifiers it uses, and not only defines, sorted, a line each."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +119,7 @@ def _row(identity: int, text: str, facts: Facts, first_document: int, terms: _Te
     for name in names:
         lines = facts.uses[name]
         terms.used[name] += (identity, len(lines), *lines)
+    defining = {(item.bare, item.line) for item in facts.definitions}
     lengths = _count(text, facts, first_document, terms.tokens)
     return FileRow(
         id=identity,
@@ -127,7 +128,7 @@ def _row(identity: int, text: str, facts: Facts, first_document: int, terms: _Te
         definitions="\n".join(map(dumped, facts.definitions)),
         imports=_json([(item.module, item.name, item.alias, item.line) for item in facts.imports]),
         bases=_json(facts.bases),
-        names="\n".join(sorted(names)),
+        names="\n".join(sorted(name for name in names if not defining.issuperset((name, line) for line in facts.uses[name]))),
     )
 
 

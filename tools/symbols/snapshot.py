@@ -69,7 +69,7 @@ class Snapshot:
         return {name: tuple(bases) for name, bases in json.loads(self._column(path, "bases") or "{}").items()}
 
     def names(self, path: str) -> tuple[str, ...]:
-        """The identifiers that a file uses as code, sorted."""
+        """The identifiers that a file uses as code, and not only defines, sorted."""
         return tuple(filter(None, self._column(path, "names").split("\n")))
 
     def _column(self, path: str, column: Literal["definitions", "imports", "bases", "names"]) -> str:
