@@ -72,6 +72,13 @@ def run(arguments: list[str] | None = None) -> int:
         )
         return 2
     except CoderError as error:
-        print(f"coder: {error}", file=sys.stderr)
+        print(f"coder: {_without_secrets(str(error))}", file=sys.stderr)
         return 2 if isinstance(error, UserError) else 1
     return code if isinstance(code, int) else 0
+
+
+def _without_secrets(text: str) -> str:
+    """An error, which may quote a server that quotes a key."""
+    from coder.core.secrets import Secrets, own_values
+
+    return Secrets(own=own_values(os.environ)).masked(text)
