@@ -1,7 +1,5 @@
 """ripgrep behind one safe door: a pattern is never an option, no configuration is read, and every run ends."""
 
-import base64
-import json
 import os
 import re
 import shutil
@@ -13,35 +11,21 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from ripgrepy import RipGrepOut, Ripgrepy  # type: ignore[import-untyped]  # it has no types
 
 from coder.core.errors import UserError
 from coder.core.private import DENY_READ, denied
+from coder.tools.records import LONGEST_RECORD, Hit, hit_of, path_of, whole
 from coder.tools.tool import ToolError
 
 SECONDS = 20.0
 MOST_BYTES = 256 << 20
 KEPT_BYTES = 24 << 20
-KEPT_ANYWAY = 4
-"""Matches of each file, whatever the others hold."""
+MOST_HITS = 20_000
 LARGEST_FILE = "4M"
-LONGEST_RECORD = 1 << 20
-TOO_LONG = "(a line too long to show)"
-LINE_NUMBER = re.compile(rb'"\},"line_number":(\d+),')
-
-
-@dataclass(frozen=True, kw_only=True)
-class Hit:
-    """One line of a file that matched, or stands beside one that did."""
-
-    path: str
-    """Relative to the root; bytes that are not UTF-8 are surrogate escapes."""
-    line: int
-    text: str
-    spans: tuple[tuple[int, int], ...] = ()
-    """Where in the text; empty for a context line."""
+TALLIED = re.compile(rb"([^\0]+)\0(\d+)\n")
+__all__ = ["FileFound", "Found", "Hit", "Listing", "binary", "grep", "list_paths", "listing", "ripgrep_version", "shown", "tally"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,12 +36,12 @@ class FileFound:
     count: int
     """Lines that match."""
     records: tuple[bytes, ...]
-    """Of the first of them, and those around them, as ripgrep wrote them: most are only counted, so they are read when asked for."""
+    """Of the first of them, and those around them, as ripgrep wrote them: read when they are asked for."""
 
     @cached_property
     def hits(self) -> tuple[Hit, ...]:
         """Sorted by line."""
-        return tuple(sorted(filter(None, (_hit(self.path, record) for record in self.records)), key=lambda hit: hit.line))
+        return tuple(sorted(filter(None, (hit_of(self.path, record) for record in self.records)), key=lambda hit: hit.line))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +51,8 @@ class Found:
     files: tuple[FileFound, ...]
     cut: str = ""
     """Why it ended early; empty when it is complete."""
+    full: bool = False
+    """It ended early because there were as many matches as were asked for."""
 
     @property
     def count(self) -> int:
@@ -82,9 +68,10 @@ class Found:
 class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the same
     """Ripgrepy's options, with a command line that cannot be talked into anything else, run with limits."""
 
-    def __init__(self, root: Path, path: str = ".") -> None:
-        super().__init__("", "./" if path == "." else f"./{path}", rg_path=binary())
+    def __init__(self, root: Path, *paths: str) -> None:
+        super().__init__("", "./", rg_path=binary())
         self._root = root
+        self._paths = ["./" if path == "." else f"./{path}" for path in paths]
         self.cut = ""
         self.exit_code = 0
         self.error = ""
@@ -99,7 +86,7 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the same
         A line over LONGEST_RECORD bytes comes in pieces.
         """
         asked = ["-e", pattern] if pattern is not None else ["--files"]
-        command = [*self.command, "--glob", "!.git", *asked, "--", self.path]
+        command = [*self.command, "--glob", "!.git", *asked, "--", *self._paths]
         with self._started(command) as process:
             assert process.stdout is not None and process.stderr is not None
             timer = threading.Timer(SECONDS, self._time_out, args=[process])
@@ -172,30 +159,44 @@ def _packaged() -> list[Path]:
 
 
 def grep(
-    root: Path, pattern: str, *, path: str = ".", options: tuple[str, ...] = (), a_file: int = 20_000, deny_read: Sequence[str] = DENY_READ
+    root: Path,
+    pattern: str,
+    *,
+    path: str | Sequence[str] = ".",
+    options: tuple[str, ...] = (),
+    most: int = MOST_HITS,
+    deny_read: Sequence[str] = DENY_READ,
 ) -> Found:
-    """Search the files below `path` that git does not ignore, or the one file `path`, for a regular expression.
+    """Search the files below `path` that git does not ignore, or files that it names, for a regular expression.
 
-    `options` are more of ripgrep's own, such as `--word-regexp`; never pass text of a model there but as `--glob=TEXT`. Of each file at
-    most the first `a_file` matches are kept; the others are only counted. Of files that `deny_read` names nothing is found.
+    `options` are more of ripgrep's own, such as `--word-regexp`; never pass text of a model there but as `--glob=TEXT`. It ends after
+    `most` matches. Of files that `deny_read` names nothing is found.
 
     Raises:
         ToolError: the pattern is not valid.
     """
-    ripgrep = SafeRipgrep(root, path)
+    ripgrep = SafeRipgrep(root, *([path] if isinstance(path, str) else path))
     ripgrep.command += ["--json", *options]
     gathered: list[_Gathered] = []
-    kept = 0
-    for record in _records(ripgrep.lines(pattern)):
+    count = size = 0
+    for record in whole(ripgrep.lines(pattern)):
+        matches = record.startswith(b'{"type":"match"')
         if record.startswith(b'{"type":"begin"'):
-            gathered.append(_Gathered(path=_path(record)))
-        elif gathered and record.startswith((b'{"type":"match"', b'{"type":"context"')):
-            kept += gathered[-1].add(record, most=a_file if kept < KEPT_BYTES else KEPT_ANYWAY)
-    if not gathered and not ripgrep.cut and ripgrep.error:
-        raise ToolError(f"ripgrep cannot search for this: {_reason(ripgrep.error)} For plain text instead of a pattern set literal=true.")
+            gathered.append(_Gathered(path=path_of(record)))
+        elif gathered and (matches or record.startswith(b'{"type":"context"')):
+            count += matches
+            gathered[-1].count += matches
+            if size < KEPT_BYTES:
+                gathered[-1].records.append(record)
+                size += len(record)
+        if count >= most:
+            ripgrep.cut = f"there are more than {most:,} matches"
+            break
+    if not gathered and not ripgrep.cut:
+        _check(ripgrep)
     readable = [file for file in gathered if file.count and not denied(file.path, deny_read)]
     files = (FileFound(path=file.path, count=file.count, records=tuple(file.records)) for file in readable)
-    return Found(files=tuple(sorted(files, key=lambda file: file.path)), cut=ripgrep.cut)
+    return Found(files=tuple(sorted(files, key=lambda file: file.path)), cut=ripgrep.cut, full=count >= most)
 
 
 @dataclass(kw_only=True)
@@ -206,35 +207,27 @@ class _Gathered:
     count: int = 0
     records: list[bytes] = field(default_factory=list)
 
-    def add(self, record: bytes, *, most: int) -> int:
-        """Count a match, keep the record unless there are `most` already, and return how many bytes were kept."""
-        self.count += record.startswith(b'{"type":"match"')
-        if self.count > most:
-            return 0
-        self.records.append(record)
-        return len(record)
+
+def tally(
+    root: Path, pattern: str, *, path: str = ".", options: tuple[str, ...] = (), deny_read: Sequence[str] = DENY_READ
+) -> tuple[dict[str, int], str]:
+    """How many lines of each file match, and why those are not all; of very many this is faster than to look at them.
+
+    Raises:
+        ToolError: the pattern is not valid.
+    """
+    ripgrep = SafeRipgrep(root, path)
+    ripgrep.command += ["--count", "--null", "--with-filename", *options]
+    output = b"".join(ripgrep.lines(pattern))
+    if not output and not ripgrep.cut:
+        _check(ripgrep)
+    counts = {os.fsdecode(name).removeprefix("./"): int(number) for name, number in TALLIED.findall(output)}
+    return {name: counts[name] for name in sorted(counts) if not denied(name, deny_read)}, ripgrep.cut
 
 
-def _records(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Whole lines; of one that comes in pieces just the line number remains."""
-    for piece in pieces:
-        if piece.endswith(b"\n") or len(piece) < LONGEST_RECORD:
-            yield piece
-            continue
-        number = LINE_NUMBER.search(piece)
-        tail = piece[-100:]
-        while not piece.endswith(b"\n") and (piece := next(pieces, b"")):
-            number = number or LINE_NUMBER.search(tail + piece[:100]) or LINE_NUMBER.search(piece)
-            tail = piece[-100:]
-        if number:
-            yield b'{"type":"match","data":{"lines":{"text":"%s"},"line_number":%s,"submatches":[{"start":0,"end":0}]}}' % (
-                TOO_LONG.encode(),
-                number[1],
-            )
-
-
-def _path(begin: bytes) -> str:
-    return os.fsdecode(_bytes(json.loads(begin)["data"]["path"])).removeprefix("./")
+def _check(ripgrep: SafeRipgrep) -> None:
+    if ripgrep.error:
+        raise ToolError(f"ripgrep cannot search for this: {_reason(ripgrep.error)} For plain text instead of a pattern set literal=true.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -276,24 +269,3 @@ def shown(path: str) -> str:
 def _reason(error: str) -> str:
     lines = [line.strip() for line in error.strip().splitlines() if line.strip()]
     return (lines[-1] if lines else "it failed").removeprefix("error: ").rstrip(".") + "."
-
-
-def _hit(path: str, record: bytes) -> Hit | None:
-    """Read one line of `rg --json`; a line that a kill has torn counts as nothing."""
-    try:
-        data = json.loads(record)["data"]
-    except json.JSONDecodeError:
-        return None
-    if data["line_number"] is None:
-        return None
-    raw = _bytes(data["lines"]).partition(b"\n")[0].removesuffix(b"\r")
-    spans = tuple((len(_text(raw[: item["start"]])), len(_text(raw[: item["end"]]))) for item in data["submatches"])
-    return Hit(path=path, line=data["line_number"], text=_text(raw), spans=spans)
-
-
-def _bytes(field: dict[str, Any]) -> bytes:
-    return field["text"].encode("utf-8") if "text" in field else base64.b64decode(field["bytes"])
-
-
-def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace")

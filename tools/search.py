@@ -2,11 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, islice
 
 from coder.tools.files import SOURCE, check_readable, clipped, counted, existing, standing, text_of
-from coder.tools.ripgrep import Found, Hit, grep, shown
+from coder.tools.ripgrep import FileFound, Found, Hit, grep, shown, tally
 from coder.tools.symbols import Definition, definitions, enclosing
 from coder.tools.tool import ToolError, tool
 from coder.tools.workspace import Workspace
@@ -17,6 +17,8 @@ MOST_LINES = 150
 FEWER = (8, 3, 1)
 MOST_FILES = 25
 A_FILE = 4
+VERY_MANY = 2500
+"""From here on they are only counted."""
 WIDEST = 220
 LONGEST_PATTERN = 4000
 LARGEST_PARSED = 1_000_000
@@ -52,14 +54,31 @@ def search(
     _check(pattern, glob)
     options = _options(glob=glob, literal=literal, ignore_case=ignore_case, word=word)
     context = max(0, min(context, 10))
-    found = grep(
-        workspace.root, pattern, path=where, options=(*options, f"--context={context}"), a_file=MOST_MATCHES, deny_read=workspace.deny_read
-    )
+    found = _found(workspace, pattern, where, options=options, context=context)
     if not found.count:
         return _nothing(workspace, pattern, where=where, glob=glob, literal=literal, ignore_case=ignore_case, found=found)
     for file in found.files:
         workspace.name(file.path)
     return _report(workspace, found, context=context)
+
+
+def _found(workspace: Workspace, pattern: str, where: str, *, options: tuple[str, ...], context: int) -> Found:
+    """All hits; where there are very many, the counts of all files and the first hits of those that will be shown."""
+    root, deny_read = workspace.root, workspace.deny_read
+    found = grep(root, pattern, path=where, options=(*options, f"--context={context}"), most=VERY_MANY, deny_read=deny_read)
+    if not found.full:
+        return found
+    counts, cut = tally(root, pattern, path=where, options=options, deny_read=deny_read)
+    shown_of_each = f"--max-count={MOST_MATCHES if len(counts) == 1 else A_FILE}"
+    first = grep(root, pattern, path=_ranked(counts)[:MOST_FILES], options=(*options, shown_of_each), deny_read=deny_read)
+    records = {file.path: file.records for file in first.files}
+    files = (FileFound(path=path, count=count, records=records.get(path, ())) for path, count in counts.items())
+    return Found(files=tuple(files), cut=cut)
+
+
+def _ranked(counts: Mapping[str, int]) -> list[str]:
+    """Paths, source and most hits first."""
+    return sorted(counts, key=lambda path: (standing(path), -counts[path], path))
 
 
 def _check(pattern: str, glob: str) -> None:
@@ -99,9 +118,9 @@ def _report(workspace: Workspace, found: Found, *, context: int) -> str:
         cut = f"; context={fits}, for {MOST_LINES} lines are the most" if fits < context else ""
         return f"{head}{cut}\n{_located(workspace, hits)}"
     if len(counts) == 1:
-        first = [hit for hit in found.hits if hit.spans]
+        first = [hit for hit in found.hits if hit.spans][:MOST_MATCHES]
         return f"{head}; the first {len(first)} follow. A longer pattern finds fewer.\n{_located(workspace, first)}"
-    paths = sorted(counts, key=lambda path: (standing(path), -counts[path], path))
+    paths = _ranked(counts)
     each = "\n".join(f"{counts[path]:>6} {shown(path)}" for path in paths[:MOST_FILES])
     more = f"\n       and {counted(len(paths) - MOST_FILES, 'more file')}" if len(paths) > MOST_FILES else ""
     return (
@@ -158,11 +177,6 @@ def by_definition(hits: Sequence[Hit], found: Sequence[Definition]) -> Iterator[
         yield _lines(list(group))
 
 
-def grouped(hits: Sequence[Hit]) -> str:
-    """Each path, below it `line| text` for each of its hits."""
-    return "\n".join(f"{shown(path)}\n{_lines(list(group))}" for path, group in groupby(hits, key=lambda hit: hit.path))
-
-
 def _lines(hits: Sequence[Hit]) -> str:
     lines: list[str] = []
     previous = 0
@@ -181,15 +195,21 @@ def _nothing(workspace: Workspace, pattern: str, *, where: str, glob: str, liter
     if found.cut:
         return f"{said} The search ended early: {found.cut}. Narrow it with path= or glob=."
     hints = []
-    if not ignore_case and (other := _options(glob=glob, literal=literal, ignore_case=True, word=False)):
+    similar = _similar(workspace, pattern)
+    if similar and not (ignore_case or glob or place):
+        loose: Sequence[Hit] = [hit for hit in similar if pattern.casefold() in hit.text.casefold()]
+    elif not ignore_case:
+        other = _options(glob=glob, literal=literal, ignore_case=True, word=False)
         loose = grep(workspace.root, pattern, path=where, options=other, deny_read=workspace.deny_read).hits
-        if loose:
-            hints.append(f"{counted(len(loose), 'match')} with ignore_case=true and word=false, such as {places_of(workspace, loose)}.")
+    else:
+        loose = ()
+    if loose:
+        hints.append(f"{counted(len(loose), 'match')} with ignore_case=true and word=false, such as {places_of(workspace, loose)}.")
     if (glob or place) and not hints:
         wide = grep(workspace.root, pattern, options=("--fixed-strings",) if literal else (), deny_read=workspace.deny_read).hits
         if wide:
             hints.append(f"{counted(len(wide), 'match')} elsewhere in the repository, such as {places_of(workspace, wide)}.")
-    if not hints and (near := near_spellings(workspace, pattern)):
+    if not hints and (near := _spellings(similar, pattern)):
         hints.append(f"Near spellings that do occur: {', '.join(near)}.")
     return " ".join([said, *(hints or ["Try a shorter or more general pattern."])])
 
@@ -202,16 +222,18 @@ def places_of(workspace: Workspace, hits: Sequence[Hit]) -> str:
     return ", ".join(f"{shown(hit.path)}:{hit.line}" for hit in first)
 
 
-def near_spellings(workspace: Workspace, name: str) -> list[str]:
-    """Identifiers of the repository that look like this one: a slip of the pen leaves one half of a word as it is."""
+def _similar(workspace: Workspace, pattern: str) -> tuple[Hit, ...]:
+    """Identifiers that share half of this one, whatever the case: a slip of the pen leaves one half of a word as it is."""
+    name = pattern.rpartition(".")[2]
+    if not re.fullmatch(r"[A-Za-z_]\w{4,60}", name):
+        return ()
+    middle = (len(name) + 1) // 2
+    halves = rf"\w*(?:{name[:middle]}|{name[middle:]})\w*"
+    return grep(workspace.root, halves, options=("--ignore-case",), deny_read=workspace.deny_read).hits
+
+
+def _spellings(similar: Sequence[Hit], pattern: str) -> list[str]:
     import difflib
 
-    bare = name.rpartition(".")[2]
-    if not re.fullmatch(r"[A-Za-z_]\w{4,60}", bare):
-        return []
-    middle = (len(bare) + 1) // 2
-    hits = grep(
-        workspace.root, rf"\w*(?:{bare[:middle]}|{bare[middle:]})\w*", options=("--ignore-case",), deny_read=workspace.deny_read
-    ).hits
-    words = Counter(hit.text[start:end] for hit in hits for start, end in hit.spans)
-    return difflib.get_close_matches(bare, [word for word, _ in words.most_common(5000)], n=4, cutoff=0.75)
+    words = Counter(hit.text[start:end] for hit in similar for start, end in hit.spans)
+    return difflib.get_close_matches(pattern.rpartition(".")[2], [word for word, _ in words.most_common(5000)], n=4, cutoff=0.75)

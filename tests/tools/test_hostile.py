@@ -15,7 +15,8 @@ from coder.tools.git_history import git_history
 from coder.tools.list_files import list_files
 from coder.tools.outline import outline
 from coder.tools.read import read
-from coder.tools.ripgrep import TOO_LONG, binary
+from coder.tools.records import TOO_LONG
+from coder.tools.ripgrep import binary
 from coder.tools.search import search
 from coder.tools.tool import Tool, ToolError
 from coder.tools.workspace import Workspace

@@ -111,6 +111,28 @@ def test_counts_per_file_and_says_how_to_narrow_when_there_are_too_many(tmp_path
     assert len(lines) < 80
 
 
+def test_of_very_many_hits_the_counts_are_exact(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"src/a.py": "value = 1\n" * 1500, "src/two\nlines.py": "value = 1\n" * 1501, "b.txt": "value\n"})
+    lines = called(search, space, pattern="value", context=3).splitlines()
+    assert lines[:4] == [
+        "3,002 matches in 3 files, too many to show. Narrow it with path=, glob=, word=true or a longer pattern.",
+        "  1501 src/two\\nlines.py",
+        "  1500 src/a.py",
+        "     1 b.txt",
+    ]
+    assert lines[4:] == [
+        "The first of each file:",
+        "src/a.py",
+        *(f"     {number}| value = 1" for number in range(1, 5)),
+        "src/two\\nlines.py",
+        *(f"     {number}| value = 1" for number in range(1, 5)),
+        "b.txt",
+        "     1| value",
+    ]
+    (tmp_path / "src/a.py").write_text("value = 1\n" * 2600, encoding="utf-8")
+    assert called(search, space, pattern="value", path="src/a.py").startswith("2,600 matches in src/a.py; the first 80 follow.")
+
+
 def test_shows_fewer_lines_around_hits_before_it_shows_fewer_hits(tmp_path: Path) -> None:
     lines = [f"{'value' if number % 30 == 0 else 'other'} = {number}" for number in range(1, 601)]
     space = workspace(tmp_path, {"src/m.py": "\n".join(lines) + "\n"})
@@ -138,6 +160,15 @@ def test_no_match_names_spellings_that_do_occur(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.py": "def parse_retry_after(): ...\n"})
     assert called(search, space, pattern="parse_retry_afer") == (
         "No match for 'parse_retry_afer'. Near spellings that do occur: parse_retry_after."
+    )
+
+
+def test_no_match_says_where_the_case_differs(tmp_path: Path) -> None:
+    assert (
+        called(search, workspace(tmp_path, FILES), pattern="BOX_SIZE") == "No match for 'BOX_SIZE'. Try a shorter or more general pattern."
+    )
+    assert called(search, workspace(tmp_path, FILES), pattern="Test_Size") == (
+        "No match for 'Test_Size'. 1 match with ignore_case=true and word=false, such as tests/test_box.py:4."
     )
 
 
