@@ -16,7 +16,7 @@ TARGET = Path(__file__).parent / "target"
 VARIABLES = {
     "coder_pytest_report": "CODER_PYTEST_REQUEST",
     "coder_trace": "CODER_TRACE_REQUEST",
-    "coder_trials": "CODER_TRIALS_REQUEST",
+    "coder_warm": "CODER_WARM_REQUEST",
 }
 """Where each plugin looks for the file that says what it is to do."""
 NOT_OURS = frozenset({"site-packages", "node_modules", "venv", "env", "build", "dist"})

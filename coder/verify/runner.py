@@ -50,8 +50,7 @@ class PytestRunner:
         tests = normal(tests, tree)
         paths = paths_of(tests, tree)
         if tests and not paths and self._project.command.is_pytest:
-            text = f"None of the tests asked for exists: {', '.join(tests[:3])}{' ...' if len(tests) > 3 else ''}."
-            return TestReport(command=self.command, problem=Problem(kind="no_tests", text=text))
+            return TestReport(command=self.command, problem=not_there(tests))
         watched = {name: path for path in expect_loaded if (name := module_name(path, tree))}
         limits = self._limits if timeout_seconds is None else self._limits.model_copy(update={"wall_seconds": timeout_seconds})
         with tempfile.TemporaryDirectory(prefix="run-", dir=self._scratch, ignore_cleanup_errors=True) as place:
@@ -102,6 +101,11 @@ def paths_of(tests: Sequence[str], tree: Path) -> tuple[str, ...]:
     """The files and directories of test ids that are there, each once."""
     paths = dict.fromkeys(test.split("::")[0] for test in tests)
     return tuple(path for path in paths if path and (tree / path).exists())
+
+
+def not_there(tests: Sequence[str]) -> Problem:
+    text = f"None of the tests asked for exists: {', '.join(tests[:3])}{' ...' if len(tests) > 3 else ''}."
+    return Problem(kind="no_tests", text=text)
 
 
 def crashed(recording: Recording, problem: Problem | None) -> Iterator[TestResult]:

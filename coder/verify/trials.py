@@ -2,23 +2,20 @@
 
 import json
 import os
-import tempfile
 import threading
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from coder.core.errors import SandboxError
 from coder.core.ports import Limits, Sandbox
 from coder.core.trials import Edit, Tried
-from coder.verify.launch import launch
 from coder.verify.project import Project
 from coder.verify.runner import paths_of
+from coder.verify.serving import Gone, Served
 from coder.verify.swapping import Module
 
-COLLECTING_SECONDS = 60.0
-"""Allowed on top of the time for trying, for starting and collecting."""
 GLANCE_SECONDS = 0.02
 
 
@@ -34,38 +31,38 @@ class PytestTrials:
 
     def try_out(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Generator[Tried]:
         tree = tree.resolve()
-        with tempfile.TemporaryDirectory(prefix="trials-", dir=self._scratch, ignore_cleanup_errors=True) as name:
-            place = Path(name)
-            guards = [*dict.fromkeys(test for edit in edits for test in edit.guards)]
-            functions = write_candidates(place / "candidates", tree, edits, guards)
-            request = {
-                "tests": [*tests],
-                "guards": guards,
-                "functions": functions,
-                "candidates": str(place / "candidates"),
-                "results": str(place / "results"),
-                "stop": str(place / "stop"),
-                "jobs": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
-                "seconds": seconds,
-            }
-            options = ["-s", "--assert=plain", "-p", "no:faulthandler"]
-            paths = paths_of([*tests, *guards], tree)
-            started = launch(self._project, tree, place, paths=paths, requests={"coder_trials": request}, options=options)
-            limits = self._limits.model_copy(update={"wall_seconds": seconds + COLLECTING_SECONDS})
-            serving = threading.Thread(target=self._serve, args=(started.argv, tree, started.environment, limits))
-            serving.start()
+        guards = [*dict.fromkeys(test for edit in edits for test in edit.guards)]
+        options = ["-s", "--assert=plain", "-p", "no:faulthandler"]
+        served = Served(
+            self._project,
+            tree,
+            sandbox=self._sandbox,
+            scratch=self._scratch,
+            limits=self._limits,
+            paths=paths_of([*tests, *guards], tree),
+            options=options,
+        )
+        with closing(served):
+            functions = write_candidates(served.place / "candidates", tree, edits, guards)
+            request = {"tests": [*tests], "guards": guards, "functions": functions, "jobs": processors()}
+            asking = threading.Thread(target=self._ask, args=(served, request, seconds))
+            asking.start()
             try:
-                for told in follow(place / "results", serving):
+                for told in follow(served.place / "results", asking):
                     yield Tried(edit=edits[told["index"]], outcome=told["outcome"], test=told["test"])
             finally:
-                (place / "stop").touch()
-                serving.join()
+                (served.place / "stop").touch()
+                asking.join()
 
-    def _serve(self, argv: Sequence[str], tree: Path, environment: Any, limits: Limits) -> None:
+    def _ask(self, served: Served, request: Mapping[str, Any], seconds: float) -> None:
         try:
-            self._sandbox.run(argv, cwd=tree, environment=environment, limits=limits)
-        except SandboxError:  # stopped: whoever follows the results sees that none come any more
+            served.try_out(request, seconds=seconds)
+        except Gone:  # stopped, or nothing could be collected: whoever follows the results sees that none come any more
             return
+
+
+def processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def write_candidates(file: Path, tree: Path, edits: Sequence[Edit], guards: Sequence[str]) -> list[dict[str, Any]]:
@@ -79,7 +76,7 @@ def write_candidates(file: Path, tree: Path, edits: Sequence[Edit], guards: Sequ
             if edit.path not in modules:
                 modules[edit.path] = Module((tree / edit.path).read_bytes().decode())
             module = modules[edit.path]
-            outer = module.function_of(edit)
+            outer = module.function_of(edit.changes)
             if outer and (edit.path, outer.start) not in places:
                 places[edit.path, outer.start] = len(places)
                 functions[edit.path, outer.start] = module.described(outer)
@@ -87,7 +84,7 @@ def write_candidates(file: Path, tree: Path, edits: Sequence[Edit], guards: Sequ
                 "path": edit.path,
                 "changes": [(change.start, change.end, change.text) for change in edit.changes],
                 "function": places[edit.path, outer.start] if outer else None,
-                "source": module.alone(outer, edit) if outer else "",
+                "source": module.alone(outer, edit.changes) if outer else "",
                 "guards": [number[test] for test in edit.guards],
             }
             lines.write(json.dumps(line) + "\n")

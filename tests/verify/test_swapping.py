@@ -38,9 +38,9 @@ def edit(old: str, new: str) -> Edit:
 def test_only_the_function_and_what_holds_it_is_compiled_again() -> None:
     module = Module(TEXT)
     change = edit("é + extra", "é - extra")
-    outer = module.function_of(change)
+    outer = module.function_of(change.changes)
     assert outer is not None
-    lines = module.alone(outer, change).split("\n")
+    lines = module.alone(outer, change.changes).split("\n")
     assert lines[4:6] == ["if 1:", "    class Shop:"]
     assert lines[10:14] == [
         "        @cached",
@@ -57,14 +57,14 @@ def test_only_the_function_and_what_holds_it_is_compiled_again() -> None:
 def test_every_block_is_one_that_compiles() -> None:
     module = Module(TEXT)
     change = edit("return LIMIT", "return 2")
-    outer = module.function_of(change)
+    outer = module.function_of(change.changes)
     assert outer is not None
-    compile(module.alone(outer, change), "a.py", "exec")
-    assert module.alone(outer, change).split("\n")[15:17] == ["    def total():", "        return 2"]
+    compile(module.alone(outer, change.changes), "a.py", "exec")
+    assert module.alone(outer, change.changes).split("\n")[15:17] == ["    def total():", "        return 2"]
 
 
 @pytest.mark.parametrize(
     ("old", "new"), [("LIMIT = 3", "LIMIT = 4"), ("tax = 1", "tax = 2"), ("extra=0", "extra=1"), ("@cached", "@other")]
 )
 def test_what_runs_at_import_belongs_to_no_function(old: str, new: str) -> None:
-    assert Module(TEXT).function_of(edit(old, new)) is None
+    assert Module(TEXT).function_of(edit(old, new).changes) is None

@@ -1,4 +1,4 @@
-"""A fork of this process that answers line by line and can be ended with all that it has started.
+"""Forks of this process that can be waited for and ended with all that they have started.
 
 Stdlib only, Python 3.8 or later.
 """
@@ -6,17 +6,18 @@ Stdlib only, Python 3.8 or later.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import resource
 import select
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-MEMORY = 3 << 30
-FILE_SIZE = 256 << 20
+PR_SET_CHILD_SUBREAPER = 36
 
 
 class Child:
@@ -52,26 +53,88 @@ class Child:
             self.said += data
             self.ended = not data
             self.deadline = time.monotonic() + self.seconds
+        elif seconds and has_ended(self.pid):  # a process that it has started may hold the pipe open
+            while not self.ended and select.select([self.pipe], [], [], 0)[0]:
+                data = os.read(self.pipe, 1 << 16)
+                self.said += data
+                self.ended = not data
+            self.ended = True
 
-    def kill(self) -> None:
-        """End it with all that it has started."""
+    def kill(self) -> int:
+        """End it with all that it has started; returns the status that it ended with."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
+        _, status = os.waitpid(self.pid, 0)
         os.close(self.pipe)
+        return status
 
 
 def become(work: Callable[[list[Any]], Iterator[Any]], batch: list[Any], answer: int) -> None:
     """Do the work of a fork; never returns."""
     try:
         os.setpgid(0, 0)
-        nothing = os.open(os.devnull, os.O_RDWR)
-        for descriptor in (0, 1, 2):
-            os.dup2(nothing, descriptor)
-        for kind, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_FSIZE, FILE_SIZE)):
-            _, hard = resource.getrlimit(kind)
-            resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+        silence()
         for said in work(batch):
             os.write(answer, json.dumps(said).encode("ascii") + b"\n")
     finally:
         os._exit(0)
+
+
+def silence() -> None:
+    """Nothing comes in, and what goes out goes nowhere."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nothing, descriptor)
+    os.close(nothing)
+
+
+def limit(kind: int, most: int) -> None:
+    _, hard = resource.getrlimit(kind)
+    resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+
+
+def has_ended(pid: int) -> bool:
+    """Its status stays there to be waited for."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def code_of(status: int) -> int:
+    """As subprocess says it: negative for a signal."""
+    return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+def adopt() -> None:
+    """Become the parent of whatever is left behind below this process."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def end_orphans(*kept: int) -> None:
+    """Kill all children but those named, and what they leave behind in turn."""
+    deadline = time.monotonic() + 5.0
+    while time.monotonic() < deadline:
+        try:
+            if not kept and os.waitpid(-1, os.WNOHANG)[0]:
+                continue
+        except ChildProcessError:
+            return
+        orphans = [pid for pid in children() if pid not in kept]
+        if not orphans:
+            return
+        for pid in orphans:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+
+
+def children() -> list[int]:
+    """The children of this process, from /proc."""
+    found = []
+    mine = str(os.getpid()).encode()
+    for name in os.listdir("/proc") if os.path.isdir("/proc") else ():  # noqa: PTH208, PTH112 - a test may have replaced pathlib
+        if name.isdigit():
+            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:  # noqa: PTH123
+                if stat.read().rpartition(b")")[2].split()[1] == mine:
+                    found.append(int(name))
+    return found

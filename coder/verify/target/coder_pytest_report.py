@@ -57,6 +57,8 @@ class Recorder:
         self.is_worker = is_worker
         self.pid = os.getpid()
         self.loaded: dict[str, list[str]] = {}
+        self.collecting: list[dict[str, Any]] = []
+        """What was written about files that could not be collected, or were skipped."""
         # Bound now: a test may replace or forbid what the modules offer by the time that its report is written.
         self.calls = (os.open, os.write, os.close, os.getpid, json.dumps)
         config.option.maxfail = 0
@@ -70,6 +72,16 @@ class Recorder:
         descriptor = open_(self.request["report"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         write(descriptor, dumps(dict(fields, kind=kind), default=str).encode("ascii") + b"\n")
         close(descriptor)
+
+    def begin_again(self, request: dict[str, Any], count: int) -> None:
+        """In a fork: write what a session that runs `count` of the collected tests would have written by now."""
+        self.request, self.pid = request, self.calls[3]()
+        self.pytest_sessionstart()
+        files = frozenset(name.partition("::")[0] for name in request["select"])
+        for line in self.collecting:
+            if not files or is_selected(line["id"].partition("::")[0], files):
+                self.write("phase", **line)
+        self.write("collected", count=count)
 
     def pytest_sessionstart(self) -> None:
         self.write("session", pytest=pytest.__version__, python=sys.version.split()[0])
@@ -109,7 +121,9 @@ class Recorder:
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed or (report.skipped and report.nodeid):
             outcome = "error" if report.failed else "skipped"
-            self.write("phase", id=report.nodeid, when="collect", outcome=outcome, failure=failure_in(report), seconds=0.0, xfail=False)
+            line = {"id": report.nodeid, "when": "collect", "outcome": outcome, "seconds": 0.0, "xfail": False}
+            self.collecting.append({**line, "failure": failure_in(report)})
+            self.write("phase", **self.collecting[-1])
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self.write("start", id=nodeid)

@@ -1,9 +1,9 @@
-"""Puts an edit into effect in a process that may have imported the edited module; it runs in the project's interpreter.
+"""Puts edited functions into effect in a process that has imported their module; it runs in the project's interpreter.
 
 Stdlib only, Python 3.8 or later.
 """
 
-# ruff: noqa: PTH118, PTH123, B905 - a test may have replaced pathlib; zip is strict from Python 3.10 on
+# ruff: noqa: PTH123, B905 - a test may have replaced pathlib; zip is strict from Python 3.10 on
 from __future__ import annotations
 import __future__
 
@@ -26,60 +26,99 @@ class Cold(Exception):
 class Swapper:
     """Knows the functions of the project that are alive."""
 
-    def __init__(self, tree: str, described: list[dict[str, Any]]) -> None:
-        """`described`: the functions that will be edited, as they are now."""
-        self.tree = tree
-        self.described = described
-        self.functions: dict[tuple[str, str, int], list[FunctionType]] = {}
+    def __init__(self, tree: str) -> None:
+        self.tree = tree + os.sep
+        self.functions: dict[str, dict[Any, list[FunctionType]]] = {}
+        """File -> key -> the functions made from that code."""
         self.caches: list[Any] = []
         """Results of project functions that outlive a test."""
         self.imported: dict[str, Any] = {}
+        self.executed: set[Any] = set()
+        """Keys of code that has been executed by now: what it made may be anywhere."""
+        self.before: dict[Any, CodeType] = {}
 
-    def look_around(self) -> None:
-        """Once, when all is imported that the tests import."""
+    def look_around(self, executed: list[CodeType]) -> None:
+        """Once, when all is imported that the tests import; `executed` is what was executed for that."""
         for thing in gc.get_objects():
             if self.is_ours(thing):
-                self.functions.setdefault(key_of(thing.__code__), []).append(thing)
+                self.functions.setdefault(thing.__code__.co_filename, {}).setdefault(key_of(thing.__code__), []).append(thing)
             elif type(thing) is CACHE and self.is_ours(thing.__wrapped__):
                 self.caches.append(thing)
         for module in list(sys.modules.values()):
             path = getattr(module, "__file__", None)
             if isinstance(path, str):
                 self.imported[os.path.realpath(path)] = module
+        self.executed = {key_of(code) for code in executed if code.co_filename.startswith(self.tree)}
 
     def is_ours(self, thing: Any) -> bool:
         return type(thing) is FunctionType and thing.__code__.co_filename.startswith(self.tree)
 
-    def has_imported(self, candidate: dict[str, Any]) -> bool:
-        return os.path.join(self.tree, candidate["path"]) in self.imported
-
-    def swap(self, candidate: dict[str, Any]) -> Callable[[], None]:
-        """Returns what undoes it; raises SyntaxError or ValueError where the text does not compile, Cold where it has no sure effect."""
+    def forget_results(self) -> None:
         for cache in self.caches:
             cache.cache_clear()
-        path = os.path.join(self.tree, candidate["path"])
-        if path not in self.imported:
-            return overlay(path, edited(path, candidate["changes"]))
-        if candidate["function"] is None:
-            raise Cold
-        function = self.described[candidate["function"]]
-        new = found_in(compiled(function, candidate["source"], path), function)
-        if "code" not in function:
-            function["code"] = found_in(compiled(function, function["old"], path), function)
-        replaced = [
-            (live, live.__code__, after)
-            for before, after in pairs(function["code"], new)
-            for live in self.functions.get(key_of(before), ())
-            if are_same(live.__code__, before)
-        ]
-        if not any(after is new for _, _, after in replaced):
-            raise Cold
-        # With the same number of free variables but others, Python would bind them wrongly and say nothing.
-        if any(before.co_freevars != after.co_freevars for _, before, after in replaced):
-            raise Cold
-        for live, _, after in replaced:
-            live.__code__ = after
+
+    def swap(self, path: str, function: dict[str, Any], source: str) -> Callable[[], None]:
+        """Let all that is made of a function run the new source; returns what undoes it.
+
+        Raises SyntaxError or ValueError where the text does not compile, Cold where it has no sure effect.
+        """
+        self.check_import(path)
+        new = found_in(compiled(function, source, path), function)
+        place = (path, function["line"], function["name"])
+        if place not in self.before:
+            self.before[place] = found_in(compiled(function, function["old"], path), function)
+        replaced = []
+        for before, after in self.pairs(self.before[place], new):
+            live = [one for one in self.functions.get(path, {}).get(key_of(before), ()) if are_same(one.__code__, before)]
+            if after is new and not live:
+                raise Cold("there is no such function in the process")
+            # With the same number of free variables but others, Python would bind them wrongly and say nothing.
+            if any(one.__code__.co_freevars != after.co_freevars for one in live):
+                raise Cold("it uses other variables of what surrounds it")
+            replaced += [(one, one.__code__, after) for one in live]
+        for one, _, after in replaced:
+            one.__code__ = after
         return lambda: restore(replaced)
+
+    def check_import(self, path: str) -> None:
+        """What the import did must be what importing the edited file would do."""
+        loader = getattr(getattr(self.imported[path], "__spec__", None), "loader", None)
+        if type(loader) is not importlib.machinery.SourceFileLoader:
+            raise Cold("the module was imported in a way of its own")
+
+    def pairs(self, old: CodeType, new: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
+        """The function's old and new code, and those of the functions in it."""
+        olds, news = inner_codes(old), inner_codes(new)
+        alike = [code.co_name for code in olds] == [code.co_name for code in news]
+        if not alike or own(old) != own(new):
+            self.check_change(old, new)
+        yield old, new
+        if alike:
+            for before, after in zip(olds, news):
+                yield from self.pairs(before, after)
+
+    def check_change(self, old: CodeType, new: CodeType) -> None:
+        """Nothing but a call may have depended on what differs."""
+        if key_of(old) in self.executed:
+            raise Cold(f"{old.co_name} was called while the tests were collected")
+        if documentation(old) != documentation(new):
+            raise Cold("the documentation of a function may have been copied")
+        if (old.co_flags ^ new.co_flags) & KIND:
+            raise Cold("a function became another kind of function")
+
+    def move(self, path: str, behind: int, lines: int) -> None:
+        """Let what lies behind a line of a file lie further down."""
+        moved: dict[int, CodeType] = {}
+        for key, functions in self.functions.get(path, {}).items():
+            for function in functions if key[2] > behind else ():
+                code = function.__code__
+                if id(code) not in moved:
+                    moved[id(code)] = further_down(code, lines)
+                function.__code__ = moved[id(code)]
+
+
+KIND = 0x20 | 0x80 | 0x100 | 0x200 | 0x04 | 0x08
+"""Generator, coroutine, iterable coroutine, asynchronous generator, and whether further arguments are taken."""
 
 
 def restore(replaced: list[tuple[FunctionType, CodeType, CodeType]]) -> None:
@@ -87,13 +126,30 @@ def restore(replaced: list[tuple[FunctionType, CodeType, CodeType]]) -> None:
         live.__code__ = before
 
 
-def key_of(code: CodeType) -> tuple[str, str, int]:
+def key_of(code: CodeType) -> Any:
     return (code.co_filename, code.co_name, code.co_firstlineno)
 
 
 def are_same(one: CodeType, other: CodeType) -> bool:
     """Tells two lambdas in one line apart; the bytecode itself depends on what else the module holds, such as its imports."""
     return (one.co_varnames, one.co_names, one.co_freevars) == (other.co_varnames, other.co_names, other.co_freevars)
+
+
+def own(code: CodeType) -> Any:
+    """All that a code does itself, without its lines and the functions in it."""
+    constants = [(type(constant), repr(constant)) for constant in code.co_consts if not isinstance(constant, CodeType)]
+    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_argcount, code.co_kwonlyargcount)
+    return code.co_code, constants, names, code.co_flags, getattr(code, "co_exceptiontable", b"")
+
+
+def documentation(code: CodeType) -> Any:
+    first = code.co_consts[0] if code.co_consts else None
+    return first if isinstance(first, str) else None
+
+
+def further_down(code: CodeType, lines: int) -> CodeType:
+    constants = tuple(further_down(constant, lines) if isinstance(constant, CodeType) else constant for constant in code.co_consts)
+    return code.replace(co_firstlineno=code.co_firstlineno + lines, co_consts=constants)
 
 
 def compiled(function: dict[str, Any], source: str, path: str) -> CodeType:
@@ -111,20 +167,11 @@ def found_in(code: CodeType, function: dict[str, Any]) -> CodeType:
             return inner
         if inner.co_name in function["classes"]:
             return found_in(inner, function)
-    raise Cold
+    raise Cold("the function could not be found in what was compiled")
 
 
 def inner_codes(code: CodeType) -> list[CodeType]:
     return [constant for constant in code.co_consts if isinstance(constant, CodeType)]
-
-
-def pairs(old: CodeType, new: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
-    """The function's old and new code, and those of the functions in it, as long as these are the same in number and name."""
-    yield old, new
-    olds, news = inner_codes(old), inner_codes(new)
-    if [code.co_name for code in olds] == [code.co_name for code in news]:
-        for before, after in zip(olds, news):
-            yield from pairs(before, after)
 
 
 def edited(path: str, changes: list[Any]) -> str:

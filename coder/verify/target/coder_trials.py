@@ -1,33 +1,31 @@
-"""A pytest plugin that collects once and tries many edits, in forks of its own; it runs in the project's interpreter.
+"""Tries many edits in forks of a process that has collected the tests; it runs in the project's interpreter.
 
-Stdlib only, Python 3.8 or later, pytest 6.2 or later, a system that can fork. Loaded with `-p` through PYTEST_ADDOPTS. What to do comes
-from the JSON file named in CODER_TRIALS_REQUEST. Nothing in the tree is written: in each fork the code of the edited function is replaced
-in memory, or the edited module is what gets imported where it has not been imported so far.
+Stdlib only, Python 3.8 or later, pytest 6.2 or later. Nothing in the tree is written: in each fork the code of the edited function is
+replaced in memory, or the edited module is what gets imported where it has not been imported so far.
 """
 
 # A test may have replaced pathlib; zip is strict from Python 3.10 on.
-# ruff: noqa: PTH110, PTH123, B905
+# ruff: noqa: PTH110, PTH118, PTH123, B905
 from __future__ import annotations
 
 import contextlib
-import gc
 import json
 import os
+import resource
 import select
 import signal
 import time
 import unittest
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
 import pytest
 from _pytest.runner import runtestprotocol
-from coder_fork import Child  # type: ignore[import-not-found]  # they lie beside this file, where the project finds all three
-from coder_swap import Cold, Swapper  # type: ignore[import-not-found]
+from coder_fork import Child, limit  # type: ignore[import-not-found]  # they all lie beside this file
+from coder_swap import Cold, Swapper, edited, overlay  # type: ignore[import-not-found]
 
-REQUEST_FILE = os.environ.pop("CODER_TRIALS_REQUEST", "")
 FIRST_LIMIT = 5.0
 """Seconds of processor time for one test on the unchanged code; afterwards a multiple of what it took."""
 LEAST_LIMIT, TIMES = 0.25, 10.0
@@ -36,42 +34,39 @@ ALONE = 32
 BATCH = 32
 CANARIES = 3
 """So many guards are run on the unchanged code at the end of a batch: where one is red now, something was left behind."""
+MEMORY = 3 << 30
+FILE_SIZE = 256 << 20
 
 
 class TooLong(BaseException):
     """One test has used more processor time than it may; no `except Exception` of the project keeps it alive."""
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    if REQUEST_FILE:
-        with open(REQUEST_FILE, encoding="utf-8") as file:
-            request = json.load(file)
-        os.environ.pop("PYTEST_ADDOPTS", None)
-        if request["addopts"]:
-            os.environ["PYTEST_ADDOPTS"] = request["addopts"]
-        config.option.dist, config.option.tx = "no", []
-        config.option.maxfail = 0
-        config.option.continue_on_collection_errors = True
-        config.pluginmanager.register(Server(request), "coder_trials_server")
+class Trials:
+    """The candidates of one request."""
 
-
-pytest_configure = pytest.hookimpl(tryfirst=True)(pytest_configure)
-
-
-class Server:
-    """Takes the place of pytest's own loop over the tests."""
-
-    def __init__(self, request: dict[str, Any]) -> None:
+    def __init__(self, items: list[Any], swapper: Swapper, request: dict[str, Any]) -> None:
         self.request = request
-        self.deadline = 0.0
+        self.swapper = swapper
+        self.deadline = time.monotonic() + request["seconds"]
         self.results = os.open(request["results"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self.targets: list[str] = request["tests"]
-        self.items: dict[str, Any] = {}
+        self.items = {item.nodeid: item for item in items}
         self.limits: dict[str, float] = {}
         self.guards: set[str] = set()
-        self.swapper = Swapper(request["tree"], request["functions"])
         self.expired = False
         self.part_failed = False
+        for item in items[:1]:
+            item.config.pluginmanager.register(self, "coder_trials")
+            # Made before the forks, so that they share one and none removes another's.
+            factory = getattr(item.config, "_tmp_path_factory", None)
+            if factory is not None:
+                factory.getbasetemp()
+
+    def judge(self) -> None:
+        warnings.simplefilter("ignore")  # of forking with threads about, for one
+        if self.measured():
+            self.try_all()
 
     def write(self, **fields: Any) -> None:
         os.write(self.results, json.dumps(fields).encode("ascii") + b"\n")
@@ -79,22 +74,6 @@ class Server:
     @property
     def over(self) -> bool:
         return time.monotonic() > self.deadline or os.path.exists(self.request["stop"])
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtestloop(self, session: Any) -> bool:
-        warnings.simplefilter("ignore")  # of forking with threads about, for one
-        self.deadline = time.monotonic() + self.request["seconds"]
-        self.items = {item.nodeid: item for item in session.items}
-        # Made before the forks, so that they share one and none removes another's.
-        factory = getattr(session.config, "_tmp_path_factory", None)
-        if factory is not None:
-            factory.getbasetemp()
-        self.swapper.look_around()
-        gc.collect()
-        gc.freeze()
-        if self.measured():
-            self.try_all()
-        return True
 
     def measured(self) -> bool:
         """Run everything on the unchanged code, once: what is not red here cannot turn green, what is red guards nothing."""
@@ -147,7 +126,7 @@ class Server:
         batch: list[Any] = []
         for index, line in enumerate(lines):
             candidate = json.loads(line)
-            alone = index < ALONE or not self.swapper.has_imported(candidate)
+            alone = index < ALONE or not self.is_imported(candidate)
             if batch and (alone or len(batch) == BATCH):
                 yield batch
                 batch = []
@@ -166,6 +145,8 @@ class Server:
 
     def attempt(self, batch: list[Any]) -> Iterator[Any]:
         """Runs in the fork: ends before its time where what was seen may have left something behind."""
+        for kind, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_FSIZE, FILE_SIZE)):
+            limit(kind, most)
         alone = len(batch) == 1
         for _, candidate in batch:
             outcome, test = self.attempt_one(candidate, self.guards_of(candidate) if alone else [])
@@ -177,7 +158,7 @@ class Server:
 
     def attempt_one(self, candidate: dict[str, Any], guards: list[str]) -> tuple[str, str]:
         try:
-            undo = self.swapper.swap(candidate)
+            undo = self.put_into_effect(candidate)
         except (SyntaxError, ValueError):
             return "invalid", ""
         except Cold:
@@ -188,6 +169,20 @@ class Server:
         undo()
         outcome, test = red
         return ("broke" if outcome == "failed" and test in guards else outcome), test
+
+    def is_imported(self, candidate: dict[str, Any]) -> bool:
+        return os.path.join(self.request["tree"], candidate["path"]) in self.swapper.imported
+
+    def put_into_effect(self, candidate: dict[str, Any]) -> Callable[[], None]:
+        self.swapper.forget_results()
+        path = os.path.join(self.request["tree"], candidate["path"])
+        if not self.is_imported(candidate):
+            undo: Callable[[], None] = overlay(path, edited(path, candidate["changes"]))
+            return undo
+        if candidate["function"] is None:
+            raise Cold("it changes what happens at import")
+        undo = self.swapper.swap(path, self.request["functions"][candidate["function"]], candidate["source"])
+        return undo
 
     def first_red(self, tests: list[str]) -> tuple[str, str] | None:
         """Run tests up to the first that is not green: how it ended, and which it was."""

@@ -1,0 +1,233 @@
+"""A test process that stays: started once in the sandbox, asked through named pipes."""
+
+import json
+import os
+import select
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from coder.core.errors import SandboxError
+from coder.core.ports import Execution, Limits, Sandbox
+from coder.core.value import Value
+from coder.verify.launch import Launch, launch
+from coder.verify.problems import telling_line
+from coder.verify.project import Project
+from coder.verify.recording import Recording
+from coder.verify.swapping import Replacement
+
+LIFE_SECONDS = 7 * 86_400.0
+"""The sandbox's limit for the process itself; each request has its own."""
+GLANCE_SECONDS = 0.1
+COLLECTING_SECONDS = 60.0
+SPARE_SECONDS = 20.0
+"""For an answer, on top of what the run itself may take."""
+
+
+class Asked(Value):
+    """One run, as the recorder in the process wants it."""
+
+    select: tuple[str, ...]
+    watch: tuple[str, ...]
+    seconds: float
+    """Of the whole run."""
+    test_seconds: float
+    """Of processor time, for each test."""
+
+
+class Gone(Exception):
+    """The process has ended, or does not answer."""
+
+
+class Unsure(Exception):
+    """What a fork would say may not be what a process of its own says."""
+
+
+@dataclass(frozen=True)
+class Forked:
+    """What has become of a fork."""
+
+    recording: Recording
+    done: Execution
+
+
+class Served:
+    """The process: one that has started, and a fork of it that has collected the tests."""
+
+    def __init__(
+        self,
+        project: Project,
+        tree: Path,
+        *,
+        sandbox: Sandbox,
+        scratch: Path,
+        limits: Limits,
+        paths: Sequence[str] = (),
+        options: Sequence[str] = (),
+    ) -> None:
+        """`scratch` is a directory outside of any tree that sandboxed commands may write; `paths` and `options` are for pytest."""
+        self._scratch = tempfile.TemporaryDirectory(prefix="w-", dir=scratch, ignore_cleanup_errors=True)
+        self.place = Path(self._scratch.name)
+        self.temporary = self.place / "t"
+        self.temporary.mkdir()
+        self._channels = {name: _Channel(self.place, name) for name in ("started", "collected")}
+        self._runs = 0
+        self._constant = {"tree": str(tree), "addopts": project.command.environment.get("PYTEST_ADDOPTS", "")}
+        self._sandbox = sandbox
+        self._limits = limits.model_copy(update={"wall_seconds": LIFE_SECONDS})
+        requests: Mapping[str, Mapping[str, Any]] = {
+            "coder_pytest_report": {"report": str(self.place / "collecting"), "select": [], "watch": []},
+            "coder_warm": {"place": str(self.place), "temporary": str(self.temporary)},
+        }
+        started = launch(project, tree, self.place, paths=paths, requests=requests, options=options)
+        self._output = ""
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._serve, args=(started, tree), daemon=True)
+        self._thread.start()
+
+    def swapped(self, replacements: Sequence[Replacement], asked: Asked) -> Forked:
+        """Run tests in a fork that has collected them, with other bodies of functions.
+
+        Raises:
+            Gone, Unsure.
+        """
+        with self._prepared(asked) as (request, place):
+            swaps = [asdict(replacement) for replacement in replacements]
+            return self._forked("collected", {**request, "kind": "run", "swaps": swaps, "temporary": str(place / "t")}, place, asked)
+
+    def try_out(self, request: Mapping[str, Any], *, seconds: float) -> None:
+        """Let many edits be tried, until all were or a file called stop appears in `place`; results appear in a file there.
+
+        Raises:
+            Gone.
+        """
+        self.opened(seconds=COLLECTING_SECONDS)
+        place = {name: str(self.place / name) for name in ("candidates", "results", "stop")}
+        self._channels["collected"].send({**request, **place, "kind": "try", "seconds": seconds})
+        self.answer("collected", seconds=seconds + SPARE_SECONDS)
+
+    def imported(self, paths: Sequence[str], asked: Asked) -> Forked:
+        """Run tests in a fork that imports the project and collects the tests at `paths` anew.
+
+        Raises:
+            Gone.
+        """
+        with self._prepared(asked) as (request, place):
+            (place / "request").write_text(json.dumps(request), encoding="ascii")
+            mine = {"kind": "run", "report": str(place / "request"), "output": str(place / "output"), "paths": [*paths]}
+            limits = {"limit": asked.test_seconds, "seconds": asked.seconds, "temporary": str(place / "t")}
+            return self._forked("started", {**mine, **limits}, place, asked)
+
+    @contextmanager
+    def _prepared(self, asked: Asked) -> Iterator[tuple[dict[str, Any], Path]]:
+        """A directory for one run, and what the recorder in it is to do."""
+        self._runs += 1
+        place = self.place / str(self._runs)
+        (place / "t").mkdir(parents=True)
+        try:
+            yield {**asked.model_dump(), "limit": asked.test_seconds, "report": str(place / "report"), **self._constant}, place
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+            shutil.rmtree(self.place / "cache", ignore_errors=True)
+
+    def _forked(self, name: str, request: Mapping[str, Any], place: Path, asked: Asked) -> Forked:
+        began = time.monotonic()
+        self._channels[name].send(request)
+        answer = self.answer(name, seconds=asked.seconds + SPARE_SECONDS)
+        if "cold" in answer:
+            raise Unsure(answer["cold"])
+        recording = Recording(place / "report")
+        recording.read()
+        output = (place / "output").read_text(encoding="utf-8", errors="replace") if (place / "output").exists() else ""
+        code = None if answer["timed_out"] else answer["code"]
+        done = Execution(exit_code=code, output=output, seconds=time.monotonic() - began, timed_out=answer["timed_out"])
+        return Forked(recording=recording, done=done)
+
+    def answer(self, name: str, *, seconds: float) -> dict[str, Any]:
+        """Wait for what the process says next.
+
+        Raises:
+            Gone: nothing came.
+        """
+        waited = 0.0
+        while (line := self._channels[name].line(GLANCE_SECONDS)) is None:
+            waited += GLANCE_SECONDS
+            if self._ended.is_set() or waited > seconds:
+                raise Gone("the test process has ended" if self._ended.is_set() else "the test process does not answer")
+        found: dict[str, Any] = json.loads(line)
+        if found.get("gone"):
+            raise Gone("the tests could not be collected")
+        return found
+
+    def opened(self, *, seconds: float) -> dict[str, Any]:
+        """Wait until the tests are collected, and say what has been seen by then.
+
+        Raises:
+            Gone: pytest could not be started.
+        """
+        told: dict[str, Any] = {}
+        try:
+            self.answer("collected", seconds=seconds)
+            told = json.loads((self.place / "ready").read_text(encoding="utf-8"))
+        except Gone as error:
+            if not (self.place / "started").exists():
+                raise Gone(f"pytest could not be started: {self._output}") from error
+            told = {"unfit": str(error)}
+        started: dict[str, Any] = json.loads((self.place / "started").read_text(encoding="utf-8"))
+        return {**told, **started}
+
+    def close(self) -> None:
+        """End the process with all its forks."""
+        if not self._ended.is_set():
+            self._channels["started"].send({"kind": "end"})
+        self._thread.join()
+        for channel in self._channels.values():
+            channel.close()
+        self._scratch.cleanup()
+
+    def _serve(self, started: Launch, tree: Path) -> None:
+        try:
+            done = self._sandbox.run(started.argv, cwd=tree, environment=started.environment, limits=self._limits)
+            self._output = telling_line(done.output)
+        except SandboxError:  # stopped, or never started: whoever waits for an answer is told
+            return
+        finally:
+            self._ended.set()
+
+
+class _Channel:
+    """Our end of a pair of pipes."""
+
+    def __init__(self, place: Path, name: str) -> None:
+        files = [place / f"{name}.{way}" for way in ("requests", "answers")]
+        for file in files:
+            os.mkfifo(file, 0o600)
+        self._asked = place / f"{name}.asked"
+        # For reading and writing both: then neither end waits for the other to be opened, and none ever ends.
+        self._requests, self._answers = (os.open(file, os.O_RDWR | os.O_CLOEXEC) for file in files)
+        self._read = b""
+
+    def send(self, request: Mapping[str, Any]) -> None:
+        # In a file, for it can be longer than what a pipe takes while nobody reads it.
+        self._asked.write_text(json.dumps(request), encoding="ascii")
+        os.write(self._requests, b"\n")
+
+    def line(self, seconds: float) -> str | None:
+        """The next line; None if none is complete after so long."""
+        if b"\n" not in self._read and select.select([self._answers], [], [], seconds)[0]:
+            self._read += os.read(self._answers, 1 << 16)
+        line, newline, rest = self._read.partition(b"\n")
+        if not newline:
+            return None
+        self._read = rest
+        return line.decode("ascii")
+
+    def close(self) -> None:
+        os.close(self._requests)
+        os.close(self._answers)

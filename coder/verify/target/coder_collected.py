@@ -1,0 +1,201 @@
+"""A pytest process that has collected the tests and forks for each request; it runs in the project's interpreter.
+
+Stdlib only, Python 3.8 or later, pytest 6.2 or later.
+"""
+
+# ruff: noqa: PTH118, PTH123, B905 - a test may have replaced pathlib; zip is strict from Python 3.10 on
+from __future__ import annotations
+
+import gc
+import json
+import linecache
+import os
+import random
+import signal
+import stat
+import sys
+import tempfile
+import threading
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from coder_channel import Channel  # type: ignore[import-not-found]  # they all lie beside this file
+from coder_fork import Child, adopt, code_of, end_orphans, silence  # type: ignore[import-not-found]
+from coder_swap import Cold, Swapper  # type: ignore[import-not-found]
+from coder_trials import Trials  # type: ignore[import-not-found]
+from coder_watch import Calls, Opened  # type: ignore[import-not-found]
+
+INTERRUPTED, INTERNAL_ERROR = 2, 3
+
+
+class TooLong(BaseException):
+    """A test has used more processor time than it may; no `except Exception` of the project keeps it alive."""
+
+
+class Limited:
+    """Ends a run in which a test uses more processor time than it may."""
+
+    def __init__(self, request: dict[str, Any]) -> None:
+        self.request = request
+        self.expired = False
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: Any) -> Generator[None, None, None]:
+        self.seconds = self.request["limit"]
+        previous = signal.signal(signal.SIGPROF, self.too_long)
+        signal.setitimer(signal.ITIMER_PROF, self.seconds, 0.1)
+        yield
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, previous)
+        if self.expired:
+            item.session.shouldstop = "a test took too long"
+
+    def too_long(self, _number: int, _frame: FrameType | None) -> None:
+        self.expired = True
+        raise TooLong(f"the test has used {self.seconds:g} s of processor time, which is all that it may")
+
+
+class Collected:
+    """Takes the place of pytest's own loop over the tests."""
+
+    def __init__(self, channel: Channel, request: dict[str, Any], opened: Opened) -> None:
+        self.channel = channel
+        self.request = request
+        self.opened = opened
+        self.calls = Calls()
+        self.calls.start()
+        self.swapper = Swapper(request["tree"])
+        self.positions: dict[str, list[int]] = {}
+        self.limited = Limited({"limit": 0.0})
+
+    def pytest_configure(self, config: Any) -> None:
+        config.option.dist, config.option.tx = "no", []
+        config.pluginmanager.register(self.limited, "coder_limited")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: Any) -> bool:
+        complete = self.calls.stop()
+        self.session = session
+        self.items = session.items
+        self.recorder = session.config.pluginmanager.get_plugin("coder_recorder")
+        for position, item in enumerate(self.items):
+            for name in names_of(item.nodeid):
+                self.positions.setdefault(name, []).append(position)
+        unfit = "" if complete else "something else traces calls while the tests are collected"
+        unfit = unfit or self.unfit()
+        self.swapper.look_around([*self.calls.seen.values()])
+        told = {"read": self.opened.inside(self.request["tree"]), "unfit": unfit}
+        with open(os.path.join(self.request["place"], "ready"), "w", encoding="utf-8") as file:
+            json.dump(told, file)
+        adopt()
+        gc.collect()
+        gc.freeze()
+        self.channel.answer(ready=True)
+        while True:
+            asked = self.channel.next()
+            if asked["kind"] == "try":
+                Trials(self.items, self.swapper, {**asked, "tree": self.request["tree"]}).judge()
+                self.channel.answer(tried=True)
+            else:
+                self.channel.answer(**self.answer_to(asked))
+
+    def unfit(self) -> str:
+        """Why a fork of this process is not what a process of its own would be; empty where it is."""
+        threads = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
+        if threads:
+            return f"a thread runs since the tests were collected ({threads[0]})"
+        if any(is_socket(descriptor) for descriptor in range(3, 256)):
+            return "a connection is open since the tests were collected"
+        return ""
+
+    def answer_to(self, request: dict[str, Any]) -> dict[str, Any]:
+        missing = [name for name in request["select"] if name not in self.positions]
+        if missing:
+            return {"cold": f"{missing[0]} was not collected"}
+        child = Child([request], self.run, seconds=request["seconds"])
+        while not child.said.endswith(b"\n") and not child.ended and not child.expired:
+            child.read(0.05)
+        expired = child.expired
+        status = child.kill()
+        end_orphans()
+        said: dict[str, Any] = child.answers[0] if child.answers else {"code": code_of(status), "timed_out": expired}
+        return said
+
+    def run(self, batch: list[Any]) -> Iterator[Any]:
+        """In the fork: what pytest would do with the edited functions."""
+        request = batch[0]
+        try:
+            self.put_into_effect(request["swaps"])
+        except (Cold, SyntaxError, ValueError) as reason:
+            yield {"cold": str(reason)}
+            return
+        self.settle(request)
+        wanted = {position for name in request["select"] for position in self.positions[name]}
+        items = [self.items[position] for position in sorted(wanted)] if request["select"] else self.items
+        self.session.items = items
+        self.session.testscollected = len(items)
+        self.limited.request = request
+        self.recorder.begin_again(request, len(items))
+        self.recorder.pytest_sessionfinish(self.session, self.exit_status(items))
+        yield {"code": 0, "timed_out": False}
+
+    def put_into_effect(self, swaps: list[Any]) -> None:
+        for swap in reversed(swaps):  # from the end of each file, so that what is replaced later lies where it lay
+            path = os.path.join(self.request["tree"], swap["path"])
+            if path in self.swapper.imported:
+                self.swapper.swap(path, swap["function"], swap["source"])
+                if swap["lines"]:
+                    self.swapper.move(path, swap["end"], swap["lines"])
+            linecache.cache.pop(path, None)
+
+    def settle(self, request: dict[str, Any]) -> None:
+        """Take nothing over from the process that was forked but what it has imported and collected."""
+        self.channel.close()
+        manager = self.session.config.pluginmanager.get_plugin("capturemanager")
+        if manager is not None:  # its files are shared by all forks
+            manager.stop_global_capturing()
+            silence()
+            manager.start_global_capturing()
+        os.environ["TMPDIR"] = request["temporary"]
+        tempfile.tempdir = None
+        factory = getattr(self.session.config, "_tmp_path_factory", None)
+        if factory is not None:
+            factory._basetemp, factory._given_basetemp = None, Path(request["temporary"], "pytest")
+        random.seed()
+        if "numpy" in sys.modules and hasattr(sys.modules["numpy"], "random"):
+            sys.modules["numpy"].random.seed()
+        gc.unfreeze()
+
+    def exit_status(self, items: list[Any]) -> int:
+        """Run the tests as pytest's own loop does."""
+        protocol = self.session.config.hook.pytest_runtest_protocol
+        try:
+            for item, following in zip(items, [*items[1:], None]):
+                protocol(item=item, nextitem=following)
+                if self.session.shouldfail or self.session.shouldstop:
+                    return INTERRUPTED
+        except (KeyboardInterrupt, pytest.exit.Exception):
+            return INTERRUPTED
+        except BaseException:  # noqa: BLE001 - a plugin has failed, as pytest says of it
+            return INTERNAL_ERROR
+        return 1 if self.session.testsfailed else 0
+
+
+def names_of(nodeid: str) -> Iterator[str]:
+    """All names that mean a test: its own id, its function's without parameters, its class's, its file's, its directories'."""
+    path, _, rest = nodeid.partition("::")
+    folders = path.split("/")
+    names = ["/".join(folders[: index + 1]) for index in range(len(folders))]
+    parts = rest.partition("[")[0].split("::") if rest else []
+    names += ["::".join([path, *parts[: index + 1]]) for index in range(len(parts))]
+    yield from dict.fromkeys([*names, nodeid])
+
+
+def is_socket(descriptor: int) -> bool:
+    try:
+        return stat.S_ISSOCK(os.fstat(descriptor).st_mode)
+    except OSError:
+        return False

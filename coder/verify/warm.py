@@ -1,0 +1,205 @@
+"""Runs the tests of one tree again and again with different edits, in forks of a process that has collected them."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import Literal, Self
+
+from coder.core.paths import is_test_path
+from coder.core.ports import Limits, Sandbox
+from coder.core.value import Value
+from coder.core.verdict import Problem, TestReport
+from coder.verify.comparison import meant
+from coder.verify.configuration import may_configure
+from coder.verify.editing import Keeper, written
+from coder.verify.problems import problem_of, wrong_code
+from coder.verify.project import Project
+from coder.verify.roots import module_name
+from coder.verify.runner import OUTPUT_TAIL, crashed, normal, not_there, paths_of
+from coder.verify.serving import Asked, Forked, Gone, Served, Unsure
+from coder.verify.swapping import Module, Replacement
+
+BUILT = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".pxd", ".pyd", ".pyx", ".rs", ".so"})
+"""Files that a build turns into what is imported, or that it makes."""
+UNKNOWN_SECONDS, LEAST_SECONDS, TIMES = 60.0, 2.0, 10.0
+"""Processor time that a test may use: so much where it is not known, else a multiple of the most that one has taken, but not less."""
+TOO_LONG = "TooLong"
+Edits = Mapping[str, str | None]
+
+
+class Ran(Value):
+    """A run that is worth what a run in a process of its own would be."""
+
+    report: TestReport
+    how: Literal["swapped", "imported"]
+    """swapped: functions got other bodies in a process that has collected all; imported: the project was imported and collected anew."""
+    why: str = ""
+    """Why nothing could be swapped."""
+
+
+class State(Value):
+    """What the process said when it had collected the tests."""
+
+    loaded: frozenset[str]
+    """Files of the tree that were imported before anything was collected."""
+    opened: frozenset[str]
+    """Files of the tree that were read before anything was collected."""
+    read: frozenset[str] = frozenset()
+    """Files of the tree that were read as text until all was collected."""
+    cold: str = ""
+    """Why no fork can be trusted."""
+    unfit: str = ""
+    """Why no fork of the process that has collected the tests can be."""
+
+
+class Cold(Value):
+    """Only a process of its own could tell."""
+
+    reason: str
+
+
+class WarmRunner:
+    """One tree; what a run leaves behind there is removed before the next one, what anybody else puts there as well."""
+
+    def __init__(self, project: Project, tree: Path, *, sandbox: Sandbox, scratch: Path, limits: Limits) -> None:
+        """Start collecting, and return at once; `scratch` is a directory outside of any tree that sandboxed commands may write."""
+        self._tree = tree.resolve()
+        self._command = project.command.text
+        self._wall_seconds = limits.wall_seconds
+        self._lock = threading.Lock()
+        self._modules: dict[str, Module | None] = {}
+        self._taken: dict[str, float] = {}
+        self._state: State | None = None
+        self._keeper: Keeper | None = None
+        self._cold = project.problem.text if project.problem else "" if project.command.is_pytest else "the test command is no pytest"
+        self._served = None if self._cold else Served(project, self._tree, sandbox=sandbox, scratch=scratch, limits=limits)
+
+    def run(self, edits: Edits, tests: Sequence[str] = (), *, seconds: float | None = None) -> Ran | Cold:
+        """Run the suite, or just `tests` (node ids or paths), on the tree with other texts at some paths (None: no such file).
+
+        `seconds` is the limit of the run; None is the project's own.
+        """
+        with self._lock:
+            try:
+                self._get_ready()
+                if self._served is None or self._state is None or self._cold:
+                    return Cold(reason=self._cold)
+                edits = {path: text for path, text in edits.items() if text != text_of(self._tree / path)}
+                swappable = self._swappable(edits)
+                with written(self._tree, edits):
+                    return self._ran(edits, swappable, normal(tests, self._tree), seconds or self._wall_seconds)
+            except Gone as error:
+                self._cold = str(error)
+                return Cold(reason=self._cold)
+
+    def close(self) -> None:
+        """End the process; the tree is as it was."""
+        with self._lock:
+            self._cold = "it has been closed"
+            if self._served is not None:
+                self._served.close()
+                self._served = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        self.close()
+
+    def _get_ready(self) -> None:
+        """Wait until the tests are collected, and until the tree is as it was."""
+        if self._served is not None and self._state is None:
+            self._state = State.model_validate(self._served.opened(seconds=self._wall_seconds))
+            self._cold = self._state.cold
+            self._keeper = Keeper(self._tree)
+        elif self._keeper is not None and (changed := self._keeper.tidy()):
+            self._cold = self._cold or f"{changed} in the tree is not what it was: the tests have changed it"
+
+    def _ran(self, edits: Edits, swappable: Sequence[Replacement] | str, tests: tuple[str, ...], seconds: float) -> Ran | Cold:
+        assert self._served is not None
+        assert self._state is not None
+        paths = paths_of(tests, self._tree)
+        if tests and not paths:
+            return Ran(report=TestReport(command=self._command, problem=not_there(tests)), how="swapped")
+        watched = {name: path for path in edits if not is_test_path(path) and (name := module_name(path, self._tree))}
+        asked = Asked(select=tests, watch=tuple(watched), seconds=seconds, test_seconds=self._test_seconds(tests))
+        if used := next((path for path in edits if path in self._state.loaded | self._state.opened), ""):
+            return Cold(reason=f"{used} is used before any test is collected, by a plugin of pytest or as its configuration")
+        why = swappable if isinstance(swappable, str) else ""
+        if not isinstance(swappable, str):
+            try:
+                return Ran(report=self._report(self._served.swapped(swappable, asked), asked, watched), how="swapped")
+            except Unsure as error:
+                why = str(error)
+        if reason := self._not_importable(edits):
+            return Cold(reason=reason)
+        return Ran(report=self._report(self._served.imported(paths, asked), asked, watched), how="imported", why=why)
+
+    def _swappable(self, edits: Edits) -> tuple[Replacement, ...] | str:
+        """All that the edits are, if they are nothing but other bodies of functions that no import has called; else why not."""
+        assert self._state is not None
+        if self._state.unfit:
+            return self._state.unfit
+        found: list[Replacement] = []
+        for path, text in edits.items():
+            if is_test_path(path) or not path.endswith(".py") or text is None or not (self._tree / path).is_file():
+                return f"{path} is more than the source of an imported module"
+            if path in self._state.read:
+                return f"{path} was read as text while the tests were collected"
+            replacements = module.replacements(path, text) if (module := self._module(path)) else None
+            if replacements is None:
+                return f"{path} differs in more than what its functions do"
+            found += replacements
+        return tuple(found)
+
+    def _not_importable(self, edits: Edits) -> str:
+        """Why importing the project anew would not be enough."""
+        assert self._state is not None
+        for path, text in edits.items():
+            if may_configure(path) and PurePosixPath(path).name != "conftest.py":
+                return f"{path} may decide how tests run"
+            if PurePosixPath(path).suffix in BUILT:
+                return f"{path} has to be built"
+            if self._state.loaded and (text is None or not (self._tree / path).exists()):
+                return f"{path} is not in both, and a plugin of pytest may have looked for it"
+        return ""
+
+    def _module(self, path: str) -> Module | None:
+        if path not in self._modules:
+            try:
+                self._modules[path] = Module((self._tree / path).read_bytes().decode())
+            except (SyntaxError, ValueError):  # not UTF-8, or no Python that this interpreter can parse
+                self._modules[path] = None
+        return self._modules[path]
+
+    def _test_seconds(self, tests: Sequence[str]) -> float:
+        is_meant = meant(tests)
+        known = [seconds for test, seconds in self._taken.items() if not tests or is_meant(test)]
+        return max(LEAST_SECONDS, TIMES * max(known)) if known else UNKNOWN_SECONDS
+
+    def _report(self, forked: Forked, asked: Asked, watched: Mapping[str, str]) -> TestReport:
+        recording, done = forked.recording, forked.done
+        problem = problem_of(recording, done, is_pytest=True, wall_seconds=asked.seconds)
+        late = next((result for result in recording.results if result.failure and result.failure.type == TOO_LONG), None)
+        if late is not None and late.failure is not None:
+            problem = Problem(kind="timeout", text=f"{late.id} did not end: {late.failure.message}.")
+        for result in recording.results:
+            if result.green:
+                self._taken[result.id] = max(result.seconds, self._taken.get(result.id, 0.0))
+        return TestReport(
+            command=self._command,
+            results=(*recording.results, *crashed(recording, problem)),
+            seconds=done.seconds,
+            exit_code=recording.exit_status if recording.finished else done.exit_code,
+            problem=problem or wrong_code(recording.loaded, watched, self._tree),
+            output=done.output.replace(f"{self._tree}/", "")[-OUTPUT_TAIL:],
+        )
+
+
+def text_of(file: Path) -> str | None:
+    """None where there is no file, or none of UTF-8, which no edit is equal to."""
+    try:
+        return file.read_bytes().decode()
+    except (FileNotFoundError, UnicodeDecodeError):
+        return None

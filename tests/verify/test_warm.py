@@ -1,0 +1,320 @@
+"""Runs in forks of a process that has collected real tests, beside runs in processes of their own."""
+
+import os
+import re
+import subprocess
+import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from coder.core.ports import Limits
+from coder.core.verdict import TestReport
+from coder.sandbox.process import ProcessSandbox
+from coder.verify.editing import written
+from coder.verify.project import find_project
+from coder.verify.runner import PytestRunner
+from coder.verify.warm import Cold, Edits, Ran, WarmRunner
+from tests.builders import write
+
+CODE = '''\
+import functools
+
+RATE = 2
+NAMES = []
+
+
+def listed(function):
+    NAMES.append(function.__name__)
+
+    @functools.wraps(function)
+    def wrapper(*arguments):
+        return function(*arguments)
+
+    return wrapper
+
+
+def doubled(number):
+    return number * 2
+
+
+TABLE = [doubled(number) for number in range(3)]
+
+
+class Cart(dict):
+    """Holds prices."""
+
+    @listed
+    def total(self):
+        return sum(self.values())
+
+    def rated(self, rate=RATE):
+        return self.total() * rate
+
+
+def where():
+    return where.__code__.co_firstlineno
+
+
+def forever():
+    return 1
+'''
+TESTS = """\
+import inspect, subprocess, sys
+from pathlib import Path
+
+import shop
+
+
+def test_total():
+    assert shop.Cart(a=1, b=2).total() == 3
+
+
+def test_rated():
+    assert shop.Cart(a=1, b=2).rated() == 6
+
+
+def test_table():
+    assert shop.TABLE == [0, 2, 4]
+
+
+def test_source():
+    source = Path(shop.__file__).read_text().splitlines()
+    assert source[shop.where() - 1] == "def where():"
+    assert inspect.getsource(shop.forever).startswith("def forever()")
+
+
+def test_elsewhere():
+    code = "import shop; print(shop.Cart(a=1).total())"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "1"
+
+
+def test_forever(tmp_path, capfd):
+    print(tmp_path)
+    assert shop.forever() == 1
+    assert str(tmp_path) in capfd.readouterr().out
+"""
+PROJECT = {"shop.py": CODE, "tests/test_shop.py": TESTS, "pytest.ini": "[pytest]\n"}
+Open = Callable[..., "Both"]
+
+
+class Both:
+    """Asks the warm runner, and compares what it says with a run in a process of its own."""
+
+    def __init__(self, warm: WarmRunner, cold: PytestRunner, tree: Path) -> None:
+        self.warm = warm
+        self._cold = cold
+        self._tree = tree
+
+    def edited(self, old: str, new: str, *tests: str, path: str = "shop.py") -> Ran:
+        text = (self._tree / path).read_text()
+        assert old in text
+        return self.run({path: text.replace(old, new, 1)}, *tests)
+
+    def run(self, edits: Edits, *tests: str) -> Ran:
+        ran = self.warm.run(edits, tests)
+        assert isinstance(ran, Ran), ran
+        with written(self._tree, edits):
+            assert told(ran.report) == told(self._cold.run(self._tree, tests))
+        return ran
+
+
+def told(report: TestReport) -> list[object]:
+    """All but times and what is printed."""
+    results = [(one.id, one.outcome, one.when, one.failure and (one.failure.type, one.failure.message)) for one in report.results]
+    return [report.problem and report.problem.kind, *(re.sub("[0-9a-f]{6,}", "", str(result)) for result in results)]
+
+
+def names(report: TestReport) -> list[str]:
+    return [result.id.rpartition("::")[2] for result in report.reds]
+
+
+@contextmanager
+def opened(sandbox: ProcessSandbox, tree: Path, files: dict[str, str], command: str | None) -> Iterator[Both]:
+    write(tree, files)
+    project = find_project(tree, sandbox=sandbox, environment={"PATH": os.environ["PATH"]}, test_command=command)
+    limits = Limits(wall_seconds=60.0, memory_bytes=None)
+    with WarmRunner(project, tree, sandbox=sandbox, scratch=sandbox.scratch, limits=limits) as warm:
+        yield Both(warm, PytestRunner(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=limits), tree)
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
+    """One process for all that leave it as it was."""
+    with ProcessSandbox(os.environ) as sandbox, opened(sandbox, tmp_path_factory.mktemp("shop"), PROJECT, None) as both:
+        yield both
+
+
+@pytest.fixture
+def both(sandbox: ProcessSandbox, tmp_path: Path) -> Iterator[Open]:
+    with ExitStack() as stack:
+        yield lambda files, command=None: stack.enter_context(opened(sandbox, tmp_path / "project", files, command))
+
+
+def test_another_body_of_a_function_is_swapped(shop: Both) -> None:
+    assert shop.run({}).how == "swapped"
+    ran = shop.edited("sum(self.values())", "sum(self.values()) + 1")
+    assert (ran.how, names(ran.report)) == ("swapped", ["test_total", "test_rated", "test_elsewhere"])
+    assert names(shop.edited("* rate", "* rate + 1", "tests/test_shop.py::test_rated").report) == ["test_rated"]
+    assert shop.run({}).report.counts.failed == 0
+
+
+def test_what_lies_behind_an_edit_moves_with_it(shop: Both) -> None:
+    ran = shop.edited("    return sum", "    # why\n        # and how\n        return sum")
+    assert (ran.how, names(ran.report)) == ("swapped", [])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why", "red"),
+    [
+        ("RATE = 2", "RATE = 3", "shop.py differs in more than what its functions do", ["test_rated"]),
+        ("rate=RATE", "rate=1", "shop.py differs in more than what its functions do", ["test_rated"]),
+        ("    @listed\n", "", "shop.py differs in more than what its functions do", []),
+        ("number * 2", "number * 3", "doubled was called while the tests were collected", ["test_table"]),
+        ("sum(self.values())", "(", "shop.py differs in more than what its functions do", ["tests/test_shop.py"]),
+        ("return sum(self.values())", "yield sum(self.values())", "a function became another kind of function", None),
+        ("return sum(", "'''How much.'''; return sum(", "the documentation of a function may have been copied", []),
+        ("return sum(self.values())", "return __class__ and sum(self.values())", "it uses other variables of what surrounds it", []),
+    ],
+)
+def test_all_else_is_imported_anew(shop: Both, old: str, new: str, why: str, red: list[str] | None) -> None:
+    ran = shop.edited(old, new)
+    assert (ran.how, ran.why) == ("imported", why)
+    assert red is None or names(ran.report) == red
+
+
+def test_the_inside_of_a_decorator_is_swapped_where_only_what_it_returns_differs(shop: Both) -> None:
+    ran = shop.edited("return function(*arguments)", "return function(*arguments) + 1")
+    assert (ran.how, names(ran.report)) == ("swapped", ["test_total", "test_rated", "test_elsewhere"])
+
+
+def test_tests_and_new_files_are_collected_anew(shop: Both) -> None:
+    assert names(shop.edited("== 3", "== 4", path="tests/test_shop.py").report) == ["test_total"]
+    new = shop.run({"tests/deep/test_new.py": "def test_new():\n    assert False\n"}, "tests/deep/test_new.py::test_new")
+    assert (new.how, new.why, names(new.report)) == (
+        "imported",
+        "tests/deep/test_new.py is more than the source of an imported module",
+        ["test_new"],
+    )
+    assert names(shop.run({"tests/conftest.py": "raise OSError('no')\n"}).report) == []
+    assert shop.run({"shop.py": None}).report.reds[0].when == "collect"
+    assert shop.run({}, "tests/deep").report.problem is not None
+    assert shop.run({"data.txt": "new"}).how == "imported"
+
+
+def test_a_loop_without_end_is_ended(shop: Both) -> None:
+    test = "tests/test_shop.py::test_forever"
+    assert shop.run({}, test).report.problem is None
+    for old, new in (("return 1", "return [0 for _ in iter(int, 1)]"), ("return 1", "return 1\n\nfor _ in iter(int, 1): pass")):
+        ran = shop.warm.run({"shop.py": CODE.replace(old, new)}, [test], seconds=4.0)
+        assert isinstance(ran, Ran)
+        assert ran.report.problem is not None
+        assert ran.report.problem.kind == "timeout"
+    assert shop.run({}, test).report.problem is None
+
+
+def test_a_process_that_dies_is_a_crash(shop: Both) -> None:
+    for new in ("__import__('os')._exit(3)", "__import__('pytest').exit('enough')", "__import__('sys').exit(0)"):
+        assert shop.edited("sum(self.values())", new, "tests/test_shop.py::test_total").how == "swapped"
+
+
+def test_what_the_configuration_says_holds_in_a_fork(both: Open) -> None:
+    code = "import warnings\n\ndef old():\n    return 1\n"
+    tests = "import shop\n\ndef test_old():\n    assert shop.old() == 1\n"
+    here = both({"shop.py": code, "test_shop.py": tests, "pytest.ini": "[pytest]\nfilterwarnings = error\n"})
+    ran = here.edited("return 1", "warnings.warn('old')\n    return 1")
+    assert (ran.how, names(ran.report)) == ("swapped", ["test_old"])
+
+
+@pytest.mark.parametrize(
+    ("edits", "reason"),
+    [
+        ({"pytest.ini": "[pytest]\naddopts = -x\n"}, "pytest.ini may decide how tests run"),
+        ({"fast.c": "int x;\n"}, "fast.c has to be built"),
+    ],
+)
+def test_what_a_fork_cannot_tell_is_left_to_a_process_of_its_own(shop: Both, edits: Edits, reason: str) -> None:
+    assert shop.warm.run(edits) == Cold(reason=reason)
+
+
+def test_plugins_of_the_project_itself_are_left_to_a_process_of_its_own(both: Open) -> None:
+    here = both({**PROJECT, "plugin.py": "import shop\n"}, "PYTEST_PLUGINS=plugin pytest")
+    reason = "shop.py is used before any test is collected, by a plugin of pytest or as its configuration"
+    assert here.warm.run({"shop.py": CODE.replace("RATE = 2", "RATE = 3")}) == Cold(reason=reason)
+    assert here.warm.run({"shop.py": CODE.replace("sum(", "len(")}) == Cold(reason=reason)
+
+
+def test_processes_of_xdist_are_left_to_themselves(both: Open) -> None:
+    assert both(PROJECT, "pytest -n 2").warm.run({}) == Cold(reason="the tests run in processes of xdist")
+
+
+def test_a_thread_or_a_connection_from_the_import_rules_swapping_out(both: Open) -> None:
+    code = "import threading\nSTOP = threading.Event()\nthreading.Thread(target=STOP.wait, name='busy', daemon=True).start()\n"
+    here = both(
+        {"shop.py": code + "\ndef one():\n    return 1\n", "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.one() == 1\n"}
+    )
+    ran = here.edited("return 1", "return 2")
+    assert (ran.how, ran.why) == ("imported", "a thread runs since the tests were collected (busy)")
+
+
+def test_source_that_was_read_as_text_is_not_swapped(both: Open) -> None:
+    code = "import inspect\n\ndef one():\n    return 1\n\nLENGTH = len(inspect.getsource(one))\n"
+    here = both({"shop.py": code, "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.LENGTH == 26\n"})
+    ran = here.edited("return 1", "return 22")
+    assert (ran.how, ran.why) == ("imported", "shop.py was read as text while the tests were collected")
+
+
+def test_the_tree_stays_as_it_was(both: Open, tmp_path: Path) -> None:
+    code = """\
+        from pathlib import Path
+
+        def test_writes():
+            assert not Path("out").exists()
+            Path("out").mkdir()
+            Path("out/a").write_text("a")
+        """
+    code = textwrap.dedent(code)
+    here = both({**PROJECT, "tests/test_writes.py": code})
+    for _ in range(3):
+        assert here.warm.run({}, ["tests/test_writes.py"]).report.reds == ()  # type: ignore[union-attr]  # a Cold would say so
+    spoils = code.replace('Path("out").mkdir()', "Path('pytest.ini').write_text('[pytest]  ')")
+    here.warm.run({"tests/test_writes.py": spoils})
+    assert here.warm.run({}) == Cold(reason="pytest.ini in the tree is not what it was: the tests have changed it")
+
+
+def test_nothing_is_left_of_a_run(both: Open, sandbox: ProcessSandbox) -> None:
+    code = """\
+        import subprocess, sys, tempfile
+
+        def test_leaves():
+            tempfile.mkdtemp()
+            subprocess.Popen([sys.executable, "-c", "import time; time.sleep(77.5)"], start_new_session=True)
+        """
+    here = both({"test_leaves.py": textwrap.dedent(code)})
+    here.warm.run({})
+    here.warm.run({"conftest.py": ""})
+    files = sorted(path.relative_to(sandbox.scratch) for path in sandbox.scratch.rglob("*"))
+    for _ in range(3):
+        here.warm.run({})
+        here.warm.run({"conftest.py": ""})
+    assert sorted(path.relative_to(sandbox.scratch) for path in sandbox.scratch.rglob("*")) == files
+    assert "sleep(77.5)" not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+    here.warm.close()
+    assert [*sandbox.scratch.iterdir()] == []
+
+
+def test_tests_that_cannot_be_collected_are_told(both: Open) -> None:
+    files = {
+        **PROJECT,
+        "tests/test_broken.py": "import nowhere\n",
+        "tests/test_skipped.py": "import pytest\npytest.skip('no', allow_module_level=True)\n",
+    }
+    ran = both(files).edited("sum(self.values())", "3")
+    assert ran.how == "swapped"
+    assert [result.id for result in ran.report.reds] == ["tests/test_broken.py", "tests/test_shop.py::test_elsewhere"]
+
+
+def test_a_command_that_is_no_pytest_has_no_warm_process(both: Open) -> None:
+    assert both(PROJECT, "python -c 1").warm.run({}) == Cold(reason="the test command is no pytest")
