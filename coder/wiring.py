@@ -15,6 +15,7 @@ from typing import Any
 from coder import __version__
 from coder.core.candidate import Candidate, Patch
 from coder.core.errors import UserError
+from coder.core.events import SessionFinished
 from coder.core.ports import Limits, Model, Repository, Verifier
 from coder.core.private import DENY_READ
 from coder.core.secrets import Secrets, own_values
@@ -68,6 +69,13 @@ class Opened:
     id: str
     session: Session
     log: EventLog
+
+    @property
+    def finished(self) -> SessionFinished:
+        """How it ended, once it has."""
+        ended = self.log.records[-1].event
+        assert isinstance(ended, SessionFinished)
+        return ended
 
 
 def sessions_directory() -> Path:
@@ -127,8 +135,12 @@ def is_revision(directory: Path, name: str) -> bool:
     return find(directory).git.commit(name) is not None
 
 
-def judging(directory: Path, *, revision: str | None, diff: str | None, against: str | None) -> tuple[Approach, Task]:
+def judging(
+    directory: Path, *, revision: str | None, diff: str | None, against: str | None, named: tuple[str, ...] = ()
+) -> tuple[Approach, Task]:
     """How a change that is there already is judged, and what is known of the task: where to start from, and what the change is for.
+
+    `named` are tests that must show it.
 
     Raises:
         UserError: there is no such change.
@@ -136,11 +148,11 @@ def judging(directory: Path, *, revision: str | None, diff: str | None, against:
     nobody = Scripted((), name="judging")
     if diff is not None:
         onto = against or "HEAD with the uncommitted work"
-        return Approach(model=nobody, strategy=judge_given(Patch(diff=diff)), reason=f"the diff against {onto}"), Task(
+        return Approach(model=nobody, strategy=judge_given(Patch(diff=diff), named), reason=f"the diff against {onto}"), Task(
             issue="", directory=directory, base=against, given=True
         )
     found = given(directory, revision=revision, against=against)
-    how = Approach(model=nobody, strategy=judge_given(Patch(diff="", tree=found.tree)), reason=found.label)
+    how = Approach(model=nobody, strategy=judge_given(Patch(diff="", tree=found.tree), named), reason=found.label)
     return how, Task(issue=found.message, directory=directory, base=found.base, given=True)
 
 
@@ -234,7 +246,9 @@ class Bench:
 
         def verifier(repository: Repository) -> Verifier:
             if repository.base not in made:
-                made[repository.base] = WorktreeVerifier(trees=repository, runner=self.runner(), issue=issue)
+                made[repository.base] = WorktreeVerifier(
+                    trees=repository, runner=self.runner(), issue=issue, circumstances=self.project.why
+                )
             return made[repository.base]
 
         return verifier

@@ -317,9 +317,9 @@ def test_a_reader_that_goes_away_ends_the_session_quietly(place: Place, server: 
     assert place.traces() == ("", "")
 
 
-def test_a_persons_own_change_is_judged(place: Place) -> None:
+def test_a_persons_own_change_is_judged_and_judged_again(place: Place, tmp_path: Path) -> None:
     (place.repository / "fix.diff").write_text(FIX)
-    proven = place.coder("verify", "fix.diff", "--trust", "--against", "HEAD")
+    proven = place.coder("verify", "fix.diff", "--trust", "--against", "HEAD", "--evidence", str(tmp_path / "evidence.json"))
     assert proven.returncode == 0, proven.stdout + proven.stderr
     assert "PROVEN  1 test went from red to green" in proven.stdout
     assert git(place.repository, "status", "--porcelain") == "?? fix.diff"
@@ -328,3 +328,6 @@ def test_a_persons_own_change_is_judged(place: Place) -> None:
     unproven = place.coder("verify", "HEAD", "--trust")
     assert unproven.returncode == 3
     assert "no test went from red to green" in unproven.stdout
+    again = place.coder("verify", "--check", "--evidence", str(tmp_path / "evidence.json"), "--trust")
+    assert (again.returncode, again.stderr) == (0, "The evidence still holds: PROVEN.\n")
+    assert "test_clock.py::test_half_past_nine" in place.coder("log", "evidence", "last").stdout

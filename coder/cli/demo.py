@@ -37,7 +37,8 @@ def demo(
     def task(root: Path, config: "Config") -> "Task":
         return task_for(issue, config, directory=root)
 
-    code = run_task(directory, task, flags=flags, trusted=True, unsafe=unsafe_no_sandbox, json=False, output=None, verbose=False)
+    ended = run_task(directory, task, flags=flags, trusted=True, unsafe=unsafe_no_sandbox, json=False, output=None, verbose=False)
+    code = ended.finished.exit_code
     print(f"\nLook around:     cd {directory} && git log --all --oneline --notes=coder")
     print("On your own:     cd your/repository && coder fix 'what is wrong'")
     return code

@@ -76,7 +76,8 @@ def fix(
     try:
         from coder.cli.running import run_task
 
-        return run_task(repo, task, flags=flags, trusted=trust, unsafe=unsafe_no_sandbox, json=json, output=output, verbose=verbose)
+        ended = run_task(repo, task, flags=flags, trusted=trust, unsafe=unsafe_no_sandbox, json=json, output=output, verbose=verbose)
+        return ended.finished.exit_code
     except KeyboardInterrupt:
         print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
         return 130

@@ -13,7 +13,6 @@ from rich.text import Text
 
 from coder.cli.trusting import settle
 from coder.core.errors import UserError
-from coder.core.events import SessionFinished
 from coder.core.task import Task
 from coder.core.words import Stop
 from coder.sandbox.choice import required
@@ -35,8 +34,8 @@ def run_task(
     output: Path | None,
     verbose: bool,
     how: Approach | None = None,
-) -> int:
-    """Open, run, show; the exit code. `how` is chosen from the configuration where it is not given.
+) -> Opened:
+    """Open, run, show; the ended session. `how` is chosen from the configuration where it is not given.
 
     Raises:
         UserError: before anything was started.
@@ -52,15 +51,16 @@ def run_task(
         console.print(Text(f"{how.model.name}: {how.reason}", "dim"), soft_wrap=not console.is_terminal)
     wanted = task(directory, config).model_copy(update={"trusted": trusted})
     with open_fix(wanted, config, how=how, root=root, walls=walls, attended=attended) as opened:
-        finished = asyncio.run(_watched(opened, console, json=json, verbose=verbose))
+        asyncio.run(_watched(opened, console, json=json, verbose=verbose))
+    finished = opened.finished
     if output is not None and finished.delivery:
         _write(output, finished.delivery.diff)
     if not json:
         summary.show(console, finished, session=opened.id)
-    return finished.exit_code
+    return opened
 
 
-async def _watched(opened: Opened, console: Console, *, json: bool, verbose: bool) -> SessionFinished:
+async def _watched(opened: Opened, console: Console, *, json: bool, verbose: bool) -> None:
     """The session with one follower; the first Ctrl-C stops it tidily, the second at once."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -72,9 +72,8 @@ async def _watched(opened: Opened, console: Console, *, json: bool, verbose: boo
     await asyncio.wait({running, watching}, return_when=asyncio.FIRST_COMPLETED)
     if not running.done():  # nobody reads any more, such as after `| head`
         opened.session.send(Stop())
-    finished = await running
+    await running
     await watching
-    return finished
 
 
 def _stop(opened: Opened, number: int) -> None:

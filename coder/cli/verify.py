@@ -9,9 +9,13 @@ import typer
 from coder.cli.options import RepositoryOption, UnsafeOption, issue_text
 
 if TYPE_CHECKING:
+    from coder.core.attestation import Attestation
+    from coder.core.events import SessionFinished
     from coder.core.task import Task
     from coder.settings import Config
 
+DIFFERS = 6
+"""The exit code where a verdict is another one than was attested, though none that has a code of its own."""
 UNSAID = "(nobody said what the change is for)"
 
 
@@ -34,6 +38,8 @@ def verify(
         str, typer.Option(metavar="ISSUE", help="What the change is for, as for fix.", show_default="the commit's message")
     ] = "",
     repo: RepositoryOption = Path(),
+    evidence: Annotated[Path | None, typer.Option(metavar="FILE.json", help="Write there all that the verdict rests on.")] = None,
+    check: Annotated[bool, typer.Option("--check", help="Judge again what --evidence attests, and say whether it still holds.")] = False,
     test: Annotated[str | None, typer.Option(metavar="CMD", help="The project's test command.", show_default="found out")] = None,
     trust: Annotated[bool, typer.Option("--trust", help="Run this repository's code without asking, this once.")] = False,
     unsafe_no_sandbox: UnsafeOption = False,
@@ -46,17 +52,28 @@ def verify(
     """
     from coder.cli.fix import task_for
     from coder.cli.running import run_task
+    from coder.core.attestation import attestation
     from coder.wiring import judging
 
+    attested = _attested(evidence, change) if check else None
     try:
-        how, given = judging(repo, diff=_diff(change, repo), revision=change, against=against)
+        if attested is not None:
+            targets = attested.verdict.targets
+            how, given = judging(repo, diff=attested.diff, revision=None, against=attested.base, named=targets)
+        else:
+            how, given = judging(repo, diff=_diff(change, repo), revision=change, against=against)
 
         def task(root: Path, config: "Config") -> "Task":
-            text = issue_text(issue) if issue else given.issue or UNSAID
-            return task_for(text, config, directory=root, base=given.base, given=True)
+            said = attested.issue if attested else issue_text(issue) if issue else given.issue
+            return task_for(said or UNSAID, config, directory=root, base=given.base, given=True)
 
-        flags: dict[str, Any] = {"test": test}
-        return run_task(repo, task, flags=flags, trusted=trust, unsafe=unsafe_no_sandbox, json=json, output=None, verbose=verbose, how=how)
+        flags: dict[str, Any] = {"test": test or (attested and attested.test_command)}
+        ended = run_task(repo, task, flags=flags, trusted=trust, unsafe=unsafe_no_sandbox, json=json, output=None, verbose=verbose, how=how)
+        if attested is not None:
+            return _compared(attested, ended.finished)
+        if evidence is not None and (known := attestation(ended.log.records)):
+            _write(evidence, known.model_dump_json(indent=2))
+        return ended.finished.exit_code
     except KeyboardInterrupt:
         print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
         return 130
@@ -75,3 +92,51 @@ def _diff(change: str | None, repo: Path) -> str | None:
         return Path(change).read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise UserError(f"The diff {change!r} cannot be read: {error.strerror}.") from None
+
+
+def _attested(file: Path | None, change: str | None) -> "Attestation":
+    """What an evidence file says.
+
+    Raises:
+        UserError: there is none, it is none, or what it attests cannot be made again.
+    """
+    from pydantic import ValidationError
+
+    from coder.core.attestation import Attestation
+    from coder.core.errors import UserError
+
+    if file is None or change is not None:
+        raise UserError("--check judges again what an evidence file attests: coder verify --evidence FILE.json --check")
+    try:
+        attested = Attestation.model_validate_json(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"The evidence {str(file)!r} cannot be read: {error.strerror}.") from None
+    except (ValidationError, UnicodeDecodeError):
+        raise UserError(f"{str(file)!r} is no evidence of this version's format; coder verify --evidence writes it.") from None
+    if not attested.repeatable:
+        raise UserError("That verdict was given on top of uncommitted work, which nobody kept: it cannot be judged again.")
+    return attested
+
+
+def _compared(attested: "Attestation", finished: "SessionFinished") -> int:
+    """Say whether a verdict still holds; the exit code."""
+    from coder.core.attestation import difference
+
+    if finished.verdict is None:
+        return finished.exit_code
+    if told := difference(attested.verdict, finished.verdict):
+        print(f"The evidence no longer holds: {told}", file=sys.stderr)
+        return finished.exit_code or DIFFERS
+    print(f"The evidence still holds: {attested.verdict.label}.", file=sys.stderr)
+    return 0
+
+
+def _write(file: Path, text: str) -> None:
+    from coder.core.errors import UserError
+
+    try:
+        file.write_text(f"{text}\n", encoding="utf-8")
+    except OSError as error:
+        raise UserError(
+            f"The evidence could not be written to {file}: {error.strerror}. It is kept: coder log evidence last --json"
+        ) from None

@@ -11,7 +11,7 @@ from coder.strategies.judge import judge
 from coder.tools.patching import PatchError, apply
 
 
-def judge_given(change: Patch) -> Strategy:
+def judge_given(change: Patch, named: tuple[str, ...] = ()) -> Strategy:
     """A strategy that has one change judged and makes none of its own; it is a tree where it has one, else a diff."""
 
     async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
@@ -19,7 +19,7 @@ def judge_given(change: Patch) -> Strategy:
         patch = await asyncio.to_thread(kit.repository.patch, candidate)
         kit.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
         kit.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=1))
-        await judge(kit, candidate, patch, node_ids(kit.task.issue))
+        await judge(kit, candidate, patch, tuple(dict.fromkeys((*named, *node_ids(kit.task.issue)))))
         return candidate
 
     return strategy
