@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby, islice
+from itertools import groupby
 
 from coder.tools.files import SOURCE, check_readable, clipped, counted, existing, standing, text_of
 from coder.tools.ripgrep import FileFound, Found, Hit, grep, shown, tally
@@ -16,6 +16,8 @@ MOST_LINES = 150
 """With those around the matches."""
 FEWER = (8, 3, 1)
 MOST_FILES = 25
+LOOKED_INTO = 12
+"""Of so many of them the first hits are shown."""
 A_FILE = 4
 VERY_MANY = 2500
 """From here on they are only counted."""
@@ -70,7 +72,7 @@ def _found(workspace: Workspace, pattern: str, where: str, *, options: tuple[str
         return found
     counts, cut = tally(root, pattern, path=where, options=options, deny_read=deny_read)
     shown_of_each = f"--max-count={MOST_MATCHES if len(counts) == 1 else A_FILE}"
-    first = grep(root, pattern, path=_ranked(counts)[:MOST_FILES], options=(*options, shown_of_each), deny_read=deny_read)
+    first = grep(root, pattern, path=_ranked(counts)[:LOOKED_INTO], options=(*options, shown_of_each), deny_read=deny_read)
     records = {file.path: file.records for file in first.files}
     files = (FileFound(path=path, count=count, records=records.get(path, ())) for path, count in counts.items())
     return Found(files=tuple(files), cut=cut)
@@ -114,7 +116,7 @@ def _report(workspace: Workspace, found: Found, *, context: int) -> str:
     if found.cut:
         head += f" (not all: {found.cut}; narrow it with path= or glob=)"
     if found.count <= MOST_MATCHES:
-        hits, fits = _with_context(found.hits, context)
+        hits, fits = _with_context(sorted(found.hits, key=lambda hit: (standing(hit.path), hit.path, hit.line)), context)
         cut = f"; context={fits}, for {MOST_LINES} lines are the most" if fits < context else ""
         return f"{head}{cut}\n{_located(workspace, hits)}"
     if len(counts) == 1:
@@ -123,9 +125,10 @@ def _report(workspace: Workspace, found: Found, *, context: int) -> str:
     paths = _ranked(counts)
     each = "\n".join(f"{counts[path]:>6} {shown(path)}" for path in paths[:MOST_FILES])
     more = f"\n       and {counted(len(paths) - MOST_FILES, 'more file')}" if len(paths) > MOST_FILES else ""
+    which = "each file" if len(paths) <= LOOKED_INTO else f"each of the first {LOOKED_INTO} files"
     return (
         f"{head}, too many to show. Narrow it with path=, glob=, word=true or a longer pattern.\n{each}{more}\n"
-        f"The first of each file:\n{_located(workspace, _first_of_each(found, paths))}"
+        f"The first in {which}:\n{_located(workspace, _first_of_each(found, paths))}"
     )
 
 
@@ -145,15 +148,13 @@ def _with_context(hits: Sequence[Hit], context: int) -> tuple[Sequence[Hit], int
 
 def _first_of_each(found: Found, paths: Sequence[str]) -> list[Hit]:
     files = {file.path: file for file in found.files}
-    room = MOST_MATCHES - min(len(paths), MOST_FILES)
-    first = (hit for path in paths for hit in [hit for hit in files[path].hits if hit.spans][:A_FILE])
-    return list(islice(first, room))
+    return [hit for path in paths[:LOOKED_INTO] for hit in [hit for hit in files[path].hits if hit.spans][:A_FILE]]
 
 
 def _located(workspace: Workspace, hits: Sequence[Hit]) -> str:
     """The hits by file and, in each, by the definition that they stand in; a single file's path is left to the heading."""
     blocks = []
-    for path, group in groupby(sorted(hits, key=lambda hit: (standing(hit.path), hit.path, hit.line)), key=lambda hit: hit.path):
+    for path, group in groupby(hits, key=lambda hit: hit.path):
         own = list(group)
         for hit in own:
             workspace.name(path, hit.line)

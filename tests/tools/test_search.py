@@ -121,10 +121,10 @@ def test_of_very_many_hits_the_counts_are_exact(tmp_path: Path) -> None:
         "     1 b.txt",
     ]
     assert lines[4:] == [
-        "The first of each file:",
-        "src/a.py",
-        *(f"     {number}| value = 1" for number in range(1, 5)),
+        "The first in each file:",
         "src/two\\nlines.py",
+        *(f"     {number}| value = 1" for number in range(1, 5)),
+        "src/a.py",
         *(f"     {number}| value = 1" for number in range(1, 5)),
         "b.txt",
         "     1| value",
