@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from difflib import get_close_matches
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -79,6 +80,12 @@ def config_directory(environment: Mapping[str, str] = os.environ) -> Path:
 
 def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
     return Path(environment.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "coder"
+
+
+def index_database(root: Path, environment: Mapping[str, str] = os.environ) -> Path:
+    """Where the symbol index of a tree, and of all its worktrees, is kept."""
+    digest = sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:16]
+    return state_directory(environment) / "index" / f"{digest}.sqlite"
 
 
 def settings(

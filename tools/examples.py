@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from coder.core.paths import is_test_path
-from coder.tools.clues import Clues
+from coder.tools.locating.clues import Clues
 from coder.tools.excerpts import Spot, excerpt
 from coder.tools.files import text_of
 from coder.tools.ripgrep import grep

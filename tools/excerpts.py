@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from coder.tools.clues import Clues
+from coder.tools.locating.clues import Clues
 from coder.tools.files import clipped, load
 from coder.tools.patching.source import Source
 from coder.tools.sites import Site

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from coder.core.verdict import TestResult
-from coder.tools.clues import Clues, clues
+from coder.tools.locating.clues import Clues, clues
 from coder.tools.examples import nearest_test
 from coder.tools.excerpts import Spot, chosen, windows
 from coder.tools.files import ASIDE, SOURCE, counted, standing

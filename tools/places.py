@@ -44,19 +44,23 @@ def name_places(workspace: Workspace, text: str) -> list[tuple[str, int | None]]
     A path may come from another machine: the longest end of it that is a file here is meant. A bare file name means up to three
     files; a dotted name means the module that its longest start is.
     """
-    known = _Known(list_paths(workspace.root))
+    known = Known(list_paths(workspace.root))
     meant: list[tuple[str, int | None]] = []
     for path, line in places_in(text):
         meant += [(file, line) for file in known.files(path)]
-    dotted = dict.fromkeys(token for _, _, token in _tokens(text) if DOTTED.fullmatch(token))
-    meant += [(file, None) for name in list(dotted)[: 10 * MOST_PLACES] for file in known.modules(name)]
+    meant += [(file, None) for name in dotted_names(text) for file in known.modules(name)]
     meant = list(dict.fromkeys(meant))[:MOST_PLACES]
     for path, named_line in meant:
         workspace.name(path, named_line)
     return meant
 
 
-class _Known:
+def dotted_names(text: str) -> list[str]:
+    """Such as `shop.cart.Cart.total`, each once, in order."""
+    return list(dict.fromkeys(token for _, _, token in _tokens(text) if DOTTED.fullmatch(token)))[: 10 * MOST_PLACES]
+
+
+class Known:
     """The files of a worktree, by their last part."""
 
     def __init__(self, paths: Sequence[str]) -> None:

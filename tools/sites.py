@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from coder.tools.clues import Clues
+from coder.tools.locating.clues import Clues
 from coder.tools.files import text_of
 from coder.tools.suspects import WORD, Suspect
 from coder.tools.symbols import Definition, definitions

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from coder.tools.clues import Clues
+from coder.tools.locating.clues import Clues
 from coder.tools.files import SOURCE, standing, text_of
 from coder.tools.ripgrep import grep, list_paths
 from coder.tools.words import parts, words_of

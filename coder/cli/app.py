@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from coder.cli import apply, config, demo, doctor, fix, log, trust, undo, verify
+from coder.cli import apply, config, demo, doctor, fix, locate, log, trust, undo, verify
 from coder.cli.options import UnsafeOption
 from coder.core.errors import CoderError, UserError
 
@@ -20,6 +20,7 @@ app = typer.Typer(
 app.command("fix")(fix.fix)
 app.command("demo")(demo.demo)
 app.command("verify")(verify.verify)
+app.command("locate")(locate.locate)
 app.command("apply")(apply.apply)
 app.command("undo")(undo.undo)
 app.add_typer(log.app, name="log")

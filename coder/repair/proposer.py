@@ -15,7 +15,7 @@ from coder.repair.guarding import Guards
 from coder.repair.search import Search, confirmed, search
 from coder.repair.source import Source
 from coder.repair.spectrum import ochiai, suspects, weighted, with_imports
-from coder.tools.clues import clues
+from coder.tools.locating.clues import clues
 from coder.tools.sites import sites
 from coder.tools.suspects import suspects as suspicious_files
 

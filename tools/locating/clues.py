@@ -1,7 +1,8 @@
 """Take from an issue's text the words that its code would hold."""
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from coder.tools.words import COMMON, WORD, parts
@@ -32,10 +33,35 @@ PROTOCOLS = {
     "dir": "dir",
 }
 EVERYDAY = frozenset({"copy", "equal", "compare", "str", "format", "len", "bool", "iter", "sorted", "dir"})
+FENCE = re.compile(r"```.*?(?:```|\Z)|^(?:(?: {4}|\t|>>> |\.\.\. |In \[\d+\]).*\n?)+", re.DOTALL | re.MULTILINE)
+INLINE = re.compile(r"`+([^`\n]+)`+")
+ADDRESS = re.compile(r"https?://\S+")
+FRAME = re.compile(
+    r"^[ \t>E]*File \"(?P<path>[^\"\n]{1,400})\", line (?P<line>\d{1,7})(?:, in (?P<function>[\w.<>]{1,200}))?"
+    r"|^(?P<short>[~\w./\\-]{1,400}\.py)(?::(?P<at>\d{1,7}):? )?(?:in (?P<named>\w{1,200}))?",
+    re.MULTILINE,
+)
+IMPORTED = re.compile(
+    r"^[ \t>.]*(?:In \[\d+\]: )?(?:from[ \t]+(?P<module>[.\w]{1,200})[ \t]+import[ \t]+(?P<names>\([^)]{0,2000}\)|[^\n]{1,2000})"
+    r"|import[ \t]+(?P<modules>[\w., ]{1,400}))",
+    re.MULTILINE,
+)
 METHOD = re.compile(r"\.([A-Za-z_]\w*)\(")
 MOST_NAMES = 60
 MOST_PHRASES = 6
 LONGEST_ISSUE = 60_000
+MOST_IMPORTED = 60
+MOST_FRAMES = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class TracedCall:
+    """A traceback's frame as the issue writes it."""
+
+    path: str
+    line: int
+    """0 where it gives none."""
+    function: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +78,14 @@ class Clues:
     """Special methods that stand behind the operations it names, such as `__deepcopy__` for deepcopy."""
     phrases: tuple[str, ...]
     """Longest literal parts of the messages that the issue quotes."""
+    zones: Mapping[str, Counter[str]]
+    """How often each word occurs in the title, in inline code, in blocks of code and output, and in prose (as a name or plainly)."""
+    frames: tuple[TracedCall, ...]
+    """As they stand: the innermost last."""
+    imported: tuple[str, ...]
+    """Dotted names that its code imports."""
+    text: str
+    """What it says, without comments and the reporter's machine."""
 
 
 def clues(issue: str) -> Clues:
@@ -76,7 +110,44 @@ def clues(issue: str) -> Clues:
         called=frozenset(METHOD.findall(text)),
         protocol=_protocol(text, in_code),
         phrases=tuple(dict.fromkeys(_phrases(text)))[:MOST_PHRASES],
+        zones=_zones(text, title),
+        frames=tuple(_frames(text))[-MOST_FRAMES:],
+        imported=tuple(dict.fromkeys(_imported(text)))[:MOST_IMPORTED],
+        text=text,
     )
+
+
+def _zones(text: str, title: str) -> dict[str, Counter[str]]:
+    rest = ADDRESS.sub(" ", text[text.find(title) + len(title) :])
+    blocks = "\n".join(FENCE.findall(rest))
+    prose = FENCE.sub("\n", rest)
+    inline = " ".join(INLINE.findall(prose))
+    told = Counter(WORD.findall(INLINE.sub(" ", prose)))
+    return {
+        "title": Counter(WORD.findall(title)),
+        "inline": Counter(WORD.findall(inline)),
+        "block": Counter(WORD.findall(blocks)),
+        "name": Counter({word: count for word, count in told.items() if _code_like(word)}),
+        "prose": Counter({word: count for word, count in told.items() if not _code_like(word)}),
+    }
+
+
+def _frames(text: str) -> Iterator[TracedCall]:
+    """Python's own way of writing them, pytest's and IPython's."""
+    for match in FRAME.finditer(text):
+        path, line, function = match["path"] or match["short"], match["line"] or match["at"], match["function"] or match["named"]
+        if line or function:
+            yield TracedCall(path=path.replace("\\", "/"), line=int(line or 0), function=function or "")
+
+
+def _imported(text: str) -> Iterator[str]:
+    for match in IMPORTED.finditer(text):
+        for part in (match["names"] or match["modules"]).strip("() ").split(","):
+            name = part.split()[0] if part.split() else ""
+            if re.fullmatch(r"[\w.]+", name):
+                yield f"{match['module']}.{name}" if match["module"] else name
+            elif name == "*":
+                yield match["module"]
 
 
 def _protocol(text: str, in_code: set[str]) -> frozenset[str]:
