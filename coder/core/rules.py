@@ -50,6 +50,8 @@ class Run(Value):
     arguments: tuple[str, ...] = ()
     sure: bool = True
     """Is every argument known as it stands?"""
+    known: bool = True
+    """Is it at least clear what it is told to do, though perhaps not with which files?"""
     own: bool = False
     """Is it a file of the project itself, whatever it is called?"""
 
@@ -93,8 +95,10 @@ def runs(parsed: Parsed) -> tuple[tuple[Run, ...], str]:
 def _unwrapped(simple: Simple) -> tuple[list[Run], str]:
     if not simple.words:
         return [], ""
-    sure = all(word.sure and not word.glob for word in simple.words)
-    whole = Run(names=(simple.words[0].text,), arguments=simple.arguments, sure=sure and not simple.assignments)
+    sure = not simple.assignments and all(word.sure and not word.glob for word in simple.words)
+    first = next((word for word in simple.words[1:] if not word.text.startswith("-")), simple.words[0])
+    known = not first.glob and all(word.sure for word in simple.words)
+    whole = Run(names=(simple.words[0].text,), arguments=simple.arguments, sure=sure, known=known)
     name = whole.names[0].rpartition("/")[2]
     if name in SHELLS and len(simple.words) > 2 and _SCRIPT.fullmatch(simple.words[1].text):
         inner, doubt = runs(parse(simple.words[2].text))
@@ -103,6 +107,8 @@ def _unwrapped(simple: Simple) -> tuple[list[Run], str]:
     if start is None or start >= len(simple.words):
         return [whole], _doubt(name, simple)
     inner_runs, doubt = _unwrapped(simple.model_copy(update={"words": simple.words[start:]}))
+    if name == "xargs":  # what it reads becomes arguments
+        inner_runs = [inner.model_copy(update={"sure": False, "known": False}) for inner in inner_runs]
     return [whole, *inner_runs], doubt or _doubt(name, simple)
 
 
@@ -123,8 +129,6 @@ def _doubt(name: str, simple: Simple) -> str:
     """Why a simple command's words do not tell what it does."""
     if name == "env" and any(word.text.startswith(("-S", "--split")) for word in simple.words):
         return "what env splits is only known when it runs"
-    if not all(word.sure for word in simple.words):
-        return "an argument is only known when it runs"
     return ""
 
 
@@ -166,6 +170,8 @@ INSPECTIONS = frozenset(
     }
 )
 """Programs that only read, whatever their options are."""
+CHANGES = frozenset({"rm", "rmdir", "shred", "unlink", "mv", "dd", "truncate", "chmod", "chown", "chgrp", "ln", "tee", "cp"})
+"""Programs that change the files they are told."""
 GIT_READS = frozenset({"blame", "describe", "diff", "log", "ls-files", "ls-tree", "rev-list", "rev-parse", "shortlog", "show", "status"})
 _GIT_HARMLESS = re.compile(
     r"--(?:oneline|stat|name-only|name-status|short|porcelain|cached|staged|graph|all|patch|follow)|-[pnsLSG]?\d*|--max-count=\d+"
@@ -178,9 +184,7 @@ def built_in(run: Run, *, root: str) -> Rule | None:
     if found := _strictest(BUILT_IN, run):
         return found
     name = run.names[0]
-    if name in ("rm", "rmdir", "shred", "unlink", "mv", "dd", "truncate", "chmod", "chown", "chgrp", "ln", "tee", "cp") and any(
-        leads_out(argument, root) for argument in run.arguments
-    ):
+    if name in CHANGES and any(leads_out(argument, root) for argument in run.arguments):
         return Rule(action="deny" if name in ("rm", "shred") else "ask", program=name, why="reaches outside of the repository")
     if _reads(run, root=root):
         return Rule(action="allow", program=name, why="only reads")
@@ -195,6 +199,13 @@ def feeds_a_shell(found: Sequence[Run]) -> bool:
 
 def _reads_input(run: Run) -> bool:
     return all(argument in ("-", "-s", "-x", "-e") for argument in run.arguments)
+
+
+def is_spoken_of(rules: Iterable[Rule], run: Run) -> bool:
+    """Does it matter what this program is told? It does where a rule, or what is built in, judges it by its arguments."""
+    return bool({*CHANGES, *INTERPRETERS} & set(run.names)) or any(
+        rule.action != "allow" and any(fnmatchcase(name, rule.program) for name in run.names) for rule in (*rules, *BUILT_IN)
+    )
 
 
 def chosen(rules: Iterable[Rule], run: Run) -> Rule | None:

@@ -7,12 +7,9 @@ from coder.core.value import Value
 
 OPERATORS = ("&&", "||", ";;", "|&", "&", "|", ";", "(", ")", "\n")
 REDIRECTIONS = ("<<<", "<<-", "<<", "<>", "<&", "<", ">>", ">&", ">|", ">", "&>>", "&>")
-RESERVED = frozenset(
-    {
-        *("if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for", "select", "in"),
-        *("function", "{", "}", "!", "[[", "]]", "coproc"),
-    }
-)
+FRAMING = frozenset({"if", "then", "else", "elif", "fi", "do", "done", "while", "until", "{", "}", "!"})
+"""Reserved words around commands: whatever the shell makes of them, those commands are all that can run."""
+RESERVED = frozenset({"case", "esac", "select", "function", "[[", "coproc"})
 SPECIAL = frozenset({"eval", "source", ".", "exec", "alias", "unalias", "trap", "set", "shopt", "enable", "hash", "builtin"})
 """What changes how the rest of the line is read."""
 _OPERATOR = re.compile("|".join(map(re.escape, sorted((*OPERATORS, *REDIRECTIONS), key=len, reverse=True))))
@@ -89,6 +86,10 @@ def _separated(tokens: Iterator[Word | str]) -> Iterator[list[Word | str]]:
 
 
 def _simple(tokens: list[Word | str]) -> Simple:
+    while tokens and isinstance(tokens[0], Word) and tokens[0].text in FRAMING:
+        tokens = tokens[1:]
+    if tokens and isinstance(tokens[0], Word) and tokens[0].text == "for":
+        return Simple(words=())  # a loop's variable and what it goes through; what it does comes after `do`
     words: list[Word] = []
     assignments: list[str] = []
     redirections: list[Redirection] = []

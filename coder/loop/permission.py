@@ -8,7 +8,7 @@ from glob import escape
 from pathlib import Path
 
 from coder.core.private import denied
-from coder.core.rules import Action, Mode, Rule, Run, built_in, chosen, feeds_a_shell, leads_out, runs
+from coder.core.rules import Action, Mode, Rule, Run, built_in, chosen, feeds_a_shell, is_spoken_of, leads_out, runs
 from coder.core.shell import Parsed, parse
 from coder.core.value import Value
 
@@ -57,6 +57,8 @@ def of_command(rights: Rights, command: str, *, root: Path, network: bool = Fals
     if forbidden := _forbidden(resolved, matched):
         return Decision(action="deny", why=forbidden)
     doubts = [*([unsure] if unsure else []), *_doubts(parsed, rights, root)]
+    if any(not run.known and is_spoken_of(rights.rules, run) for run in resolved):
+        doubts.append("an argument is only known when it runs")
     asks = dict.fromkeys(rule.why for rule in matched if rule and rule.action == "ask")
     allowed = bool(matched) and all(rule is not None and rule.action == "allow" for rule in matched)
     needed = network or any(rule.network for rule in matched if rule)

@@ -90,8 +90,20 @@ def test_a_program_is_known_by_the_file_it_leads_to(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_for_sure_is_never_remembered() -> None:
-    for command in ("make $TARGET", "make `x`", "for f in *; do make $f; done", "make > ../x", "make *.mk"):
+    for command in ("make $TARGET", "make `x`", "for f in *; do make $f; done", "make > ../x", "make *.mk", "ls | xargs make"):
         assert of_command(rights(contained=False), command, root=Path("/repo")).rules == ()
+
+
+@pytest.mark.parametrize("command", ['for f in *.py; do cat "$f"; done', "cat $FILES | make docs", "git diff -- *.py", "ls | xargs cat"])
+def test_within_walls_unknown_files_of_harmless_programs_are_no_question(command: str) -> None:
+    assert actions(command, rights()) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command", ["git $WHAT", "git pu*", "rm -rf $WHERE", "python3 -c $CODE", "echo push | xargs git", "pip $A x", "make >$X"]
+)
+def test_unknown_orders_to_a_program_that_rules_speak_of_are_asked_about(command: str) -> None:
+    assert actions(command, rights()) == "ask"
 
 
 def test_a_private_file_is_not_fed_to_a_program_unasked() -> None:
