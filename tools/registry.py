@@ -1,6 +1,7 @@
 """The tools a model may call, in an order that never changes: prompt caches key on it."""
 
 from coder.tools.apply_patch import apply_patch
+from coder.tools.dependents import dependents
 from coder.tools.find_symbol import find_symbol
 from coder.tools.git_history import git_history
 from coder.tools.hand_over import hand_over
@@ -10,11 +11,14 @@ from coder.tools.read import read
 from coder.tools.run_command import run_command
 from coder.tools.run_tests import run_tests
 from coder.tools.search import search
+from coder.tools.tests_for import tests_for
 from coder.tools.tool import Tool
 
 TOOLS: tuple[Tool, ...] = (
     search,
     find_symbol,
+    dependents,
+    tests_for,
     outline,
     read,
     list_files,

@@ -103,3 +103,29 @@ def _attribute(snapshot: Snapshot, path: str, own: dict[str, Definition], parts:
                 yield from found
                 return
     yield Place(path=path, definition=own[name])
+
+
+def importers(snapshot: Snapshot, path: str) -> tuple[tuple[str, int], ...]:
+    """The files that import a file, each with the line; in other languages than Python by the last part of what is imported."""
+    stem = module_of(path).rpartition(".")[2]
+    found: dict[str, int] = {}
+    for other in snapshot.sources:
+        for item in snapshot.imports(other) if other != path else ():
+            if stem in (item.name, absolute(item.module, other).rpartition(".")[2], _stem(item.module)) and _imports(
+                snapshot, other, item, path
+            ):
+                found.setdefault(other, item.line)
+    return tuple(sorted(found.items()))
+
+
+def _stem(written: str) -> str:
+    """The bare name of `./lib/box.js`, `lib/box.h` or `lib.box`."""
+    return written.rpartition("/")[2].partition(".")[0] if "/" in written or written.endswith(".h") else written.rpartition(".")[2]
+
+
+def _imports(snapshot: Snapshot, importer: str, item: Import, path: str) -> bool:
+    if not importer.endswith((".py", ".pyi")):
+        return True
+    dot = "" if item.module.endswith(".") else "."
+    modules = (item.module, f"{item.module}{dot}{item.name}")
+    return any(path in module_paths(snapshot, module, importer=importer) for module in modules)

@@ -1,0 +1,40 @@
+"""Which tests `tests_for` finds for a symbol."""
+
+from pathlib import Path
+
+from coder.tools import tests_for as module
+from tests.tools.fakes import called, refused, workspace
+
+FILES = {
+    "shop/box.py": "def weigh(box):\n    return 1\n\n\ndef price(box):\n    return weigh(box) * 2\n\n\ndef sign(): ...\n",
+    "tests/test_box.py": (
+        "from shop.box import price, weigh\n\n\nclass TestWeigh:\n    def setup_method(self):\n        weigh(0)\n\n"
+        "    def test_light(self):\n        assert weigh(1) == weigh(2)\n\n\ndef test_price():\n    assert price(1) == 2\n"
+    ),
+    "tests/test_other.py": "from shop.box import weigh\n\n\ndef test_more():\n    weigh(1)\n",
+}
+
+
+def test_finds_tests_that_name_it_then_those_that_name_its_users(tmp_path: Path) -> None:
+    space = workspace(tmp_path, FILES)
+    assert called(module.tests_for, space, name="weigh") == (
+        "6 tests may reach weigh\n"
+        "tests/test_box.py::TestWeigh  names weigh, line 6\n"
+        "tests/test_box.py::TestWeigh::test_light  names weigh, line 9\n"
+        "tests/test_other.py::test_more  names weigh, line 5\n"
+        "tests/test_box.py  names weigh, line 1\n"
+        "tests/test_other.py  names weigh, line 1\n"
+        "tests/test_box.py::test_price  names price, line 13"
+    )
+    assert space.named == {"tests/test_box.py": {1, 6, 9, 13}, "tests/test_other.py": {1, 5}}
+
+
+def test_says_when_no_test_does(tmp_path: Path) -> None:
+    answer = called(module.tests_for, workspace(tmp_path, FILES), name="sign")
+    assert answer == "No test names sign or what uses it; it may be reached from further away."
+
+
+def test_refuses_what_is_not_here(tmp_path: Path) -> None:
+    assert (
+        refused(module.tests_for, workspace(tmp_path, FILES), name="weihg") == "'weihg' is not defined here. Near: weigh. Try find_symbol."
+    )

@@ -1,0 +1,99 @@
+"""The tool `dependents`."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from coder.tools.files import counted, standing
+from coder.tools.find_symbol import meant
+from coder.tools.ripgrep import shown
+from coder.tools.symbols import Definition, enclosing
+from coder.tools.symbols.resolve import importers, resolve
+from coder.tools.symbols.snapshot import Place, Snapshot, Use
+from coder.tools.tool import ToolError, tool
+from coder.tools.uses import ordered
+from coder.tools.workspace import Workspace
+
+MOST_FILES = 40
+MOST_LINES = 6
+
+
+@tool
+def dependents(workspace: Workspace, name: str) -> str:
+    """Show who imports a file, or who imports, calls or mentions a symbol: what a change of it may break, one level, tests apart.
+
+    Found by name and import, up to 40 files of source and 40 of tests; of a method that shares its name with others, theirs are among
+    them. Calls made by strings or other tricks are not seen.
+
+    Args:
+        name: A symbol such as `Parser.parse` or `package.module.Parser`, or a file's path.
+    """
+    snapshot = workspace.index.current()
+    path = name.strip().removeprefix("./")
+    if path in snapshot.sources:
+        uses = [Use(path=importer, lines=(line,)) for importer, line in importers(snapshot, path)]
+        return _report(workspace, snapshot, f"{path} is imported", uses)
+    wanted = name.strip().removesuffix("()").replace("::", ".").strip(".")
+    places = meant(snapshot, wanted)
+    if not places:
+        near = ", ".join(snapshot.similar(wanted.rpartition(".")[2]))
+        raise ToolError(f"{name!r} is neither a file nor a symbol defined here.{f' Near: {near}.' if near else ''} Try find_symbol.")
+    return _report(workspace, snapshot, f"{wanted} is used", users(snapshot, places), others=_namesakes(snapshot, places))
+
+
+def users(snapshot: Snapshot, places: Sequence[Place]) -> list[Use]:
+    """Where definitions of one name are used; left out are their own lines and files that certainly mean another of that name."""
+    bare = next(place.definition.bare for place in places if place.definition)
+    own = {(place.path, place.definition.line) for place in places if place.definition}
+    kept = (Use(path=use.path, lines=tuple(line for line in use.lines if (use.path, line) not in own)) for use in snapshot.used(bare))
+    top = all(place.definition and "." not in place.definition.name for place in places)
+    paths = {place.path for place in places}
+    return [use for use in kept if use.lines and (not top or not _means_another(snapshot, use.path, bare, paths))]
+
+
+def _means_another(snapshot: Snapshot, path: str, bare: str, paths: set[str]) -> bool:
+    """Does a file define the name itself, or import it from elsewhere?"""
+    if path in paths:
+        return False
+    if any(item.name == bare for item in snapshot.definitions(path)):
+        return True
+    if not any(item.local == bare for item in snapshot.imports(path)):
+        return False
+    found = {place.path for place in resolve(snapshot, bare, importer=path) if place.definition and place.definition.bare == bare}
+    return path.endswith(".py") and not found & paths
+
+
+def _namesakes(snapshot: Snapshot, places: Sequence[Place]) -> int:
+    bare = next(place.definition.bare for place in places if place.definition)
+    return sum(place not in places for place in snapshot.defined(bare))
+
+
+def _report(workspace: Workspace, snapshot: Snapshot, said: str, uses: Iterable[Use], *, others: int = 0) -> str:
+    readable = [use for use in ordered(uses) if workspace.may_read(use.path)]
+    groups = {"source": [use for use in readable if standing(use.path) == 0], "tests": [use for use in readable if standing(use.path) == 1]}
+    groups["elsewhere"] = [use for use in readable if standing(use.path) == 2]
+    if not readable:
+        return f"{said} nowhere in this repository."
+    caution = f" ({counted(others, 'other definition')} of that name: some uses may mean those)" if others else ""
+    lines = [f"{said} by{caution}"]
+    for title, group in groups.items():
+        if group:
+            lines += [f"{title}: {counted(len(group), 'file')}", *_files(workspace, snapshot, group)]
+    return "\n".join(lines)
+
+
+def _files(workspace: Workspace, snapshot: Snapshot, uses: Sequence[Use]) -> Iterator[str]:
+    for use in uses[:MOST_FILES]:
+        found = snapshot.definitions(use.path)
+        by_owner: dict[Definition | None, list[int]] = {}
+        for line in use.lines:
+            around = enclosing(line, found)
+            by_owner.setdefault(around[-1] if around else None, []).append(line)
+            workspace.name(use.path, line)
+        yield f"  {shown(use.path)}"
+        yield from (f"    {owner.name if owner else 'top level'}: {_lines(lines)}" for owner, lines in by_owner.items())
+    if len(uses) > MOST_FILES:
+        yield f"  and {counted(len(uses) - MOST_FILES, 'more file')}"
+
+
+def _lines(lines: Sequence[int]) -> str:
+    more = f" and {len(lines) - MOST_LINES} more" if len(lines) > MOST_LINES else ""
+    return f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines[:MOST_LINES]))}{more}"
