@@ -44,7 +44,6 @@ def test_what_no_test_misses_is_told_with_its_line() -> None:
             Unguarded(path="clamp.py", line=2, what="is as it was before", whole_hunk=True),
             Unguarded(path="clamp.py", line=11, what="is as it was before", whole_hunk=True),
             Unguarded(path="clamp.py", line=5, what="joins with `or`"),
-            Unguarded(path="clamp.py", line=5, what="compares with `>=`"),
         ),
         tried=found.tried,
     )
