@@ -60,6 +60,8 @@ def _namespaces(*, network: bool) -> Iterator[str]:
 
 def _system() -> Iterator[str]:
     yield from ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+    if os.getuid() == 0:  # to whom the kernel's settings in it belong, and so stay writable even without any capability
+        yield from ("--remount-ro", "/proc")
     yield from ("--perms", "1777", "--size", str(SHARED_MEMORY_BYTES), "--tmpfs", "/dev/shm")
 
 
