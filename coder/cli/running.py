@@ -43,7 +43,7 @@ def run_task(
     root = repository_root(directory)
     attended = sys.stdin.isatty() and sys.stdout.isatty() and not json
     walls = required(unsafe=unsafe)
-    trusted = trusted or settle(root, attended=attended, walled=walls is not None)
+    trusted = trusted or settle(root, attended=attended, walled=walls is not None and not walls.reduced)
     config = configured(root, flags)
     how = how or approach(config, named=flags.get("model"))
     console = PipedConsole(highlight=False)

@@ -47,7 +47,7 @@ def run_tui(directory: Path = Path(), *, unsafe: bool = False) -> None:
 
     root = find(directory).root
     walls = required(unsafe=unsafe)
-    trusted = settle(root, attended=True, walled=walls is not None)
+    trusted = settle(root, attended=True, walled=walls is not None and not walls.reduced)
 
     async def start(issue: str) -> OpenSession:
         return await asyncio.to_thread(_open, issue, directory, root, trusted=trusted, walls=walls)
