@@ -49,6 +49,25 @@ class Unsure(Exception):
     """What a fork would say may not be what a process of its own says."""
 
 
+class State(Value):
+    """What the process said when it had collected the tests."""
+
+    loaded: frozenset[str]
+    """Files of the tree that were imported before anything was collected."""
+    opened: frozenset[str]
+    """Files of the tree that were read before anything was collected."""
+    read: frozenset[str] = frozenset()
+    """Files of the tree that were read as text until all was collected."""
+    executed: Mapping[str, tuple[int, ...]] = {}
+    """First lines of the code that was executed until then, by path."""
+    tests: tuple[str, ...] = ()
+    """Node ids, in the order in which they were collected."""
+    cold: str = ""
+    """Why no fork can be trusted."""
+    unfit: str = ""
+    """Why no fork of the process that has collected the tests can be."""
+
+
 @dataclass(frozen=True)
 class Forked:
     """What has become of a fork."""
@@ -112,6 +131,21 @@ class Served:
         self._channels["collected"].send({**request, **place, "kind": "try", "seconds": seconds})
         self.answer("collected", seconds=seconds + SPARE_SECONDS)
 
+    def reach(self, tests: Sequence[str], *, seconds: float, test_seconds: float) -> list[dict[str, Any]]:
+        """What each test calls and opens, one dictionary a test, as far as the time reaches.
+
+        Raises:
+            Gone.
+        """
+        results = self.place / "reached"
+        asked = Asked(select=(), watch=(), seconds=seconds, test_seconds=test_seconds)
+        with self._prepared(asked) as (request, place):
+            mine = {"kind": "reach", "tests": [*tests], "results": str(results), "temporary": str(place / "t")}
+            self._channels["collected"].send({**request, **mine})
+            self.answer("collected", seconds=seconds + SPARE_SECONDS)
+        text = results.read_text(encoding="ascii") if results.exists() else ""
+        return [json.loads(line) for line in text.rpartition("\n")[0].split("\n") if line]
+
     def imported(self, paths: Sequence[str], asked: Asked) -> Forked:
         """Run tests in a fork that imports the project and collects the tests at `paths` anew.
 
@@ -165,7 +199,7 @@ class Served:
             raise Gone("the tests could not be collected")
         return found
 
-    def opened(self, *, seconds: float) -> dict[str, Any]:
+    def opened(self, *, seconds: float) -> State:
         """Wait until the tests are collected, and say what has been seen by then.
 
         Raises:
@@ -179,8 +213,8 @@ class Served:
             if not (self.place / "started").exists():
                 raise Gone(f"pytest could not be started: {self._output}") from error
             told = {"unfit": str(error)}
-        started: dict[str, Any] = json.loads((self.place / "started").read_text(encoding="utf-8"))
-        return {**told, **started}
+        started = json.loads((self.place / "started").read_text(encoding="utf-8"))
+        return State.model_validate({**told, **started})
 
     def close(self) -> None:
         """End the process with all its forks."""

@@ -17,7 +17,7 @@ from coder.verify.problems import problem_of, wrong_code
 from coder.verify.project import Project
 from coder.verify.roots import module_name
 from coder.verify.runner import OUTPUT_TAIL, crashed, normal, not_there, paths_of
-from coder.verify.serving import Asked, Forked, Gone, Served, Unsure
+from coder.verify.serving import Asked, Forked, Gone, Served, State, Unsure
 from coder.verify.swapping import Module, Replacement
 
 BUILT = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".pxd", ".pyd", ".pyx", ".rs", ".so"})
@@ -36,21 +36,6 @@ class Ran(Value):
     """swapped: functions got other bodies in a process that has collected all; imported: the project was imported and collected anew."""
     why: str = ""
     """Why nothing could be swapped."""
-
-
-class State(Value):
-    """What the process said when it had collected the tests."""
-
-    loaded: frozenset[str]
-    """Files of the tree that were imported before anything was collected."""
-    opened: frozenset[str]
-    """Files of the tree that were read before anything was collected."""
-    read: frozenset[str] = frozenset()
-    """Files of the tree that were read as text until all was collected."""
-    cold: str = ""
-    """Why no fork can be trusted."""
-    unfit: str = ""
-    """Why no fork of the process that has collected the tests can be."""
 
 
 class Cold(Value):
@@ -110,7 +95,7 @@ class WarmRunner:
     def _get_ready(self) -> None:
         """Wait until the tests are collected, and until the tree is as it was."""
         if self._served is not None and self._state is None:
-            self._state = State.model_validate(self._served.opened(seconds=self._wall_seconds))
+            self._state = self._served.opened(seconds=self._wall_seconds)
             self._cold = self._state.cold
             self._keeper = Keeper(self._tree)
         elif self._keeper is not None and (changed := self._keeper.tidy()):

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from coder.core.paths import is_test_path
 from coder.core.ports import Limits
 from coder.core.verdict import TestReport
 from coder.sandbox.process import ProcessSandbox
@@ -89,7 +90,7 @@ def agree(argument: str, count: int, seed: int, tests: tuple[str, ...]) -> None:
             reports = []
             for _ in range(2):
                 with written(here.cold, {mutation.path: mutation.text}):
-                    reports.append(cold.run(here.cold, chosen))
+                    reports.append(cold.run(here.cold, chosen, expect_loaded=[] if is_test_path(mutation.path) else [mutation.path]))
                 if told(reports[-1]) == told(ran.report):
                     break
             else:

@@ -16,6 +16,7 @@ import stat
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from types import FrameType
@@ -24,6 +25,7 @@ from typing import Any
 import pytest
 from coder_channel import Channel  # type: ignore[import-not-found]  # they all lie beside this file
 from coder_fork import Child, adopt, code_of, end_orphans, silence  # type: ignore[import-not-found]
+from coder_reach import Reach, lines_of  # type: ignore[import-not-found]
 from coder_swap import Cold, Swapper  # type: ignore[import-not-found]
 from coder_trials import Trials  # type: ignore[import-not-found]
 from coder_watch import Calls, Opened  # type: ignore[import-not-found]
@@ -87,7 +89,9 @@ class Collected:
         unfit = "" if complete else "something else traces calls while the tests are collected"
         unfit = unfit or self.unfit()
         self.swapper.look_around([*self.calls.seen.values()])
-        told = {"read": self.opened.inside(self.request["tree"]), "unfit": unfit}
+        tree = self.request["tree"]
+        executed = lines_of([*self.calls.seen.values()], tree)
+        told = {"read": self.opened.inside(tree), "unfit": unfit, "executed": executed, "tests": [item.nodeid for item in self.items]}
         with open(os.path.join(self.request["place"], "ready"), "w", encoding="utf-8") as file:
             json.dump(told, file)
         adopt()
@@ -99,6 +103,9 @@ class Collected:
             if asked["kind"] == "try":
                 Trials(self.items, self.swapper, {**asked, "tree": self.request["tree"]}).judge()
                 self.channel.answer(tried=True)
+            elif asked["kind"] == "reach":
+                self.reach(asked)
+                self.channel.answer(reached=True)
             else:
                 self.channel.answer(**self.answer_to(asked))
 
@@ -141,6 +148,28 @@ class Collected:
         self.recorder.begin_again(request, len(items))
         self.recorder.pytest_sessionfinish(self.session, self.exit_status(items))
         yield {"code": 0, "timed_out": False}
+
+    def reach(self, request: dict[str, Any]) -> None:
+        """Let the tests of each file be seen in a fork of its own, as long as there is time."""
+        deadline = time.monotonic() + request["seconds"]
+        wanted = frozenset(request["tests"])
+        files: dict[str, list[Any]] = {}
+        for item in self.items:
+            if item.nodeid in wanted:
+                files.setdefault(item.nodeid.partition("::")[0], []).append(item)
+        for items in files.values():
+            child = Child(items, lambda items: self.see(request, items), seconds=deadline - time.monotonic())
+            while not child.said and not child.ended and not child.expired:
+                child.read(0.05)
+            child.kill()
+            end_orphans()
+
+    def see(self, request: dict[str, Any], items: list[Any]) -> Iterator[Any]:
+        self.settle(request)
+        self.limited.request = request
+        self.recorder.begin_again({**request, "report": os.devnull}, len(items))
+        Reach(self.request["tree"], self.opened, request["results"]).run(items)
+        yield True
 
     def put_into_effect(self, swaps: list[Any]) -> None:
         for swap in reversed(swaps):  # from the end of each file, so that what is replaced later lies where it lay

@@ -176,12 +176,13 @@ class Trials:
     def put_into_effect(self, candidate: dict[str, Any]) -> Callable[[], None]:
         self.swapper.forget_results()
         path = os.path.join(self.request["tree"], candidate["path"])
+        undo: Callable[[], None]
         if not self.is_imported(candidate):
-            undo: Callable[[], None] = overlay(path, edited(path, candidate["changes"]))
-            return undo
-        if candidate["function"] is None:
+            undo = overlay(path, edited(path, candidate["changes"]))
+        elif candidate["function"] is None:
             raise Cold("it changes what happens at import")
-        undo = self.swapper.swap(path, self.request["functions"][candidate["function"]], candidate["source"])
+        else:
+            undo = self.swapper.swap(path, self.request["functions"][candidate["function"]], candidate["source"])
         return undo
 
     def first_red(self, tests: list[str]) -> tuple[str, str] | None:

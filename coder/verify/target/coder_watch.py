@@ -26,12 +26,15 @@ class Opened:
         sys.addaudithook(self.hear)
 
     def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if event == "open":
+        if event in ("open", "sqlite3.connect"):
             # The import system reads sources to execute them, which is seen otherwise.
             if isinstance(arguments[0], (str, bytes)) and not sys._getframe(1).f_code.co_filename.startswith("<frozen importlib"):
                 self.paths[arguments[0]] = None
         elif event in STARTING:
             self.processes = True
+
+    def forget(self) -> None:
+        self.paths, self.processes = {}, False
 
     def inside(self, tree: str) -> list[str]:
         """Those below `tree`, relative to it, in the order in which they were first opened."""
@@ -53,6 +56,7 @@ class Calls:
         self.seen: dict[int, CodeType] = {}
 
     def start(self) -> None:
+        self.seen = {}
         monitoring: Any = getattr(sys, "monitoring", None)
         if monitoring is None:
             threading.settrace(self.enter)
@@ -62,6 +66,7 @@ class Calls:
         monitoring.use_tool_id(self.tool, "coder")
         monitoring.register_callback(self.tool, monitoring.events.PY_START, self.begin)
         monitoring.set_events(self.tool, monitoring.events.PY_START)
+        monitoring.restart_events()
 
     def again(self) -> None:
         """Forget what has been seen."""

@@ -1,0 +1,92 @@
+"""Which files of a tree import which, read from their sources without executing them."""
+
+import ast
+from collections import deque
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
+
+from coder.verify.roots import source_roots
+
+DYNAMIC = frozenset(
+    {"__import__", "entry_points", "exec_module", "find_loader", "find_spec", "import_module", "import_string", "load_module"}
+)
+EVERYTHING = "*"
+"""In the place of a name: the file imports what nobody can read in its source."""
+
+
+def imported_names(text: str) -> frozenset[str]:
+    """Dotted names that a source imports, anywhere in it; those of relative imports begin with dots."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return frozenset({EVERYTHING})
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import():
+                found |= {alias.name for alias in node.names}
+            case ast.ImportFrom():
+                start = "." * node.level + (node.module or "")
+                found |= {start} | {f"{start}{'' if start.endswith('.') else '.'}{alias.name}" for alias in node.names}
+            case ast.Name(id=name) | ast.Attribute(attr=name) if name in DYNAMIC:
+                found.add(EVERYTHING)
+    return frozenset(found)
+
+
+class ImportGraph:
+    """Who is executed when a file is imported."""
+
+    def __init__(self, tree: Path, names: Mapping[str, frozenset[str]]) -> None:
+        """`names` is what each Python file of the tree imports."""
+        self._known = frozenset(names)
+        self._roots = [root.relative_to(tree).as_posix() for root in source_roots(tree)]
+        self._paths: dict[str, set[str]] = {}
+        for path in names:
+            for name in self._names_of(path):
+                self._paths.setdefault(name, set()).add(path)
+        self._importers: dict[str, set[str]] = {}
+        self._to_everything = {path for path, found in names.items() if EVERYTHING in found}
+        for path, found in names.items():
+            for imported in self._files(path, found):
+                self._importers.setdefault(imported, set()).add(path)
+
+    def importers(self, path: str) -> frozenset[str]:
+        """Files that importing may execute this one, however indirectly, itself included."""
+        found = {path}
+        todo = deque(found)
+        while todo:
+            new = (self._importers.get(todo.popleft(), set()) | self._to_everything) - found
+            found |= new
+            todo.extend(new)
+        return frozenset(found)
+
+    def _names_of(self, path: str) -> Iterable[str]:
+        """Every dotted name that the file may be imported under: from the tree, from a source root, from above its packages."""
+        pure = PurePosixPath(path)
+        top = next(folder for folder in pure.parents if (folder / "__init__.py").as_posix() not in self._known or folder == PurePosixPath())
+        for start in {PurePosixPath(), top, *(PurePosixPath(root) for root in self._roots)}:
+            if pure.is_relative_to(start):
+                parts = pure.relative_to(start).with_suffix("").parts
+                yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+    def _files(self, path: str, found: frozenset[str]) -> set[str]:
+        package = PurePosixPath(path).parent.parts
+        files: set[str] = set()
+        for name in found:
+            level = len(name) - len(name.lstrip("."))
+            parts = name.lstrip(".").split(".") if name.strip(".") else []
+            absolute = [*package[: len(package) - level + 1], *parts] if level else parts
+            for length in range(1, len(absolute) + 1):
+                files |= self._paths.get(".".join(absolute[:length]), set())
+        files |= {conftest for conftest in self._above(path) if conftest != path}
+        return files
+
+    def _above(self, path: str) -> set[str]:
+        """What is executed before the file itself: the packages that it lies in, and the conftest.py of its directories."""
+        found = set()
+        for folder in PurePosixPath(path).parents:
+            for name in ("__init__.py", "conftest.py"):
+                above = (folder / name).as_posix()
+                if above in self._known:
+                    found.add(above)
+        return found

@@ -1,0 +1,123 @@
+"""What each test of a tree calls and opens, kept from session to session by the content of the files."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from coder.core.ports import Limits, Sandbox
+from coder.core.value import Value
+from coder.verify.imports import imported_names
+from coder.verify.launch import NOT_OURS
+from coder.verify.project import Project
+from coder.verify.serving import Gone, Served
+
+TEST_SECONDS = 60.0
+COLLECTING_SECONDS = 300.0
+
+
+class Entry(Value):
+    """One test."""
+
+    calls: Mapping[str, tuple[int, ...]]
+    """First lines of the code that it executes, by path relative to the tree."""
+    read: tuple[str, ...] = ()
+    """Files of the tree that it opens."""
+    blind: bool = False
+    """It starts other processes, or traces itself: it may reach more."""
+    seconds: float = 0.0
+    """Of processor time."""
+    files: Mapping[str, str] = {}
+    """The content of all these files when it ran, as a hash each."""
+
+
+class Reached(Value):
+    """All tests of one tree."""
+
+    format: Literal[1] = 1
+    content: str = ""
+    """A hash of all files of the tree."""
+    tests: tuple[str, ...] = ()
+    """Node ids, in the order in which they are collected."""
+    entries: Mapping[str, Entry] = {}
+    """What is known of them, which may be less than all."""
+    executed: Mapping[str, tuple[int, ...]] = {}
+    """First lines of the code that is executed while tests are collected."""
+    read: frozenset[str] = frozenset()
+    """Files that are read until then."""
+    imports: Mapping[str, tuple[str, tuple[str, ...]]] = {}
+    """The hash of each Python file, and the names that it imports."""
+
+
+def learn(tree: Path, known: Reached, *, project: Project, sandbox: Sandbox, scratch: Path, limits: Limits, seconds: float) -> Reached:
+    """See again the tests of which not all is known, as far as the time reaches; what is known of the others is kept.
+
+    Tests run in forks of one process, those of each file in its own.
+    """
+    tree = tree.resolve()
+    hashes = {path: hash_of(tree / path) for path in files_of(tree)}
+    imports = {path: _imports(tree / path, hashes[path], known.imports.get(path)) for path in hashes if path.endswith(".py")}
+    content = hashlib.sha256(json.dumps(sorted(hashes.items())).encode()).hexdigest()
+    if content == known.content and len(known.entries) == len(known.tests):
+        return known
+    entries = {test: entry for test, entry in known.entries.items() if _holds(entry, hashes)}
+    served = Served(project, tree, sandbox=sandbox, scratch=scratch, limits=limits)
+    try:
+        state = served.opened(seconds=COLLECTING_SECONDS)
+        missing = [test for test in state.tests if test not in entries]
+        lines = served.reach(missing, seconds=seconds, test_seconds=TEST_SECONDS) if missing and not state.cold else []
+    except Gone:
+        return Reached(imports=imports, entries=entries)
+    finally:
+        served.close()
+    for line in lines:
+        entry = Entry(calls=line["calls"], read=line["read"], blind=line["blind"], seconds=line["seconds"])
+        files = {path: hashes.get(path, "") for path in (*entry.calls, *entry.read, line["id"].partition("::")[0])}
+        entries[line["id"]] = entry.model_copy(update={"files": files})
+    entries = {test: entries[test] for test in state.tests if test in entries}
+    return Reached(
+        content=content,
+        tests=state.tests,
+        entries=entries,
+        executed=state.executed,
+        read=state.read | state.opened,
+        imports=imports,
+    )
+
+
+def load(file: Path) -> Reached:
+    """What was saved; nothing where there is none, or of another version."""
+    try:
+        return Reached.model_validate_json(file.read_bytes())
+    except (OSError, ValueError):
+        return Reached()
+
+
+def save(reached: Reached, file: Path) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    new = file.with_suffix(f".{os.getpid()}")
+    new.write_text(reached.model_dump_json(), encoding="utf-8")
+    new.replace(file)
+
+
+def files_of(tree: Path) -> Iterable[str]:
+    for folder, folders, files in os.walk(tree):
+        folders[:] = [name for name in folders if not name.startswith(".") and name not in NOT_OURS - {"build", "dist"}]
+        for name in files:
+            yield Path(folder, name).relative_to(tree).as_posix()
+
+
+def hash_of(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16] if file.is_file() else ""
+
+
+def _imports(file: Path, digest: str, known: tuple[str, Sequence[str]] | None) -> tuple[str, tuple[str, ...]]:
+    if known is not None and known[0] == digest:
+        return digest, tuple(known[1])
+    return digest, tuple(sorted(imported_names(file.read_text(encoding="utf-8", errors="replace"))))
+
+
+def _holds(entry: Entry, hashes: Mapping[str, str]) -> bool:
+    return all(hashes.get(path, "") == digest for path, digest in entry.files.items())
