@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from coder.core.paths import is_test_path
-from coder.tools.locating.clues import Clues
 from coder.tools.excerpts import Spot, excerpt
 from coder.tools.files import text_of
+from coder.tools.locating.clues import Clues
+from coder.tools.locating.sites import Site
 from coder.tools.ripgrep import grep
-from coder.tools.sites import Site
 from coder.tools.symbols import Definition, definitions
 from coder.tools.words import parts, words_of
 from coder.tools.workspace import Workspace

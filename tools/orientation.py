@@ -2,75 +2,89 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from coder.core.verdict import TestResult
-from coder.tools.locating.clues import Clues, clues
 from coder.tools.examples import nearest_test
 from coder.tools.excerpts import Spot, chosen, windows
 from coder.tools.files import ASIDE, SOURCE, counted, standing
+from coder.tools.locating.clues import Clues, TracedCall, clues
+from coder.tools.locating.ranking import Likely, Located, locate
+from coder.tools.locating.sites import Site, sites
 from coder.tools.places import name_places
+from coder.tools.repository_map import repository_map
 from coder.tools.ripgrep import list_paths, shown
-from coder.tools.sites import Site, meant, sites
-from coder.tools.suspects import Suspect, suspects
+from coder.tools.symbols.snapshot import Place, Snapshot
+from coder.tools.tests_for import reaching
 from coder.tools.workspace import Workspace
 
 LAYOUT_FOLDERS = 16
 ROOT_FILES = ("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "noxfile.py", "Makefile", "conftest.py", "pytest.ini")
 LISTED_FILES = 6
 MOST_NAMED = 4
-FAR_LESS = 0.4
-"""Of the likeliest definition's score: what scores less is not shown."""
-MOST_OF_A_FILE = 4
-MOST_OF_A_CLASS = 5
-ENOUGH = 0.3
-"""Of the likeliest file's score: from here on a file is listed for its words alone."""
+ENOUGH = 4.0
+"""A file that scores so much less than the likeliest one is not listed."""
 FOR_TESTS = 4
 """The part of the budget that is kept for a test to go by, as a divisor."""
+FOR_MAP = 8
+"""And for the map."""
+MOST_SEEDS = 6
+MOST_TESTED = 3
+MOST_TESTS = 4
 
 
 def first_look(workspace: Workspace, issue: str, failing: Sequence[TestResult], budget_chars: int) -> str:
-    """The project's layout, the likeliest files and definitions with their source, and the nearest existing test, as plain text.
+    """The project's layout, the likeliest files and definitions with their source, a map of what is around them, and the nearest test.
 
     Everything shown is named, so that `read` may open it. `failing` are tests that are red before anything is changed; those whose
     names or messages the issue shares words with lend their innermost frames.
     """
+    snapshot = workspace.index.current()
     told = clues(issue)
-    places = [*name_places(workspace, issue), *_frames(workspace, failing, told)]
-    ranked = suspects(workspace.root, told, places)
-    sources = [suspect for suspect in ranked if standing(suspect.path) == 0] or ranked
-    likely = _telling(sites(workspace.root, sources, told), told)
-    head = f"{_layout(workspace)}\n\n{_files(workspace, sources, likely)}".strip()
+    frames = _frames(workspace, failing, told)
+    places = [*name_places(workspace, issue), *((frame.path, frame.line) for frame in frames)]
+    located = locate(snapshot, replace(told, frames=(*frames, *told.frames)))
+    likely = sites(snapshot, located.symbols, told)
+    head = f"{_layout(workspace)}\n\n{_files(workspace, located, likely)}".strip()
     example = nearest_test(workspace, told, likely, budget_chars // FOR_TESTS)
-    blocks = windows(workspace, _spots(workspace, places, likely, told=told), budget_chars - len(head) - len(example) - 100)
-    body = "\n\n".join(blocks)
+    around = "\n".join(filter(None, (_tests(snapshot, workspace, likely), _map(snapshot, located, budget_chars // FOR_MAP))))
+    room = budget_chars - len(head) - len(example) - len(around) - 100
+    body = "\n\n".join(windows(workspace, _spots(workspace, places, likely, told=told), room))
     title = "Source of the likeliest places (found by words alone, so some will be wrong):"
-    return "\n\n".join(filter(None, [head, f"{title}\n\n{body}" if body else "", example]))[:budget_chars]
+    return "\n\n".join(filter(None, [head, f"{title}\n\n{body}" if body else "", around, example]))[:budget_chars]
 
 
-def _telling(found: Sequence[Site], told: Clues) -> list[Site]:
-    """Those that are not far less likely than the first, a few of each file; a named long class brings the methods that the issue means."""
-    kept: list[Site] = []
-    for site in found:
-        if site.score < found[0].score * FAR_LESS:
-            break
-        if site in kept or sum(other.path == site.path for other in kept) >= MOST_OF_A_FILE:
-            continue
-        kept.append(site)
-        if site.shortened:
-            kept += [other for other in found if other not in kept and other.is_of(site) and meant(other.item, told)][:MOST_OF_A_CLASS]
-    return kept
+def _tests(snapshot: Snapshot, workspace: Workspace, likely: Sequence[Site]) -> str:
+    """The tests that name the likeliest definitions."""
+    lines = []
+    first_of_name = {site.name: site for site in reversed(likely[:MOST_TESTED])}
+    for site in reversed(first_of_name.values()):
+        found = reaching(snapshot, [Place(path=site.path, definition=site.item)])
+        for test in found[:MOST_TESTS]:
+            workspace.name(test.path, test.line)
+        if found:
+            more = f", {len(found) - MOST_TESTS} more" if len(found) > MOST_TESTS else ""
+            lines.append(f"  {site.name}: {', '.join(shown(test.id) for test in found[:MOST_TESTS])}{more}")
+    return "\n".join(["Tests that reach them:", *lines]) if lines else ""
 
 
-def _frames(workspace: Workspace, failing: Sequence[TestResult], told: Clues) -> list[tuple[str, int | None]]:
-    """The innermost frames inside the project of failing tests that have words in common with the issue."""
-    found: list[tuple[str, int | None]] = []
+def _map(snapshot: Snapshot, located: Located, budget_chars: int) -> str:
+    """What is most referred to around the likeliest files."""
+    seeds = {likely.path: 1 / (1 + order) for order, likely in enumerate(located.files[:MOST_SEEDS])}
+    drawn = repository_map(snapshot, seeds, budget_chars - 40) if seeds else ""
+    return f"Around them, by how much they are used:\n{drawn}" if drawn else ""
+
+
+def _frames(workspace: Workspace, failing: Sequence[TestResult], told: Clues) -> list[TracedCall]:
+    """The innermost frames inside the project of failing tests that have words in common with the issue, innermost last."""
+    found: list[TracedCall] = []
     for result in failing[:20]:
         if result.failure is None or not any(name in f"{result.id} {result.failure.text}" for name in list(told.names)[:15]):
             continue
-        inside = [frame for frame in result.failure.frames if not frame.path.startswith("/")]
-        found += [(frame.path, frame.line) for frame in reversed(inside[-3:])]
-    for path, line in found:
-        workspace.name(path, line)
+        inside = [frame for frame in result.failure.frames if not frame.path.startswith("/")][-3:]
+        found = [*(TracedCall(path=frame.path, line=frame.line, function=frame.function) for frame in inside), *found]
+    for frame in found:
+        workspace.name(frame.path, frame.line)
     return found
 
 
@@ -97,24 +111,23 @@ def _just_holds(folder: str, folders: Counter[str]) -> bool:
     return any(other.startswith(f"{folder}/") and folders[other] == folders[folder] for other in folders)
 
 
-def _files(workspace: Workspace, ranked: Sequence[Suspect], likely: Sequence[Site]) -> str:
+def _files(workspace: Workspace, located: Located, likely: Sequence[Site]) -> str:
     """The likeliest files, each with why and with its likeliest definitions."""
     lines = []
-    listed: dict[str, set[str]] = {}
-    for suspect in ranked[:LISTED_FILES]:
-        inside = [site for site in likely if site.path == suspect.path][:MOST_NAMED]
-        if not inside and not suspect.reasons and suspect.score < ranked[0].score * ENOUGH:
+    for one in located.files[:LISTED_FILES]:
+        inside = [site for site in likely if site.path == one.path][:MOST_NAMED]
+        if not inside and one.score < located.files[0].score - ENOUGH:
             continue
-        workspace.name(suspect.path)
+        workspace.name(one.path)
         for site in inside:
             workspace.name(site.path, site.first)
-        names = {site.name for site in inside}
-        twin = next((path for path, others in listed.items() if len(names) > 1 and names <= others), "")
-        listed[suspect.path] = names
-        told = f"the same as in {shown(twin)}" if twin else ", ".join(f"{site.name} (line {site.item.line})" for site in inside)
-        why = suspect.reasons[:3] or [f"much of {', '.join(suspect.telling[:3])}"]
-        lines.append(f"  {shown(suspect.path)}{f': {told}' if told else ''} [{'; '.join(why)}]")
+        told = ", ".join(f"{site.name} (line {site.item.line})" for site in inside)
+        lines.append(f"  {shown(one.path)}{f': {told}' if told else ''} [{_why(one)}]")
     return "\n".join(["Files that the issue may be about, likeliest first:", *lines]) if lines else ""
+
+
+def _why(one: Likely) -> str:
+    return "; ".join(one.reasons[:2])
 
 
 def _spots(workspace: Workspace, places: Sequence[tuple[str, int | None]], likely: Sequence[Site], *, told: Clues) -> list[Spot]:

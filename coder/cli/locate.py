@@ -39,12 +39,13 @@ def locate(
 def located(root: Path, text: str) -> "Located":
     """Rank with the index that is kept for a tree."""
     from coder.settings import index_database
+    from coder.tools.locating.clues import clues
     from coder.tools.locating.ranking import locate as rank
     from coder.tools.symbols.index import SymbolIndex
 
     database = index_database(root)
     database.parent.mkdir(parents=True, exist_ok=True)
-    return rank(SymbolIndex(root.resolve(), database).current(), text)
+    return rank(SymbolIndex(root.resolve(), database).current(), clues(text))
 
 
 def _around(directory: Path) -> Path:

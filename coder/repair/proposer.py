@@ -16,8 +16,8 @@ from coder.repair.search import Search, confirmed, search
 from coder.repair.source import Source
 from coder.repair.spectrum import ochiai, suspects, weighted, with_imports
 from coder.tools.locating.clues import clues
-from coder.tools.sites import sites
-from coder.tools.suspects import suspects as suspicious_files
+from coder.tools.locating.ranking import locate
+from coder.tools.symbols.index import SymbolIndex
 
 TRACING_SHARE = 0.25
 """Of the time for tracing: failing tests come first, and what is left of their neighbours only sharpens the suspicion."""
@@ -132,9 +132,8 @@ def proposal(candidate: Candidate, source: Source) -> Proposal:
 
 def by_words(tree: Path, issue: str) -> tuple[Suspect, ...]:
     """Functions that the issue's words point to."""
-    told = clues(issue)
-    found = sites(tree, suspicious_files(tree, told, ()), told)
-    return tuple(Suspect(place=f"{site.path}::{site.name}", line=site.first, score=0.0) for site in found[:MOST_SUSPECTS])
+    found = locate(SymbolIndex(tree).current(), clues(issue)).symbols[:MOST_SUSPECTS]
+    return tuple(Suspect(place=likely.name, line=likely.item.start, score=0.0) for likely in found if likely.item)
 
 
 def _is_one_of(test: str, named: Sequence[str]) -> bool:

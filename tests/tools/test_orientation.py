@@ -113,11 +113,11 @@ def test_a_long_class_is_shown_by_its_head_and_the_methods_that_the_issue_means(
     space = workspace(tmp_path, {"shop/shelf.py": LONG})
     look = first_look(space, '`Shelf(form="round").render(1)` draws nothing\n', (), 6000)
     windows = look.split("likeliest places")[1].split("\n\n")[1:]
-    assert windows[0] == (
+    assert windows[1] == (
         'shop/shelf.py, lines 1-5 of 115\n    1| class Shelf:\n    2|     """Where things stand."""\n    3| \n'
         '    4|     FORMS = {"round": 1, "square": 2}\n    5| '
     )
-    assert windows[1].splitlines() == [
+    assert windows[0].splitlines() == [
         "shop/shelf.py, lines 103-112 of 115 (_scaled: called by _render)",
         "    1| class Shelf:",
         "      ...",
@@ -141,7 +141,6 @@ def test_a_near_identical_copy_is_named_and_not_shown(tmp_path: Path) -> None:
     look = first_look(workspace(tmp_path, files), "`shop.cart`: `Cart.total_price` ignores the coupon", (), 6000)
     assert look.count("The price of everything.") == 1
     assert "near-identical copy at shop/old_cart.py:" in look
-    assert "shop/old_cart.py: the same as in shop/cart.py" in look
 
 
 def test_the_nearest_test_is_shown_with_the_place_where_the_next_would_stand(tmp_path: Path) -> None:

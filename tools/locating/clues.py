@@ -38,7 +38,7 @@ INLINE = re.compile(r"`+([^`\n]+)`+")
 ADDRESS = re.compile(r"https?://\S+")
 FRAME = re.compile(
     r"^[ \t>E]*File \"(?P<path>[^\"\n]{1,400})\", line (?P<line>\d{1,7})(?:, in (?P<function>[\w.<>]{1,200}))?"
-    r"|^(?P<short>[~\w./\\-]{1,400}\.py)(?::(?P<at>\d{1,7}):? )?(?:in (?P<named>\w{1,200}))?",
+    r"|^(?P<short>[~\w./\\-]{1,400}\.py)(?::(?P<at>\d{1,7}):?)?(?: in (?P<named>\w{1,200}))?",
     re.MULTILINE,
 )
 IMPORTED = re.compile(

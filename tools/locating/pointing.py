@@ -91,6 +91,7 @@ def _imports(terrain: Terrain, clues: Clues, found: Pointed) -> None:
         for place in resolve(terrain.snapshot, dotted)[:MOST_NAMESAKES]:
             if place.definition:
                 found.at(place.path, "resolved", 1.0, name=place.definition.name, reason=f"is {dotted}")
+                found.at(place.path, "resolved", 1.0)
             elif "." in dotted:
                 found.at(place.path, "module", 1.0, reason=f"is module {dotted}" if dotted.endswith(_stem(place.path)) else "")
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from coder.core.paths import is_test_path
-from coder.tools.locating.clues import Clues, clues
+from coder.tools.locating.clues import Clues
 from coder.tools.locating.evidence import Candidate, Case, Evidence, neighbours
 from coder.tools.locating.matching import matches
 from coder.tools.locating.pointing import pointed
@@ -50,9 +50,8 @@ class Located:
     symbols: tuple[Likely, ...] = ()
 
 
-def locate(snapshot: Snapshot, issue: str) -> Located:
-    """Rank; nothing but the tree and the text decides."""
-    told = clues(issue)
+def locate(snapshot: Snapshot, told: Clues) -> Located:
+    """Rank; nothing but the tree and the issue decides."""
     terrain = Terrain(snapshot, tests=about_tests(told))
     case = Case(terrain=terrain, clues=told, matches=matches(terrain, told), pointed=pointed(terrain, told))
     return ranked(case)

@@ -55,7 +55,7 @@ def _of_file(case: Case, path: str, evidence: Evidence, inside: Mapping[str, lis
         yield "its name is in the issue"
     for one in inside.get(path, [])[:1]:
         for reason in of_definition(case, one)[:2]:
-            yield f"{one.item.bare}: {reason}"
+            yield reason if one.item.bare in reason else f"{one.item.bare}: {reason}"
     if telling := case.telling(path)[:MOST_WORDS]:
         yield f"says {', '.join(telling)}"
     if is_test_path(path):

@@ -43,6 +43,7 @@ FILE = {
     "path in title": 0.5,
     "path said": 0.05,
     "neighbour": 1.0,
+    "resolved": 0.3,
     "base": 0.2,
 }
 OF_FILE = 0.64
