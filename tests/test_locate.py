@@ -1,0 +1,77 @@
+"""`coder locate` as a person and a script call it."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from coder.cli.app import run
+from tests.builders import write
+
+FILES = {
+    "shop/cart.py": 'class Cart:\n    def total(self, coupon):\n        raise ValueError("no coupon")\n',
+    "shop/mail.py": "def send(message):\n    print(message)\n",
+}
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    write(tmp_path / "tree", FILES)
+    return tmp_path / "tree"
+
+
+def test_text_is_short_and_says_why(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["locate", "`Cart.total` ignores the coupon", "--repo", str(tree)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["Files", " 1  shop/cart.py"]
+    assert lines[lines.index("Definitions") + 1 :][:2] == [" 1  Cart.total", "      shop/cart.py:2"]
+    assert "defines total, named in the title" in " ".join(line.strip() for line in lines)
+    assert max(map(len, lines)) <= 80
+
+
+def test_json_has_files_symbols_and_reasons(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tree.parent / "issue.md").write_text("`Cart.total` ignores the coupon\n", encoding="utf-8")
+    assert run(["locate", "--repo", str(tree), "--issue", str(tree.parent / "issue.md"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert list(found) == ["files", "symbols", "reasons"]
+    assert (found["files"][0], found["symbols"][0]) == ("shop/cart.py", "shop/cart.py::Cart.total")
+    assert "defines total, named in the title" in found["reasons"]["shop/cart.py::Cart.total"]
+
+
+def test_the_issue_may_be_a_file_or_standard_input(tree: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    (tree / "issue.md").write_text("send prints", encoding="utf-8")
+    monkeypatch.chdir(tree)
+    monkeypatch.setattr("sys.stdin", io.StringIO("send prints"))
+    answers = []
+    for issue in ("send prints", "@issue.md", "-"):
+        assert run(["locate", issue]) == 0
+        answers.append(capsys.readouterr().out)
+    assert answers[0] == answers[1] == answers[2]
+    assert "shop/mail.py" in answers[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((), "Give the issue once: as text, @file or -, or with --issue FILE."),
+        (("x", "--issue", "y"), "Give the issue once: as text, @file or -, or with --issue FILE."),
+        (("  ",), "The issue is empty. Give it as text, as @file, or as - for standard input."),
+        (("@nowhere",), "The issue file 'nowhere' cannot be read: No such file or directory."),
+        (("x", "--repo", "nowhere"), "'nowhere' is no directory."),
+    ],
+)
+def test_wrong_use_is_one_line_and_2(
+    arguments: tuple[str, ...], told: str, tree: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tree)
+    assert run(["locate", *arguments]) == 2
+    assert capsys.readouterr() == ("", f"coder: {told}\n")
+
+
+def test_an_empty_tree_and_a_strange_issue_are_answered(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tree.parent / "empty").mkdir()
+    assert run(["locate", "anything", "--repo", str(tree.parent / "empty")]) == 0
+    assert run(["locate", "\N{SNOWMAN}", "--repo", str(tree)]) == 0
+    assert capsys.readouterr().out == "Nothing in this tree says anything of the issue.\n" * 2
