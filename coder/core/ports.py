@@ -122,32 +122,6 @@ class TestRunner(Protocol):
         ...
 
 
-class Reach(Value):
-    """Which tests an edit may reach."""
-
-    tests: tuple[str, ...] = ()
-    """Node ids in the order in which they are collected, then files of new tests."""
-    everything: bool = False
-    """Any test may be reached, whatever `tests` holds."""
-    why: str = ""
-    """Why it is everything, half a sentence."""
-
-
-class Impact(Protocol):
-    """Knows what each test of a tree executes and reads."""
-
-    def reach(self, edits: Mapping[str, str | None]) -> Reach:
-        """The tests that may end otherwise when files get other texts (None: no such file), by path relative to the tree.
-
-        What is not known reaches everything; it is never said that nothing is reached.
-        """
-        ...
-
-    def seconds(self, tests: Sequence[str]) -> float:
-        """Processor time that tests have taken, as far as it is known."""
-        ...
-
-
 class Verifier(Protocol):
     """Turns changes into verdicts."""
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
+from coder.core.impact import Reach
 from coder.core.paths import is_test_path
-from coder.core.ports import Reach
 from coder.verify.comparison import file_of, is_test_file
 from coder.verify.configuration import may_configure
 from coder.verify.imports import ImportGraph

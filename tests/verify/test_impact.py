@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports import Limits, Reach
+from coder.core.impact import Reach
+from coder.core.ports import Limits
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.impact import TracedImpact
 from coder.verify.project import find_project
