@@ -1,0 +1,22 @@
+"""Finds the files of a tree that no command sees the content of."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from coder.core.private import denied
+
+PASSED_OVER = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__", "site-packages"})
+
+
+def private_files(tree: Path, patterns: Sequence[str]) -> tuple[Path, ...]:
+    """Regular files below `tree` that a pattern of `coder.core.private` denies, sorted."""
+    found: list[Path] = []
+    for directory, names, files in os.walk(tree):
+        names[:] = [name for name in names if name not in PASSED_OVER]
+        inside = os.path.relpath(directory, tree).removeprefix(".").lstrip("/")
+        for name in files:
+            path = Path(directory, name)
+            if denied(f"{inside}/{name}".lstrip("/"), patterns) and not path.is_symlink():
+                found.append(path)
+    return tuple(sorted(found))
