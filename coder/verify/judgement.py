@@ -12,7 +12,9 @@ from coder.core.verdict import Run, TestReport, TestResult, Verdict, VerdictKind
 from coder.verify.comparison import file_of, is_gone, is_test_file, meant, no_longer_passing, passes, renumbered, sentence, short
 from coder.verify.doubts import doubts
 from coder.verify.evidence import hash_of, run_of
+from coder.verify.flaky import examine, recovered
 from coder.verify.reasons import why_not
+from coder.verify.runner import labelled
 from coder.verify.triage import triage, triaged
 
 PARTIAL = ("timeout", "crash", "no_tests")
@@ -172,6 +174,9 @@ class Judgement:
             return self._verdict(VerdictKind.INCONCLUSIVE, problem.text, after=after)
         aims = meant(targets)
         if red := tuple(result for result in after.reds if aims(result.id) or self._is_new(result)):
+            if flaky := recovered(red, [result.id for result in after.results], on_change=self._on_change):
+                reason = f"{_tests(len(flaky))} that the change is judged by failed and passed in the same suite: {sentence(flaky)}."
+                return self._verdict(VerdictKind.INCONCLUSIVE, reason, still_red=flaky, after=after)
             reason = f"{_tests(len(red))} that the change adds or is judged by fail in the whole suite: {sentence(red)}."
             return self._verdict(VerdictKind.PASSING, reason, still_red=red, after=after)
         return self._conclusion(targets, after)
@@ -216,19 +221,15 @@ class Judgement:
             return list(doubts(old, new, self._changed, red_before=red_before, targets=targets))
 
     def _confirmed(self, seeming: Sequence[TestResult], report: TestReport) -> tuple[TestResult, ...]:
-        """Run what seems broken alone on both sides: only what fails again, and only on the change, is its fault."""
+        """Run what seems broken again on both sides: only what fails again, and only on the change, is its fault."""
         renamed = self._renamed([result.id for result in seeming if is_gone(result)], report)
         suspected = [result for result in seeming if result.id not in renamed]
         if not suspected or len(suspected) > RERUN:
             return tuple(suspected)
-        tests = [result.id for result in suspected]
-        changed = self._run("again, on the change", self._tree, None, tests)
-        base = self._run("again, on the base", self._trees.base, (), tests)
-        confirmed = tuple(result for result in suspected if not passes(changed, result.id) and passes(base, result.id))
-        unsure = [result for result in suspected if result not in confirmed]
-        if unsure:
-            self._notes.append(f"flaky or not the change's doing (run alone it did not fail on the change only): {sentence(unsure)}")
-        return confirmed
+        order = [result.id for result in report.results]
+        examined = examine(suspected, order, on_change=self._on_change, on_base=self._on_base)
+        self._notes += examined.notes
+        return examined.blamed
 
     def _renamed(self, gone: Sequence[str], report: TestReport) -> frozenset[str]:
         """Missing ids that stand for nothing lost: as many cases pass; where the change touched their file, the old cases pass too."""
@@ -255,6 +256,12 @@ class Judgement:
             )
         began = "failed before and passes now" if self._before.reds else "passes, as before"
         return self._verdict(VerdictKind.PASSING, f"`{after.command}` {began}, but {limit}.", after=after)
+
+    def _on_change(self, label: str, tests: Sequence[str]) -> TestReport:
+        return self._run(label, self._tree, None, tests)
+
+    def _on_base(self, label: str, tests: Sequence[str]) -> TestReport:
+        return self._run(label, self._trees.base, (), tests)
 
     def _run(self, label: str, tree: str, paths: Sequence[str] | None, tests: Sequence[str]) -> TestReport:
         with self._trees.checkout(tree, paths) as place:
@@ -284,13 +291,6 @@ class Judgement:
             still_red=self._with_causes(still_red),
             after=counts,
         )
-
-
-def labelled(label: str, progress: Progress | None) -> Progress | None:
-    """The same listener, told which run a line belongs to."""
-    if progress is None:
-        return None
-    return lambda line: progress(f"{label}: {line}")
 
 
 def _tests(count: int) -> str:

@@ -12,8 +12,9 @@ from coder.core.verdict import Evidence, Reproduced, TestReport, TestResult, Ver
 from coder.verify.comparison import file_of, is_test_file, meant
 from coder.verify.distil import distil
 from coder.verify.evidence import page, run_of, trailers
-from coder.verify.judgement import Judgement, Trees, labelled
+from coder.verify.judgement import Judgement, Trees
 from coder.verify.reasons import why_not
+from coder.verify.runner import labelled
 
 
 class WorktreeVerifier:

@@ -115,6 +115,13 @@ def crashed(recording: Recording, problem: Problem | None) -> Iterator[TestResul
             yield TestResult(id=test, outcome="error", failure=Failure(type="Crash", message=problem.text, text=problem.text))
 
 
+def labelled(label: str, progress: Progress | None) -> Progress | None:
+    """The same listener, told which run a line belongs to."""
+    if progress is None:
+        return None
+    return lambda line: progress(f"{label}: {line}")
+
+
 @contextmanager
 def _told(recording: Recording, progress: Progress | None) -> Iterator[None]:
     """Tell how far the run is, a few times a second, while it goes on."""

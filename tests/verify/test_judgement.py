@@ -169,7 +169,7 @@ def test_a_flaky_test_is_not_blamed(tmp_path: Path) -> None:
 
     verdict = judged(tmp_path, FIX, ending=flaky)
     assert (verdict.kind, verdict.broken) == (VerdictKind.PASSING, ())
-    assert verdict.notes == (f"flaky or not the change's doing (run alone it did not fail on the change only): {OTHER}",)
+    assert verdict.notes == (f"{OTHER} is flaky: it has failed and passed on the change",)
 
 
 def test_a_test_that_fails_alone_on_the_base_too_is_not_blamed(tmp_path: Path) -> None:
@@ -180,14 +180,29 @@ def test_a_test_that_fails_alone_on_the_base_too_is_not_blamed(tmp_path: Path) -
         return [passed(OTHER) if runs == ["bug"] else red(OTHER)]
 
     verdict = judged(tmp_path, FIX, ending=dependent)
-    assert (verdict.kind, verdict.broken, runs) == (VerdictKind.PASSING, (), ["bug", "fixed", "fixed", "bug"])
+    assert (verdict.kind, verdict.broken, runs) == (VerdictKind.PASSING, (), ["bug", "fixed", "fixed", "bug", "fixed", "bug"])
+
+
+def test_a_target_that_fails_and_passes_in_the_suite_is_flaky_and_proves_nothing(tmp_path: Path) -> None:
+    trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
+
+    def flaky(files: Files) -> list[TestResult]:
+        whole = not runner.asked[-1]
+        return [passed(OTHER), *([red(ADDED) if whole else suite(files)[1]] if "new" in files[TEST] else [])]
+
+    runner = FakeRunner(flaky)
+    verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
+    assert (verdict.kind, verdict.reason) == (
+        VerdictKind.INCONCLUSIVE,
+        f"1 test that the change is judged by failed and passed in the same suite: {ADDED}.",
+    )
 
 
 def test_a_target_that_fails_in_the_whole_suite_is_not_proven(tmp_path: Path) -> None:
     trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
 
     def dependent(files: Files) -> list[TestResult]:
-        whole = not runner.asked[-1]
+        whole = not runner.asked[-1] or OTHER in runner.asked[-1]
         return [passed(OTHER), *([red(ADDED) if whole else suite(files)[1]] if "new" in files[TEST] else [])]
 
     runner = FakeRunner(dependent)
