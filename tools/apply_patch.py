@@ -1,5 +1,6 @@
 """The tool `apply_patch`."""
 
+from coder.core.secrets import PLACEHOLDER
 from coder.tools.files import clipped, counted
 from coder.tools.patching import Applied, Change, PatchError, plan
 from coder.tools.patching.edit import Edit
@@ -27,6 +28,8 @@ def apply_patch(workspace: Workspace, diff: str, allow_syntax_error: bool = Fals
         diff: The unified diff.
         allow_syntax_error: Write Python that does not parse (templates, newer syntax).
     """
+    if masked := next((line for line in diff.splitlines() if line.startswith("+") and PLACEHOLDER.search(line)), ""):
+        raise ToolError(f"{masked[:200]!r} would write what only stands for a secret. {NOTHING_WRITTEN} Leave such lines as they are.")
     try:
         planned = plan(diff, workspace.root, failed_before=workspace.failed_hunks, may_read=workspace.may_read)
         _check_allowed(workspace, planned)

@@ -50,8 +50,12 @@ _WORDS = re.compile(r"(?:^|[/_-])[a-z]{5,}(?:$|[/_-])")
 _PRETEND = re.compile(
     r"(?i)example|change-?me|placeholder|dummy|redacted|sample|foobar|abc123|secret|passw|token|xxx|test|fake|your|user|\*\*\*|12345|\$|%"
 )
-_OWN_NAME = re.compile(r"(?i)key|token|secret|passw|credential|auth|private|pat$|dsn|cookie")
+_OWN_NAME = re.compile(r"(?i)(?:^|_)(?:api)?key(?:$|_)|token|secret|passw|credential|auth(?!or)|private|_pat$|dsn$|cookie")
+_HARMLESS = re.compile(r"(?:[A-Za-z]+[_-]?){1,3}|\d{1,15}|https?://[^@]*|[/~.].*", re.DOTALL)
+"""Values that say nothing by themselves, such as a method's name, a number of seconds, an address, a path."""
 SHORTEST_OWN = 8
+PLACEHOLDER = re.compile(r"\[masked: (?:a secret|a random value|[\w ]+ (?:key|token)|[\w ]+ of yours)\]")
+"""What stands in the place of a secret."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,11 +97,11 @@ class Secrets:
 
 
 def own_values(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The values of variables whose names say that they are secret, the longest first; paths and small words are none."""
+    """The values of variables whose names say that they are secret, the longest first; paths, addresses and plain words are none."""
     values = {
         value.strip()
         for name, value in environment.items()
-        if _OWN_NAME.search(name) and len(value.strip()) >= SHORTEST_OWN and not value.startswith("/")
+        if _OWN_NAME.search(name) and len(value.strip()) >= SHORTEST_OWN and not _HARMLESS.fullmatch(value.strip())
     }
     return tuple(sorted(values, key=lambda value: (-len(value), value)))
 

@@ -3,7 +3,7 @@ import string
 
 import pytest
 
-from coder.core.secrets import Secrets, own_values, random_looking
+from coder.core.secrets import PLACEHOLDER, Secrets, own_values, random_looking
 
 SECRETS = Secrets()
 BODY = "MIIEpAIBAAKCAQEA04up8hoqzS1+APIB0RhjXyObwHQnOzhAk5Bd7mhkSbPkyhP1"
@@ -66,10 +66,24 @@ def test_values_drawn_by_lot_are_told_from_names() -> None:
 
 
 def test_the_persons_own_values_are_masked_as_they_stand() -> None:
-    own = own_values(
-        {"OPENAI_API_KEY": "correct horse battery", "SSH_AUTH_SOCK": "/run/agent", "MY_TOKEN": "short", "PATH": "/usr/bin:/bin"}
-    )
+    harmless = {
+        "SSH_AUTH_SOCK": "/run/agent",
+        "AUTH_METHOD": "client_secret_basic",
+        "TOKEN_SECONDS": "86400000",
+        "AUTH_URL": "https://a.example",
+    }
+    other = {"MY_TOKEN": "short", "GIT_AUTHOR_NAME": "Ada Lovelace 1815", "KEYBOARD": "us-intl-1234", "PATH": "/usr/bin:/bin"}
+    own = own_values({"OPENAI_API_KEY": "correct horse battery", **harmless, **other})
     assert own == ("correct horse battery",)
     secrets = Secrets(own=own)
+    assert own_values({"DATABASE_DSN": "postgres://ada:1815@db/x", "KEY": "q1w2e3r4"}) == ("postgres://ada:1815@db/x", "q1w2e3r4")
     assert secrets.masked("it was 'correct horse battery'") == "it was '[masked: a secret of yours]'"
     assert secrets.without_own("ghp_" + "aB3d" * 9) == "ghp_" + "aB3d" * 9
+
+
+@pytest.mark.parametrize(
+    "what", ["ghp_" + "aB3d" * 9, "PASSWORD=tr0ub4dor&3", "q8Zt1LmW4nRx7Yp0KdV2sHb6", f"-----BEGIN PRIVATE KEY-----\n{BODY}"]
+)
+def test_what_stands_for_a_secret_is_known_again(what: str) -> None:
+    assert PLACEHOLDER.search(SECRETS.masked(what))
+    assert PLACEHOLDER.fullmatch(Secrets(own=("sesame-77",)).masked("sesame-77"))

@@ -212,7 +212,7 @@ def test_a_merge_that_is_refused_leaves_the_branch(tmp_path: Path) -> None:
 
 
 def test_an_error_that_quotes_a_key_is_told_without_it(tmp_path: Path) -> None:
-    made = kit(tmp_path, [ModelError("Incorrect key provided: wisteria-sings")])
-    secrets = Secrets(own=("wisteria-sings",))
+    made = kit(tmp_path, [ModelError("Incorrect key provided: wisteria-sings-99")])
+    secrets = Secrets(own=("wisteria-sings-99",))
     finished = finish(replace(made, secrets=secrets))
     assert finished.summary == "Incorrect key provided: [masked: a secret of yours]"

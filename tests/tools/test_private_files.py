@@ -55,6 +55,12 @@ def test_a_patch_of_one_tells_nothing_of_it(space: Workspace, name: str) -> None
     assert (space.root / ".env").read_text() == FILES[".env"]
 
 
+def test_what_stands_for_a_secret_is_never_written(space: Workspace) -> None:
+    diff = "--- a/app.py\n+++ b/app.py\n@@ -1 +1 @@\n-import os\n+KEY = '[masked: GitHub token]'\n"
+    assert "only stands for a secret" in refused(apply_patch, space, diff=diff)
+    assert (space.root / "app.py").read_text() == FILES["app.py"]
+
+
 def test_a_commit_is_shown_without_them(tmp_path: Path) -> None:
     class History(FakeHistory):
         def show(self, revision: str, path: str | None = None) -> str:
