@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from coder.tools.symbols.definition import Definition
 
-IDENTIFIER = re.compile(r"[^\W\d][\w$]*")
+IDENTIFIER = re.compile(r'[^\W\d][\w$]*+(?!")')
+"""The letters before a string's quote are none."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -104,7 +104,7 @@ class _Source:
                 scopes.append(scope)
                 if scope.is_class:
                     bases[item.name] = _bases(header)
-            elif (not scopes or scopes[-1].is_class) and match["variable"] not in keyword.kwlist and not self._is_argument(match.start()):
+            elif (not scopes or scopes[-1].is_class) and match["variable"] not in keyword.kwlist and not self._is_argument(match):
                 found.append(self._variable(match, f"{scopes[-1].name}." if scopes else ""))
         return tuple(found), bases
 
@@ -146,7 +146,8 @@ class _Source:
         start = position
         while found := _dedent(indent).search(self.code, position):
             body = self.code[start : found.start()].rstrip()
-            if not body.endswith("\\") and not (body.endswith(OPEN) and _is_open(body)):
+            goes_on = body.endswith("\\") or (body.endswith(OPEN) and _is_open(body))
+            if not goes_on or self.code.startswith(("def ", "class ", "async ", "@"), found.end()):
                 return start + len(body)
             position = found.end()
         return start + len(self.code[start:].rstrip())
@@ -159,10 +160,10 @@ class _Source:
         said = self.text[opening:closing].strip("\"'").strip().split("\n", 1)[0]
         return (self.line(opening), self.line(closing - 1)), said.strip()[:120]
 
-    def _is_argument(self, start: int) -> bool:
-        """Does the line before go on, so that `name=` is an argument?"""
-        before = self.code[max(0, start - LONGEST_HEADER) : start].rstrip()
-        return before.endswith((*OPEN, "\\"))
+    def _is_argument(self, match: re.Match[str]) -> bool:
+        """Does the line before go on, so that `name=` is an argument? At the margin a comma ends a tuple."""
+        before = self.code[max(0, match.start() - LONGEST_HEADER) : match.start()].rstrip()
+        return before.endswith((*OPEN, "\\") if match["indent"] else ("(", "[", "{", "\\"))
 
     def _variable(self, match: re.Match[str], prefix: str) -> Definition:
         line = self.line(match.start("variable"))
