@@ -57,7 +57,7 @@ class Landlock:
             "write": [*map(str, view.writable), *(f"/dev/{name}" for name in DEVICES)],
             "network": command.policy.network,
             "scoped": True,
-            "filter": seccomp.program(families=INTERNET if command.policy.network else ()),
+            "filter": seccomp.program(families=INTERNET if command.policy.network else (), sees_others=True),
         }
         environment = {**command.environment, "HOME": str(home)}
         return Walled(argv=command.argv, directory=str(command.cwd), environment=environment, confinement=confinement)

@@ -14,10 +14,12 @@ from typing import Any, Self
 from coder.core.errors import SandboxError
 from coder.core.policy import Policy
 from coder.core.ports import Execution, Limits, Progress
+from coder.core.private import DENY_READ
 from coder.sandbox.capture import Capture
 from coder.sandbox.environment import filtered
 from coder.sandbox.launching import Launcher, Lifeline, Pipes
 from coder.sandbox.linked import git_directory
+from coder.sandbox.private import private_files
 from coder.sandbox.scratch import Scratch
 from coder.sandbox.view import view
 from coder.sandbox.walls import Command, Walled, Walls
@@ -28,19 +30,29 @@ MOST_MEMORY = 0.8
 """Of this machine's, at most, for one command."""
 
 
+class NeverBegan(SandboxError):
+    """The walls could not be put up as planned."""
+
+
 class ProcessSandbox:
     """Runs commands; without walls what they may read and write is not limited, only what they may use."""
 
     def __init__(
-        self, environment: Mapping[str, str], *, walls: Walls | None = None, exposed: Iterable[Path] = (), denied: Iterable[Path] = ()
+        self,
+        environment: Mapping[str, str],
+        *,
+        walls: Walls | None = None,
+        exposed: Iterable[Path] = (),
+        deny_read: Sequence[str] = DENY_READ,
     ) -> None:
-        """Commands see the allow-listed part of `environment`; `exposed` paths can be read behind the walls, `denied` ones cannot."""
+        """Commands see the allow-listed part of `environment`; behind the walls `exposed` paths can be read, and what `deny_read`, patterns
+        of `coder.core.private`, names in the working directory is empty."""
         self._scratch = Scratch()
         self._environment = filtered(environment, scratch=self._scratch.path)
         self.walls = walls
         self._exposed = tuple(exposed)
-        self._denied = tuple(denied)
-        self._repositories: dict[Path, Path | None] = {}
+        self._deny_read = tuple(deny_read)
+        self._known: dict[Path, tuple[Path | None, tuple[Path, ...]]] = {}
         self._launcher = Launcher()
         self._lock = threading.Lock()
         self._lifelines: set[Lifeline] = set()
@@ -73,26 +85,47 @@ class ProcessSandbox:
         limits: Limits | None = None,
         on_line: Progress | None = None,
     ) -> Execution:
-        limits = limits or Limits()
-        walled = self._walled(tuple(argv), cwd, {**self._environment, **(environment or {})}, policy or Policy())
+
+        def once() -> Execution:
+            walled = self.walled(argv, cwd=cwd, environment=environment, policy=policy)
+            done = self._execute(argv[0], self._order(walled, cwd, allowed), allowed, on_line)
+            return done if self.walls is None or done.exit_code is None else self._told(argv[0], done, self.walls)
+
+        allowed = limits or Limits()
+        try:
+            return once()
+        except NeverBegan:  # what the walls were to cover may have vanished meanwhile: they are planned anew
+            return once()
+
+    def _told(self, name: str, done: Execution, walls: Walls) -> Execution:
+        """The end of the command itself, from that of what was started."""
+        try:
+            return done.model_copy(update={"exit_code": walls.exit_code(done.exit_code or 0, done.output)})
+        except SandboxError as error:
+            raise NeverBegan(f"{name} could not be started: {error}.") from None
+
+    def _execute(self, name: str, order: dict[str, Any], limits: Limits, on_line: Progress | None) -> Execution:
         with self._lock:
             if self._stopped:
-                raise SandboxError(f"{argv[0]} was not started: the session has been stopped.")
+                raise SandboxError(f"{name} was not started: the session has been stopped.")
             lifeline = Lifeline()
             self._lifelines.add(lifeline)
         try:
-            pipes = self._launcher.order(self._order(walled, cwd, limits), lifeline)
-            done = _Launched(argv[0], pipes, lifeline).watch(limits, on_line)
+            return _Launched(name, self._launcher.order(order, lifeline), lifeline).watch(limits, on_line)
         finally:
             with self._lock:
                 self._lifelines.discard(lifeline)
             lifeline.cut()
-        if self.walls is None or done.exit_code is None:
-            return done
-        try:
-            return done.model_copy(update={"exit_code": self.walls.exit_code(done.exit_code, done.output)})
-        except SandboxError as error:
-            raise SandboxError(f"{argv[0]} could not be started: {error}.") from None
+
+    def walled(
+        self, argv: Sequence[str], *, cwd: Path, environment: Mapping[str, str] | None = None, policy: Policy | None = None
+    ) -> Walled:
+        """What is started instead of a command.
+
+        Raises:
+            SandboxError: there is nothing to be run, or no place for it.
+        """
+        return self._walled(tuple(argv), cwd, {**self._environment, **(environment or {})}, policy or Policy())
 
     def _walled(self, argv: tuple[str, ...], cwd: Path, environment: Mapping[str, str], policy: Policy) -> Walled:
         if self.walls is None:
@@ -100,18 +133,20 @@ class ProcessSandbox:
         place = Path(os.path.realpath(cwd))
         if not place.is_dir():
             raise SandboxError(f"{argv[0]} could not be started: there is no directory {cwd}.")
-        if place not in self._repositories:  # remembered from before the first command there, which may write what leads to it
-            self._repositories[place] = git_directory(place)
+        with self._lock:
+            if place not in self._known:  # remembered from before the first command there, which may write what leads to it
+                self._known[place] = git_directory(place), private_files(place, self._deny_read)
+            git, private = self._known[place]
         seen = view(
             program=argv[0],
             cwd=place,
             writes=policy.writes,
             network=policy.network,
             scratch=self._scratch.path,
-            git=self._repositories[place],
+            git=git,
             environment=environment,
             exposed=self._exposed,
-            denied=self._denied,
+            denied=private,
         )
         command = Command(argv=argv, cwd=place, environment=environment, policy=policy, view=seen, scratch=self._scratch.path)
         return self.walls.around(command)

@@ -33,6 +33,7 @@ class Machine:
     refused: tuple[int, ...]
     clone: int
     ioctl: int
+    prlimit: int
     socket: int
 
 
@@ -58,6 +59,7 @@ MACHINES = {
         ),
         clone=56,
         ioctl=16,
+        prlimit=302,
         socket=41,
     ),
     "aarch64": Machine(
@@ -74,6 +76,7 @@ MACHINES = {
         ),
         clone=220,
         ioctl=29,
+        prlimit=261,
         socket=198,
     ),
 }
@@ -89,8 +92,11 @@ def is_known() -> bool:
     return platform.machine() in MACHINES
 
 
-def program(*, families: Sequence[int], machine: Machine | None = None) -> bytes:
-    """The filter: sockets of these address families only, no new namespaces, mounts, keys, tracing or typing into terminals."""
+def program(*, families: Sequence[int], sees_others: bool = False, machine: Machine | None = None) -> bytes:
+    """The filter: sockets of these address families only, no new namespaces, mounts, keys, tracing or typing into terminals.
+
+    `sees_others`: the command has no process namespace of its own, so it may change no limits but its own.
+    """
     machine = machine or MACHINES[platform.machine()]
     refuse = (RETURN, 0, 0, REFUSE | errno.EPERM)
     allow = (RETURN, 0, 0, ALLOW)
@@ -101,6 +107,7 @@ def program(*, families: Sequence[int], machine: Machine | None = None) -> bytes
         *_for(CLONE3, (RETURN, 0, 0, REFUSE | errno.ENOSYS)),
         *_for(machine.clone, _load(0), (ANY_BIT, 0, 1, NEW_NAMESPACES), refuse, allow),
         *_for(machine.ioctl, _load(1), (EQUAL, 1, 0, TIOCSTI), (EQUAL, 0, 1, TIOCLINUX), refuse, allow),
+        *(_for(machine.prlimit, _load(0), (EQUAL, 0, 1, 0), allow, refuse) if sees_others else []),
         *_for(machine.socket, _load(0), *_one_of(families), refuse, allow),
         allow,
     ]

@@ -1,0 +1,182 @@
+"""What the sandbox keeps in and what it costs: python tests/benchmarks/sandbox.py [--attacks] [--projects DIR...]
+
+Without options: what walls add to a command and to a test run, as ratios taken in one run. With --attacks: every attack of
+tests/sandbox/attacks, without a sandbox and behind each kind of walls that works here, as a table. With --projects: the test suites of
+checkouts whose environment is in .venv, outside and inside. As a plain user: setpriv --reuid nobody --clear-groups (or su), with an
+interpreter and a --base directory that this user can read and write.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from coder.core.errors import SandboxError
+from coder.core.ports import Limits
+from coder.sandbox.bubblewrap import Bubblewrap
+from coder.sandbox.choice import backends, probe
+from coder.sandbox.process import ProcessSandbox
+from coder.sandbox.walls import Walls
+from tests.sandbox.attacking import Attack, attacks, escapes
+from tests.sandbox.stage import staged
+
+RUNS = 30
+LONG = Limits(wall_seconds=3600, memory_bytes=None)
+
+
+def working() -> Iterator[Walls]:
+    """The walls that work here; of those that do not, why."""
+    for name, make in backends():
+        try:
+            walls = make()
+            fault = probe(walls)
+        except SandboxError as error:
+            fault = str(error)
+        if fault:
+            print(f"{name}: not here, {fault}")
+        else:
+            yield walls
+
+
+def attack_all(base: Path, chosen: str) -> int:
+    """Print the table; the number of escapes that nothing explains."""
+    kinds: list[Walls | None] = [None, *working()]
+    names = ["no walls" if walls is None else walls.name for walls in kinds]
+    print(f"{'user ' + str(os.getuid()):<38} " + "  ".join(f"{name:<18}" for name in names))
+    counts = dict.fromkeys(names, 0)
+    unexplained = 0
+    for attack in attacks():
+        if chosen not in attack.name:
+            continue
+        cells = []
+        for name, walls in zip(names, kinds, strict=True):
+            cell, why = judged(attack, base, walls)
+            cells.append(cell)
+            counts[name] += cell in ("escapes", "ESCAPES")
+            unexplained += cell == "ESCAPES"
+            if cell in ("ESCAPES", "explained", "not here"):
+                cells[-1] = f"{cell}*"
+                print(f"    {attack.name} / {name}: {why}", file=sys.stderr)
+        print(f"{attack.name:<38} " + "  ".join(f"{cell:<18}" for cell in cells), flush=True)
+    print("escapes: " + ", ".join(f"{name} {count}" for name, count in counts.items()))
+    return unexplained
+
+
+def judged(attack: Attack, base: Path, walls: Walls | None) -> tuple[str, str]:
+    """The table's cell and what is behind it."""
+    with tempfile.TemporaryDirectory(dir=base, ignore_cleanup_errors=True) as place, staged(Path(place, "stage")) as stage:
+        how = escapes(attack, stage, walls)
+    if walls is None:
+        reason = attack.said("Here not") or (attack.said("Root only") if os.getuid() else "")
+        return ("escapes", how) if how else ("not here", reason or "NO REASON IS GIVEN")
+    if not how:
+        return "kept in", ""
+    explained = attack.said("Landlock") if walls.name == "Landlock" else ""
+    return ("explained", explained) if explained else ("ESCAPES", how)
+
+
+def overhead() -> None:
+    """Of a command and of a test run, with walls and without."""
+    with tempfile.TemporaryDirectory(dir=Path.cwd()) as name:
+        tree = Path(name)
+        (tree / "test_some.py").write_text(
+            "import pytest\n\n@pytest.mark.parametrize('n', range(300))\ndef test_it(n):\n    sum(range(200_000))\n"
+        )
+        suite = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        starts: dict[str, Callable[[], object]] = {}
+        runs: dict[str, Callable[[], object]] = {}
+        kinds: list[Walls | None] = [None, *working()]
+        sandboxes = [ProcessSandbox(os.environ, walls=walls) for walls in kinds]
+        for walls in kinds:
+            if isinstance(walls, Bubblewrap):
+                starts[f"raw {walls.name}, same walls"] = _raw(walls, tree)
+                break
+        if shutil.which("bwrap"):
+            starts["raw bwrap, no walls"] = lambda: subprocess.run(["bwrap", "--ro-bind", "/", "/", "true"], check=True)
+        for walls, sandbox in zip(kinds, sandboxes, strict=True):
+            label = walls.name if walls else "no walls"
+            starts[label] = lambda sandbox=sandbox: sandbox.run(["true"], cwd=tree)  # type: ignore[misc]
+            runs[label] = lambda sandbox=sandbox: sandbox.run(suite, cwd=tree, limits=LONG)  # type: ignore[misc]
+        _compare("a command", starts, RUNS)
+        _compare("a test run", runs, 5)
+        for sandbox in sandboxes:
+            sandbox.close()
+
+
+def _raw(walls: Bubblewrap, tree: Path) -> Callable[[], object]:
+    """The very command line of the walls, started without coder."""
+    with ProcessSandbox(os.environ, walls=walls) as sandbox:
+        words = sandbox.walled(("true",), cwd=tree).argv
+    filter_at = words.index("--seccomp") if "--seccomp" in words else len(words)
+    bare = [*words[:filter_at], *words[filter_at + 2 :]]
+    kept = str(sandbox.scratch)
+    bare = [word for index, word in enumerate(bare) if kept not in bare[max(0, index - 2) : index + 3] or word not in ("--bind", kept)]
+    return lambda: subprocess.run(bare, check=True)
+
+
+def _compare(what: str, ways: dict[str, Callable[[], object]], runs: int) -> None:
+    """Take each way in turn, so that a busy machine touches all alike."""
+    taken: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(runs):
+        for name, way in ways.items():
+            started = time.perf_counter()
+            way()
+            taken[name].append(time.perf_counter() - started)
+    first = statistics.median(next(iter(taken.values())))
+    for name, times in taken.items():
+        print(f"{what:<12} {name:<28} {statistics.median(times) * 1000:9.1f} ms  {statistics.median(times) / first:6.2f} x")
+
+
+def projects(places: list[Path]) -> None:
+    """The suites of checkouts, outside and inside: the last line of each, and the tests that differ."""
+    for place in places:
+        words = [str(place / ".venv" / "bin" / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rA", "-o", "addopts="]
+        outcomes = {"outside": outcome(words, place, None)}
+        for walls in working():
+            outcomes[walls.name] = outcome(words, place, walls)
+        told = outcomes["outside"]
+        print(f"{place.name}: outside {_summed(told)}")
+        for name, found in outcomes.items():
+            differing = sorted(test for test in told.keys() | found.keys() if told.get(test) != found.get(test))
+            print(f"    {name}: {_summed(found)}; {len(differing)} differ {differing[:12]}", flush=True)
+
+
+def outcome(words: list[str], place: Path, walls: Walls | None) -> dict[str, str]:
+    """Each test's outcome."""
+    with ProcessSandbox(os.environ, walls=walls) as sandbox:
+        output = sandbox.run(words, cwd=place, limits=LONG.model_copy(update={"output_bytes": 64 << 20})).output
+    lines = (re.match(r"(PASSED|FAILED|ERROR|XFAIL|XPASS|SKIPPED)(?: \[\d+\])? (\S+)", line) for line in output.splitlines())
+    return {line[2]: line[1] for line in lines if line}
+
+
+def _summed(outcomes: dict[str, str]) -> str:
+    return ", ".join(f"{[*outcomes.values()].count(kind)} {kind.lower()}" for kind in sorted(set(outcomes.values()))) or "nothing ran"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--attacks", nargs="?", const="", metavar="NAME", help="the attacks whose names hold NAME; all without")
+    parser.add_argument(
+        "--base", type=Path, default=Path.cwd(), help="where stages are built: a place that is not hidden is the harder one"
+    )
+    parser.add_argument("--projects", nargs="+", type=Path, metavar="DIR")
+    given = parser.parse_args()
+    if given.attacks is not None:
+        sys.exit(1 if attack_all(given.base.resolve(), given.attacks) else 0)
+    elif given.projects:
+        projects(given.projects)
+    else:
+        overhead()
+
+
+if __name__ == "__main__":
+    main()

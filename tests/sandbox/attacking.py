@@ -1,0 +1,222 @@
+"""Runs one attack, inside of a sandbox or without, and says whether it got out.
+
+An attack is a script in attacks/ that starts in the worktree; the module `stage` tells it what there is. It prints ESCAPED when it has
+what it was after; what it did to the stage is seen from outside. Lines of its docstring, after the first:
+
+Then: git | read NAME | write NAME | run COMMAND   what the person's side does in the worktree afterwards
+During: write NAME                                 what it does over and over while the attack runs
+Ends: killed                                       coder itself is killed when the attack has begun
+Root only: REASON                                  it needs what only root has
+Here not: REASON                                   why it may fail without any sandbox
+Landlock: REASON                                   why reduced walls cannot keep it in
+"""
+
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from coder.core.errors import CoderError
+from coder.core.ports import Limits
+from coder.sandbox.bubblewrap import Bubblewrap
+from coder.sandbox.process import ProcessSandbox
+from coder.sandbox.surveyed import Surveyed
+from coder.sandbox.walls import Walls
+from coder.tools.patching.errors import PatchError
+from coder.tools.patching.tree import Tree
+from coder.tools.tool import ToolError
+from tests.sandbox.processes import MARK, all_gone, appears
+from tests.sandbox.stage import Stage
+
+DIRECTORY = Path(__file__).parent / "attacks"
+LIMITS = Limits(
+    wall_seconds=8, processes=40, resident_bytes=200 << 20, disk_bytes=80 << 20, file_bytes=60 << 20, output_bytes=100_000, open_files=200,
+    memory_bytes=1 << 30, cpu_seconds=3,
+)  # fmt: skip
+OUTER_SECONDS = 12
+OUTER_BYTES = 2 << 30
+
+
+@dataclass(frozen=True)
+class Attack:
+    """One script."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return self.path.stem
+
+    @cached_property
+    def text(self) -> str:
+        return self.path.read_text()
+
+    def said(self, label: str) -> str:
+        """What the docstring says under a label."""
+        found = re.search(rf"^{label}: (.+)$", self.text, re.MULTILINE)
+        return found[1] if found else ""
+
+    @property
+    def title(self) -> str:
+        return self.text.split('"""')[1].splitlines()[0]
+
+
+def attacks() -> list[Attack]:
+    return [Attack(path) for path in sorted(DIRECTORY.glob("[0-9]*.py"))]
+
+
+def escapes(attack: Attack, stage: Stage, walls: Walls | None) -> str:
+    """How it got out, in words; empty where it did not."""
+    (stage.worktree / "stage.py").write_text((DIRECTORY / "stage.py").read_text())
+    (stage.worktree / "attack.py").write_text(attack.text)
+    telling: list[str] = []
+    with _during(attack, stage, walled=walls is not None):
+        output = _inside(attack, stage, walls, telling) if walls else _outside(attack, stage)
+    output += _afterwards(attack, stage, telling, walled=walls is not None)
+    found = ["it says so"] if "ESCAPED" in output.splitlines() else []
+    found += ["the secret came out"] if stage.secret in output else []
+    found += ["somebody acted on what it had planted"] if (stage.root / "PWNED").exists() else []
+    return "; ".join([*found, *stage.damage()])
+
+
+def _inside(attack: Attack, stage: Stage, walls: Walls, telling: list[str]) -> str:
+    if attack.said("Ends") == "killed":
+        return _killed(stage, walls)
+    with ProcessSandbox(stage.environment, walls=walls) as sandbox:
+        looked_after = Surveyed(sandbox, stage.worktree, telling.append)
+        return looked_after.run(command(), cwd=stage.worktree, limits=LIMITS, environment={MARK: stage.mark}).output
+
+
+def command() -> list[str]:
+    return [os.path.realpath(sys.executable), "-S", "attack.py"]
+
+
+def _outside(attack: Attack, stage: Stage) -> str:
+    """As the person would run it, in limits that only keep this machine alive."""
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (OUTER_BYTES, OUTER_BYTES))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (OUTER_BYTES, OUTER_BYTES))
+
+    started = subprocess.Popen(
+        command(),
+        cwd=stage.worktree,
+        env={**stage.environment, MARK: stage.mark},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        preexec_fn=limited,
+    )
+    if attack.said("Ends") == "killed":
+        assert appears(stage.mark, 2)
+        started.kill()
+        started.communicate()
+        return ""
+    try:
+        return started.communicate(timeout=OUTER_SECONDS)[0]
+    except subprocess.TimeoutExpired:
+        os.killpg(started.pid, signal.SIGKILL)
+    try:
+        return started.communicate(timeout=1)[0]
+    except subprocess.TimeoutExpired:  # what has left its group holds the output open
+        return ""
+
+
+def _killed(stage: Stage, walls: Walls) -> str:
+    """Kill the process that has the sandbox, once the attack has begun."""
+    made = f"Bubblewrap({walls.executable!r}, '')" if isinstance(walls, Bubblewrap) else "Landlock()"
+    code = f"""
+import os
+from pathlib import Path
+from coder.core.ports import Limits
+from coder.sandbox.bubblewrap import Bubblewrap
+from coder.sandbox.landlock import Landlock
+from coder.sandbox.process import ProcessSandbox
+ProcessSandbox(os.environ, walls={made}).run({command()!r}, cwd=Path({str(stage.worktree)!r}), environment={ {MARK: stage.mark} })
+"""
+    coder = subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parents[2])
+    appears(stage.mark, 3)
+    coder.kill()
+    coder.wait()
+    all_gone(stage.mark)
+    return ""
+
+
+def _afterwards(attack: Attack, stage: Stage, telling: list[str], *, walled: bool) -> str:
+    """What the person's side does next: with care, or as anybody would."""
+    match attack.said("Then").split(maxsplit=1):
+        case ["git"]:
+            (_git_with_care if walled else _git_as_anybody)(stage)
+        case ["read", name]:
+            return _read_with_care(stage, name) if walled else (stage.worktree / name).read_text()
+        case ["write", name]:
+            _write(stage, name, walled=walled)
+        case ["run", shell] if not walled or not any(name in " ".join(telling) for name in _names(shell)):
+            subprocess.run(["sh", "-c", shell], cwd=stage.worktree, env=stage.environment, capture_output=True, check=False)
+    return ""
+
+
+def _names(shell: str) -> list[str]:
+    """The files that a command is about: the person has been told of them before."""
+    return [word.removeprefix("./") for word in shell.split() if "." in word]
+
+
+def _git_as_anybody(stage: Stage) -> None:
+    for words in (["status"], ["add", "-A"], ["commit", "-q", "-m", "x"], ["diff", "HEAD"], ["log", "-p", "-1"]):
+        subprocess.run(["git", *words], cwd=stage.worktree, env=stage.environment, capture_output=True, check=False)
+
+
+def _git_with_care(stage: Stage) -> None:
+    """What coder does with a candidate."""
+    patch = stage.repository.patch(stage.candidate)
+    stage.repository.checkpoint(stage.candidate, "x")
+    stage.repository.rollback(stage.candidate, patch.tree)
+    stage.before |= {path: value for path, value in stage.state().items() if path.startswith(str(stage.repository_directory))}
+
+
+def _read_with_care(stage: Stage, name: str) -> str:
+    try:
+        found = Tree(stage.worktree).read(name)
+    except (PatchError, ToolError, CoderError, OSError):
+        return ""
+    return found[0].decode() if found else ""
+
+
+def _write(stage: Stage, name: str, *, walled: bool) -> None:
+    try:
+        if walled:
+            Tree(stage.worktree).write(name, b"PWNED", 0o644)
+        else:
+            (stage.worktree / name).write_bytes(b"PWNED")
+    except (PatchError, ToolError, CoderError, OSError):
+        return
+
+
+@contextmanager
+def _during(attack: Attack, stage: Stage, *, walled: bool) -> Iterator[None]:
+    name = attack.said("During").removeprefix("write ")
+    over = threading.Event()
+
+    def act() -> None:
+        while not over.is_set():
+            _write(stage, name, walled=walled)
+
+    thread = threading.Thread(target=act)
+    if name:
+        thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        if name:
+            thread.join()

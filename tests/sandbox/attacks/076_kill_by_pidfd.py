@@ -1,0 +1,10 @@
+"""Kills another program by a descriptor for it."""
+
+import os
+import signal
+import time
+
+from stage import at
+
+signal.pidfd_send_signal(os.pidfd_open(at.victim), signal.SIGKILL)
+time.sleep(0.2)

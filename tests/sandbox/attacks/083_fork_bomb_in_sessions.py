@@ -1,0 +1,16 @@
+"""Makes processes that each leave their group and make more."""
+
+import os
+import time
+from pathlib import Path
+
+end = time.monotonic() + 5
+Path("made").mkdir()
+while time.monotonic() < end and len(os.listdir("made")) < 300:
+    if os.fork() == 0:
+        os.setsid()
+        Path("made", str(os.getpid())).touch()
+    time.sleep(0.02)
+if len(os.listdir("made")) >= 300:
+    print("ESCAPED")
+time.sleep(20)

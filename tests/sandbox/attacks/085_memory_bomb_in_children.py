@@ -1,0 +1,12 @@
+"""Takes memory in many processes, a little in each."""
+
+import os
+import time
+
+for _ in range(30):
+    if os.fork() == 0:
+        held = bytearray(b"x" * (20 << 20))
+        time.sleep(20)
+        os._exit(0)
+time.sleep(5)
+print("ESCAPED")

@@ -1,0 +1,14 @@
+"""Fills the disk from the temporary directory."""
+
+import os
+import tempfile
+import time
+
+held = []
+for number in range(12):
+    held.append(tempfile.NamedTemporaryFile())
+    held[-1].write(bytes(30 << 20))
+    os.fsync(held[-1])
+    time.sleep(0.05)
+time.sleep(2)
+print("ESCAPED")

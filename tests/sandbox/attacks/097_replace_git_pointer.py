@@ -1,0 +1,16 @@
+"""Puts a repository of its own in the place of the worktree's, with a file system monitor.
+
+Then: git
+"""
+
+import os
+import subprocess
+from pathlib import Path
+
+from stage import at
+
+mark = Path(at.home).with_name("PWNED")
+
+os.unlink(".git")
+subprocess.run(["git", "init", "-q"], check=True)
+subprocess.run(["git", "config", "core.fsmonitor", f"touch {mark}; false"], check=True)

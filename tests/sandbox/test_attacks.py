@@ -1,0 +1,59 @@
+"""The quick ones of the attacks, all in one command; python tests/benchmarks/sandbox.py --attacks runs every one, one by one."""
+
+from pathlib import Path
+
+import pytest
+
+from coder.sandbox.process import ProcessSandbox
+from coder.sandbox.walls import Walls
+from tests.sandbox.attacking import DIRECTORY, LIMITS, attacks, command, escapes
+from tests.sandbox.conftest import walls_or_skip
+from tests.sandbox.processes import MARK
+from tests.sandbox.stage import staged
+
+pytestmark = pytest.mark.loopback
+SLOW = ("sleep(", "process_time(", "Then: ", "During: ", "Ends: ", ".venv")
+QUICK = [attack for attack in attacks() if not any(word in attack.text for word in SLOW)]
+
+
+def test_there_are_enough_and_each_says_what_it_does() -> None:
+    assert len(attacks()) >= 60
+    assert len({attack.title for attack in attacks()}) == len(attacks())
+
+
+def test_quick_attacks_are_kept_in(walls: Walls, tmp_path: Path) -> None:
+    kept_in = [attack for attack in QUICK if walls.name != "Landlock" or not attack.said("Landlock")]
+    with staged(tmp_path / "stage") as stage, ProcessSandbox(stage.environment, walls=walls) as sandbox:
+        (stage.worktree / "stage.py").write_text((DIRECTORY / "stage.py").read_text())
+        for attack in kept_in:
+            (stage.worktree / f"{attack.name}.py").write_text(attack.text)
+        loop = f'for attack in [0-9]*.py; do echo "== $attack"; {command()[0]} -S $attack 2> /dev/null < /dev/null; done; true'
+        limits = LIMITS.model_copy(update={"wall_seconds": 120.0, "output_bytes": 1 << 20})
+        done = sandbox.run(["sh", "-c", loop], cwd=stage.worktree, limits=limits, environment={MARK: stage.mark})
+        said = dict(part.partition("\n")[::2] for part in done.output.split("== ")[1:])
+        assert [*said] == [f"{attack.name}.py" for attack in kept_in]
+        assert {name: told for name, told in said.items() if "ESCAPED" in told or stage.secret in told} == {}
+        assert stage.damage() == []
+
+
+@pytest.mark.parametrize("name", ["write_checkout", "read_ssh_key", "tcp_loopback", "nested_repository"])
+def test_they_work_without_walls(name: str, tmp_path: Path) -> None:
+    attack = next(attack for attack in attacks() if attack.name.partition("_")[2] == name)
+    with staged(tmp_path / "stage") as stage:
+        assert escapes(attack, stage, None)
+
+
+@pytest.mark.parametrize("name", ["nested_repository", "link_to_key", "plant_workflow", "replace_git_pointer"])
+def test_nothing_acts_on_what_they_leave(name: str, tmp_path: Path) -> None:
+    attack = next(attack for attack in attacks() if attack.name.partition("_")[2] == name)
+    best = next((walls for walls in ("bubblewrap", "Landlock") if not _skips(walls)), "Landlock")
+    with staged(tmp_path / "stage") as stage:
+        assert escapes(attack, stage, walls_or_skip(best)) == ""
+
+
+def _skips(name: str) -> bool:
+    try:
+        walls_or_skip(name)
+    except pytest.skip.Exception:
+        return True
+    return False
