@@ -18,7 +18,7 @@ def resolve(snapshot: Snapshot, dotted: str, *, importer: str = "") -> tuple[Pla
     A part that is not found is left out, from the end: an attribute that is made at run time gives its class. Nothing is found of
     what is not in the tree.
     """
-    return tuple(dict.fromkeys(_resolved(snapshot, dotted, importer, DEEPEST)))
+    return tuple(dict.fromkeys(_resolved(snapshot, dotted.removesuffix("()"), importer, DEEPEST)))
 
 
 def module_paths(snapshot: Snapshot, dotted: str, *, importer: str = "") -> tuple[str, ...]:
@@ -49,7 +49,7 @@ def absolute(dotted: str, importer: str) -> str:
 def _resolved(snapshot: Snapshot, dotted: str, importer: str, depth: int) -> Iterator[Place]:
     if depth == 0:
         return
-    parts = dotted.removesuffix("()").split(".")
+    parts = dotted.split(".")
     if importer and not dotted.startswith(".") and (here := list(_inside(snapshot, importer, parts, depth))):
         yield from here
         return
