@@ -89,6 +89,8 @@ def runs(parsed: Parsed) -> tuple[tuple[Run, ...], str]:
         inner, doubt = _unwrapped(simple)
         found += inner
         unsure = unsure or doubt
+    if any(simple.assignments and not simple.words for simple in parsed.commands):  # PATH=. is one of them
+        found = [run.model_copy(update={"sure": False}) for run in found]
     return tuple(found), unsure
 
 
@@ -172,9 +174,10 @@ INSPECTIONS = frozenset(
 """Programs that only read, whatever their options are."""
 CHANGES = frozenset({"rm", "rmdir", "shred", "unlink", "mv", "dd", "truncate", "chmod", "chown", "chgrp", "ln", "tee", "cp"})
 """Programs that change the files they are told."""
-GIT_READS = frozenset({"blame", "describe", "diff", "log", "ls-files", "ls-tree", "rev-list", "rev-parse", "shortlog", "show", "status"})
+GIT_READS = frozenset({"blame", "describe", "diff", "log", "ls-files", "ls-tree", "rev-list", "rev-parse", "shortlog", "status"})
+"""What reads and shows no content of other commits, in which private files may lie."""
 _GIT_HARMLESS = re.compile(
-    r"--(?:oneline|stat|name-only|name-status|short|porcelain|cached|staged|graph|all|patch|follow)|-[pnsLSG]?\d*|--max-count=\d+"
+    r"--(?:oneline|stat|name-only|name-status|short|porcelain|cached|staged|graph|all|follow)|-[nsLSG]?\d*|--max-count=\d+"
 )
 _LINES = re.compile(r"(?:\d+|\$)(?:,(?:\d+|\$))?p(?:;(?:\d+|\$)(?:,(?:\d+|\$))?p)*")
 
@@ -221,7 +224,7 @@ def _strictest(rules: Iterable[Rule], run: Run) -> Rule | None:
 def _reads(run: Run, *, root: str) -> bool:
     """Is this an inspection of the repository's own files that changes nothing?"""
     name, arguments = run.names[0], run.arguments
-    if not run.sure or run.own or any(leads_out(argument, root) or denied(argument) for argument in arguments):
+    if not run.sure or run.own or any(leads_out(argument, root) or denied(argument.rpartition(":")[2]) for argument in arguments):
         return False
     if name == "sed":
         return (

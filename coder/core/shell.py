@@ -89,7 +89,7 @@ def _simple(tokens: list[Word | str]) -> Simple:
     while tokens and isinstance(tokens[0], Word) and tokens[0].text in FRAMING:
         tokens = tokens[1:]
     if tokens and isinstance(tokens[0], Word) and tokens[0].text == "for":
-        return Simple(words=())  # a loop's variable and what it goes through; what it does comes after `do`
+        return _loop(tokens)
     words: list[Word] = []
     assignments: list[str] = []
     redirections: list[Redirection] = []
@@ -99,6 +99,8 @@ def _simple(tokens: list[Word | str]) -> Simple:
             target = next(rest, None)
             if not isinstance(target, Word) or token.startswith("<<"):
                 raise _Unsure("it holds a here-document")
+            if token.startswith("&"):
+                raise _Unsure(f"{token!r} means one thing to one shell and another to the next")
             redirections.append(Redirection(operator=token, target=target))
             if words and words[-1].text.isdigit():  # the descriptor in `2>file`; an argument taken for one is no harm
                 words.pop()
@@ -108,6 +110,14 @@ def _simple(tokens: list[Word | str]) -> Simple:
             words.append(token)
     _check(words)
     return Simple(words=tuple(words), assignments=tuple(assignments), redirections=tuple(redirections))
+
+
+def _loop(tokens: list[Word | str]) -> Simple:
+    """The head of a `for` loop runs nothing; what it does stands after the `do`, which a separator must set apart."""
+    words = [token.text for token in tokens if isinstance(token, Word)]
+    if len(words) < len(tokens) or len(words) < 2 or words[2:3] not in ([], ["in"]):
+        raise _Unsure("'for' makes it a program of its own")
+    return Simple(words=())
 
 
 def _check(words: list[Word]) -> None:

@@ -124,10 +124,13 @@ def _resolved(run: Run, root: Path, which: Which) -> Run:
 
 
 def _leads_out_by_a_link(argument: str, root: Path) -> bool:
-    """Is the argument a path of the repository that lies, or points, somewhere else?"""
+    """Is the argument a path of the repository that lies, or points, somewhere else, or at a private file?"""
     if argument.startswith("-") or len(argument) > 1000 or "\0" in argument:
         return False
-    return os.path.lexists(root / argument) and not Path(os.path.realpath(root / argument)).is_relative_to(os.path.realpath(root))
+    if not os.path.lexists(root / argument):
+        return False
+    real, inside = os.path.realpath(root / argument), os.path.realpath(root)
+    return not Path(real).is_relative_to(inside) or denied(os.path.relpath(real, inside))
 
 
 def _exactly(found: Sequence[Run], network: bool) -> tuple[Rule, ...]:

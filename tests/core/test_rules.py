@@ -55,6 +55,9 @@ def test_inspections_are_allowed(command: str) -> None:
         *(
             "git -c core.fsmonitor=evil status",
             "git diff --ext-diff",
+            "git log -p",
+            "git show HEAD:.env",
+            "git diff HEAD:.env",
             "git log push --output=x",
             "diff a.py ../b.py",
             "grep -fkeys/../../x y",

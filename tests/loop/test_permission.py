@@ -87,6 +87,10 @@ def test_a_program_is_known_by_the_file_it_leads_to(tmp_path: Path) -> None:
     assert actions("./ls a.py", rights(contained=False), tmp_path) == "ask"
     assert actions("unheard_of", rights(contained=False), tmp_path) == "ask"
     assert actions("cat link", rights(contained=False), tmp_path) == "ask"
+    assert actions("PATH=.; ls a.py", rights(contained=False), tmp_path) == "ask"
+    (tmp_path / ".env").write_text("")
+    (tmp_path / "notes").symlink_to(".env")
+    assert actions("cat notes", rights(contained=False), tmp_path) == "ask"
 
 
 def test_what_cannot_be_read_for_sure_is_never_remembered() -> None:
