@@ -79,6 +79,9 @@ class TestReport(Value):
     by_exit_code: bool = False
     """The command is no pytest: it counts as one test with the command as its id, and says nothing about reasons."""
 
+    indirect: bool = False
+    """Read from a report that the command made: its tests cannot be run alone, and where the code was loaded from is not known."""
+
     def of(self, test_id: str) -> TestResult | None:
         return next((result for result in self.results if result.id == test_id), None)
 

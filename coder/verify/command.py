@@ -46,7 +46,17 @@ def parse(text: str, interpreter: Path) -> Command:
         return Command(text=text, environment=environment, argv=(str(interpreter), *start, *words[at + 1 :]), is_pytest=True)
     if _is_python(words[0]):
         words[0] = str(interpreter)
-    return Command(text=text, environment=environment, argv=tuple(words), is_pytest=False)
+    return Command(text=text, environment=environment, argv=tuple(_naming_tests(words)), is_pytest=False)
+
+
+def _naming_tests(words: list[str]) -> list[str]:
+    """Python's own runner, and Django's, asked to name each test: without that only those that fail are known."""
+    if any(re.match(r"-v|--verbos", word) for word in words):
+        return words
+    if words[1:3] == ["-m", "unittest"]:
+        return [*words[:3], "-v", *words[3:]]
+    django = len(words) > 2 and PurePath(words[1]).name == "manage.py" and words[2] == "test"
+    return [*words, "--verbosity=2"] if django else words
 
 
 def _only_launches(word: str) -> bool:

@@ -72,6 +72,8 @@ class Judgement:
             return self._verdict(VerdictKind.INCONCLUSIVE, f"The base could not be tested: {problem.text}")
         if self._before.by_exit_code:
             return self._by_exit_code()
+        if self._before.indirect:
+            self._notes.append(f"known from the report of `{self._before.command}` alone: no test can be run by itself there")
         greens, verdict = self._aimed()
         if verdict is not None:
             return verdict

@@ -3,6 +3,7 @@
 import os
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,15 +15,18 @@ from coder.verify.launch import launch
 from coder.verify.problems import problem_of, wrong_code
 from coder.verify.project import Project
 from coder.verify.recording import Recording
+from coder.verify.reports import reported
 from coder.verify.roots import module_name
 
 OUTPUT_TAIL = 4000
+PRINTED_BYTES = 64 << 20
+"""Kept of what a command prints that is no pytest: its report may be in it, a line a test."""
 MOST_PATHS = 500
 """With more files than this named, all is collected and the plugin chooses."""
 
 
 class PytestRunner:
-    """The TestRunner of one project; any command that starts pytest in the end reports test by test, any other by its exit code."""
+    """The TestRunner of one project; a command that starts no pytest is known by its report, or by its exit code alone."""
 
     def __init__(self, *, project: Project, sandbox: Sandbox, scratch: Path, limits: Limits) -> None:
         """`scratch` is a directory outside of any tree that sandboxed commands may write."""
@@ -52,7 +56,7 @@ class PytestRunner:
         if tests and not paths and self._project.command.is_pytest:
             return TestReport(command=self.command, problem=not_there(tests))
         watched = {name: path for path in expect_loaded if (name := module_name(path, tree))}
-        limits = self._limits if timeout_seconds is None else self._limits.model_copy(update={"wall_seconds": timeout_seconds})
+        limits = self._limits_of(timeout_seconds)
         with tempfile.TemporaryDirectory(prefix="run-", dir=self._scratch, ignore_cleanup_errors=True) as place:
             recording = Recording(Path(place, "report"))
             environment = self._environment(tree, Path(place), select=tests, watched=[*watched])
@@ -63,7 +67,7 @@ class PytestRunner:
                 return TestReport(command=self.command, problem=Problem(kind="stopped", text=" ".join(str(error).split())))
             recording.read()
         done = done.model_copy(update={"output": done.output.replace(f"{tree}/", "")})  # a worktree's path means nothing later
-        report = self._report(recording, done, wall_seconds=limits.wall_seconds)
+        report = self._report(recording, done, tree, wall_seconds=limits.wall_seconds)
         return report if report.problem else report.model_copy(update={"problem": wrong_code(recording.loaded, watched, tree)})
 
     def _argv(self, paths: Sequence[str]) -> tuple[str, ...]:
@@ -76,12 +80,20 @@ class PytestRunner:
         request = {"report": str(place / "report"), "select": [*select], "watch": [*watched]}
         return launch(self._project, tree, place, paths=(), requests={"coder_pytest_report": request}).environment
 
-    def _report(self, recording: Recording, done: Execution, *, wall_seconds: float) -> TestReport:
+    def _limits_of(self, timeout_seconds: float | None) -> Limits:
+        given = {} if timeout_seconds is None else {"wall_seconds": timeout_seconds}
+        room = {} if self._project.command.is_pytest else {"output_bytes": PRINTED_BYTES}
+        return self._limits.model_copy(update={**given, **room})
+
+    def _report(self, recording: Recording, done: Execution, tree: Path, *, wall_seconds: float) -> TestReport:
         known = TestReport(command=self.command, seconds=done.seconds, exit_code=done.exit_code, output=done.output[-OUTPUT_TAIL:])
         problem = problem_of(recording, done, is_pytest=self._project.command.is_pytest, wall_seconds=wall_seconds)
         if recording.began or problem is not None or self._project.command.is_pytest:
             return known.model_copy(update={"results": (*recording.results, *crashed(recording, problem)), "problem": problem})
         only = TestResult(id=self.command, outcome="passed" if done.exit_code == 0 else "failed", seconds=done.seconds)
+        if told := reported(self._project.command.argv, "" if done.truncated else done.output, tree, since=time.time() - done.seconds - 1):
+            unexplained = () if done.exit_code == 0 or any(result.red for result in told) else (only,)
+            return known.model_copy(update={"results": (*told, *unexplained), "indirect": True})
         return known.model_copy(update={"results": (only,), "by_exit_code": True})
 
 

@@ -103,3 +103,24 @@ def test_a_real_fix_is_proven_by_real_runs(tmp_path: Path, runner_of: Run) -> No
     assert (verdict.before, verdict.after) == (Counts(passed=1), Counts(passed=2))
     assert verifier.evidence(verdict).trailers[0] == "Coder-Verdict: PROVEN"
     assert trees.live == 0
+
+
+def test_a_runner_that_names_its_tests_can_prove_a_fix_too(tmp_path: Path, runner_of: Run) -> None:
+    start = "import unittest\nfrom calc import add\n\n\nclass Adding(unittest.TestCase):\n"
+    case = f"{start}    def test_none(self):\n        self.assertEqual(add(0, 0), 0)\n"
+    base = {"calc.py": "def add(a, b):\n    return a - b\n", "test_calc.py": case}
+    change = {
+        "calc.py": base["calc.py"].replace("a - b", "a + b"),
+        "test_calc.py": f"{case}\n    def test_some(self):\n        self.assertEqual(add(1, 2), 3)\n",
+    }
+    write(tmp_path / "checkout", base)
+    (tmp_path / "trees").mkdir()
+    runner = runner_of(tmp_path / "checkout", command="python -m unittest")
+    trees = FakeTrees(tmp_path / "trees", base, change)
+    verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
+    assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, ("test_calc.Adding.test_some",))
+    assert (verdict.before, verdict.after) == (Counts(passed=1), Counts(passed=2))
+    assert verdict.notes == ("known from the report of `python -m unittest` alone: no test can be run by itself there",)
+    breaking = FakeTrees(tmp_path / "trees", base, {"calc.py": "def add(a, b):\n    return 1\n"})
+    broken = WorktreeVerifier(trees=breaking, runner=runner, issue="").verify(breaking.patch, ())
+    assert (broken.kind, [result.id for result in broken.broken]) == (VerdictKind.BROKEN, ["test_calc.Adding.test_none"])
