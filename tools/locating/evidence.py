@@ -9,7 +9,7 @@ from functools import cached_property
 
 from coder.tools.files import standing, text_of
 from coder.tools.locating.clues import Clues
-from coder.tools.locating.matching import Matches
+from coder.tools.locating.matching import Matches, worth
 from coder.tools.locating.pointing import Pointed
 from coder.tools.locating.terrain import Terrain
 from coder.tools.symbols.definition import Definition
@@ -37,6 +37,10 @@ class Candidate:
     def key(self) -> tuple[str, str]:
         return self.path, self.item.name
 
+    @property
+    def length(self) -> int:
+        return self.item.end - self.item.line
+
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
@@ -49,7 +53,11 @@ class Case:
 
     def candidates(self) -> list[Candidate]:
         """The definitions that words or pointers lead to."""
-        found = {candidate.key: candidate for candidate in self._by_words()}
+        found: dict[tuple[str, str], Candidate] = {}
+        for one in self._by_words():
+            other = found.get(one.key)
+            if other is None or one.length > other.length:  # of overloads the one with the body
+                found[one.key] = one
         for path, name in self.pointed.definitions:
             if (path, name) not in found:
                 item = next((item for item in self.terrain.snapshot.definitions(path) if item.name == name), None)
@@ -58,10 +66,10 @@ class Case:
         return list(found.values())
 
     def _by_words(self) -> Iterator[Candidate]:
-        worth = dict(self.matches.documents)
+        scores = dict(self.matches.documents)
         for document, words in self.matches.named.items():
-            worth[document] = worth.get(document, 0.0) + NAMED * sum(self.matches.weights[word] for word in words)
-        for document in sorted(worth, key=lambda one: (-worth[one], one))[:MOST_DEFINITIONS]:
+            scores[document] = scores.get(document, 0.0) + NAMED * sum(self.matches.weights[word] for word in words)
+        for document in sorted(scores, key=lambda one: (-scores[one], one))[:MOST_DEFINITIONS]:
             place = self.terrain.place(document)
             if place and place.definition:
                 score = self.matches.documents.get(document, 0.0)
@@ -140,6 +148,17 @@ class Case:
                     if (path, item.name) != caller.key:
                         yield path, item, (1.0 if same else 0.7) / (1 + order / 3) / len(places) ** 0.5
 
+    def nested(self, outer: Candidate) -> Iterator[Candidate]:
+        """The definitions inside a function, which are no documents of their own."""
+        found = [item for item in self.terrain.snapshot.definitions(outer.path) if item.name.startswith(f"{outer.item.name}.")]
+        if outer.item.kind == "class" or not found:
+            return
+        lines = text_of(self.terrain.snapshot.root, outer.path).split("\n")
+        for item in found:
+            if item.kind != "variable" and outer.item.start <= item.start <= outer.item.end:
+                score = worth(self.terrain, self.matches, "\n".join(lines[item.start - 1 : item.end]))
+                yield Candidate(path=outer.path, item=item, evidence=self.evidence(outer.path, item, score))
+
     def _elsewhere(self, name: str) -> list[tuple[str, Definition]]:
         if not 1 <= len(self.terrain.snapshot.definers(name)) <= 6:
             return []
@@ -149,8 +168,8 @@ class Case:
     def files(self, scored: Mapping[tuple[str, str], float]) -> dict[str, Evidence]:
         """What speaks for each file, given what speaks for definitions."""
         found: dict[str, Evidence] = defaultdict(dict)
-        for number, worth in self.matches.files.items():
-            found[self.terrain.paths[number]]["words"] = worth
+        for number, score in self.matches.files.items():
+            found[self.terrain.paths[number]]["words"] = score
         for path, kinds in self.pointed.files.items():
             found[path] |= kinds
         inside: dict[str, list[float]] = defaultdict(list)

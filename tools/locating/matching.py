@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from coder.tools.locating.clues import Clues
 from coder.tools.locating.terrain import Terrain
-from coder.tools.words import parts
+from coder.tools.words import parts, words_of
 
 IN_ZONE = {"title": 2.2, "inline": 1.1, "block": 1.5, "name": 0.3, "prose": 0.8}
 """What a word is worth for standing there, apart from `ANYWHERE`; each zone counts as a whole, however long it is."""
@@ -52,6 +52,14 @@ def matches(terrain: Terrain, clues: Clues) -> Matches:
     for word in sorted(weights, key=lambda word: -weights[word])[:MOST_WORDS]:
         _count(terrain, found, word, postings[word])
     return found
+
+
+def worth(terrain: Terrain, found: Matches, text: str) -> float:
+    """What a text that is no document of its own would score, such as a function inside another."""
+    said = words_of(text)
+    fixed = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * sum(said.values()) / terrain.average_length)
+    heaviest = sorted(said.keys() & found.weights.keys(), key=lambda word: (-found.weights[word], word))
+    return sum(found.weights[word] * (SATURATION + 1) * said[word] / (said[word] + fixed) for word in heaviest)
 
 
 def _parts(words: Counter[str]) -> Counter[str]:

@@ -97,6 +97,8 @@ def definition_evidence(case: Case) -> tuple[list[Candidate], dict[tuple[str, st
     for path, item, value in case.callees(callers):
         one = found.setdefault((path, item.name), Candidate(path=path, item=item, evidence=case.evidence(path, item, 0.0)))
         one.evidence["callee"] = max(one.evidence.get("callee", 0.0), value)
+    for outer in callers:
+        found |= {one.key: one for one in case.nested(outer) if one.key not in found}
     return list(found.values()), {key: total(one.evidence, DEFINITION) for key, one in found.items()}
 
 

@@ -11,7 +11,7 @@ from coder.tools.symbols.snapshot import Snapshot
 SMALL_CLASS = 40
 IN_CODE = 1.2
 """The least weight of a word in code."""
-FAR_LESS = 2.5
+FAR_LESS = 3.5
 """What scores so much less than the likeliest definition is not shown."""
 MOST_OF_A_FILE = 4
 MOST_OF_A_CLASS = 5
