@@ -115,6 +115,7 @@ class Case:
     """Symbolic links: path to target."""
     outside: dict[str, Text] = field(default_factory=dict)
     """Files beside the tree."""
+    note: str = ""
     refused: bool = False
     """Nothing may be written."""
 

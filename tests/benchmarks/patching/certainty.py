@@ -45,14 +45,21 @@ def starts(texts: list[str], lines: list[str], *, exact: bool = False) -> list[i
 def _certain(hunk: Hunk, lines: list[str], *, numbered: bool) -> bool:
     if hunk.applied:
         old, new = ([row.text for row in rows] for rows in (hunk.old, hunk.new))
-        return len(starts(new, lines)) == 1 and not starts(old, lines)
+        telling = [text for text in new if any(character.isalnum() for character in text)]
+        return len(telling) > 1 and len(starts(new, lines)) == 1 and not starts(old, lines)
     left = [row for row in hunk.old if row.at >= 0 and folded(row.text) == folded(lines[row.at])]
-    if not any(character.isalnum() for row in left for character in row.text) or not _beside(hunk):
+    telling = [row for row in left if any(character.isalnum() for character in row.text)]
+    made_up = [row for row in hunk.old if (_tells(row) and row not in left) or (row.at < 0 and not _tells(row))]
+    if len(telling) <= len(made_up) or not _beside(hunk):
         return False
     whole = [row.at for row in hunk.old] == list(range(hunk.old[0].at, hunk.old[0].at + len(hunk.old)))
     exact = all(row.text == lines[row.at] and row.marked for row in left) and len(left) == len(hunk.old)
+    if whole and exact and (hunk.pinned or numbered):
+        return True
+    if starts([row.text for row in hunk.new], lines):
+        return False  # it could be there already
     if whole and exact:
-        return hunk.pinned or numbered or len(starts([row.text for row in left], lines, exact=True)) == 1
+        return len(starts([row.text for row in left], lines, exact=True)) == 1
     return _segments_are_unique(hunk, lines) or _one_way(left, lines)
 
 
@@ -60,10 +67,12 @@ def _beside(hunk: Hunk) -> bool:
     """Does each run of added lines stand beside the lines that it belongs between?"""
     rows = hunk.rows
     for index, row in enumerate(rows):
-        if row.mark != "+" or (index and rows[index - 1].mark != " "):
+        if row.mark == " " or (index and rows[index - 1].mark != " "):
             continue
         end = next((later for later in range(index, len(rows)) if rows[later].mark == " "), len(rows))
-        if any(rows[inner].mark == "-" for inner in range(index, end)):
+        if removed := [rows[inner].at for inner in range(index, end) if rows[inner].mark == "-"]:
+            if any(not removed[0] <= rows[inner].at <= removed[-1] + 1 for inner in range(index, end)):
+                return False  # a line between what is added and what is removed is missing
             continue
         above = next((rows[inner] for inner in range(index - 1, -1, -1) if _tells(rows[inner])), None)
         below = next((rows[inner] for inner in range(end, len(rows)) if _tells(rows[inner])), None)

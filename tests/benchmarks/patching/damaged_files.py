@@ -77,7 +77,7 @@ def out_of_order(case: Case, random: Random) -> bool:
 @FILES.add("two hunks as one", stage=2, group="order")
 def two_as_one(case: Case, random: Random) -> bool:
     part = next((part for part in case.changed if len(part.hunks) > 1), None)
-    if part is None or part.hunks[1].rows[0].mark != " " or part.hunks[0].rows[-1].mark != " ":
+    if part is None or case.dialect == "blocks" or part.hunks[1].rows[0].mark != " " or part.hunks[0].rows[-1].mark != " ":
         return False
     part.hunks[0].rows += part.hunks[1].rows
     del part.hunks[1]

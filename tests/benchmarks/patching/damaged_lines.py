@@ -36,6 +36,8 @@ def blank_context(case: Case, random: Random) -> bool:
 @LINES.add("trailing white space stripped", stage=1, group="trailing")
 def trailing_stripped(case: Case, random: Random) -> bool:
     """The file has white space at the end of some lines, which the diff has not."""
+    if any(hunk.applied for hunk in case.hunks):
+        return False
     done = False
     for part in case.changed:
         for row in (row for hunk in part.hunks for row in hunk.rows if row.mark != "+" and row.ends):
@@ -51,6 +53,9 @@ def trailing_stripped(case: Case, random: Random) -> bool:
 
 @LINES.add("trailing white space added", stage=1, group="trailing")
 def trailing_added(case: Case, random: Random) -> bool:
+    """Only where no added line ends in white space: it could not be told from the damage."""
+    if any(row.mark == "+" and row.text[-1:].isspace() for hunk in case.hunks for row in hunk.rows):
+        return False
     rows = [row for hunk in case.hunks for row in hunk.old if row.ends and random.random() < 0.4]
     for row in rows:
         row.text += random.choice((" ", "  ", "\t"))
@@ -98,6 +103,8 @@ def extra_space(case: Case, random: Random) -> bool:
 
 @LINES.add("+ before -", stage=2)
 def plus_before_minus(case: Case, random: Random) -> bool:
+    if case.dialect == "blocks":
+        return False
     done = False
     for hunk in case.hunks:
         rows: list[Row] = []
@@ -114,6 +121,8 @@ def plus_before_minus(case: Case, random: Random) -> bool:
 
 @LINES.add("context repeated as a change", stage=2)
 def repeated_as_a_change(case: Case, random: Random) -> bool:
+    if case.dialect == "blocks":
+        return False
     done = False
     for hunk in case.hunks:
         places = [index for index, row in enumerate(hunk.rows) if row.mark == " " and row.marked and row.ends and row.at >= 0]
@@ -127,6 +136,8 @@ def repeated_as_a_change(case: Case, random: Random) -> bool:
 @LINES.add("elided context", stage=2, group="rows")
 def elided(case: Case, random: Random) -> bool:
     """Lines between two changes are an ellipsis; where hunks have no such lines, two hunks become one around it."""
+    if case.dialect == "blocks":
+        return False
     done = False
     for part in case.changed:
         for hunk in part.hunks:
@@ -146,6 +157,8 @@ def elided(case: Case, random: Random) -> bool:
 
 @LINES.add("missing context", stage=2, group="rows")
 def missing_context(case: Case, random: Random) -> bool:
+    if case.dialect == "blocks":
+        return False
     rows = random.sample(context := _context(case), min(len(context), random.randint(1, 3)))
     for hunk in case.hunks:
         kept = [row for row in hunk.rows if not any(row is gone for gone in rows)]
@@ -156,6 +169,8 @@ def missing_context(case: Case, random: Random) -> bool:
 @LINES.add("extra context", stage=2, group="rows")
 def extra_context(case: Case, random: Random) -> bool:
     """The line that opens the function stands above the hunk as if it were its neighbour, or a context line is written twice."""
+    if case.dialect == "blocks":
+        return False
     done = False
     for part in case.changed:
         lines = case.before[part.path].lines
@@ -175,6 +190,8 @@ def extra_context(case: Case, random: Random) -> bool:
 
 @LINES.add("invented context", stage=2, group="rows")
 def invented_context(case: Case, random: Random) -> bool:
+    if case.dialect == "blocks":
+        return False
     hunk = random.choice(case.hunks) if case.hunks else Hunk(rows=[], start=0, new_start=0)
     places = [index for index, row in enumerate(hunk.rows) if row.mark == " " and row.text.strip()]
     text = random.choice(INVENTED)
@@ -220,6 +237,8 @@ def look_alikes_everywhere(case: Case, random: Random) -> bool:
 @LINES.add("look-alike punctuation that is meant", stage=1, group="looks")
 def look_alikes_meant(case: Case, random: Random) -> bool:
     """The change itself writes such signs; the old lines are as the file has them."""
+    if any(hunk.applied for hunk in case.hunks):
+        return False
     done = False
     for part in case.changed:
         after = case.after[part.target]

@@ -93,7 +93,7 @@ def _read(commit: Commit, random: Random) -> Case:
     before, after = (
         {name.partition(":")[2]: text for name, text in files.items() if name.startswith(f"{of}:")} for of in (parent, commit.id)
     )
-    parts = _parts(commit.git("diff-tree", "-r", "-p", "-M", f"-U{random.choice(CONTEXTS)}", parent, commit.id).decode())
+    parts = parts_of(commit.git("diff-tree", "-r", "-p", "-M", f"-U{random.choice(CONTEXTS)}", parent, commit.id).decode())
     if sum(len(part.hunks) for part in parts) > MOST_HUNKS:
         raise Unfit("too many hunks")
     for part in parts:
@@ -114,7 +114,8 @@ def _text(text: str, *, mode: str) -> Text:
     return Text(lines=lines[:-1] if final else lines, final=final, executable=mode == "100755")
 
 
-def _parts(diff: str) -> list[Part]:
+def parts_of(diff: str) -> list[Part]:
+    """A diff as git writes it, in pieces."""
     lines = diff.split("\n")[:-1]
     parts: list[Part] = []
     index = 0

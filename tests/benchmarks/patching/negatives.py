@@ -35,6 +35,7 @@ def stale(case: Case, random: Random) -> bool:
         return False
     lines = case.before[part.path].lines
     lines[row.at] = _reworded(lines[row.at], random)
+    case.note = f"The file has {lines[row.at]!r} for {row.text!r}."
     gone = folded(row.text) not in map(folded, lines) and folded(lines[row.at]) not in {
         folded(line) for line in case.after[part.target].lines
     }
@@ -48,6 +49,7 @@ def stale_gone(case: Case, random: Random) -> bool:
         return False
     lines = case.before[part.path].lines
     del lines[row.at]
+    case.note = f"The file has no {row.text!r}."
     hunk = next(hunk for hunk in part.hunks if any(other is row for other in hunk.rows))
     return folded(row.text) not in map(folded, lines) and not starts([other.text for other in hunk.new], lines)
 

@@ -4,12 +4,14 @@ import os
 import shutil
 import time
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
+from difflib import unified_diff
+from itertools import islice
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
+from coder.tools.patching import PatchError, apply
 from tests.benchmarks.patching.cases import Case, Text
 from tests.benchmarks.patching.certainty import certain
 from tests.benchmarks.patching.damage import Table
@@ -21,6 +23,7 @@ from tests.benchmarks.patching.negatives import NEGATIVES, SAFE
 from tests.benchmarks.patching.rivals import OURS, appliers
 
 MOST_DRAWS = 400
+SHOWN_LINES = 50
 DAMAGES = Table()
 DAMAGES.damages = {**LAYOUT.damages, **LINES.damages, **FILES.damages}
 State = dict[str, tuple[bytes, bool]]
@@ -81,12 +84,12 @@ def _run(case: Case, wanted: Wanted, draws: int) -> Result:
     text = case.text
     outcomes, seconds, report = {}, {}, ""
     with TemporaryDirectory(prefix="patching-") as place:
-        for name, apply in appliers().items():
+        for name, applier in appliers().items():
             root = Path(place) / "tree"
             _build(case, root)
             before = _state(Path(place))
             started = time.perf_counter()
-            said = apply(text, root)
+            said = applier(text, root)
             seconds[name] = time.perf_counter() - started
             after = _state(Path(place))
             outcomes[name] = _outcome(case, said=said, unchanged=before == after, after=after)
@@ -128,34 +131,31 @@ def _state(place: Path) -> State:
 
 
 def _report(case: Case, wanted: Wanted, outcome: str, after: State) -> str:
-    """The case in short: the diff, what ours said, and the files that it concerns."""
-    from coder.tools.patching import PatchError, apply
-
+    """The case in short: the diff, what ours said, and how the files differ from what was expected."""
     with TemporaryDirectory(prefix="patching-") as place:
         root = Path(place) / "tree"
-        _build(deepcopy(case), root)
+        _build(case, root)
         try:
             apply(case.text, root)
             said = "applied"
         except PatchError as error:
             said = str(error)
-    parts = [f"# {outcome}: {wanted.name}", f"{case.label}, seed {wanted.seed!r}", "## diff", f"`````\n{case.text}\n`````"]
+    parts = [f"# {outcome}: {wanted.name}", f"{case.label}, seed {wanted.seed!r}. {case.note}", "## diff", f"`````\n{case.text}\n`````"]
     parts += ["## what it says", f"`````\n{said}\n`````"]
     for part in case.parts:
+        before = case.before.get(part.path)
         at = part.hunks[0].rows[0].at if part.hunks else 0
-        before, expected = case.before.get(part.path), None if case.refused else case.after.get(part.target)
-        parts += [f"## {part.path} -> {part.target}: before", _shown(before, at)]
-        parts += ["## expected", "refused" if case.refused else _shown(expected, at)]
-        if outcome == "wrong" and not case.refused:
-            got = after.get(f"tree/{part.target}", (b"", False))[0].decode("utf-8", "replace").split("\n")
-            parts += ["## got", _shown(Text(lines=got), at)]
+        parts += [f"## {part.path} -> {part.target}: before", _shown(before, at) if before else "nothing"]
+        wished = before if case.refused else case.after.get(part.target)
+        got = after.get(f"tree/{part.target}", (b"", False))[0]
+        if outcome == "wrong" and got != (wished.data if wished else b""):
+            lines = [text.decode("utf-8", "replace").split("\n") for text in (wished.data if wished else b"", got)]
+            parts += ["## from what was expected to what it made", "`````", *islice(unified_diff(*lines, n=2, lineterm=""), 60), "`````"]
     return "\n".join(parts) + "\n"
 
 
-def _shown(text: Text | None, at: int) -> str:
-    if text is None:
-        return "nothing"
-    first = max(0, at - 8)
-    lines = text.lines if len(text.lines) < 60 else text.lines[first : first + 50]
-    head = f"{text.encoding}, end {text.end!r}, final {text.final}, lines from {first + 1 if len(lines) < len(text.lines) else 1}"
+def _shown(text: Text, at: int) -> str:
+    first = 0 if len(text.lines) < SHOWN_LINES else max(0, at - 8)
+    lines = text.lines[first : first + SHOWN_LINES]
+    head = f"{text.encoding}, ends {text.end!r}, the last has one: {text.final}, lines from {first + 1}"
     return "\n".join([head, "`````", *lines, "`````"])
