@@ -45,10 +45,9 @@ def starts(texts: list[str], lines: list[str], *, exact: bool = False) -> list[i
 def _certain(hunk: Hunk, lines: list[str], *, numbered: bool) -> bool:
     if hunk.applied:
         old, new = ([row.text for row in rows] for rows in (hunk.old, hunk.new))
-        telling = [text for text in new if any(character.isalnum() for character in text)]
-        return len(telling) > 1 and len(starts(new, lines)) == 1 and not starts(old, lines)
+        return sum(map(_says_something, new)) > 1 and len(starts(new, lines)) == 1 and not starts(old, lines)
     left = [row for row in hunk.old if row.at >= 0 and folded(row.text) == folded(lines[row.at])]
-    telling = [row for row in left if any(character.isalnum() for character in row.text)]
+    telling = [row for row in left if _says_something(row.text)]
     made_up = [row for row in hunk.old if (_tells(row) and row not in left) or (row.at < 0 and not _tells(row))]
     if len(telling) <= len(made_up) or not _beside(hunk):
         return False
@@ -61,6 +60,10 @@ def _certain(hunk: Hunk, lines: list[str], *, numbered: bool) -> bool:
     if whole and exact:
         return len(starts([row.text for row in left], lines, exact=True)) == 1
     return _segments_are_unique(hunk, lines) or _one_way(left, lines)
+
+
+def _says_something(text: str) -> bool:
+    return any(character.isalnum() for character in text)
 
 
 def _beside(hunk: Hunk) -> bool:

@@ -149,8 +149,13 @@ def _report(case: Case, wanted: Wanted, outcome: str, after: State) -> str:
         wished = before if case.refused else case.after.get(part.target)
         got = after.get(f"tree/{part.target}", (b"", False))[0]
         if outcome == "wrong" and got != (wished.data if wished else b""):
-            lines = [text.decode("utf-8", "replace").split("\n") for text in (wished.data if wished else b"", got)]
-            parts += ["## from what was expected to what it made", "`````", *islice(unified_diff(*lines, n=2, lineterm=""), 60), "`````"]
+            wanted_lines, got_lines = (text.decode("utf-8", "replace").split("\n") for text in (wished.data if wished else b"", got))
+            parts += [
+                "## from what was expected to what it made",
+                "`````",
+                *islice(unified_diff(wanted_lines, got_lines, n=2, lineterm=""), 60),
+                "`````",
+            ]
     return "\n".join(parts) + "\n"
 
 
