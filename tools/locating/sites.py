@@ -12,7 +12,8 @@ SMALL_CLASS = 40
 IN_CODE = 1.2
 """The least weight of a word in code."""
 FAR_LESS = 3.5
-"""What scores so much less than the likeliest definition is not shown."""
+"""What scores so much less than the likeliest definition is not shown, but for the first few."""
+LEAST = 6
 MOST_OF_A_FILE = 4
 MOST_OF_A_CLASS = 5
 MOST = 14
@@ -41,7 +42,7 @@ def sites(snapshot: Snapshot, likely: Sequence[Likely], told: Clues) -> list[Sit
     """Those not far less likely than the first, a few of each file; a long class brings the methods that the issue means."""
     kept: dict[tuple[str, str], Site] = {}
     for one in likely:
-        if one.score < likely[0].score - FAR_LESS or len(kept) >= MOST:
+        if len(kept) >= (LEAST if one.score < likely[0].score - FAR_LESS else MOST):
             break
         if one.item is None or sum(path == one.path for path, _ in kept) >= MOST_OF_A_FILE:
             continue
