@@ -6,6 +6,7 @@ every other by a whole line, where all that is removed is really there, and wher
 context: where the file has other lines in the right surroundings, that place is the best one, and the hunk is stale.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -15,25 +16,28 @@ from coder.tools.patching.compare import is_elision, key, plain
 from coder.tools.patching.hunk import Hunk, Line, Run
 from coder.tools.patching.indexed import Indexed
 
-LINE = 100
+LINE = 1000
 """The weight of a line of text."""
-WORDLESS = 25
+WORDLESS = 250
 """The weight of a short line without a word, such as a bracket."""
 WORDLESS_LENGTH = 3
 SHIFTED = 1
-"""The cost of a line whose indentation differs."""
+"""The cost of a line whose indentation differs; costs without it are multiples of `WORDLESS`."""
+PARAPHRASED = 250
+"""The cost of a comment in other words."""
 GAP = LINE
 """The cost of file lines that the hunk passes over, however many."""
-SMALL_GAP = 40
+SMALL_GAP = 500
 """The same where they are few, as when context was left out."""
 FEW = 5
-MARGIN = 60
-"""By so much must a place be better than any other."""
+MARGIN = 3
+"""By so many times `WORDLESS` must a place be better than one far away."""
 BESIDE = 5
 """Another reading of the same place begins at most so many lines, and the hunk's length, away from it."""
 LARGEST = 3_000_000
 """Lines of the hunk times lines of the file."""
 NEVER = 1 << 30
+COMMENT = re.compile(r"\s*(?:#|//|--|/\*)\s*(\S.*)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +78,8 @@ def align(hunk: Hunk, text: Indexed) -> Alignment | None:
         return None
     pairs = _pairs(claims, forward, text)
     cost = min(forward[-1])
-    if 2 * cost > sum(_weight(line) for line, _ in pairs) + LINE:
+    found_weight = sum(_weight(line) for line, actual in pairs if key(line.text) == key(actual))
+    if found_weight < LINE or 2 * cost > found_weight + LINE:
         return None
     if any(claim.line.mark == "=" and not any(line is claim.line for line, _ in pairs) for claim in claims):
         return None
@@ -89,7 +94,8 @@ def _spot(claims: Sequence[_Claim], run: Run, totals: Sequence[int], text: Index
     """Where a run begins: the best place first, then those that are nearly as good; empty where it is stale.
 
     `totals` has the cost of the whole hunk if the run ends above each line. Places where other lines stand instead of what is to be
-    removed make it stale if they are better, and far ones if they are nearly as good.
+    removed make it stale if they are as good. Where all is there but for the indentation, only
+    another such place is as good, or a less perfect one with the right indentation.
     """
     size = len(run.removed)
     firm = claims[run.old_index : run.end]
@@ -97,11 +103,16 @@ def _spot(claims: Sequence[_Claim], run: Run, totals: Sequence[int], text: Index
     best = min(whole, key=totals.__getitem__, default=None)
     if best is None:
         return ()
+    least, shifts = divmod(totals[best], WORDLESS)
+    near: list[int] = []
     for at, total in enumerate(totals):
         beside = abs(at - best) <= len(claims) + BESIDE
-        if total < totals[best] + (0 if beside else MARGIN) and at not in whole:
-            return ()
-    near = [at - size for at in whole if at != best and totals[at] < totals[best] + MARGIN]
+        perfect = not least and (not shifts or total % WORDLESS)
+        margin = 1 if perfect or beside else MARGIN
+        if at != best and total // WORDLESS < least + margin:
+            near.append(at - size)
+    if any(at + size not in whole for at in near):
+        return ()
     return (best - size, *(at for at in near if not _same(run, text.lines, best - size, at)))
 
 
@@ -118,12 +129,24 @@ def _claims(hunk: Hunk, text: Indexed) -> list[_Claim]:
     claims: list[_Claim] = []
     for index, line in enumerate(hunk.old):
         elides = is_elision(line)
-        costs = {at: _cost(line, text.lines[at]) for at in text.where.get(key(line.text), ())}
+        costs = {at: _cost(line, text.lines[at]) for at in text.where.get(key(line.text), ())} or _paraphrases(line, text)
         firm = line.mark in "-=" and index > 0 and hunk.old[index - 1].mark in "-=" and index not in starts
         joined = index > 0 and (firm or index in insertions)
         weight = 0 if elides else _weight(line)
         claims.append(_Claim(line=line, weight=weight, costs=costs, joined=joined, elides=elides))
     return claims
+
+
+def _paraphrases(line: Line, text: Indexed) -> dict[int, int]:
+    """Comments of the file that share most words with a comment in the context."""
+    if line.mark != " " or not (said := COMMENT.match(line.text)):
+        return {}
+    words = set(said[1].lower().split())
+    found: dict[int, int] = {}
+    for other, places in text.where.items():
+        if (match := COMMENT.match(other)) and 2 * len(words.intersection(match[1].lower().split())) > max(2, len(words)):
+            found |= dict.fromkeys(places, PARAPHRASED)
+    return found
 
 
 def _weight(line: Line) -> int:

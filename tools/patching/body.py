@@ -15,15 +15,16 @@ UNUSUAL_MARKS = {"\u00a0": " ", "\u2212": "-"}
 Counts = tuple[int, int] | None
 """The old and the new length that a hunk's header claims."""
 
+EndsAt = Callable[[int], int | None]
+"""Whether the hunk ends above an index: None, no; 0, for certain; else unless the header counts so many further lines as its own."""
 
-def read_body(
-    lines: Sequence[str], start: int, *, counts: Counts = None, ends_at: Callable[[int], int]
-) -> tuple[tuple[str, ...], int, int]:
+
+def read_body(lines: Sequence[str], start: int, *, counts: Counts = None, ends_at: EndsAt) -> tuple[tuple[str, ...], int, int]:
     """The hunk's lines, each with its mark; how many of the last may be prose; and the index of the first line after it.
 
     An unmarked line between marked ones is context whose leading space was lost. `counts` decide only what cannot be told otherwise:
     whether `--- x` ends the hunk or removes the line `-- x`, and whether unmarked lines at the end are context. No line that starts with
-    + or - is ever dropped. `ends_at` says how many lines of something else than a hunk stand at an index.
+    + or - is ever dropped.
     """
     index = start
     while index < len(lines) and not _ends(lines, index, body_start=start, counts=counts, ends_at=ends_at):
@@ -53,13 +54,13 @@ def _marked(line: str) -> str:
     return line if line.startswith(MARKS) else f" {line}"
 
 
-def _ends(lines: Sequence[str], index: int, *, body_start: int, counts: Counts, ends_at: Callable[[int], int]) -> bool:
+def _ends(lines: Sequence[str], index: int, *, body_start: int, counts: Counts, ends_at: EndsAt) -> bool:
     if lines[index].startswith(("@@", "diff --git ", PROSE)):
         return True
     if lines[index].rstrip() == "--" and index + 1 < len(lines) and SIGNATURE.fullmatch(lines[index + 1].strip()):
         return True
     size = ends_at(index)
-    return size > 0 and _counts(lines[body_start : index + size]) != counts
+    return size == 0 or (size is not None and _counts(lines[body_start : index + size]) != counts)
 
 
 def _counts(body: Sequence[str]) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from coder.tools.patching.body import read_body
 from coder.tools.patching.errors import PatchError
 from coder.tools.patching.prose import PROSE
 from coder.tools.patching.raw import RawFile, RawHunk
-from coder.tools.patching.unified import file_header
+from coder.tools.patching.unified import file_header, hunk_header
 
 FILE = re.compile(r"\*\*\* (Update|Add|Delete) File:? *(.+?)\s*$")
 MOVE = re.compile(r"\*\*\* (?:Move|Rename)(?: File)? to:? *(.+?)\s*$")
@@ -59,14 +59,16 @@ def _added(name: str, lines: Sequence[str]) -> RawHunk:
 
 def _hunks(lines: Sequence[str]) -> Iterator[RawHunk]:
     """Hunks start at @@, which may be missing above the first; several @@ lines in a row name a class and a function in it."""
-    index, sections = 0, list[str]()
+    index, headers = 0, list[RawHunk]()
     while index < len(lines):
         if lines[index].startswith("@@"):
-            sections.append(lines[index].strip("@ \r"))
+            headers.append(hunk_header(lines[index])[0])
             index += 1
-        elif lines[index].startswith("*** "):
+        elif lines[index].startswith(("*** ", "diff --git ")):
             index += 1
         else:
-            body, tail, index = read_body(lines, index, ends_at=lambda position: int(lines[position].startswith("*** ")))
-            yield RawHunk(lines=body, tail=tail, section="\n".join(sections))
-            sections = []
+            body, tail, index = read_body(lines, index, ends_at=lambda position: 0 if lines[position].startswith("*** ") else None)
+            header = headers[-1] if headers else RawHunk(lines=())
+            section = "\n".join(each.section for each in headers if each.section)
+            yield replace(header, lines=body, tail=tail, section=section)
+            headers = []

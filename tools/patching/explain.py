@@ -56,7 +56,7 @@ def _reason(path: str, misfit: Misfit, *, text: Indexed, around: int, most_lines
 
 
 def _ambiguous(places: Sequence[int]) -> str:
-    shown = ", ".join(str(place + 1) for place in places[:8]) + (", ..." if len(places) > 8 else "")
+    shown = ", ".join(str(max(0, place) + 1) for place in places[:8]) + (", ..." if len(places) > 8 else "")
     return (
         f"it fits {len(places)} places equally well (lines {shown}). Add context lines that only the right place has, "
         "or name the enclosing function after the second @@."
@@ -85,8 +85,9 @@ def _difference(hunk: Hunk, lines: Sequence[str], at: int, *, around: int, most_
     last = min(last, first + most_lines)
     there = {key(line) for line in lines[first:last]}
     missing = [line for line in hunk.old if key(line.text) not in there]
-    missing = missing or [line for line in hunk.old if line.text not in lines[first:last]] or list(hunk.old)
+    shown = "\n".join(f"{number + 1:>6}| {lines[number][:LONGEST]}" for number in range(first, last))
+    if not missing:
+        return f"its context and removed lines do not stand together as it says. The file has:\n{shown}"
     named = " and ".join(repr((line.mark.replace("=", "-") + line.text)[:LONGEST]) for line in missing[:MOST_MISSING])
     are = f"its line {named} is" if len(missing) < 2 else f"its lines {named} are"
-    shown = "\n".join(f"{number + 1:>6}| {lines[number][:LONGEST]}" for number in range(first, last))
     return f"{are} not there. The file has, nearest to it:\n{shown}"

@@ -70,7 +70,7 @@ def _placed(hunk: Hunk, text: Indexed, offset: int) -> Result:
         return Misfit(hunk=hunk) if text.lines else Placed(hunk=hunk, spots=(0,), pairs=())
     if found := standing(hunk.old, text):
         at = choose(hunk, found, lines=text.lines, offset=offset)
-        if _only_adds(hunk) and any(_overlap(at, found, new, hunk) for new in standing(hunk.new, text)):
+        if _adds_at_an_end(hunk) and any(_overlap(at, found, new, hunk) for new in standing(hunk.new, text)):
             return Already(hunk=hunk)
         if at is None:
             return Misfit(hunk=hunk, places=tuple(found))
@@ -96,7 +96,7 @@ def _aligned(hunk: Hunk, text: Indexed, offset: int) -> Result:
         starts = [spot - hunk.runs[0].old_index for spot in found.places]
         at = choose(hunk, starts, lines=text.lines, offset=offset) if len(hunk.runs) == 1 else None
         if at is None or at != starts[0]:
-            return Misfit(hunk=hunk, places=tuple(starts))
+            return Misfit(hunk=hunk, places=tuple(sorted(starts)) if max(starts) - min(starts) > len(hunk.old) else ())
     return Placed(hunk=hunk, spots=spots, pairs=found.pairs)
 
 
@@ -136,8 +136,9 @@ def _first(placed: Placed) -> int:
     return placed.spots[0] - placed.hunk.runs[0].old_index
 
 
-def _only_adds(hunk: Hunk) -> bool:
-    return not any(run.removed for run in hunk.runs)
+def _adds_at_an_end(hunk: Hunk) -> bool:
+    """Does a hunk only add, and above or below all of its context, so that what it adds may be there already?"""
+    return not any(run.removed for run in hunk.runs) and any(run.old_index in (0, len(hunk.old)) for run in hunk.runs)
 
 
 def _is_deleted(hunk: Hunk, text: Indexed) -> bool:

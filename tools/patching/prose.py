@@ -12,7 +12,7 @@ LOOK_ALIKE_SIGNS = str.maketrans({"\u2212": "-", "\u2013": "-", "\u2010": "-", "
 
 def lines_of(text: str) -> list[str]:
     """The lines of the text, without their CRs where even the headers have them."""
-    lines = text.removeprefix("\ufeff").split("\n")
+    lines = text.removeprefix("\ufeff").removesuffix("\n").split("\n")
     headers = [line for line in lines if line.lstrip(" \t>").startswith((*STARTS, "<<<<<"))]
     if headers and all(line.endswith("\r") for line in headers):
         return [line.removesuffix("\r") for line in lines]

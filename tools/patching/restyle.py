@@ -1,7 +1,7 @@
 """Write added lines the way the file is written, learned from how it has the lines that the hunk says are there already."""
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from coder.tools.patching.compare import LOOK_ALIKES, plain
@@ -16,8 +16,8 @@ class Style:
 
     indents: Mapping[str, str]
     """The file's leading white space for each that the hunk has been seen with; empty: the same."""
-    trims: bool
-    """The hunk has white space at the ends of lines where the file has none."""
+    surplus: str
+    """White space that the hunk has at the end of every line, and the file at none."""
     signs: Mapping[str, str]
     """The file's characters for those of the hunk that look alike."""
     carried: Pairs
@@ -27,7 +27,7 @@ class Style:
 def learned(pairs: Pairs) -> Style | None:
     """What the pairs teach; None where they contradict each other."""
     if all(line.text == actual for line, actual in pairs):
-        return Style(indents={}, trims=False, signs={}, carried=())
+        return Style(indents={}, surplus="", signs={}, carried=())
     words = [(line, actual) for line, actual in pairs if line.text.strip()]
     indents = _indents(words)
     if indents is None:
@@ -35,7 +35,7 @@ def learned(pairs: Pairs) -> Style | None:
     different = [(line, actual) for line, actual in words if line.text.split() != actual.split()]
     return Style(
         indents=indents,
-        trims=any(_end(line.text) and not _end(actual) for line, actual in pairs),
+        surplus=_surplus(words),
         signs=_signs(different),
         carried=[(line, actual) for line, actual in different if line.mark == "-"],
     )
@@ -44,9 +44,10 @@ def learned(pairs: Pairs) -> Style | None:
 def restyled(run: Run, style: Style) -> tuple[Line, ...] | None:
     """The run's added lines in the file's style; None where their indentation cannot be told."""
     result = []
+    surplus = style.surplus if all(line.text.endswith(style.surplus) for line in run.added) else ""
     for line in run.added:
         text = line.text.removesuffix("\r")
-        text = text.rstrip() if style.trims else text
+        text = text.removesuffix(surplus)
         text = "".join(style.signs.get(sign, sign) for sign in text)
         text = _carried(text, style.carried) if style.carried else text
         indented = _indented(text, style.indents)
@@ -56,9 +57,13 @@ def restyled(run: Run, style: Style) -> tuple[Line, ...] | None:
     return tuple(result)
 
 
-def _end(text: str) -> str:
-    text = text.removesuffix("\r")
-    return text[len(text.rstrip()) :]
+def _surplus(pairs: Pairs) -> str:
+    ends = {text[len(text.rstrip()) :] if text.rstrip() != text and actual.rstrip() == actual else "" for text, actual in _texts(pairs)}
+    return ends.pop() if len(pairs) > 1 and len(ends) == 1 else ""
+
+
+def _texts(pairs: Pairs) -> Iterator[tuple[str, str]]:
+    return ((line.text.removesuffix("\r"), actual) for line, actual in pairs)
 
 
 def _depth(text: str) -> str:
@@ -94,6 +99,8 @@ def _indented(text: str, indents: Mapping[str, str]) -> str | None:
         return "" if indents and text == " " else text
     if said in indents:
         return indents[said] + text[len(said) :]
+    if all(_converted(seen, indents) == meant for seen, meant in indents.items()):
+        return _converted(said, indents) + text[len(said) :]
     shorter = max((seen for seen in indents if said.startswith(seen)), key=len, default=None)
     if shorter is not None:
         return indents[shorter] + _converted(said[len(shorter) :], indents) + text[len(said) :]

@@ -120,6 +120,8 @@ def _unnamed(patch: FilePatch, tree: Tree, root: Path) -> str:
     hints = [hint for hint in patch.header.hints if not hint.startswith(("/", "~", "-")) and ".." not in hint and "\\" not in hint]
     named = dict.fromkeys(found for hint in hints for spelled in (hint, PREFIX.sub("", hint)) if (found := _file(spelled, tree)))
     paths = list(_paths(root))
+    if header_hints := patch.header.hints[: not hints]:
+        checked(header_hints[0])
     candidates = list(named) or [path for path in paths if any(path.endswith(f"/{hint}") for hint in hints)]
     if len(candidates) == 1:
         return candidates[0]

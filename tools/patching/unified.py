@@ -116,15 +116,19 @@ def _with_metadata(file: RawFile, line: str) -> RawFile:
     return file
 
 
+def hunk_header(line: str) -> tuple[RawHunk, Counts]:
+    """A hunk without lines, and the old and new lengths that its header claims."""
+    header = line[:LONGEST_HEADER].rstrip()
+    if match := HUNK.match(header.translate(LOOK_ALIKE_SIGNS)):
+        start, new_start, section = int(match["start"]), int(match["new_start"]), (match["section"] or "").strip()
+        return RawHunk(start=start, new_start=new_start, section=section, lines=()), (int(match["old"] or 1), int(match["new"] or 1))
+    match = BARE_HUNK.match(header)
+    return RawHunk(section=match["section"].strip() if match else "", lines=()), None
+
+
 def _hunk(lines: Sequence[str], index: int) -> tuple[RawHunk, int]:
     """Read the hunk whose header stands at `index`; returns it and the index of the line after it."""
-    header = lines[index][:LONGEST_HEADER].rstrip()
-    hunk, counts = RawHunk(lines=()), None
-    if match := HUNK.match(header.translate(LOOK_ALIKE_SIGNS)):
-        hunk = replace(hunk, start=int(match["start"]), new_start=int(match["new_start"]), section=(match["section"] or "").strip())
-        counts = (int(match["old"] or 1), int(match["new"] or 1))
-    elif match := BARE_HUNK.match(header):
-        hunk = replace(hunk, section=match["section"].strip())
+    hunk, counts = hunk_header(lines[index])
     return _body(lines, index + 1, hunk, counts=counts)
 
 
@@ -133,7 +137,14 @@ def _body(lines: Sequence[str], index: int, hunk: RawHunk, *, counts: Counts = N
     return replace(hunk, lines=body, tail=tail), after
 
 
-def _header_before_hunk(lines: Sequence[str], index: int) -> int:
-    """The number of file header lines at this place that a hunk follows at once; only such a header ends the hunk before it."""
-    size = (file_header(lines, index) or ("", "", 0))[2]
-    return size if size and "".join(lines[index + size : index + size + 1]).startswith("@@") else 0
+def _header_before_hunk(lines: Sequence[str], index: int) -> int | None:
+    """The number of file header lines at this place that a hunk follows at once; only such a header ends the hunk before it.
+
+    0 where both lines name one file, or none: lines that are removed and added do not look like that.
+    """
+    header = file_header(lines, index)
+    if header is None or not "".join(lines[index + header[2] : index + header[2] + 1]).startswith("@@"):
+        return None
+    old, new, size = header
+    named = size == 2 and (NOWHERE in (old, new) or (old.startswith("a/") and old.removeprefix("a/") == new.removeprefix("b/")))
+    return 0 if named else size

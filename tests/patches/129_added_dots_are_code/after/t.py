@@ -1,0 +1,9 @@
+class P:
+    def a(self):
+        ...
+
+    def b(self):
+        ...
+
+    def c(self):
+        ...

@@ -1,0 +1,6 @@
+class P:
+    def a(self):
+        ...
+
+    def b(self):
+        ...

@@ -1,0 +1,5 @@
+def go(x):
+    with lock:
+        y = x
+        z = y
+        return z

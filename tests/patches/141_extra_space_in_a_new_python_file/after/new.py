@@ -1,0 +1,4 @@
+import os
+
+def go():
+    return os

@@ -1,0 +1,4 @@
+def hi():
+    """Greet - politely."""
+    say("it’s me – again")
+    return "bye..."
