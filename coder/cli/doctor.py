@@ -59,7 +59,11 @@ def _repository(directory: Path) -> Iterator[Finding]:
     except CoderError as error:
         yield False, "git", str(error)
         return
-    yield trusted(root), "trust", "its tests may run" if trusted(root) else f"not trusted, its tests may not run: coder trust {root}"
+    yield (
+        trusted(root),
+        "trust",
+        "as you have said" if trusted(root) else f"not trusted: its tests run in the sandbox alone; if it is yours: coder trust {root}",
+    )
     yield project.problem is None, "tests", project.problem.text if project.problem else project.command.text
     for reason in project.why:
         yield True, "", reason
