@@ -1,0 +1,63 @@
+"""How often the masking of secrets is wrong: values masked in sources that hold none, and random values that pass unmasked.
+
+Needs nothing but directories with text files, such as checkouts of public projects:
+
+    python -m tests.benchmarks.masking ~/src/django ~/src/flask
+
+Public sources hold some keys and tokens, too, made up for tests: what is masked is printed, to be judged by eye.
+"""
+
+import argparse
+import random
+import string
+import time
+from collections import Counter
+from pathlib import Path
+
+from coder.core.secrets import PLACEHOLDER, Secrets, random_looking
+
+TEXT = frozenset({".py", ".txt", ".md", ".rst", ".toml", ".cfg", ".ini", ".js", ".ts", ".go", ".rs", ".c", ".h", ".json", ".yml", ".lock"})
+DRAWN = 2_000
+LENGTHS = (24, 32, 40, 64)
+SHOWN = 5
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directories", nargs="*", type=Path)
+    for directory in parser.parse_args().directories:
+        _false_alarms(directory)
+    for length in LENGTHS:
+        print(f"random values of {length} characters that are seen: {_seen(length):.1%}")
+
+
+def _false_alarms(directory: Path) -> None:
+    secrets = Secrets()
+    lines, characters, started = 0, 0, time.perf_counter()
+    kinds: Counter[str] = Counter()
+    samples: list[str] = []
+    for path in sorted(directory.rglob("*")):
+        if path.suffix not in TEXT or ".git" in path.parts or not path.is_file():
+            continue
+        text = path.read_text(encoding="utf-8", errors="replace")
+        masked = secrets.masked(text)
+        lines, characters = lines + text.count("\n"), characters + len(text)
+        found = PLACEHOLDER.findall(masked) if masked != text else []
+        kinds.update(found)
+        samples += [
+            f"{path.relative_to(directory)}: {line.strip()[:120]}" for line in masked.split("\n") if found and PLACEHOLDER.search(line)
+        ]
+    speed = characters / (time.perf_counter() - started) / 1e6
+    print(f"{directory.name}: {sum(kinds.values())} masked in {lines} lines, {speed:.1f} million characters a second")
+    for sample in random.Random(1).sample(samples, min(SHOWN, len(samples))):
+        print(f"    {sample}")
+
+
+def _seen(length: int) -> float:
+    draw = random.Random(length)
+    letters = string.ascii_letters + string.digits + "-_"
+    return sum(random_looking("".join(draw.choices(letters, k=length))) for _ in range(DRAWN)) / DRAWN
+
+
+if __name__ == "__main__":
+    main()
