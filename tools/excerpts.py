@@ -10,6 +10,8 @@ from coder.tools.locating.clues import Clues
 from coder.tools.locating.sites import Site
 from coder.tools.patching.source import Source
 from coder.tools.symbols import Definition, definitions, enclosing
+from coder.tools.symbols.resolve import resolve
+from coder.tools.symbols.snapshot import Snapshot
 from coder.tools.tool import ToolError
 from coder.tools.words import parts
 from coder.tools.workspace import Workspace
@@ -49,6 +51,7 @@ class Spot:
 
 def chosen(workspace: Workspace, likely: Sequence[Site], clues: Clues) -> list[Spot]:
     """The definitions to show, likeliest first, each followed by what it calls; a near-identical copy is only remarked on."""
+    snapshot = workspace.index.current()
     kept: list[_Kept] = []
     for site in likely:
         opened = _opened(workspace, site.path)
@@ -63,7 +66,7 @@ def chosen(workspace: Workspace, likely: Sequence[Site], clues: Clues) -> list[S
             twin.copies.append(f"{site.path}:{site.item.line}")
         else:
             whole = _class_of(site, source, found) if len(kept) < WHOLE_CLASSES else None
-            kept.append(_Kept(site=site, code=code, callees=list(_callees(site, code, found)), whole=whole))
+            kept.append(_Kept(site=site, code=code, callees=list(_callees(snapshot, site, code, found)), whole=whole))
     return _joined([spot for one in _with_callees(kept, clues) for spot in one.spots()])
 
 
@@ -95,7 +98,7 @@ class _Kept:
 
     site: Site
     code: tuple[str, ...]
-    callees: list[Definition]
+    callees: list[tuple[str, Definition]]
     whole: Definition | None
     """Its class, where that is shown instead."""
     copies: list[str] = field(default_factory=list)
@@ -106,28 +109,28 @@ class _Kept:
         own = Spot(path=self.site.path, first=first, last=last, remark=remark)
         by = self.site.item.bare
         called = [
-            Spot(path=self.site.path, first=item.start, last=item.end, remark=f"{item.bare}: called by {by}")
-            for item in self.callees
-            if not first <= item.start <= last
+            Spot(path=path, first=item.start, last=item.end, remark=f"{item.bare}: called by {by}")
+            for path, item in self.callees
+            if path != self.site.path or not first <= item.start <= last
         ]
         return [own, *called]
 
 
 def _with_callees(kept: list[_Kept], clues: Clues) -> list[_Kept]:
     """The same, with the few callees that tell most: those the issue shares words with, then those of the likeliest definitions."""
-    shown = {one.site.name for one in kept}
+    shown = {(one.site.path, one.site.name) for one in kept}
     ranked = sorted(
-        (not any(word in clues.words for word in parts(item.bare)), order, item.start)
+        (not any(word in clues.words for word in parts(item.bare)), order, item.start, path)
         for order, one in enumerate(kept)
-        for item in one.callees
-        if item.name not in shown
+        for path, item in one.callees
+        if (path, item.name) not in shown
     )
     telling: dict[tuple[str, int], int] = {}
-    for alien, order, start in ranked:
+    for alien, order, start, path in ranked:
         if (not alien or order < CALLERS) and len(telling) < MOST_CALLEES:
-            telling.setdefault((kept[order].site.path, start), order)
+            telling.setdefault((path, start), order)
     for order, one in enumerate(kept):
-        one.callees = [item for item in one.callees if telling.get((one.site.path, item.start)) == order]
+        one.callees = [(path, item) for path, item in one.callees if telling.get((path, item.start)) == order]
     return kept
 
 
@@ -147,8 +150,8 @@ def _alike(site: Site, code: tuple[str, ...], other: _Kept) -> bool:
     return matcher.quick_ratio() >= LIKENESS and matcher.ratio() >= LIKENESS
 
 
-def _callees(site: Site, code: Sequence[str], found: Sequence[Definition]) -> Iterator[Definition]:
-    """Short functions of the same file, methods of the same class, and classes held by its attributes, that a function calls."""
+def _callees(snapshot: Snapshot, site: Site, code: Sequence[str], found: Sequence[Definition]) -> Iterator[tuple[str, Definition]]:
+    """Short functions, methods of the same class or of the only one that has such, and classes held by its attributes, that it calls."""
     if site.item.kind == "class":
         return
     owner = site.name.rpartition(".")[0]
@@ -156,10 +159,23 @@ def _callees(site: Site, code: Sequence[str], found: Sequence[Definition]) -> It
     called = dict.fromkeys((match["of"] or "", match["name"]) for line in code for match in CALL.finditer(line))
     for of, name in called:
         own = of in ("self.", "cls.")
-        meant = f"{owner}.{name}" if own else "" if of else name
-        exact = [item for item in short if item.name == meant and item.kind in ("function", "method")]
-        held = [item for item in short if own and item.bare == name and item.kind == "class"]
-        yield from exact or sorted(held, key=lambda item: item.end - item.start)[:1]
+        named = [item for item in short if item.bare == name]
+        meant = f"{owner}.{name}" if own else name
+        exact = [item for item in named if item.name == meant and item.kind in ("function", "method")] if own or not of else []
+        held = sorted((item for item in named if own and item.kind == "class"), key=lambda item: item.end - item.start)[:1]
+        only = [item for item in named if of and item.kind == "method"] if len(named) == 1 else []
+        here = exact or held or only
+        yield from ((site.path, item) for item in here)
+        if not here and not own:
+            yield from _imported(snapshot, site.path, f"{of}{name}")
+
+
+def _imported(snapshot: Snapshot, path: str, dotted: str) -> Iterator[tuple[str, Definition]]:
+    """A short function of another file that a name means here."""
+    for place in resolve(snapshot, dotted, importer=path)[:1]:
+        item = place.definition
+        if item and place.path != path and item.kind in ("function", "method") and item.end - item.start < LONGEST_CALLEE:
+            yield place.path, item
 
 
 def code_lines(source: Source, first: int, last: int, found: Sequence[Definition]) -> Iterator[tuple[int, str]]:

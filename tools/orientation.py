@@ -131,6 +131,7 @@ def _why(one: Likely) -> str:
 
 
 def _spots(workspace: Workspace, places: Sequence[tuple[str, int | None]], likely: Sequence[Site], *, told: Clues) -> list[Spot]:
-    """What to show: first the lines of source that the issue itself names, then definitions by likelihood."""
-    named = [Spot(path=path, first=line - 12, last=line + 12) for path, line in places if line and standing(path) == 0]
-    return [*named[:4], *chosen(workspace, likely, told)]
+    """What to show: first the lines of source that the issue names outside of the likely definitions, then these."""
+    inside = {(site.path, line) for site in likely for line in range(site.first, site.last + 1)}
+    named = [(path, line) for path, line in places if line and standing(path) == 0 and (path, line) not in inside]
+    return [*(Spot(path=path, first=line - 12, last=line + 12) for path, line in named[:4]), *chosen(workspace, likely, told)]

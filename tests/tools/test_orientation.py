@@ -118,7 +118,7 @@ def test_a_long_class_is_shown_by_its_head_and_the_methods_that_the_issue_means(
         '    4|     FORMS = {"round": 1, "square": 2}\n    5| '
     )
     assert windows[0].splitlines() == [
-        "shop/shelf.py, lines 103-112 of 115 (_scaled: called by _render)",
+        "shop/shelf.py, lines 103-115 of 115",
         "    1| class Shelf:",
         "      ...",
         "  103|     def _render(self, value):",
@@ -128,6 +128,9 @@ def test_a_long_class_is_shown_by_its_head_and_the_methods_that_the_issue_means(
         "  110| ",
         "  111|     def _scaled(self, value):",
         "  112|         return value * 2",
+        "  113| ",
+        "  114|     def __getstate__(self):",
+        "  115|         return self.form",
     ]
 
 
@@ -158,9 +161,33 @@ def test_the_nearest_test_is_shown_with_the_place_where_the_next_would_stand(tmp
     assert shown[2].endswith("   44|     Cart().add(8)")
 
 
-def test_a_class_that_an_attribute_holds_is_shown_where_it_is_called(tmp_path: Path) -> None:
-    body = "".join(f"        self.part_{number} = {number}\n" for number in range(90))
-    press = f"class Press:\n    def make(self):\n        return self.Sheet(self)\n\n    def fill(self):\n{body}\n\n"
-    text = f"{press}class Own(Press):\n    class Sheet: ...\n"
-    look = first_look(workspace(tmp_path, {"shop/press.py": text}), "`Press.make()` gives nothing\n", (), 6000)
-    assert "(Sheet: called by make)\n   98| class Own(Press):\n      ...\n   99|     class Sheet: ..." in look
+ORDER = """from shop.mail import post
+from shop.cart import Cart
+
+
+class Order:
+    def close(self, box):
+        post(self)
+        box.seal(1)
+        return self.Slip(self)
+
+    class Slip: ...
+"""
+MANY = "".join(f"def close_{number}(order):\n    return order.close({number})\n\n\n" for number in range(6))
+
+
+def test_what_the_likeliest_definition_calls_is_shown_wherever_it_stands(tmp_path: Path) -> None:
+    files = {
+        "shop/order.py": f"{ORDER}\n\nclass Box:\n    def seal(self, tape):\n        return tape\n",
+        "shop/mail.py": "def post(letter):\n    return letter\n",
+        "shop/closing.py": MANY,
+    }
+    look = first_look(workspace(tmp_path, files), "`Order.close` does not close\n", (), 6000)
+    assert "shop/mail.py, lines 1-2 of 2 (post: called by close)\n    1| def post(letter):" in look
+    assert "seal: called by close" in look
+
+
+def test_lines_that_a_likely_definition_holds_are_shown_once(tmp_path: Path) -> None:
+    issue = 'total is wrong\n\n  File "/srv/shop/cart.py", line 9, in total_price\nTypeError\n'
+    look = first_look(workspace(tmp_path, FILES), issue, (), 6000)
+    assert look.count("    9|         return sum(item.price for item in self.items)") == 1

@@ -13,7 +13,7 @@ IN_CODE = 1.2
 """The least weight of a word in code."""
 FAR_LESS = 3.5
 """What scores so much less than the likeliest definition is not shown, but for the first few."""
-LEAST = 6
+LEAST = 4
 MOST_OF_A_FILE = 4
 MOST_OF_A_CLASS = 5
 MOST = 14
