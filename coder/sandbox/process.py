@@ -21,7 +21,7 @@ from coder.sandbox.launching import Launcher, Lifeline, Pipes
 from coder.sandbox.linked import git_directory
 from coder.sandbox.private import private_files
 from coder.sandbox.scratch import Scratch
-from coder.sandbox.view import view
+from coder.sandbox.view import check_place, view
 from coder.sandbox.walls import Command, Walled, Walls
 
 GRACE_SECONDS = 8.0
@@ -131,8 +131,10 @@ class ProcessSandbox:
         if self.walls is None:
             return Walled(argv=argv, directory=str(cwd), environment=environment)
         place = Path(os.path.realpath(cwd))
-        if not place.is_dir():
-            raise SandboxError(f"{argv[0]} could not be started: there is no directory {cwd}.")
+        try:
+            check_place(place)
+        except SandboxError as error:
+            raise SandboxError(f"{argv[0]} could not be started: {error}.") from None
         with self._lock:
             if place not in self._known:  # remembered from before the first command there, which may write what leads to it
                 self._known[place] = git_directory(place), private_files(place, self._deny_read)

@@ -57,15 +57,10 @@ def view(
         git: the directory that the checkout's repository keeps, where there is one.
         exposed: what coder itself needs to be read there.
         denied: what must not be read whatever else is allowed.
-
-    Raises:
-        SandboxError: `cwd` is no place that may be opened up.
     """
     cwd = Path(os.path.realpath(cwd))
     homes = home_directories()
-    hidden = tuple(dict.fromkeys(path for path in (*map(Path, HIDDEN), *homes) if path.is_dir() and not path.is_symlink()))
-    if any(place == cwd or place.is_relative_to(cwd) for place in (*hidden, Path("/"))):
-        raise SandboxError(f"{cwd} holds more than a project: nothing is run there. Work in a directory of its own.")
+    hidden = hidden_directories(homes)
     wanted = [*map(Path, SHOWN), *(map(Path, RESOLVERS) if network else ()), *needed(program, environment, homes), *exposed, cwd]
     wanted += [git] if git else []
     config = git / "config" if git else None
@@ -77,6 +72,22 @@ def view(
         masked=tuple(path for path in (*map(Path, MASKED), *denied) if os.path.lexists(path)),
         replaced={config: sanitized(config)} if config and config.is_file() else {},
     )
+
+
+def hidden_directories(homes: tuple[Path, ...]) -> tuple[Path, ...]:
+    return tuple(dict.fromkeys(path for path in (*map(Path, HIDDEN), *homes) if path.is_dir() and not path.is_symlink()))
+
+
+def check_place(place: Path) -> None:
+    """Make sure that a directory is one that commands may be run in.
+
+    Raises:
+        SandboxError: it is not there, or to open it up would show what is to be hidden.
+    """
+    if not place.is_dir():
+        raise SandboxError(f"there is no directory {place}")
+    if any(path.is_relative_to(place) for path in (*hidden_directories(home_directories()), Path("/"))):
+        raise SandboxError(f"{place} holds more than a project; work in a directory of its own")
 
 
 def home_directories() -> tuple[Path, ...]:

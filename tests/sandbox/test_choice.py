@@ -1,0 +1,53 @@
+"""Which walls are chosen, and what is said where there are none."""
+
+from pathlib import Path
+
+import pytest
+
+from coder.core.errors import UserError
+from coder.sandbox import choice
+from coder.sandbox.bubblewrap import Bubblewrap
+from coder.sandbox.choice import FLAG, Choice, probe, required
+from coder.sandbox.remedies import remedy
+from tests.builders import write
+
+
+def test_what_is_there_but_does_not_work_is_found_out(tmp_path: Path) -> None:
+    broken = tmp_path / "bwrap"
+    broken.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    assert probe(Bubblewrap(str(broken), "broken")) == "/bin/sh could not be started: No permissions to create new namespace"
+
+
+def test_what_keeps_nothing_out_is_no_sandbox(tmp_path: Path) -> None:
+    leaky = tmp_path / "bwrap"
+    leaky.write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done; exit 0\n')
+    leaky.chmod(0o755)
+    assert "without a word" in probe(Bubblewrap(str(leaky), "leaky"))
+
+
+def test_without_any_nothing_is_run_and_the_flag_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing = Choice(walls=None, faults=("bubblewrap: not installed",), remedy="Install bubblewrap: sudo apt install bubblewrap.")
+    monkeypatch.setattr(choice, "choose", lambda: nothing)
+    with pytest.raises(UserError, match=r"nothing is run: bubblewrap: not installed\. Install bubblewrap: .* give --unsafe-no-sandbox\."):
+        required()
+    assert required(unsafe=True) is None
+    assert FLAG == "--unsafe-no-sandbox"
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1\n"}, "bwrap-userns-restrict"),
+        ({"proc/sys/kernel/unprivileged_userns_clone": "0\n"}, "kernel.unprivileged_userns_clone=1"),
+        ({"proc/sys/user/max_user_namespaces": "0\n"}, "user.max_user_namespaces"),
+        ({"run/.containerenv": ""}, "container"),
+        ({"etc/os-release": 'ID=linuxmint\nID_LIKE="ubuntu debian"\n'}, "sudo apt install bubblewrap"),
+        ({"etc/os-release": "ID=fedora\n"}, "sudo dnf install bubblewrap"),
+        ({}, "your distribution has a package"),
+    ],
+    ids=["apparmor", "debian", "rhel", "container", "mint", "fedora", "unknown"],
+)
+def test_the_remedy_is_the_distributions(tmp_path: Path, files: dict[str, str], words: str) -> None:
+    write(tmp_path, files)
+    assert words in remedy(["bubblewrap: not installed"], tmp_path)
