@@ -37,6 +37,7 @@ from coder.repo.locks import hold
 from coder.repo.recovery import recover
 from coder.repo.repository import SessionRepository, open_repository
 from coder.sandbox.process import ProcessSandbox
+from coder.sandbox.surveyed import Surveyed
 from coder.sandbox.walls import Walls
 from coder.settings import Config, allow, allowed, config, passed_over, rules, settings, state_directory
 from coder.store.jsonl import SessionStore
@@ -57,8 +58,6 @@ NO_MODEL = (
     "no key is set (ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_API_KEY, OPENROUTER_API_KEY) and no model server answers on this machine "
     "(Ollama, llama.cpp, LM Studio, vLLM; or give --base-url)."
 )
-
-
 INSTRUCTIONS_CHARACTERS = 12_000
 
 
@@ -175,7 +174,7 @@ def open_fix(
         stack.enter_context(hold(directory))
         repository = _repository(task, identity, directory)
         stack.callback(repository.close)
-        sandbox = stack.enter_context(_sandbox(walls))
+        sandbox = stack.enter_context(_sandbox(walls, deny_read=(*DENY_READ, *config.deny_read)))
         store = stack.enter_context(closing(SessionStore(directory)))
         private = Secrets(own=own_values(os.environ))
         log = EventLog(store, secrets=private)
@@ -197,7 +196,7 @@ def open_fix(
             approval=Approval(log, attended=attended, remember=lambda fresh: allow(root, fresh)),
             rights=_rights(config, root, sandbox=sandbox, test_command=bench.project.command.text),
             secrets=private,
-            workspace=_workspaces(task, config, repository, verifier=verifier(repository), sandbox=sandbox),
+            workspace=_workspaces(task, config, repository, verifier=verifier(repository), sandbox=sandbox, log=log),
             instructions=_instructions(root, task.directory) if task.trusted else "",
             reviews=reviews,
             notices=(*_untrusted(task, root), *repository.left_out, *passed_over(root), *filter(None, [sandbox.notice])),
@@ -211,8 +210,8 @@ def _untrusted(task: Task, root: Path) -> tuple[str, ...]:
     return () if task.trusted else (own,)
 
 
-def _sandbox(walls: Walls | None) -> ProcessSandbox:
-    return ProcessSandbox(os.environ, walls=walls, exposed=(TARGET,))
+def _sandbox(walls: Walls | None, *, deny_read: tuple[str, ...] = DENY_READ) -> ProcessSandbox:
+    return ProcessSandbox(os.environ, walls=walls, exposed=(TARGET,), deny_read=deny_read)
 
 
 def _repository(task: Task, identity: str, directory: Path) -> SessionRepository:
@@ -264,17 +263,18 @@ def _rights(config: Config, root: Path, *, sandbox: ProcessSandbox, test_command
 
 
 def _workspaces(
-    task: Task, config: Config, repository: SessionRepository, *, verifier: Verifier, sandbox: ProcessSandbox
+    task: Task, config: Config, repository: SessionRepository, *, verifier: Verifier, sandbox: ProcessSandbox, log: EventLog
 ) -> Callable[[Candidate], Workspace]:
     made: dict[str, Workspace] = {}
 
     def workspace(candidate: Candidate) -> Workspace:
         if candidate.id not in made:
+            looked_after = Surveyed(sandbox, candidate.worktree, log.warner())
             made[candidate.id] = Workspace(
                 root=candidate.worktree,
-                sandbox=sandbox,
+                sandbox=looked_after,
                 history=repository.history,
-                run=lambda tests, progress: verifier.preview(candidate.worktree, tests, progress),
+                run=looked_after.over(lambda tests, progress: verifier.preview(candidate.worktree, tests, progress)),
                 baseline=verifier.baseline,
                 index=SymbolIndex(candidate.worktree, index_database(repository.root)),
                 deny_read=(*DENY_READ, *config.deny_read),

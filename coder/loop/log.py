@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from datetime import UTC, datetime
 
-from coder.core.events import Event, Fleeting, Record, ToolStreamed
+from coder.core.events import Event, Fleeting, Record, ToolStreamed, Warned
 from coder.core.ports import Progress, Store
 from coder.core.secrets import Secrets
 
@@ -58,6 +58,16 @@ class EventLog:
                 loop.call_soon_threadsafe(self.append, ToolStreamed(candidate=candidate, text=line))
 
         return show
+
+    def warner(self) -> Callable[[str], None]:
+        """What to call from threads to have a warning logged."""
+        loop = asyncio.get_running_loop()
+
+        def warn(text: str) -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(self.append, Warned(text=text))
+
+        return warn
 
     def close(self) -> None:
         """Nothing more will come: followers end after what they have not seen yet."""
