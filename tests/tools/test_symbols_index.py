@@ -219,7 +219,7 @@ def test_processes_find_what_one_thread_finds(tmp_path: Path, monkeypatch: pytes
         {f"m{number}.py": f"class C{number}(Base):\n    def run(self):\n        return helper({number})\n" for number in range(12)},
     )
     alone = SymbolIndex(tmp_path).current()
-    monkeypatch.setattr(worker, "SMALL_BYTES", 0)
+    monkeypatch.setattr(worker, "SMALL_BYTES", 1)
     monkeypatch.setattr(worker, "BATCH_BYTES", 100)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     together = SymbolIndex(tmp_path).current()
@@ -235,7 +235,7 @@ def test_processes_find_what_one_thread_finds(tmp_path: Path, monkeypatch: pytes
 
 def test_where_no_process_starts_the_work_is_done_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, {f"m{number}.py": "helper()\n" * (number + 1) for number in range(4)})
-    monkeypatch.setattr(worker, "SMALL_BYTES", 0)
+    monkeypatch.setattr(worker, "SMALL_BYTES", 1)
     monkeypatch.setattr(worker, "BATCH_BYTES", 1)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "no-such-python"))

@@ -60,6 +60,7 @@ class Database:
                 os.utime(self._path)
         place = ":memory:" if self._path is None else os.fspath(self._path)
         connection = sqlite3.connect(place, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
+        connection.execute("PRAGMA page_size = 16384")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = OFF")
         if not _fits(connection):

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from coder.tools.symbols.definition import Definition
 
+MINIFIED = 400
+"""Characters a line from which on, on average, a file was written by a program."""
 IDENTIFIER = re.compile(r'[^\W\d][\w$]*+(?!")')
 """The letters before a string's quote are none."""
 
@@ -47,6 +49,8 @@ def facts_of(path: str, text: str) -> Facts:
         from coder.tools.symbols.python import python_facts
 
         return python_facts(text)
+    if len(text) > MINIFIED * (text.count("\n") + 1):
+        return Facts()
     from coder.tools.symbols.languages import LANGUAGES
 
     if language := LANGUAGES.get(path.rpartition(".")[2]):

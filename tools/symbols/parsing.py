@@ -119,7 +119,9 @@ def _row(identity: int, text: str, facts: Facts, first_document: int, terms: _Te
     for name in names:
         lines = facts.uses[name]
         terms.used[name] += (identity, len(lines), *lines)
-    defining = {(item.bare, item.line) for item in facts.definitions}
+    defining: dict[str, set[int]] = defaultdict(set)
+    for item in facts.definitions:
+        defining[item.bare].add(item.line)
     lengths = _count(text, facts, first_document, terms.tokens)
     return FileRow(
         id=identity,
@@ -128,7 +130,7 @@ def _row(identity: int, text: str, facts: Facts, first_document: int, terms: _Te
         definitions="\n".join(map(dumped, facts.definitions)),
         imports=_json([(item.module, item.name, item.alias, item.line) for item in facts.imports]),
         bases=_json(facts.bases),
-        names="\n".join(sorted(name for name in names if not defining.issuperset((name, line) for line in facts.uses[name]))),
+        names="\n".join(sorted(name for name in names if name not in defining or not defining[name].issuperset(facts.uses[name]))),
     )
 
 

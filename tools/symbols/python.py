@@ -2,11 +2,9 @@
 
 import keyword
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate
 
 from coder.tools.symbols.definition import Definition
 from coder.tools.symbols.facts import Facts, Import, uses_of
@@ -79,11 +77,14 @@ class _Source:
     def __init__(self, text: str) -> None:
         self.text = f"\n{text}"
         self.code = blanked(self.text)
-        self._ends = list(accumulate([len(line) + 1 for line in self.text.split("\n")]))
+        self._at = self._line = 0
 
     def line(self, position: int) -> int:
         """The number of the line, from 1, that a character is on."""
-        return bisect_right(self._ends, position)
+        step = self.text.count("\n", self._at, position) if position >= self._at else -self.text.count("\n", position, self._at)
+        self._at = position
+        self._line += step
+        return self._line
 
     def definitions(self) -> tuple[tuple[Definition, ...], dict[str, tuple[str, ...]]]:
         """Those in the order they stand in, and the bases of each class."""

@@ -1,5 +1,6 @@
 """Parse batches of files in processes of our own, started so that neither a thread, nor a terminal, nor a hostile directory matters."""
 
+import gc
 import os
 import pickle
 import subprocess
@@ -14,6 +15,9 @@ from coder.tools.symbols.parsing import Job, Parsed, Part, parse
 SMALL_BYTES = 1_500_000
 """Less than this is parsed sooner than a process has started."""
 BATCH_BYTES = 1_000_000
+BATCHES = 4
+"""Batches for each worker, where that makes larger ones: what is in many batches is entered many times."""
+LARGEST_BATCH_BYTES = 4_000_000
 MOST_WORKERS = 8
 SCRIPT = "import sys; sys.path[:] = sys.argv[1:]; from coder.tools.symbols.worker import serve; serve()"
 
@@ -24,10 +28,11 @@ Allocate = Callable[[int], int]
 
 def parse_all(files: Sequence[Job], allocate: Allocate) -> Iterator[Part]:
     """Parse files, on all cores where that is worth it."""
-    batches = list(_batches(files))
-    workers = min(os.cpu_count() or 1, len(batches), MOST_WORKERS)
+    total = sum(size for size, *_ in files)
+    workers = min(os.cpu_count() or 1, total // SMALL_BYTES + 1, MOST_WORKERS)
+    batches = list(_batches(files, min(max(BATCH_BYTES, total // (workers * BATCHES)), LARGEST_BATCH_BYTES)))
     guarded = _guarded(allocate)
-    if workers < 2 or sum(size for size, *_ in files) < SMALL_BYTES:
+    if workers < 2:
         for batch in batches:
             parsed = parse(batch)
             yield parsed.part(guarded(parsed.documents))
@@ -52,15 +57,15 @@ def parse_all(files: Sequence[Job], allocate: Allocate) -> Iterator[Part]:
             worker.end()
 
 
-def _batches(files: Sequence[Job]) -> Iterator[Batch]:
+def _batches(files: Sequence[Job], most: int) -> Iterator[Batch]:
     batch: list[Job] = []
-    room = BATCH_BYTES
+    room = most
     for file in files:
         batch.append(file)
         room -= file[0]
         if room < 0:
             yield batch
-            batch, room = [], BATCH_BYTES
+            batch, room = [], most
     if batch:
         yield batch
 
@@ -120,6 +125,7 @@ class _Worker:
 
 def serve() -> None:
     """Answer batches with the number of their documents, and that with the part, until there are no more."""
+    gc.disable()  # nothing here forms cycles, and there are millions of objects to look through
     questions, answers = sys.stdin.buffer, sys.stdout.buffer
     parsed = Parsed(found=[])
     while True:

@@ -1,0 +1,183 @@
+"""How fast the right place is found, next to tools that are known to be fast; every ratio is of one run.
+
+    python tests/benchmarks/navigation.py --repository DIR [--million] [--name NAME ...]
+
+needs `ctags` (universal-ctags) and `rg` on PATH. DIR is any checkout; Django's is the customary one. With --million a tree of a
+million lines is put together from what is installed beside this interpreter and measured the same way.
+"""
+
+import argparse
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from unittest.mock import Mock
+
+from coder.tools.find_symbol import find_symbol
+from coder.tools.outline import outline
+from coder.tools.repository_map import repository_map
+from coder.tools.ripgrep import binary
+from coder.tools.search import search
+from coder.tools.symbols import definitions
+from coder.tools.symbols.index import SymbolIndex
+from coder.tools.symbols.listing import Listing, look
+from coder.tools.symbols.parsing import read_bytes
+from coder.tools.workspace import Workspace
+
+TIMES = 5
+MILLION = 1_000_000
+ISSUE = "Model.save() raises IntegrityError when update_fields names a deferred field; get_queryset is then called twice."
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one run, in seconds."""
+
+    wall: float
+    cpu: float
+    """With all child processes."""
+
+
+def cost(action: Callable[[], object], times: int = 1) -> Cost:
+    """The median of some runs."""
+    walls, cpus = [], []
+    for _ in range(times):
+        start, used = time.perf_counter(), _cpu()
+        action()
+        walls.append(time.perf_counter() - start)
+        cpus.append(_cpu() - used)
+    return Cost(statistics.median(walls), statistics.median(cpus))
+
+
+def _cpu() -> float:
+    both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(used.ru_utime + used.ru_stime for used in both)
+
+
+def command(*argv: str, cwd: Path) -> Callable[[], object]:
+    return lambda: subprocess.run(argv, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+
+
+def row(what: str, ours: Cost, other: str, theirs: Cost) -> None:
+    print(
+        f"{what:<34} {ours.wall:8.3f} s  cpu {ours.cpu:7.3f} s | {other:<12} {theirs.wall:7.3f} s  cpu {theirs.cpu:6.3f} s"
+        f" | wall {ours.wall / theirs.wall:6.2f} x  cpu {ours.cpu / theirs.cpu:6.2f} x"
+    )
+
+
+def alone(what: str, ours: Cost) -> None:
+    print(f"{what:<34} {ours.wall:8.3f} s  cpu {ours.cpu:7.3f} s")
+
+
+def workspace(root: Path, index: SymbolIndex) -> Workspace:
+    return Workspace(root=root, sandbox=Mock(), history=Mock(), run=Mock(), baseline=Mock(), index=index)
+
+
+def measure(root: Path, names: Sequence[str], scratch: Path) -> None:
+    """Print every ratio for one tree."""
+    database = scratch / "index.sqlite"
+    for path in scratch.glob("index.sqlite*"):
+        path.unlink()
+    ctags = cost(command("ctags", "-R", "-f", str(scratch / "tags"), ".", cwd=root), 3)
+    index = SymbolIndex(root, database)
+    paths = list(look(root, Listing()).files)
+    print(f"{root.name}: {len(paths)} source files, {sum(_lines(root, paths)):,} lines")
+    row("definitions of every file, cold", cost(lambda: _define(root, paths)), "ctags -R", ctags)
+    row("whole index, cold", cost(index.current), "ctags -R", ctags)
+    row("whole index, warm", cost(index.current, TIMES), "ctags -R", ctags)
+    row("the same in a new process", cost(lambda: SymbolIndex(root, database).current(), TIMES), "ctags -R", ctags)
+    space = workspace(root, index)
+    for name in names:
+        raw = cost(command(binary(), "-w", name, cwd=root), TIMES)
+        row(f"find_symbol {name}", cost(partial(find_symbol.function, space, name), TIMES), "rg -w", raw)
+        row(f"search {name}", cost(partial(search.function, space, name, word=True), TIMES), "rg -w", raw)
+    alone("outline of the root", cost(lambda: outline.function(space, "."), TIMES))
+    snapshot = index.current()
+    seeds = {path: 1.0 for name in names for path in snapshot.definers(name)[:2]}
+    alone("repository_map, 8,000 characters", cost(lambda: repository_map(snapshot, seeds, 8000), TIMES))
+    _locate(root, scratch, ctags)
+    _sizes(root, database, paths)
+
+
+def _define(root: Path, paths: Sequence[str]) -> None:
+    for path in paths:
+        definitions(path, (read_bytes(f"{root}/{path}") or b"").decode("utf-8", "replace"))
+
+
+def _lines(root: Path, paths: Sequence[str]) -> Iterator[int]:
+    return ((read_bytes(f"{root}/{path}") or b"").count(b"\n") for path in paths)
+
+
+def _locate(root: Path, scratch: Path, ctags: Cost) -> None:
+    issue = scratch / "issue.txt"
+    issue.write_text(ISSUE, encoding="utf-8")
+    argv = [sys.executable, "-m", "coder", "locate", "--repo", str(root), "--issue", str(issue), "--json"]
+    environment = {**os.environ, "XDG_STATE_HOME": str(scratch / "state"), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+    def locate() -> None:
+        subprocess.run(argv, cwd=scratch, env=environment, stdout=subprocess.DEVNULL, check=True)
+
+    row("coder locate, cold", cost(locate), "ctags -R", ctags)
+    row("coder locate, warm", cost(locate, TIMES), "ctags -R", ctags)
+
+
+def _sizes(root: Path, database: Path, paths: Sequence[str]) -> None:
+    sources = sum((root / path).stat().st_size for path in paths)
+    kept = sum(path.stat().st_size for path in database.parent.glob(f"{database.name}*"))
+    print(f"on disk: {kept / 1e6:.1f} MB for {sources / 1e6:.1f} MB of source")
+    script = (
+        "import resource, sys; from pathlib import Path; from coder.tools.symbols.index import SymbolIndex\n"
+        "SymbolIndex(Path(sys.argv[1]), Path(sys.argv[2])).current()\n"
+        "print(*(resource.getrusage(who).ru_maxrss // 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    for when, place in (("cold", database.with_name("other.sqlite")), ("warm", database)):
+        argv = [sys.executable, "-c", script, str(root), str(place)]
+        own, worker = subprocess.run(argv, env=environment, capture_output=True, text=True, check=True).stdout.split()
+        print(f"memory at its peak, {when}: {own} MB, and {worker} MB in each worker")
+
+
+def million(scratch: Path) -> Path:
+    """A tree of a million lines: installed packages and the standard library, again and again with another first line."""
+    root = scratch / "million"
+    count = copy = 0
+    while count < MILLION:
+        copy += 1
+        for source in (Path(sysconfig.get_path("purelib")), Path(sysconfig.get_path("stdlib"))):
+            for path in sorted(source.rglob("*.py")):
+                if count >= MILLION or "site-packages" in path.relative_to(source).parts:
+                    continue
+                data = path.read_bytes()
+                target = root / f"copy{copy}" / source.name / path.relative_to(source)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(f"# copy {copy}\n".encode() + data)
+                count += data.count(b"\n") + 1
+    return root
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repository", type=Path, required=True)
+    parser.add_argument("--million", action="store_true")
+    parser.add_argument("--name", action="append", default=[], help="a name to look for; may be given again")
+    given = parser.parse_args()
+    if not shutil.which("ctags"):
+        parser.error("ctags is not on PATH: install universal-ctags.")
+    with tempfile.TemporaryDirectory() as directory:
+        scratch = Path(directory)
+        measure(given.repository.resolve(), given.name or ["get_queryset", "Model", "urlize"], scratch)
+        if given.million:
+            measure(million(scratch), given.name or ["Path", "dataclass", "main"], scratch)
+
+
+if __name__ == "__main__":
+    main()
