@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from coder.core.errors import SandboxError
+from coder.core.policy import READ_ONLY
 from coder.core.ports import Limits, Sandbox
 from coder.verify.roots import read_text, read_toml
 
@@ -58,7 +59,7 @@ def _questions(root: Path) -> Iterator[tuple[Sequence[str], str]]:
 
 def _ask(question: Sequence[str], root: Path, sandbox: Sandbox) -> str:
     try:
-        done = sandbox.run(question, cwd=root, limits=Limits(wall_seconds=ASK_SECONDS))
+        done = sandbox.run(question, cwd=root, policy=READ_ONLY, limits=Limits(wall_seconds=ASK_SECONDS))
     except SandboxError:
         return ""
     lines = done.output.strip().splitlines()

@@ -18,6 +18,8 @@ def problem_of(recording: Recording, done: Execution, *, is_pytest: bool, wall_s
         at = f", in {recording.running[0]}" if recording.running else ""
         text = f"The tests did not end within {wall_seconds:g} s; the limit came after {recording.progress}{at}."
         return Problem(kind="timeout", text=text)
+    if done.exceeded:
+        return Problem(kind="stopped", text=f"The sandbox ended the test run, which took {done.exceeded}, after {recording.progress}.")
     if done.exit_code is None:
         return Problem(kind="stopped", text="The test run was stopped.")
     if not recording.began:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from coder.core.errors import SandboxError, UserError
+from coder.core.policy import READ_ONLY
 from coder.core.ports import Limits, Sandbox
 from coder.core.value import Value
 from coder.core.verdict import Problem
@@ -86,7 +87,7 @@ def _checked(project: Project, root: Path, sandbox: Sandbox) -> Project:
     modules = needed_modules({"addopts": [*project.command.argv[1:]]}) + needed_modules(options)
     words = [str(project.interpreter), "-B", str(PROBE), *dict.fromkeys(modules), "--", *needed_distributions(options)]
     try:
-        done = sandbox.run(words, cwd=PROBE.parent, environment=project.environment, limits=Limits(wall_seconds=30.0))
+        done = sandbox.run(words, cwd=PROBE.parent, environment=project.environment, policy=READ_ONLY, limits=Limits(wall_seconds=30.0))
         found = json.loads(done.output.splitlines()[-1])
     except (SandboxError, ValueError, IndexError) as error:
         text = (

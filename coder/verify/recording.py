@@ -27,7 +27,7 @@ class Recording:
 
     def read(self) -> None:
         """Take in the lines that are complete by now."""
-        if not self._file.exists():
+        if not self._file.is_file() or self._file.is_symlink():  # a pipe would be waited for, a link lead elsewhere
             return
         with self._file.open("rb") as file:
             file.seek(self._position)
