@@ -26,9 +26,11 @@ def written(tree: Path, edits: Mapping[str, str | None]) -> Iterator[None]:
             if was is None:
                 file.unlink(missing_ok=True)
             else:
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_bytes(was[0])
-                file.chmod(was[1].st_mode)
+                if not file.is_file():
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                put(file, was[0])
+                if file.stat().st_mode != was[1].st_mode:
+                    file.chmod(was[1].st_mode)
                 os.utime(file, ns=(was[1].st_atime_ns, was[1].st_mtime_ns))
         for directory in reversed(made):
             with suppress(OSError):  # something else was put there, which is for the Keeper to see
@@ -42,10 +44,18 @@ def _put(file: Path, text: str | None, was: tuple[bytes, os.stat_result] | None,
     for directory in reversed([parent for parent in file.parents if not parent.exists()]):
         directory.mkdir()
         made.append(directory)
-    file.write_bytes(text.encode())
+    put(file, text.encode())
     if was is not None:
         later = max(file.stat().st_mtime_ns, was[1].st_mtime_ns + TICK_NS)
         os.utime(file, ns=(later, later))
+
+
+def put(file: Path, data: bytes) -> None:
+    """Write a file in its place: to empty it first makes some file systems wait for the disk when it is closed."""
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    with os.fdopen(descriptor, "wb") as opened:
+        opened.write(data)
+        opened.truncate()
 
 
 class Keeper:

@@ -16,6 +16,7 @@ from typing import Any
 from coder.core.errors import SandboxError
 from coder.core.ports import Execution, Limits, Sandbox
 from coder.core.value import Value
+from coder.verify.editing import put
 from coder.verify.launch import Launch, launch
 from coder.verify.problems import telling_line
 from coder.verify.project import Project
@@ -96,7 +97,6 @@ class Served:
         self.temporary = self.place / "t"
         self.temporary.mkdir()
         self._channels = {name: _Channel(self.place, name) for name in ("started", "collected")}
-        self._runs = 0
         self._constant = {"tree": str(tree), "addopts": project.command.environment.get("PYTEST_ADDOPTS", "")}
         self._sandbox = sandbox
         self._limits = limits.model_copy(update={"wall_seconds": LIFE_SECONDS})
@@ -161,14 +161,16 @@ class Served:
     @contextmanager
     def _prepared(self, asked: Asked) -> Iterator[tuple[dict[str, Any], Path]]:
         """A directory for one run, and what the recorder in it is to do."""
-        self._runs += 1
-        place = self.place / str(self._runs)
-        (place / "t").mkdir(parents=True)
+        place = self.place / "run"
+        (place / "t").mkdir(parents=True, exist_ok=True)
         try:
             yield {**asked.model_dump(), "limit": asked.test_seconds, "report": str(place / "report"), **self._constant}, place
         finally:
-            shutil.rmtree(place, ignore_errors=True)
-            shutil.rmtree(self.place / "cache", ignore_errors=True)
+            for entry in (*place.iterdir(), *(place / "t").iterdir(), self.place / "cache"):
+                if entry.is_symlink() or entry.is_file():
+                    entry.unlink()
+                elif entry.name != "t":
+                    shutil.rmtree(entry, ignore_errors=True)
 
     def _forked(self, name: str, request: Mapping[str, Any], place: Path, asked: Asked) -> Forked:
         began = time.monotonic()
@@ -249,7 +251,7 @@ class _Channel:
 
     def send(self, request: Mapping[str, Any]) -> None:
         # In a file, for it can be longer than what a pipe takes while nobody reads it.
-        self._asked.write_text(json.dumps(request), encoding="ascii")
+        put(self._asked, json.dumps(request).encode("ascii"))
         os.write(self._requests, b"\n")
 
     def line(self, seconds: float) -> str | None:

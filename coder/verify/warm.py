@@ -54,6 +54,7 @@ class WarmRunner:
         self._wall_seconds = limits.wall_seconds
         self._lock = threading.Lock()
         self._modules: dict[str, Module | None] = {}
+        self._names: dict[str, str | None] = {}
         self._taken: dict[str, float] = {}
         self._state: State | None = None
         self._keeper: Keeper | None = None
@@ -107,7 +108,7 @@ class WarmRunner:
         paths = paths_of(tests, self._tree)
         if tests and not paths:
             return Ran(report=TestReport(command=self._command, problem=not_there(tests)), how="swapped")
-        watched = {name: path for path in edits if not is_test_path(path) and (name := module_name(path, self._tree))}
+        watched = {name: path for path in edits if not is_test_path(path) and (name := self._name(path))}
         asked = Asked(select=tests, watch=tuple(watched), seconds=seconds, test_seconds=self._test_seconds(tests))
         if used := next((path for path in edits if path in self._state.loaded | self._state.opened), ""):
             return Cold(reason=f"{used} is used before any test is collected, by a plugin of pytest or as its configuration")
@@ -157,6 +158,11 @@ class WarmRunner:
             except (SyntaxError, ValueError):  # not UTF-8, or no Python that this interpreter can parse
                 self._modules[path] = None
         return self._modules[path]
+
+    def _name(self, path: str) -> str | None:
+        if path not in self._names:
+            self._names[path] = module_name(path, self._tree)
+        return self._names[path]
 
     def _test_seconds(self, tests: Sequence[str]) -> float:
         is_meant = meant(tests)

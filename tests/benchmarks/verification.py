@@ -3,16 +3,21 @@
 Each PROJECT is a checkout with its environment in .venv, or `PATH@ENVIRONMENT`; it is copied and left as it is.
 
 --agree N   compares N seeded edits of each project, run warm, with plain cold runs of the same tests
+--speed N   times N seeded edits inside of functions of each project: the tests that they reach, warm; the same tests in a pytest
+            process; and once the whole suite, as the verdict runs it and as plain pytest does
+--leaks N   runs N edits in one warm process and says what is left of memory, processes and files
 """
 
 import argparse
 import os
 import shutil
+import statistics
+import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,11 +27,14 @@ from coder.core.ports import Limits
 from coder.core.verdict import TestReport
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.editing import written
+from coder.verify.impact import TracedImpact
 from coder.verify.launch import sources
 from coder.verify.project import Project, find_project
+from coder.verify.reached import Reached, learn
+from coder.verify.roots import source_roots
 from coder.verify.runner import PytestRunner
-from coder.verify.warm import Cold, WarmRunner
-from tests.benchmarks.mutations import Mutation, mutations
+from coder.verify.warm import Cold, Ran, WarmRunner
+from tests.benchmarks.mutations import IN_FUNCTIONS, Mutation, mutations
 
 LIMITS = Limits(wall_seconds=300.0, memory_bytes=None)
 LEFT_OUT = (".git", ".venv", "venv", "__pycache__", ".hypothesis", ".tox", "*.pyc", ".pytest_cache")
@@ -128,18 +136,136 @@ def show(number: int, mutation: Mutation, how: str, warm: TestReport, cold: Test
     print(f"    {warm.problem} | {cold.problem}"[:400])
 
 
+def speed(argument: str, count: int, seed: int) -> str:
+    """One row of the table."""
+    with subject(argument) as here:
+        plain = plain_pytest(here, ())
+        cold = here.cold_runner()
+        whole = cold.run(here.cold)
+        reached = learn(
+            here.warm,
+            Reached(),
+            project=here.project,
+            sandbox=here.sandbox,
+            scratch=here.sandbox.scratch,
+            limits=LIMITS,
+            seconds=600.0,
+        )
+        impact = TracedImpact(here.warm, reached)
+        loaded = [path for path in subjects_of(here, whole)[0] if path in reached.executed]
+        files = sorted({test.partition("::")[0] for test in reached.tests})
+        counts, warm_seconds, process_seconds, missed = [], [], [], 0
+        hows: Counter[str] = Counter()
+        with here.warm_runner() as warm:
+            warm.run({}, [reached.tests[0]])
+            for mutation in mutations(here.warm, loaded, files, seed=seed, kinds=IN_FUNCTIONS):
+                edits = {mutation.path: mutation.text}
+                started = time.monotonic()
+                reach = impact.reach(edits)
+                if reach.everything:  # a function that no test calls: the whole suite is the verdict
+                    continue
+                ran = warm.run(edits, reach.tests)
+                taken = time.monotonic() - started
+                hows[ran.how if isinstance(ran, Ran) else "cold"] += 1
+                if isinstance(ran, Ran) and ran.how == "swapped":
+                    counts.append(len(reach.tests))
+                    warm_seconds.append(taken)
+                    with written(here.cold, edits):
+                        process_seconds.append(plain_pytest(here, reach.tests))
+                        if whole.seconds < 10.0:
+                            reds = {result.id for result in cold.run(here.cold).reds} - {result.id for result in whole.reds}
+                            missed += not reds <= set(reach.tests)
+                if sum(hows.values()) == count or len(warm_seconds) == count:
+                    break
+        ratio = statistics.median(process / own for process, own in zip(process_seconds, warm_seconds, strict=True))
+        return (
+            f"{here.name:<16} {len(reached.tests):>6} {statistics.median(counts):>8.0f} {statistics.median(warm_seconds):>9.3f} "
+            f"{statistics.median(process_seconds):>9.2f} {ratio:>6.0f}x {whole.seconds:>8.1f} {plain:>8.1f} "
+            f"{whole.seconds / statistics.median(warm_seconds):>7.0f}x  {dict(hows)}" + (f", MISSED {missed}" if missed else "")
+        )
+
+
+HEADER = (
+    f"{'project':<16} {'tests':>6} {'reached':>8} {'warm s':>9} {'process s':>9} {'ratio':>7} {'whole s':>8} {'pytest s':>8} {'sooner':>8}"
+)
+
+
+def plain_pytest(here: Subject, tests: Sequence[str]) -> float:
+    """Seconds of `pytest` as a person starts it, on the cold copy."""
+    environment = {**os.environ, **here.project.environment, "PYTHONPATH": os.pathsep.join(map(str, source_roots(here.cold)))}
+    chosen = tests if len(tests) <= 200 else sorted({test.partition("::")[0] for test in tests})
+    started = time.monotonic()
+    command = [str(here.project.interpreter), "-m", "pytest", "-q", "-p", "no:cacheprovider", *here.project.options, *chosen]
+    subprocess.run(command, cwd=here.cold, env=environment, capture_output=True, check=False)
+    return time.monotonic() - started
+
+
+def leaks(argument: str, count: int, seed: int) -> None:
+    """Print memory, processes and files after the first tenth of the runs, and after all."""
+    with subject(argument) as here, here.warm_runner() as warm:
+        loaded, files = subjects_of(here, here.cold_runner().run(here.cold))
+        first: tuple[int, ...] = ()
+        for number, mutation in zip(range(count), mutations(here.warm, loaded, files, seed=seed), strict=False):
+            warm.run({mutation.path: mutation.text}, files[:1])
+            if number == count // 10:
+                first = used(here)
+        warm.run({}, files[:1])
+        names = ("KB in use", "processes", "files put away", "files of the tree")
+        for name, before, after in zip(names, first, used(here), strict=True):
+            print(f"{here.name}: {name} {before} after {count // 10} runs, {after} after {count}")
+
+
+def used(here: Subject) -> tuple[int, ...]:
+    processes = descendants(os.getpid())
+    memory = sum(resident(pid) for pid in [os.getpid(), *processes])
+    files = [sum(1 for _ in place.rglob("*")) for place in (here.sandbox.scratch, here.warm)]
+    return memory, len(processes), *files
+
+
+def resident(pid: int) -> int:
+    """Proportional share of memory, in KB."""
+    try:
+        text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:")), 0)
+
+
+def descendants(root: int) -> list[int]:
+    children: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if fields[0] != "Z":
+            children.setdefault(int(fields[1]), []).append(int(stat.parent.name))
+    found = list(children.get(root, []))
+    for pid in found:
+        found += children.get(pid, [])
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("projects", nargs="+", metavar="PROJECT")
     parser.add_argument("--agree", type=int, default=0, metavar="N")
+    parser.add_argument("--speed", type=int, default=0, metavar="N")
+    parser.add_argument("--leaks", type=int, default=0, metavar="N")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tests", nargs="*", default=[], help="run only these")
     options = parser.parse_args()
+    if options.speed:
+        print(HEADER)
     for argument in options.projects:
         started = time.monotonic()
         if options.agree:
             agree(argument, options.agree, options.seed, tuple(options.tests))
-        print(f"{argument}: {time.monotonic() - started:.0f} s")
+            print(f"{argument}: {time.monotonic() - started:.0f} s")
+        if options.speed:
+            print(speed(argument, options.speed, options.seed), flush=True)
+        if options.leaks:
+            leaks(argument, options.leaks, options.seed)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,10 @@ class Channel:
         if seconds is not None and not select.select([self.requests], [], [], seconds)[0]:
             return None
         os.read(self.requests, 1)
+        return self.asked_for()
+
+    def asked_for(self) -> dict[str, Any]:
+        """The latest request, again."""
         with open(self.asked, encoding="ascii") as file:
             request: dict[str, Any] = json.load(file)
         return request

@@ -11,6 +11,8 @@ import json
 import linecache
 import os
 import random
+import resource
+import select
 import signal
 import stat
 import sys
@@ -31,6 +33,10 @@ from coder_trials import Trials  # type: ignore[import-not-found]
 from coder_watch import Calls, Opened  # type: ignore[import-not-found]
 
 INTERRUPTED, INTERNAL_ERROR = 2, 3
+IDLE_SECONDS = 0.03
+"""Without a request for so long, there is time to fork ahead of the next one."""
+MOST_TOUCHED = 300 << 20
+"""Of memory that a fork may copy ahead."""
 
 
 class TooLong(BaseException):
@@ -71,6 +77,8 @@ class Collected:
         self.calls.start()
         self.swapper = Swapper(request["tree"])
         self.positions: dict[str, list[int]] = {}
+        self.spare: Any = None
+        """A fork that waits for the next request."""
         self.limited = Limited({"limit": 0.0})
 
     def pytest_configure(self, config: Any) -> None:
@@ -99,8 +107,10 @@ class Collected:
         gc.freeze()
         self.channel.answer(ready=True)
         while True:
-            asked = self.channel.next()
-            if asked["kind"] == "try":
+            asked = self.channel.next(None if self.spare else IDLE_SECONDS)
+            if asked is None:
+                self.spare = self.forked()
+            elif asked["kind"] == "try":
                 Trials(self.items, self.swapper, {**asked, "tree": self.request["tree"]}).judge()
                 self.channel.answer(tried=True)
             elif asked["kind"] == "reach":
@@ -122,7 +132,9 @@ class Collected:
         missing = [name for name in request["select"] if name not in self.positions]
         if missing:
             return {"cold": f"{missing[0]} was not collected"}
-        child = Child([request], self.run, seconds=request["seconds"])
+        child, self.spare = self.spare or self.forked(), None
+        child.seconds, child.deadline = request["seconds"], time.monotonic() + request["seconds"]
+        os.close(self.order)
         while not child.said.endswith(b"\n") and not child.ended and not child.expired:
             child.read(0.05)
         expired = child.expired
@@ -131,15 +143,30 @@ class Collected:
         said: dict[str, Any] = child.answers[0] if child.answers else {"code": code_of(status), "timed_out": expired}
         return said
 
-    def run(self, batch: list[Any]) -> Iterator[Any]:
+    def forked(self) -> Child:
+        """A fork that waits for `order` to be closed before it reads its request."""
+        ordered, self.order = os.pipe()
+        child = Child([ordered, self.order], self.run, seconds=0.0)
+        os.close(ordered)
+        return child
+
+    def run(self, batch: list[int]) -> Iterator[Any]:
         """In the fork: what pytest would do with the edited functions."""
-        request = batch[0]
+        ordered, order = batch
+        os.close(order)
+        self.settle()
+        if not select.select([ordered], [], [], 0)[0]:
+            touch_memory()
+        os.read(ordered, 1)
+        os.close(ordered)
+        request = self.channel.asked_for()
+        self.channel.close()
         try:
             self.put_into_effect(request["swaps"])
         except (Cold, SyntaxError, ValueError) as reason:
             yield {"cold": str(reason)}
             return
-        self.settle(request)
+        self.use(request["temporary"])
         wanted = {position for name in request["select"] for position in self.positions[name]}
         items = [self.items[position] for position in sorted(wanted)] if request["select"] else self.items
         self.session.items = items
@@ -162,10 +189,12 @@ class Collected:
             while not child.said and not child.ended and not child.expired:
                 child.read(0.05)
             child.kill()
-            end_orphans()
+            end_orphans(*([self.spare.pid] if self.spare else []))
 
     def see(self, request: dict[str, Any], items: list[Any]) -> Iterator[Any]:
-        self.settle(request)
+        self.settle()
+        self.channel.close()
+        self.use(request["temporary"])
         self.limited.request = request
         self.recorder.begin_again({**request, "report": os.devnull}, len(items))
         Reach(self.request["tree"], self.opened, request["results"]).run(items)
@@ -180,23 +209,25 @@ class Collected:
                     self.swapper.move(path, swap["end"], swap["lines"])
             linecache.cache.pop(path, None)
 
-    def settle(self, request: dict[str, Any]) -> None:
+    def settle(self) -> None:
         """Take nothing over from the process that was forked but what it has imported and collected."""
-        self.channel.close()
         manager = self.session.config.pluginmanager.get_plugin("capturemanager")
         if manager is not None:  # its files are shared by all forks
             manager.stop_global_capturing()
             silence()
             manager.start_global_capturing()
-        os.environ["TMPDIR"] = request["temporary"]
-        tempfile.tempdir = None
-        factory = getattr(self.session.config, "_tmp_path_factory", None)
-        if factory is not None:
-            factory._basetemp, factory._given_basetemp = None, Path(request["temporary"], "pytest")
         random.seed()
         if "numpy" in sys.modules and hasattr(sys.modules["numpy"], "random"):
             sys.modules["numpy"].random.seed()
         gc.unfreeze()
+
+    def use(self, temporary: str) -> None:
+        """Put temporary files into a directory that is the run's own."""
+        os.environ["TMPDIR"] = temporary
+        tempfile.tempdir = None
+        factory = getattr(self.session.config, "_tmp_path_factory", None)
+        if factory is not None:
+            factory._basetemp, factory._given_basetemp = None, Path(temporary, "pytest")
 
     def exit_status(self, items: list[Any]) -> int:
         """Run the tests as pytest's own loop does."""
@@ -211,6 +242,14 @@ class Collected:
         except BaseException:  # noqa: BLE001 - a plugin has failed, as pytest says of it
             return INTERNAL_ERROR
         return 1 if self.session.testsfailed else 0
+
+
+def touch_memory() -> None:
+    """Copy now what this fork shares with others and will write to: a fork pays that when it runs, most of all in its first test."""
+    with open("/proc/self/statm", "rb") as file:
+        resident = int(file.read().split()[1]) * resource.getpagesize()
+    if resident < MOST_TOUCHED:
+        gc.collect()
 
 
 def names_of(nodeid: str) -> Iterator[str]:

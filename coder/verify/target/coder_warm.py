@@ -73,8 +73,9 @@ class Started:
             pid = os.fork()
             if pid == 0:
                 return self.become(request)
-            self.channel.answer(**self.awaited(pid, request["seconds"]))
+            ended = self.awaited(pid, request["seconds"])
             end_orphans(collected)
+            self.channel.answer(**ended)
 
     def tell(self) -> None:
         """Say which files of the tree have been used already: they are the same in all forks."""
