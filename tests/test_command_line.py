@@ -161,7 +161,7 @@ def test_a_wrong_key_is_a_line_and_exit_2(place: Place, server: Fake) -> None:
         (("fix", ""), "empty"),
         (("fix", "clock.py"), "@clock.py"),
         (("fix", "@nowhere"), "cannot be read"),
-        (("fix", "it fails"), "not trusted"),
+        (("fix", "it fails", "--unsafe-no-sandbox"), "not trusted"),
         (("fix", "it fails", "--trust", "--strategy", "linear"), "needs a model"),
         (("fix", "it fails", "--trust", "--offline", "--model", "openai:x"), "--offline"),
         (("fix", "it fails", "--trust", "--model", "nobody:x"), "nobody"),
