@@ -119,12 +119,18 @@ def test_uncommitted_work_stays_and_the_index_is_not_touched(coder: Coder) -> No
 
 
 def test_names_count_from_the_top_of_the_repository_then_from_the_directory(coder: Coder, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = repo(Path(), {})
-    monkeypatch.chdir("src")
-    assert coder(pasted=DIFF).code == 0
-    assert (root / "src" / "box.py").read_text(encoding="utf-8") == FIXED
-    assert coder("-R", pasted=DIFF.replace("src/", "./")).code == 0
-    assert coder("--repo", str(root), pasted=DIFF).code == 0
+    root = repo(Path(), {"one/lib/box.py": BOX, "two/lib/box.py": BOX})
+    monkeypatch.chdir("two")
+    assert coder(pasted=DIFF).out.startswith(TOLD)
+    assert coder(pasted=DIFF.replace("src/", "lib/")).out.startswith("lib/box.py  +1 -1\n")
+    changed = [name for name in ("src", "one/lib", "two/lib") if (root / name / "box.py").read_text(encoding="utf-8") == FIXED]
+    assert changed == ["src", "two/lib"]
+
+
+def test_repo_names_the_directory(coder: Coder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert coder("--repo", "r", pasted=DIFF).code == 0
+    assert (tmp_path / "r" / "src" / "box.py").read_text(encoding="utf-8") == FIXED
 
 
 def test_python_that_no_longer_parses_is_a_warning(coder: Coder) -> None:
@@ -160,12 +166,18 @@ def test_what_cannot_be_read_is_said(coder: Coder, what: str, told: str) -> None
     assert refused.err.startswith(told)
 
 
-@pytest.mark.parametrize("text", ["", "\n", "I would rather not.\n", "\x1b[31m--- a/t\n"])
-def test_what_is_no_diff_is_refused_without_control_characters(coder: Coder, text: str) -> None:
+@pytest.mark.parametrize("text", ["", "\n", "I would rather not.\n"])
+def test_what_is_no_diff_is_refused(coder: Coder, text: str) -> None:
     refused = coder(pasted=text)
     assert (refused.code, refused.out) == (2, "")
     assert refused.err.endswith("Nothing was written.\n")
-    assert "\x1b" not in refused.err
+
+
+def test_what_a_file_holds_does_not_command_the_terminal(coder: Coder) -> None:
+    write(Path(), {"src/box.py": "\x1b[31m\x9b2J# red\ndef area(r):\n    return r\n"})
+    refused = coder(pasted="--- a/src/box.py\n+++ b/src/box.py\n@@ -1,3 +1,3 @@\n # red\n def area(r):\n-    return x\n+    return y\n")
+    assert "# red" in refused.err
+    assert not {"\x1b", "\x9b"} & set(refused.err)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
