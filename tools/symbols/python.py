@@ -25,6 +25,8 @@ IMPORT = re.compile(
     r"\n[ \t]*(?:from[ \t]+(?P<module>[.\w]+)[ \t]+import[ \t]*(?P<names>\([^)]*\)|(?:[^\n\\;]|\\\n)*)"
     r"|import[ \t]+(?P<modules>(?:[^\n\\;]|\\\n)*))"
 )
+HEADER = re.compile(r"[ \t]*+(?:\([^()]*+\))?+[ \t]*+(?:->[^:\n(\[{]*+)?+:")
+"""A header with nothing unusual in it, up to its colon."""
 BRACKET = re.compile(r"[()\[\]{}:\n]")
 DOCSTRING = re.compile(r"(?:\s|\\\n)*+[rRuU]?(\"\s*+[\"'])")
 BASE = re.compile(r"\s*([^\W\d][\w.]*)\s*(?:\[|$)")
@@ -131,6 +133,8 @@ class _Source:
 
     def _colon(self, position: int) -> int:
         """Where the header ends that goes on at `position`."""
+        if simple := HEADER.match(self.code, position):
+            return simple.end() - 1
         depth = 0
         for match in BRACKET.finditer(self.code, position, position + LONGEST_HEADER):
             if match[0] in "([{":
@@ -205,6 +209,6 @@ def _bases(header: str) -> tuple[str, ...]:
 
 def _signature(text: str, widest: int = WIDEST) -> str:
     """On one line, without the space that only layout needs."""
-    text = re.sub(r"\s+", " ", text).strip()
+    text = " ".join(text.split())
     text = text.replace("( ", "(").replace(", )", ")").replace(" )", ")") if "(" in text else text
     return text if len(text) <= widest else f"{text[:widest]}…"
