@@ -36,7 +36,6 @@ from coder.verify.runner import PytestRunner
 from coder.verify.warm import Cold, Ran, WarmRunner
 from tests.benchmarks.mutations import IN_FUNCTIONS, Mutation, mutations
 
-LIMITS = Limits(wall_seconds=300.0, memory_bytes=None)
 LEFT_OUT = (".git", ".venv", "venv", "__pycache__", ".hypothesis", ".tox", "*.pyc", ".pytest_cache")
 
 
@@ -47,18 +46,19 @@ class Subject:
     name: str
     project: Project
     sandbox: ProcessSandbox
+    limits: Limits
     warm: Path
     cold: Path
 
     def warm_runner(self) -> WarmRunner:
-        return WarmRunner(self.project, self.warm, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=LIMITS)
+        return WarmRunner(self.project, self.warm, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=self.limits)
 
     def cold_runner(self) -> PytestRunner:
-        return PytestRunner(project=self.project, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=LIMITS)
+        return PytestRunner(project=self.project, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=self.limits)
 
 
 @contextmanager
-def subject(argument: str) -> Iterator[Subject]:
+def subject(argument: str, seconds: float) -> Iterator[Subject]:
     path, _, venv = argument.partition("@")
     root = Path(path).resolve()
     with tempfile.TemporaryDirectory(prefix="verification-") as place, ProcessSandbox(os.environ) as sandbox:
@@ -69,7 +69,7 @@ def subject(argument: str) -> Iterator[Subject]:
         project = find_project(root, sandbox=sandbox, environment=environment)
         if project.problem is not None:
             sys.exit(f"{root.name}: {project.problem.text}")
-        yield Subject(root.name, project, sandbox, *copies)
+        yield Subject(root.name, project, sandbox, Limits(wall_seconds=seconds, memory_bytes=None), *copies)
 
 
 def told(report: TestReport) -> dict[str, object]:
@@ -78,9 +78,9 @@ def told(report: TestReport) -> dict[str, object]:
     return {"problem": report.problem.kind if report.problem else "", **results}
 
 
-def agree(argument: str, count: int, seed: int, tests: tuple[str, ...]) -> None:
+def agree(here: Subject, count: int, seed: int, tests: tuple[str, ...]) -> None:
     """Print how many of so many edits end alike, and each that does not."""
-    with subject(argument) as here, here.warm_runner() as warm:
+    with here.warm_runner() as warm:
         cold = here.cold_runner()
         plain = cold.run(here.cold, tests)
         print(f"{here.name}: {plain.counts} in {plain.seconds:.1f} s {plain.problem or ''}", flush=True)
@@ -136,53 +136,52 @@ def show(number: int, mutation: Mutation, how: str, warm: TestReport, cold: Test
     print(f"    {warm.problem} | {cold.problem}"[:400])
 
 
-def speed(argument: str, count: int, seed: int) -> str:
+def speed(here: Subject, count: int, seed: int) -> str:
     """One row of the table."""
-    with subject(argument) as here:
-        plain = plain_pytest(here, ())
-        cold = here.cold_runner()
-        whole = cold.run(here.cold)
-        reached = learn(
-            here.warm,
-            Reached(),
-            project=here.project,
-            sandbox=here.sandbox,
-            scratch=here.sandbox.scratch,
-            limits=LIMITS,
-            seconds=600.0,
-        )
-        impact = TracedImpact(here.warm, reached)
-        loaded = [path for path in subjects_of(here, whole)[0] if path in reached.executed]
-        files = sorted({test.partition("::")[0] for test in reached.tests})
-        counts, warm_seconds, process_seconds, missed = [], [], [], 0
-        hows: Counter[str] = Counter()
-        with here.warm_runner() as warm:
-            warm.run({}, [reached.tests[0]])
-            for mutation in mutations(here.warm, loaded, files, seed=seed, kinds=IN_FUNCTIONS):
-                edits = {mutation.path: mutation.text}
-                started = time.monotonic()
-                reach = impact.reach(edits)
-                if reach.everything:  # a function that no test calls: the whole suite is the verdict
-                    continue
-                ran = warm.run(edits, reach.tests)
-                taken = time.monotonic() - started
-                hows[ran.how if isinstance(ran, Ran) else "cold"] += 1
-                if isinstance(ran, Ran) and ran.how == "swapped":
-                    counts.append(len(reach.tests))
-                    warm_seconds.append(taken)
-                    with written(here.cold, edits):
-                        process_seconds.append(plain_pytest(here, reach.tests))
-                        if whole.seconds < 10.0:
-                            reds = {result.id for result in cold.run(here.cold).reds} - {result.id for result in whole.reds}
-                            missed += not reds <= set(reach.tests)
-                if sum(hows.values()) == count or len(warm_seconds) == count:
-                    break
-        ratio = statistics.median(process / own for process, own in zip(process_seconds, warm_seconds, strict=True))
-        return (
-            f"{here.name:<16} {len(reached.tests):>6} {statistics.median(counts):>8.0f} {statistics.median(warm_seconds):>9.3f} "
-            f"{statistics.median(process_seconds):>9.2f} {ratio:>6.0f}x {whole.seconds:>8.1f} {plain:>8.1f} "
-            f"{whole.seconds / statistics.median(warm_seconds):>7.0f}x  {dict(hows)}" + (f", MISSED {missed}" if missed else "")
-        )
+    plain = plain_pytest(here, ())
+    cold = here.cold_runner()
+    whole = cold.run(here.cold)
+    reached = learn(
+        here.warm,
+        Reached(),
+        project=here.project,
+        sandbox=here.sandbox,
+        scratch=here.sandbox.scratch,
+        limits=here.limits,
+        seconds=600.0,
+    )
+    impact = TracedImpact(here.warm, reached)
+    loaded = [path for path in subjects_of(here, whole)[0] if path in reached.executed]
+    files = sorted({test.partition("::")[0] for test in reached.tests})
+    counts, warm_seconds, process_seconds, missed = [], [], [], 0
+    hows: Counter[str] = Counter()
+    with here.warm_runner() as warm:
+        warm.run({}, [reached.tests[0]])
+        for mutation in mutations(here.warm, loaded, files, seed=seed, kinds=IN_FUNCTIONS):
+            edits = {mutation.path: mutation.text}
+            started = time.monotonic()
+            reach = impact.reach(edits)
+            if reach.everything:  # a function that no test calls: the whole suite is the verdict
+                continue
+            ran = warm.run(edits, reach.tests)
+            taken = time.monotonic() - started
+            hows[ran.how if isinstance(ran, Ran) else "cold"] += 1
+            if isinstance(ran, Ran) and ran.how == "swapped":
+                counts.append(len(reach.tests))
+                warm_seconds.append(taken)
+                with written(here.cold, edits):
+                    process_seconds.append(plain_pytest(here, reach.tests))
+                    if whole.seconds < 10.0:
+                        reds = {result.id for result in cold.run(here.cold).reds} - {result.id for result in whole.reds}
+                        missed += not reds <= set(reach.tests)
+            if sum(hows.values()) == count or len(warm_seconds) == count:
+                break
+    ratio = statistics.median(process / own for process, own in zip(process_seconds, warm_seconds, strict=True))
+    return (
+        f"{here.name:<16} {len(reached.tests):>6} {statistics.median(counts):>8.0f} {statistics.median(warm_seconds):>9.3f} "
+        f"{statistics.median(process_seconds):>9.2f} {ratio:>6.0f}x {whole.seconds:>8.1f} {plain:>8.1f} "
+        f"{whole.seconds / statistics.median(warm_seconds):>7.0f}x  {dict(hows)}" + (f", MISSED {missed}" if missed else "")
+    )
 
 
 HEADER = (
@@ -200,9 +199,9 @@ def plain_pytest(here: Subject, tests: Sequence[str]) -> float:
     return time.monotonic() - started
 
 
-def leaks(argument: str, count: int, seed: int) -> None:
+def leaks(here: Subject, count: int, seed: int) -> None:
     """Print memory, processes and files after the first tenth of the runs, and after all."""
-    with subject(argument) as here, here.warm_runner() as warm:
+    with here.warm_runner() as warm:
         loaded, files = subjects_of(here, here.cold_runner().run(here.cold))
         first: tuple[int, ...] = ()
         for number, mutation in zip(range(count), mutations(here.warm, loaded, files, seed=seed), strict=False):
@@ -252,20 +251,20 @@ def main() -> None:
     parser.add_argument("--agree", type=int, default=0, metavar="N")
     parser.add_argument("--speed", type=int, default=0, metavar="N")
     parser.add_argument("--leaks", type=int, default=0, metavar="N")
+    parser.add_argument("--limit", type=float, default=300.0, metavar="SECONDS", help="of each run; edits may never end")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tests", nargs="*", default=[], help="run only these")
     options = parser.parse_args()
     if options.speed:
         print(HEADER)
     for argument in options.projects:
-        started = time.monotonic()
-        if options.agree:
-            agree(argument, options.agree, options.seed, tuple(options.tests))
-            print(f"{argument}: {time.monotonic() - started:.0f} s")
-        if options.speed:
-            print(speed(argument, options.speed, options.seed), flush=True)
-        if options.leaks:
-            leaks(argument, options.leaks, options.seed)
+        with subject(argument, options.limit) as here:
+            if options.agree:
+                agree(here, options.agree, options.seed, tuple(options.tests))
+            if options.speed:
+                print(speed(here, options.speed, options.seed), flush=True)
+            if options.leaks:
+                leaks(here, options.leaks, options.seed)
 
 
 if __name__ == "__main__":
