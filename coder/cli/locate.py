@@ -33,7 +33,7 @@ def locate(
     if not root.is_dir():
         raise UserError(f"{str(root)!r} is no directory.")
     found = located(root, text)
-    print(_as_json(found) if json else _as_text(found))
+    print(_as_json(found) if json else _as_text(found), flush=True)
 
 
 def located(root: Path, text: str) -> "Located":

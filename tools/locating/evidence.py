@@ -80,8 +80,7 @@ class Case:
         found: Evidence = {"words": words, "size": math.log(1 + item.end - item.start) if item.kind != "class" else 2.5, item.kind: 1.0}
         if item.bare.startswith("__"):
             found["constructor" if item.bare == "__init__" else "special"] = 1.0
-        if standing(path) == 2:
-            found["aside"] = 1.0
+        found |= {1: {"test": 1.0}, 2: {"aside": 1.0}}.get(standing(path), {})
         found |= self._of_name(item.bare)
         if owner := item.name.rpartition(".")[0].rpartition(".")[2]:
             found |= self._of_owner(owner, item.bare)
@@ -169,7 +168,8 @@ class Case:
         """What speaks for each file, given what speaks for definitions."""
         found: dict[str, Evidence] = defaultdict(dict)
         for number, score in self.matches.files.items():
-            found[self.terrain.paths[number]]["words"] = score
+            titled = sum(value for word, value in self.matches.telling[number].items() if word in self.matches.titled)
+            found[self.terrain.paths[number]] |= {"words": score, "title words": titled}
         for path, kinds in self.pointed.files.items():
             found[path] |= kinds
         inside: dict[str, list[float]] = defaultdict(list)
@@ -183,7 +183,7 @@ class Case:
         for path, evidence in found.items():
             evidence["size"] = math.log(1 + self._size(path)) / 3
             evidence |= {"package": 1.0} if path.endswith("__init__.py") else {}
-            evidence |= {"aside": 1.0} if standing(path) == 2 else {}
+            evidence |= {1: {"test": 1.0}, 2: {"aside": 1.0}}.get(standing(path), {})
         return found
 
     def telling(self, path: str) -> list[str]:

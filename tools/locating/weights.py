@@ -25,6 +25,7 @@ DEFINITION = {
     "function": 0.3,
     "special": 0.25,
     "aside": -0.5,
+    "test": -0.5,
 }
 """By kind; a score is their sum, so that its differences are logarithms of odds."""
 FILE = {
@@ -41,6 +42,7 @@ FILE = {
     "innermost frame": 0.2,
     "package": -0.35,
     "aside": -0.3,
+    "test": -0.5,
 }
 OF_FILE = 0.58
 """What a file's score adds to those of its definitions."""
