@@ -12,8 +12,10 @@ import pytest
 
 from coder.core.ports import Limits
 from coder.core.verdict import TestReport
+from coder.sandbox.choice import choose
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.editing import written
+from coder.verify.launch import TARGET
 from coder.verify.project import find_project
 from coder.verify.runner import PytestRunner
 from coder.verify.warm import Cold, Edits, Ran, WarmRunner
@@ -318,3 +320,20 @@ def test_tests_that_cannot_be_collected_are_told(both: Open) -> None:
 
 def test_a_command_that_is_no_pytest_has_no_warm_process(both: Open) -> None:
     assert both(PROJECT, "python -c 1").warm.run({}) == Cold(reason="the test command is no pytest")
+
+
+def test_a_process_that_was_stopped_is_told(both: Open, sandbox: ProcessSandbox) -> None:
+    here = both({"test_one.py": "def test_one(): pass\n"})
+    here.run({})
+    sandbox.stop()
+    ended = next(ran for _ in range(1000) if isinstance(ran := here.warm.run({}), Cold))  # it takes a moment to die
+    assert ended == Cold(reason="the test process has ended")
+
+
+def test_it_works_behind_walls(tmp_path: Path) -> None:
+    walls = choose().walls
+    if walls is None:
+        pytest.skip("no walls on this machine")
+    with ProcessSandbox(os.environ, walls=walls, exposed=(TARGET,)) as sandbox, opened(sandbox, tmp_path / "shop", PROJECT, None) as both:
+        assert both.edited("sum(self.values())", "sum(self.values()) + 1").how == "swapped"
+        assert both.edited("RATE = 2", "RATE = 3").how == "imported"
