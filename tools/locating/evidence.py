@@ -168,8 +168,7 @@ class Case:
         """What speaks for each file, given what speaks for definitions."""
         found: dict[str, Evidence] = defaultdict(dict)
         for number, score in self.matches.files.items():
-            titled = sum(value for word, value in self.matches.telling[number].items() if word in self.matches.titled)
-            found[self.terrain.paths[number]] |= {"words": score, "title words": titled}
+            found[self.terrain.paths[number]]["words"] = score
         for path, kinds in self.pointed.files.items():
             found[path] |= kinds
         inside: dict[str, list[float]] = defaultdict(list)
