@@ -6,7 +6,7 @@ https://github.com/containers/bubblewrap
 import os
 import signal
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from coder.core.errors import SandboxError
@@ -81,23 +81,24 @@ def _shown(view: View) -> Iterator[str]:
 
 def _hidden_again(view: View) -> Iterator[str]:
     """Cover what is secret, and every socket of another program: that a mount is read-only keeps nobody from connecting."""
-    for path in (*view.masked, *(path for path in _sockets() if not _is_hidden(path, view))):
-        mode = path.lstat().st_mode if os.path.lexists(path) else 0
-        if not mode or stat.S_ISLNK(mode) or _is_hidden(path, view):
+    rules = [(str(path), path in view.hidden) for path in {*view.hidden, *view.readable, *view.writable}]
+    rules.sort(key=lambda rule: -len(rule[0]))
+    for path in dict.fromkeys([*map(str, view.masked), *_sockets()]):
+        if _is_hidden(path, rules) or not os.path.lexists(path):
             continue
+        mode = Path(path).lstat().st_mode
         if stat.S_ISDIR(mode):
-            yield from ("--size", "4096", "--tmpfs", str(path), "--remount-ro", str(path))
-        else:
-            yield from ("--ro-bind", "/dev/null", str(path))
+            yield from ("--size", "4096", "--tmpfs", path, "--remount-ro", path)
+        elif not stat.S_ISLNK(mode):
+            yield from ("--ro-bind", "/dev/null", path)
 
 
-def _is_hidden(path: Path, view: View) -> bool:
-    """Is the deepest rule above a path one that hides it?"""
-    above = [place for place in (*view.hidden, *view.readable, *view.writable) if path.is_relative_to(place)]
-    return bool(above) and max(above, key=lambda place: len(place.parts)) in view.hidden
+def _is_hidden(path: str, rules: Sequence[tuple[str, bool]]) -> bool:
+    """Is the deepest rule above a path, of those sorted from deep to high, one that hides it?"""
+    return next((hides for place, hides in rules if path == place or path.startswith(f"{place}/")), False)
 
 
-def _sockets() -> Iterator[Path]:
+def _sockets() -> Iterator[str]:
     """Where the sockets of running programs lie."""
     try:
         lines = Path("/proc/net/unix").read_text(encoding="utf-8", errors="surrogateescape").splitlines()[1:]
@@ -106,4 +107,4 @@ def _sockets() -> Iterator[Path]:
     for line in lines:
         words = line.split(maxsplit=7)
         if len(words) == 8 and words[7].startswith("/"):
-            yield Path(words[7])
+            yield words[7]

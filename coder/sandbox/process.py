@@ -21,7 +21,7 @@ from coder.sandbox.launching import Launcher, Lifeline, Pipes
 from coder.sandbox.linked import git_directory
 from coder.sandbox.private import private_files
 from coder.sandbox.scratch import Scratch
-from coder.sandbox.view import check_place, view
+from coder.sandbox.view import check_place, tools, view
 from coder.sandbox.walls import Command, Walled, Walls
 
 GRACE_SECONDS = 8.0
@@ -53,6 +53,7 @@ class ProcessSandbox:
         self._exposed = tuple(exposed)
         self._deny_read = tuple(deny_read)
         self._known: dict[Path, tuple[Path | None, tuple[Path, ...]]] = {}
+        self._tools: dict[tuple[str, str], tuple[Path, ...]] = {}
         self._launcher = Launcher()
         self._lock = threading.Lock()
         self._lifelines: set[Lifeline] = set()
@@ -139,14 +140,16 @@ class ProcessSandbox:
             if place not in self._known:  # remembered from before the first command there, which may write what leads to it
                 self._known[place] = git_directory(place), private_files(place, self._deny_read)
             git, private = self._known[place]
+        key = argv[0], environment.get("PATH", "")
+        if key not in self._tools:
+            self._tools[key] = tools(argv[0], environment)
         seen = view(
-            program=argv[0],
+            tools=self._tools[key],
             cwd=place,
             writes=policy.writes,
             network=policy.network,
             scratch=self._scratch.path,
             git=git,
-            environment=environment,
             exposed=self._exposed,
             denied=private,
         )

@@ -39,14 +39,19 @@ class View:
     """Files that are seen with another content."""
 
 
+def tools(program: str, environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """What of the hidden places a program needs to be shown to start and import; it takes a while to find out."""
+    homes = home_directories()
+    return tuple(_worth_showing([*map(Path, SHOWN), *needed(program, environment, homes)], hidden_directories(homes)))
+
+
 def view(
     *,
-    program: str,
+    tools: tuple[Path, ...],
     cwd: Path,
     writes: bool,
     scratch: Path,
     git: Path | None,
-    environment: Mapping[str, str],
     exposed: Iterable[Path] = (),
     denied: Iterable[Path] = (),
     network: bool = False,
@@ -54,19 +59,18 @@ def view(
     """Plan a command's view.
 
     Args:
+        tools: as `tools` finds them.
         git: the directory that the checkout's repository keeps, where there is one.
         exposed: what coder itself needs to be read there.
         denied: what must not be read whatever else is allowed.
     """
     cwd = Path(os.path.realpath(cwd))
-    homes = home_directories()
-    hidden = hidden_directories(homes)
-    wanted = [*map(Path, SHOWN), *(map(Path, RESOLVERS) if network else ()), *needed(program, environment, homes), *exposed, cwd]
-    wanted += [git] if git else []
+    hidden = hidden_directories(home_directories())
+    wanted = [*(map(Path, RESOLVERS) if network else ()), *exposed, cwd, *([git] if git else [])]
     config = git / "config" if git else None
     return View(
         hidden=hidden,
-        readable=tuple(_worth_showing(wanted, hidden)),
+        readable=(*tools, *_worth_showing(wanted, hidden)),
         writable=(scratch, cwd) if writes else (scratch,),
         protected=tuple(path for path in _protected(cwd) if os.path.lexists(path)) if writes else (),
         masked=tuple(path for path in (*map(Path, MASKED), *denied) if os.path.lexists(path)),
