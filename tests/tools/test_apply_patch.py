@@ -88,6 +88,24 @@ def test_a_diff_that_does_not_fit_is_explained(tmp_path: Path) -> None:
     )
 
 
+def test_a_hunk_that_is_sent_again_unchanged_gets_more_of_the_file(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"t.txt": "".join(f"line {number}\n" for number in range(100))})
+    diff = "--- a/t.txt\n+++ b/t.txt\n@@\n line 49\n-line fifty\n+new\n line 51\n"
+    first, second, third = (refused(apply_patch, space, diff=diff) for _ in range(3))
+    assert first.count("\n") < second.count("\n") < third.count("\n") < 60
+    assert "It was sent before and has not changed." in second
+    assert all(text.count("Nothing was written.") == 1 for text in (first, second, third))
+    other = refused(apply_patch, space, diff=diff.replace("fifty", "50!"))
+    assert other.count("\n") == first.count("\n")
+
+
+def test_takes_other_dialects_too(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"box.py": BOX})
+    called(apply_patch, space, diff="*** Begin Patch\n*** Update File: box.py\n@@\n-    total = r\n+    total = 2 * r\n*** End Patch")
+    called(apply_patch, space, diff="box.py\n<<<<<<< SEARCH\n    total = 2 * r\n=======\n    total = 3 * r\n>>>>>>> REPLACE\n")
+    assert (tmp_path / "box.py").read_text(encoding="utf-8") == BOX.replace("= r", "= 3 * r")
+
+
 def test_nothing_leads_out_of_the_worktree(tmp_path: Path) -> None:
     space = workspace(tmp_path / "tree", {"box.py": BOX})
     (tmp_path / "tree" / "out").symlink_to(tmp_path)

@@ -27,7 +27,7 @@ PARAPHRASED = 250
 """The cost of a comment in other words."""
 GAP = LINE
 """The cost of file lines that the hunk passes over, however many."""
-SMALL_GAP = 500
+SMALL_GAP = 250
 """The same where they are few, as when context was left out."""
 FEW = 5
 MARGIN = 3
@@ -68,7 +68,7 @@ def align(hunk: Hunk, text: Indexed) -> Alignment | None:
     if len(hunk.old) * len(text.lines) > LARGEST:
         return None
     claims = _claims(hunk, text)
-    if not all(claim.costs for claim in claims if claim.line.mark in "-="):
+    if not all(claim.costs for claim in claims if claim.line.mark == "-"):
         return None
     forward, backward = _forward(claims, len(text.lines)), _backward(claims, len(text.lines))
     found = [_spot(claims, run, list(map(add, forward[run.end], backward[run.end])), text) for run in hunk.runs]
@@ -80,8 +80,6 @@ def align(hunk: Hunk, text: Indexed) -> Alignment | None:
     cost = min(forward[-1])
     found_weight = sum(_weight(line) for line, actual in pairs if key(line.text) == key(actual))
     if found_weight < LINE or 2 * cost > found_weight + LINE:
-        return None
-    if any(claim.line.mark == "=" and not any(line is claim.line for line, _ in pairs) for claim in claims):
         return None
     removed = [
         (line, text.lines[spot + index]) for run, spot in zip(hunk.runs, spots, strict=True) for index, line in enumerate(run.removed)
@@ -130,7 +128,7 @@ def _claims(hunk: Hunk, text: Indexed) -> list[_Claim]:
     for index, line in enumerate(hunk.old):
         elides = is_elision(line)
         costs = {at: _cost(line, text.lines[at]) for at in text.where.get(key(line.text), ())} or _paraphrases(line, text)
-        firm = line.mark in "-=" and index > 0 and hunk.old[index - 1].mark in "-=" and index not in starts
+        firm = line.mark == "-" and index > 0 and hunk.old[index - 1].mark == "-" and index not in starts
         joined = index > 0 and (firm or index in insertions)
         weight = 0 if elides else _weight(line)
         claims.append(_Claim(line=line, weight=weight, costs=costs, joined=joined, elides=elides))
@@ -151,7 +149,7 @@ def _paraphrases(line: Line, text: Indexed) -> dict[int, int]:
 
 def _weight(line: Line) -> int:
     text = line.text.strip()
-    return LINE if line.mark in "-=" or len(text) > WORDLESS_LENGTH or any(map(str.isalnum, text)) else WORDLESS
+    return LINE if line.mark == "-" or len(text) > WORDLESS_LENGTH or any(map(str.isalnum, text)) else WORDLESS
 
 
 def _cost(line: Line, actual: str) -> int:

@@ -36,10 +36,14 @@ def explained(
         reason = _reason(path, misfit, text=text, around=AROUND + MORE_AROUND * times, most_lines=shown)
         parts.append(f"{path}, hunk {misfit.hunk.number} of {len(results)}:{again} {reason}")
     if len(wrong) > MOST_MISFITS:
-        parts.append(f"{path}: hunks {', '.join(str(misfit.hunk.number) for misfit in wrong[MOST_MISFITS:])} do not fit either.")
-    if fine := [str(result.hunk.number) for result in results if not isinstance(result, Misfit)]:
-        parts.append(f"{path}: hunk{'s' if len(fine) > 1 else ''} {', '.join(fine)} would fit.")
+        parts.append(f"{path}: {_numbered(wrong[MOST_MISFITS:])} would not fit either.")
+    if fine := [result for result in results if not isinstance(result, Misfit)]:
+        parts.append(f"{path}: {_numbered(fine)} would fit.")
     return PatchError("\n".join(parts), failed=[misfit.hunk.fingerprint for misfit in wrong])
+
+
+def _numbered(results: Sequence[Result]) -> str:
+    return f"hunk{'s' if len(results) > 1 else ''} {', '.join(str(result.hunk.number) for result in results)}"
 
 
 def _reason(path: str, misfit: Misfit, *, text: Indexed, around: int, most_lines: int) -> str:
@@ -81,6 +85,7 @@ def nearest(hunk: Hunk, text: Indexed) -> int | None:
 
 
 def _difference(hunk: Hunk, lines: Sequence[str], at: int, *, around: int, most_lines: int) -> str:
+    around = max(0, min(around, (most_lines - len(hunk.old)) // 2))
     first, last = max(0, at - around), min(len(lines), at + len(hunk.old) + around)
     last = min(last, first + most_lines)
     there = {key(line) for line in lines[first:last]}
@@ -88,6 +93,6 @@ def _difference(hunk: Hunk, lines: Sequence[str], at: int, *, around: int, most_
     shown = "\n".join(f"{number + 1:>6}| {lines[number][:LONGEST]}" for number in range(first, last))
     if not missing:
         return f"its context and removed lines do not stand together as it says. The file has:\n{shown}"
-    named = " and ".join(repr((line.mark.replace("=", "-") + line.text)[:LONGEST]) for line in missing[:MOST_MISSING])
+    named = " and ".join(repr((line.mark + line.text)[:LONGEST]) for line in missing[:MOST_MISSING])
     are = f"its line {named} is" if len(missing) < 2 else f"its lines {named} are"
     return f"{are} not there. The file has, nearest to it:\n{shown}"

@@ -4,6 +4,8 @@ import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from coder.tools.patching.errors import PatchError
+from coder.tools.patching.names import NOWHERE
 from coder.tools.patching.raw import RawFile
 
 
@@ -12,7 +14,7 @@ class Line:
     """One line of a hunk, without its line end."""
 
     mark: str
-    """A space: context; + or -: added or removed; =: removed and added again, so it stays but must be there."""
+    """A space: context; + or -: added or removed."""
     text: str
     ends: bool = True
     """False: the diff says that no line end follows."""
@@ -94,8 +96,14 @@ class FilePatch:
 
 
 def reverse(patch: FilePatch) -> FilePatch:
-    """The patch that takes this one back."""
+    """The patch that takes this one back.
+
+    Raises:
+        PatchError: it deletes a file without saying what was in it.
+    """
     header = patch.header
+    if (header.deletes or header.new == NOWHERE) and not patch.hunks:
+        raise PatchError(f"{header.old}: the patch does not say what was in the file that it deletes, so it cannot be taken back.")
     turned = replace(
         header,
         old=header.new,

@@ -62,7 +62,7 @@ def _placed_with_or_without_prose(hunk: Hunk, text: Indexed, offset: int) -> Res
     if any(line.mark == "+" or (line.mark == "-" and key(line.text) in text.where) for line in tail):
         return _placed(hunk, text, offset)
     without = _placed(hunk.without_tail, text, offset)
-    return _placed(hunk, text, offset) if isinstance(without, Misfit) else without
+    return _placed(hunk, text, offset) if isinstance(without, Misfit) and not without.places else without
 
 
 def _placed(hunk: Hunk, text: Indexed, offset: int) -> Result:
@@ -143,9 +143,12 @@ def _adds_at_an_end(hunk: Hunk) -> bool:
 
 def _is_deleted(hunk: Hunk, text: Indexed) -> bool:
     """Does a hunk only delete, and do the lines around what it deletes stand together, in one place?"""
-    around = all(run.old_index and run.end < len(hunk.old) and not run.added for run in hunk.runs)
-    words = sum(any(character.isalnum() for character in line.text) for line in hunk.new)
-    return around and words > 1 and len(standing(hunk.new, text)) == 1
+    found = standing(hunk.new, text)
+    if len(found) != 1 or any(run.added for run in hunk.runs):
+        return False
+    above = hunk.runs[0].old_index > 0 or found[0] == 0
+    below = hunk.runs[-1].end < len(hunk.old) or found[0] + len(hunk.new) == len(text.lines)
+    return above and below and sum(any(map(str.isalnum, line.text)) for line in hunk.new) > 1
 
 
 def _overlap(at: int | None, found: Sequence[int], new: int, hunk: Hunk) -> bool:

@@ -1,6 +1,5 @@
 """Turn the text of a diff into values: unidiff reads what the normaliser has made well-formed."""
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -75,7 +74,7 @@ def _lines(pairs: Sequence[tuple[str, str]]) -> tuple[Line, ...]:
 
 
 def _told_once(lines: Sequence[Line]) -> tuple[Line, ...]:
-    """The lines, where those that are removed only to be added again do neither."""
+    """The lines, where those above or below a change that are removed only to be added again are context."""
     result: list[Line] = []
     for changed, group in groupby(lines, key=lambda line: line.mark != " "):
         run = tuple(group)
@@ -86,13 +85,11 @@ def _told_once(lines: Sequence[Line]) -> tuple[Line, ...]:
 def _without_repeats(run: tuple[Line, ...]) -> Sequence[Line]:
     removed, added = ([line for line in run if line.mark == mark] for mark in "-+")
     before, after = ([(line.text, line.ends) for line in lines] for lines in (removed, added))
-    if not set(before).intersection(after):
+    if not removed or not added or (before[0] != after[0] and before[-1] != after[-1]):
         return run
-    result: list[Line] = []
-    for tag, first, last, new_first, new_last in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        outermost = first == new_first == 0 or (last == len(removed) and new_last == len(added))
-        if tag == "equal":
-            result += [replace(line, mark=" " if outermost else "=") for line in removed[first:last]]
-        else:
-            result += [*removed[first:last], *added[new_first:new_last]]
-    return result
+    size = min(len(removed), len(added))
+    above = next((index for index in range(size) if before[index] != after[index]), size)
+    below = next((index for index in range(size - above) if before[-1 - index] != after[-1 - index]), size - above)
+    kept = [[replace(line, mark=" ") for line in lines] for lines in (removed[:above], removed[len(removed) - below :])]
+    changed = [*removed[above : len(removed) - below], *added[above : len(added) - below]]
+    return [*kept[0], *changed, *kept[1]]

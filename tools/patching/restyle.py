@@ -75,7 +75,7 @@ def _indents(pairs: Pairs) -> dict[str, str] | None:
 
     A context line that is one space short has lost its mark, and says nothing.
     """
-    removed = {(_depth(line.text), _depth(actual)) for line, actual in pairs if line.mark in "-="}
+    removed = {(_depth(line.text), _depth(actual)) for line, actual in pairs if line.mark == "-"}
     context = {(_depth(line.text), _depth(actual)) for line, actual in pairs if line.mark == " "}
     same = all(said == meant for said, meant in context)
     if removed and _is_function(removed) and (same or not _is_function(removed | context)):

@@ -108,7 +108,7 @@ def _elsewhere(patch: FilePatch, tree: Tree, root: Path) -> str:
 def _makes_a_file(hunk: Hunk) -> bool:
     """Could this be the whole of a new file?"""
     lines = hunk.without_tail.lines
-    return hunk.start <= 1 and not any(line.mark in "-=" or (line.mark == " " and line.text.strip()) for line in lines)
+    return hunk.start <= 1 and not any(line.mark == "-" or (line.mark == " " and line.text.strip()) for line in lines)
 
 
 def _unnamed(patch: FilePatch, tree: Tree, root: Path) -> str:
