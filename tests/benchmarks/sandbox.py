@@ -24,6 +24,7 @@ from coder.core.errors import SandboxError
 from coder.core.ports import Limits
 from coder.sandbox.bubblewrap import Bubblewrap
 from coder.sandbox.choice import backends, probe
+from coder.sandbox.confinement import abi
 from coder.sandbox.process import ProcessSandbox
 from coder.sandbox.walls import Walls
 from tests.sandbox.attacking import Attack, attacks, escapes
@@ -80,7 +81,7 @@ def judged(attack: Attack, base: Path, walls: Walls | None) -> tuple[str, str]:
         return ("escapes", how) if how else ("not here", reason or "NO REASON IS GIVEN")
     if not how:
         return "kept in", ""
-    explained = attack.said("Landlock") if walls.name == "Landlock" else ""
+    explained = attack.said("Landlock") or (attack.said("Landlock before 6") if abi() < 6 else "") if walls.name == "Landlock" else ""
     return ("explained", explained) if explained else ("ESCAPES", how)
 
 

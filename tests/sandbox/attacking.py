@@ -9,6 +9,7 @@ Ends: killed                                       coder itself is killed when t
 Root only: REASON                                  it needs what only root has
 Here not: REASON                                   why it may fail without any sandbox
 Landlock: REASON                                   why reduced walls cannot keep it in
+Landlock before 6: REASON                          why those of an older kernel cannot
 """
 
 import os

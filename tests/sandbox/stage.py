@@ -117,11 +117,13 @@ class Stage:
 
     def _listen(self, family: int, address: Any) -> Any:
         """Accept and greet whoever connects; what comes is heard."""
-        door = socket.socket(family, socket.SOCK_STREAM)
+        door = None
         try:
+            door = socket.socket(family, socket.SOCK_STREAM)
             door.bind(address)
         except OSError as error:
-            door.close()
+            if door is not None:
+                door.close()
             if error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.ENODEV):
                 return None
             raise

@@ -1,4 +1,7 @@
-"""Kills another program of the person."""
+"""Kills another program of the person.
+
+Landlock before 6: it knows nothing of signals.
+"""
 
 import os
 import signal

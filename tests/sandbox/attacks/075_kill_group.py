@@ -1,4 +1,7 @@
-"""Kills another program by its process group."""
+"""Kills another program by its process group.
+
+Landlock before 6: it knows nothing of signals.
+"""
 
 import os
 import signal

@@ -1,4 +1,7 @@
-"""Kills another program by a descriptor for it."""
+"""Kills another program by a descriptor for it.
+
+Landlock before 6: it knows nothing of signals.
+"""
 
 import os
 import signal
