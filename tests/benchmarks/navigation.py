@@ -2,7 +2,7 @@
 
     python tests/benchmarks/navigation.py --repository DIR [--million] [--name NAME ...]
 
-needs `ctags` (universal-ctags) and `rg` on PATH. DIR is any checkout; Django's is the customary one. With --million a tree of a
+needs Linux, and `ctags` (universal-ctags) on PATH. DIR is any checkout; Django's is the customary one. With --million a tree of a
 million lines is put together from what is installed beside this interpreter and measured the same way.
 """
 
@@ -135,9 +135,10 @@ def _sizes(root: Path, database: Path, paths: Sequence[str]) -> None:
     kept = sum(path.stat().st_size for path in database.parent.glob(f"{database.name}*"))
     print(f"on disk: {kept / 1e6:.1f} MB for {sources / 1e6:.1f} MB of source")
     script = (
-        "import resource, sys; from pathlib import Path; from coder.tools.symbols.index import SymbolIndex\n"
+        "import re, resource, sys; from pathlib import Path; from coder.tools.symbols.index import SymbolIndex\n"
         "SymbolIndex(Path(sys.argv[1]), Path(sys.argv[2])).current()\n"
-        "print(*(resource.getrusage(who).ru_maxrss // 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))"
+        "own = int(re.search(r'VmHWM:\\s+(\\d+)', Path('/proc/self/status').read_text())[1])\n"
+        "print(own // 1024, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     for when, place in (("cold", database.with_name("other.sqlite")), ("warm", database)):

@@ -62,6 +62,7 @@ class Database:
         connection = sqlite3.connect(place, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
         connection.execute("PRAGMA page_size = 16384")
         connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA journal_size_limit = 1000000")
         connection.execute("PRAGMA synchronous = OFF")
         if not _fits(connection):
             connection.execute("BEGIN IMMEDIATE")
