@@ -1,0 +1,2 @@
+# Add the numbers of the last list.
+y = 2
