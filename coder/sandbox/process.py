@@ -26,6 +26,8 @@ from coder.sandbox.walls import Command, Walled, Walls
 
 GRACE_SECONDS = 8.0
 """The launcher gets this long to end a tree before it is killed itself."""
+REPLANNED = 2
+"""So often walls are planned anew when they could not be put up: what they were to cover may have vanished meanwhile."""
 MOST_MEMORY = 0.8
 """Of this machine's, at most, for one command."""
 
@@ -93,10 +95,10 @@ class ProcessSandbox:
             return done if self.walls is None or done.exit_code is None else self._told(argv[0], done, self.walls)
 
         allowed = limits or Limits()
-        try:
-            return once()
-        except NeverBegan:  # what the walls were to cover may have vanished meanwhile: they are planned anew
-            return once()
+        for _ in range(REPLANNED):
+            with contextlib.suppress(NeverBegan):
+                return once()
+        return once()
 
     def _told(self, name: str, done: Execution, walls: Walls) -> Execution:
         """The end of the command itself, from that of what was started."""

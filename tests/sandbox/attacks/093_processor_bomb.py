@@ -2,6 +2,6 @@
 
 import time
 
-while time.process_time() < 6:
+while time.process_time() < 4:
     pass
 print("ESCAPED")

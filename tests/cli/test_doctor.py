@@ -1,0 +1,18 @@
+"""`coder doctor` on a real repository."""
+
+from pathlib import Path
+
+import pytest
+
+from coder.cli.doctor import doctor
+from tests.builders import repo
+from tests.walls import walls
+
+
+def test_says_which_sandbox_there_is(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
+    monkeypatch.setattr("coder.models.catalog.servers", lambda _environment: ())
+    doctor(repo(tmp_path / "repository", {"test_x.py": "def test_x(): pass\n"}))
+    line = next(line for line in capsys.readouterr().out.splitlines() if line[4:].startswith("sandbox"))
+    best = walls()
+    assert line.startswith("no " if best is None else f"ok  sandbox      {best.name}: ")
