@@ -13,6 +13,7 @@ from coder.tools.patching.unified import read_unified
 ENVELOPE = re.compile(r"^[ \t>]*\*\*\* (?:Begin Patch|(?:Update|Add|Delete) File)", re.MULTILINE)
 BLOCK = re.compile(r"^[ \t>]*<{5,9} ?(?:SEARCH|ORIGINAL)\b", re.MULTILINE)
 UNIFIED = re.compile(r"^[ \t>]*(?:diff --git |--- \S.*\n[ \t>]*\+\+\+ )", re.MULTILINE)
+MOST_HUNKS = 5_000
 WANTED = "Send a unified diff: '--- a/path', '+++ b/path', then hunks that start with '@@'."
 
 
@@ -20,8 +21,10 @@ def normalise(text: str) -> tuple[RawFile, ...]:
     """Split a diff into files and hunks, leaving out the prose and the fences around it.
 
     Raises:
-        PatchError: there is no diff in it.
+        PatchError: there is no diff in it, or a monstrous one.
     """
+    if (hunks := text.count("\n@@")) > MOST_HUNKS:
+        raise PatchError(f"The patch has {hunks:,} hunks; more than {MOST_HUNKS:,} are not taken at once.")
     headers = {pattern: match.start() for pattern in (UNIFIED, ENVELOPE, BLOCK) if (match := pattern.search(text))}
     first = min(headers, key=lambda pattern: headers[pattern], default=UNIFIED)
     files = tuple(file for file in _read(first, lines_of(text)) if file.hunks or file != RawFile(hints=file.hints))

@@ -9,8 +9,6 @@ from coder.tools.patching.hunk import FilePatch, Hunk, Line
 from coder.tools.patching.normalise import normalise
 from coder.tools.patching.raw import RawFile, RawHunk
 
-MOST_HUNKS = 5_000
-
 
 def parse(text: str) -> tuple[FilePatch, ...]:
     """Read a diff out of a model's text.
@@ -18,10 +16,7 @@ def parse(text: str) -> tuple[FilePatch, ...]:
     Raises:
         PatchError: there is none, or a line of it would be lost.
     """
-    files = normalise(text)
-    if (hunks := sum(len(file.hunks) for file in files)) > MOST_HUNKS:
-        raise PatchError(f"The patch has {hunks:,} hunks; more than {MOST_HUNKS:,} are not taken at once.")
-    return tuple(map(_file, files))
+    return tuple(map(_file, normalise(text)))
 
 
 def _file(raw: RawFile) -> FilePatch:
