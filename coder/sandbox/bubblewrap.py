@@ -4,6 +4,7 @@ https://github.com/containers/bubblewrap
 """
 
 import os
+import re
 import signal
 import stat
 from collections.abc import Iterator, Sequence
@@ -12,10 +13,11 @@ from pathlib import Path
 from coder.core.errors import SandboxError
 from coder.sandbox import seccomp
 from coder.sandbox.view import View
-from coder.sandbox.walls import Command, Walled
+from coder.sandbox.walls import Command, Vanished, Walled
 
 FILTER = 100
 """The descriptor of the seccomp program; those of replaced files follow."""
+MISSING = re.compile(r"bwrap: Can't (create file|mkdir|find source path|get type of source|bind mount)")
 TMPFS_BYTES = 1 << 30
 SHARED_MEMORY_BYTES = 1 << 30
 
@@ -46,7 +48,8 @@ class Bubblewrap:
     def exit_code(self, code: int, output: str) -> int:
         """Bubblewrap tells signals as a shell does, by 128 and the signal's number, and its own faults by 1 and a line."""
         if code == 1 and output.startswith("bwrap: "):
-            raise SandboxError(output.removeprefix("bwrap: ").strip().partition("\n")[0])
+            kind = Vanished if MISSING.match(output) else SandboxError
+            raise kind(output.removeprefix("bwrap: ").strip().partition("\n")[0])
         return 128 - code if 128 < code <= 128 + signal.NSIG else code
 
 
@@ -84,9 +87,12 @@ def _hidden_again(view: View) -> Iterator[str]:
     rules = [(str(path), path in view.hidden) for path in {*view.hidden, *view.readable, *view.writable}]
     rules.sort(key=lambda rule: -len(rule[0]))
     for path in dict.fromkeys([*map(str, view.masked), *_sockets()]):
-        if _is_hidden(path, rules) or not os.path.lexists(path):
+        if _is_hidden(path, rules):
             continue
-        mode = Path(path).lstat().st_mode
+        try:
+            mode = Path(path).lstat().st_mode
+        except OSError:  # it has gone, or lies where nothing can be reached
+            continue
         if stat.S_ISDIR(mode):
             yield from ("--size", "4096", "--tmpfs", path, "--remount-ro", path)
         elif not stat.S_ISLNK(mode):

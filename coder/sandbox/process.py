@@ -22,18 +22,14 @@ from coder.sandbox.linked import git_directory
 from coder.sandbox.private import private_files
 from coder.sandbox.scratch import Scratch
 from coder.sandbox.view import check_place, tools, view
-from coder.sandbox.walls import Command, Walled, Walls
+from coder.sandbox.walls import Command, Vanished, Walled, Walls
 
 GRACE_SECONDS = 8.0
 """The launcher gets this long to end a tree before it is killed itself."""
-REPLANNED = 2
+REPLANNED = 10
 """So often walls are planned anew when they could not be put up: what they were to cover may have vanished meanwhile."""
 MOST_MEMORY = 0.8
 """Of this machine's, at most, for one command."""
-
-
-class NeverBegan(SandboxError):
-    """The walls could not be put up as planned."""
 
 
 class ProcessSandbox:
@@ -96,7 +92,7 @@ class ProcessSandbox:
 
         allowed = limits or Limits()
         for _ in range(REPLANNED):
-            with contextlib.suppress(NeverBegan):
+            with contextlib.suppress(Vanished):
                 return once()
         return once()
 
@@ -105,7 +101,7 @@ class ProcessSandbox:
         try:
             return done.model_copy(update={"exit_code": walls.exit_code(done.exit_code or 0, done.output)})
         except SandboxError as error:
-            raise NeverBegan(f"{name} could not be started: {error}.") from None
+            raise type(error)(f"{name} could not be started: {error}.") from None
 
     def _execute(self, name: str, order: dict[str, Any], limits: Limits, on_line: Progress | None) -> Execution:
         with self._lock:

@@ -5,8 +5,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from coder.core.errors import SandboxError
 from coder.core.policy import Policy
 from coder.sandbox.view import View
+
+
+class Vanished(SandboxError):
+    """What the walls were to cover was gone when they were put up: planned anew, they may stand."""
 
 
 @dataclass(frozen=True, kw_only=True)
