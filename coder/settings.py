@@ -82,6 +82,11 @@ def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
     return Path(environment.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "coder"
 
 
+def sessions_directory(environment: Mapping[str, str] = os.environ) -> Path:
+    """Where each session has a directory of its own."""
+    return state_directory(environment) / "sessions"
+
+
 def index_database(root: Path, environment: Mapping[str, str] = os.environ) -> Path:
     """Where the symbol index of a tree, and of all its worktrees, is kept."""
     digest = sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:16]
@@ -240,3 +245,8 @@ def _keep(name: str, data: Any, environment: Mapping[str, str]) -> None:
     fresh = path.with_suffix(f".{os.getpid()}")
     fresh.write_text(json.dumps(data, indent=1), encoding="utf-8")
     fresh.replace(path)
+
+
+def configured(root: Path | None, flags: Mapping[str, Any]) -> Config:
+    """What holds for a command in a repository."""
+    return config(settings(root, flags=flags))

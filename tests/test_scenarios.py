@@ -26,7 +26,8 @@ from coder.core.task import Budget, Task
 from coder.models.scripted import Scripted, load
 from coder.settings import Config
 from coder.strategies.follow import DIRECT, follow
-from coder.wiring import Approach, open_fix
+from coder.wiring.approach import Approach
+from coder.wiring.session import open_fix
 from tests.walls import walls
 
 SCENARIOS = sorted((Path(__file__).parent / "scenarios").iterdir())

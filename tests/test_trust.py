@@ -13,7 +13,8 @@ from coder.core.task import Task
 from coder.models.scripted import Scripted, ScriptedCall, Step
 from coder.settings import Config, trust
 from coder.strategies.follow import DIRECT, follow
-from coder.wiring import Approach, open_fix
+from coder.wiring.approach import Approach
+from coder.wiring.session import open_fix
 from tests.builders import repo
 from tests.walls import walls
 

@@ -42,10 +42,11 @@ def delivered(repo: Path, id: str) -> "Delivery":
         UserError: it is not known, or it delivered nothing.
     """
     from coder.core.errors import UserError
+    from coder.repo.git import find as place
+    from coder.settings import sessions_directory
     from coder.store.jsonl import ends, find
-    from coder.wiring import repository_root, sessions_directory
 
-    directory = find(sessions_directory(), id, repository=repository_root(repo), delivered=True)
+    directory = find(sessions_directory(), id, repository=place(repo).root, delivered=True)
     finished = ends(directory)[1]
     if finished is None or finished.delivery is None:
         raise UserError(f"Session {directory.name} delivered no fix. What it tried: coder log show {directory.name}")

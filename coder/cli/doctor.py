@@ -46,12 +46,13 @@ def _sandbox() -> Iterator[Finding]:
 
 def _repository(directory: Path) -> Iterator[Finding]:
     from coder.core.errors import CoderError
+    from coder.repo.git import find
     from coder.sandbox.choice import choose
     from coder.settings import trusted
-    from coder.wiring import project_of, repository_root
+    from coder.wiring.bench import project_of
 
     try:
-        root = repository_root(directory)
+        root = find(directory).root
         yield True, "git", f"repository {root}"
         if (walls := choose().walls) is None:
             return

@@ -19,10 +19,10 @@ def listing(
     """List this repository's sessions, the newest last."""
     if context.invoked_subcommand is not None:
         return
+    from coder.settings import sessions_directory
     from coder.store.jsonl import ends
     from coder.store.jsonl import listing as stored
     from coder.ui.text import printable
-    from coder.wiring import sessions_directory
 
     here = None if everywhere else _here()
     count = 0
@@ -43,10 +43,10 @@ def _here() -> "Path | None":
     from pathlib import Path
 
     from coder.core.errors import UserError
-    from coder.wiring import repository_root
+    from coder.repo.git import find
 
     try:
-        return repository_root(Path())
+        return find(Path()).root
     except UserError:
         return None
 
@@ -59,10 +59,10 @@ def show(id: SessionArgument) -> None:
     from rich.console import Console
 
     from coder.loop.log import EventLog
+    from coder.settings import sessions_directory
     from coder.store.jsonl import ends, find, read
     from coder.ui.lines import Lines
     from coder.ui.summary import show as show_summary
-    from coder.wiring import sessions_directory
 
     directory = find(sessions_directory(), id, repository=_here() if id == "last" else None)
     log = EventLog(records=read(directory))
@@ -78,8 +78,8 @@ def diff(id: SessionArgument) -> None:
     """Print a session's fix, or its last attempt, as a diff."""
     from coder.core.errors import UserError
     from coder.core.events import FilesChanged
+    from coder.settings import sessions_directory
     from coder.store.jsonl import ends, find, read
-    from coder.wiring import sessions_directory
 
     directory = find(sessions_directory(), id, repository=_here() if id == "last" else None)
     finished = ends(directory)[1]
@@ -95,9 +95,9 @@ def evidence(id: SessionArgument, json: Annotated[bool, typer.Option("--json", h
     """Print what a session's verdict rests on; --json is what `coder verify --check` reads."""
     from coder.core.attestation import attestation
     from coder.core.errors import UserError
+    from coder.settings import sessions_directory
     from coder.store.jsonl import find, read
     from coder.verify.evidence import page
-    from coder.wiring import sessions_directory
 
     directory = find(sessions_directory(), id, repository=_here() if id == "last" else None)
     attested = attestation(read(directory))

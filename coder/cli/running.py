@@ -15,12 +15,14 @@ from coder.cli.trusting import settle
 from coder.core.errors import UserError
 from coder.core.task import Task
 from coder.core.words import Stop
+from coder.repo.git import find
 from coder.sandbox.choice import required
-from coder.settings import Config
+from coder.settings import Config, configured
 from coder.ui import jsonl, summary
 from coder.ui.console import PipedConsole
 from coder.ui.lines import Lines
-from coder.wiring import Approach, Opened, approach, configured, open_fix, repository_root
+from coder.wiring.approach import Approach, approach
+from coder.wiring.session import Opened, open_fix
 
 
 def run_task(
@@ -40,7 +42,7 @@ def run_task(
     Raises:
         UserError: before anything was started.
     """
-    root = repository_root(directory)
+    root = find(directory).root
     attended = sys.stdin.isatty() and sys.stdout.isatty() and not json
     walls = required(unsafe=unsafe)
     trusted = trusted or settle(root, attended=attended, walled=walls is not None and not walls.reduced)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from coder.core.words import Word
     from coder.loop.log import EventLog
     from coder.sandbox.walls import Walls
-    from coder.wiring import Opened
+    from coder.wiring.session import Opened
 
 
 class OpenSession:
@@ -56,7 +56,8 @@ def run_tui(directory: Path = Path(), *, unsafe: bool = False) -> None:
 
 
 def _model(root: Path) -> str:
-    from coder.wiring import approach, configured
+    from coder.settings import configured
+    from coder.wiring.approach import approach
 
     return approach(configured(root, {}), named=None).model.name
 
@@ -64,7 +65,9 @@ def _model(root: Path) -> str:
 def _open(issue: str, directory: Path, root: Path, *, trusted: bool, walls: "Walls | None") -> OpenSession:
     from coder.cli.fix import task_for
     from coder.cli.options import issue_text
-    from coder.wiring import approach, configured, open_fix
+    from coder.settings import configured
+    from coder.wiring.approach import approach
+    from coder.wiring.session import open_fix
 
     config = configured(root, {})
     task = task_for(issue_text(issue), config, directory=directory, trusted=trusted)

@@ -53,7 +53,7 @@ def verify(
     from coder.cli.fix import task_for
     from coder.cli.running import run_task
     from coder.core.attestation import attestation
-    from coder.wiring import judging
+    from coder.wiring.approach import judging
 
     attested = _attested(evidence, change) if check else None
     try:
@@ -82,11 +82,11 @@ def verify(
 def _diff(change: str | None, repo: Path) -> str | None:
     """The text of a diff, where the change is one: a revision of the same name comes first."""
     from coder.core.errors import UserError
-    from coder.wiring import is_revision
+    from coder.repo.git import find
 
     if change == "-":
         return sys.stdin.read()
-    if change is None or is_revision(repo, change) or not Path(change).is_file():
+    if change is None or find(repo).git.commit(change) or not Path(change).is_file():
         return None
     try:
         return Path(change).read_text(encoding="utf-8", errors="replace")

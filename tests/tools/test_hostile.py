@@ -189,8 +189,8 @@ def test_what_vanishes_meanwhile_is_said_to_be_gone(space: Workspace) -> None:
         assert answers[tool].startswith("plain.py does not exist.")
     assert answers["git_history"].endswith("Ada: start")
     shutil.rmtree(space.root)
-    for tool, arguments in LOOKS.items():
-        assert anyhow(tool, space, **arguments)
+    for each, arguments in LOOKS.items():
+        assert anyhow(each, space, **arguments)
 
 
 LOOKS: dict[Tool, dict[str, object]] = {

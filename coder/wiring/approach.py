@@ -1,0 +1,74 @@
+"""Who does the work, and how."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from coder.core.candidate import Patch
+from coder.core.errors import UserError
+from coder.core.ports import Model
+from coder.core.task import Task
+from coder.loop.kit import Strategy
+from coder.models.catalog import choose
+from coder.models.opening import open_model
+from coder.models.scripted import Scripted
+from coder.repo.given import given
+from coder.settings import Config
+from coder.strategies.follow import DIRECT, follow
+from coder.strategies.given import judge_given
+from coder.strategies.offline import search_repair
+
+NO_MODEL = (
+    "no key is set (ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_API_KEY, OPENROUTER_API_KEY) and no model server answers on this machine "
+    "(Ollama, llama.cpp, LM Studio, vLLM; or give --base-url)."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Approach:
+    """Who does the work, and how."""
+
+    model: Model
+    strategy: Strategy
+    reason: str
+    """For the screen: why this one."""
+
+
+def approach(config: Config, *, named: str | None) -> Approach:
+    """The strategy asked for, with the model it needs; without key and server the engine that needs none. `named` is what --model says.
+
+    Raises:
+        UserError: the model asked for cannot be used, or a strategy needs one and there is none.
+    """
+    nobody = Scripted((), name="no model")
+    if config.strategy == "offline":
+        return Approach(model=nobody, strategy=search_repair(), reason="as asked")
+    choice = choose(model=named, configured=config.model, base_url=config.base_url, environment=os.environ)
+    if choice is not None:
+        tool_calling = None if config.tool_calling else False
+        model = open_model(choice, environment=os.environ, tool_calling=tool_calling)
+        return Approach(model=model, strategy=follow(DIRECT), reason=choice.reason)
+    if config.strategy is not None:
+        raise UserError(f"The strategy {config.strategy} needs a model: {NO_MODEL}")
+    return Approach(model=nobody, strategy=search_repair(), reason=f"{NO_MODEL} So the built-in engine looks for a repair.")
+
+
+def judging(
+    directory: Path, *, revision: str | None, diff: str | None, against: str | None, named: tuple[str, ...] = ()
+) -> tuple[Approach, Task]:
+    """How a change that is there already is judged, and what is known of the task: where to start from, and what the change is for.
+
+    `named` are tests that must show it.
+
+    Raises:
+        UserError: there is no such change.
+    """
+    nobody = Scripted((), name="judging")
+    if diff is not None:
+        onto = against or "HEAD with the uncommitted work"
+        return Approach(model=nobody, strategy=judge_given(Patch(diff=diff), named), reason=f"the diff against {onto}"), Task(
+            issue="", directory=directory, base=against, given=True
+        )
+    found = given(directory, revision=revision, against=against)
+    how = Approach(model=nobody, strategy=judge_given(Patch(diff="", tree=found.tree), named), reason=found.label)
+    return how, Task(issue=found.message, directory=directory, base=found.base, given=True)

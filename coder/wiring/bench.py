@@ -1,0 +1,66 @@
+"""What runs the project's code, in any checkout of it."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from coder.core.ports import Limits, Repository, Verifier
+from coder.core.private import DENY_READ
+from coder.core.task import Task
+from coder.repair.proposer import TemplateProposer
+from coder.sandbox.process import ProcessSandbox
+from coder.sandbox.walls import Walls
+from coder.settings import Config, configured
+from coder.verify.launch import TARGET
+from coder.verify.project import Project, find_project
+from coder.verify.proof import WorktreeVerifier
+from coder.verify.runner import PytestRunner
+from coder.verify.tracing import PytestTracer
+from coder.verify.trials import PytestTrials
+
+
+def sandbox_behind(walls: Walls | None, *, deny_read: tuple[str, ...] = DENY_READ) -> ProcessSandbox:
+    return ProcessSandbox(os.environ, walls=walls, exposed=(TARGET,), deny_read=deny_read)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bench:
+    """What runs the project's code, in any checkout of it."""
+
+    project: Project
+    sandbox: ProcessSandbox
+    limits: Limits
+
+    def runner(self) -> PytestRunner:
+        return PytestRunner(project=self.project, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=self.limits)
+
+    def proposer(self) -> TemplateProposer:
+        scratch = self.sandbox.scratch
+        tracer = PytestTracer(project=self.project, sandbox=self.sandbox, scratch=scratch, limits=self.limits)
+        trials = PytestTrials(project=self.project, sandbox=self.sandbox, scratch=scratch, limits=self.limits)
+        return TemplateProposer(tracer=tracer, trials=trials, runner=self.runner())
+
+    def verifiers(self, issue: str) -> Callable[[Repository], Verifier]:
+        """A verifier for each base, made once: it remembers the base's own results."""
+        made: dict[str, Verifier] = {}
+
+        def verifier(repository: Repository) -> Verifier:
+            if repository.base not in made:
+                made[repository.base] = WorktreeVerifier(
+                    trees=repository, runner=self.runner(), issue=issue, circumstances=self.project.why
+                )
+            return made[repository.base]
+
+        return verifier
+
+
+def bench_for(task: Task, config: Config, *, root: Path, sandbox: ProcessSandbox) -> Bench:
+    project = find_project(root, sandbox=sandbox, environment=os.environ, test_command=task.test_command)
+    return Bench(project=project, sandbox=sandbox, limits=Limits(wall_seconds=config.suite_seconds, memory_bytes=None))
+
+
+def project_of(root: Path, *, walls: Walls | None) -> Project:
+    """How the repository at `root` is tested."""
+    with sandbox_behind(walls) as sandbox:
+        return find_project(root, sandbox=sandbox, environment=os.environ, test_command=configured(root, {}).test)

@@ -1,0 +1,156 @@
+"""Sessions, put together and taken apart again."""
+
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from coder import __version__
+from coder.core.candidate import Candidate
+from coder.core.events import SessionFinished
+from coder.core.ports import Verifier
+from coder.core.private import DENY_READ
+from coder.core.secrets import Secrets, own_values
+from coder.core.task import Task
+from coder.loop.approval import Approval
+from coder.loop.kit import Kit
+from coder.loop.log import EventLog
+from coder.loop.permission import Rights
+from coder.loop.purse import Purse
+from coder.loop.session import Session
+from coder.prompting import PackagedPrompts
+from coder.repo.locks import hold
+from coder.repo.recovery import recover
+from coder.repo.repository import SessionRepository, open_repository
+from coder.sandbox.process import ProcessSandbox
+from coder.sandbox.surveyed import Surveyed
+from coder.sandbox.walls import Walls
+from coder.settings import Config, allow, allowed, index_database, passed_over, rules, sessions_directory
+from coder.store.jsonl import SessionStore
+from coder.tools.registry import TOOLS
+from coder.tools.symbols.index import SymbolIndex
+from coder.tools.workspace import Workspace
+from coder.wiring.approach import Approach
+from coder.wiring.bench import bench_for, sandbox_behind
+
+INSTRUCTIONS_CHARACTERS = 12_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """A session ready to run."""
+
+    id: str
+    session: Session
+    log: EventLog
+
+    @property
+    def finished(self) -> SessionFinished:
+        """How it ended, once it has."""
+        ended = self.log.records[-1].event
+        assert isinstance(ended, SessionFinished)
+        return ended
+
+
+@contextmanager
+def open_fix(
+    task: Task, config: Config, *, how: Approach, root: Path, walls: Walls | None, attended: bool, reviews: bool = False
+) -> Iterator[Opened]:
+    """A session that fixes an issue in the repository at `root`; whatever happens, what it needed is gone afterwards.
+
+    `walls` stand around all that is executed; None only where the person wants it so.
+
+    Raises:
+        UserError: the repository cannot be worked on.
+    """
+    recover(sessions_directory())
+    identity = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+    directory = sessions_directory() / identity
+    directory.mkdir(parents=True)
+    with ExitStack() as stack:
+        stack.enter_context(hold(directory))
+        repository = _repository(task, identity, directory)
+        stack.callback(repository.close)
+        sandbox = stack.enter_context(sandbox_behind(walls, deny_read=(*DENY_READ, *config.deny_read)))
+        store = stack.enter_context(closing(SessionStore(directory)))
+        private = Secrets(own=own_values(os.environ))
+        log = EventLog(store, secrets=private)
+        bench = bench_for(task, config, root=root, sandbox=sandbox)
+        verifier = bench.verifiers(task.issue)
+        kit = Kit(
+            task=task,
+            model=how.model,
+            tools=TOOLS,
+            prompts=PackagedPrompts(),
+            repository=repository,
+            verifier=verifier(repository),
+            verifier_of=verifier,
+            proposer=bench.proposer(),
+            sandbox=sandbox,
+            store=store,
+            log=log,
+            purse=Purse(task.budget, clock=time.monotonic),
+            approval=Approval(log, attended=attended, remember=lambda fresh: allow(root, fresh)),
+            rights=_rights(config, root, sandbox=sandbox, test_command=bench.project.command.text),
+            secrets=private,
+            workspace=_workspaces(task, config, repository, verifier=verifier(repository), sandbox=sandbox, log=log),
+            instructions=_instructions(root, task.directory) if task.trusted else "",
+            reviews=reviews,
+            notices=(*_untrusted(task, root), *repository.left_out, *passed_over(root), *filter(None, [sandbox.notice])),
+        )
+        session = Session(kit, how.strategy, id=identity, version=__version__)
+        yield Opened(id=identity, session=session, log=log)
+
+
+def _untrusted(task: Task, root: Path) -> tuple[str, ...]:
+    own = f"{root} is not trusted: its tests run in the sandbox alone, and its AGENTS.md is not sent. If it is yours: coder trust {root}"
+    return () if task.trusted else (own,)
+
+
+def _repository(task: Task, identity: str, directory: Path) -> SessionRepository:
+    try:
+        return open_repository(task.directory, session=identity, state=directory, base=task.base)
+    except BaseException:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise
+
+
+def _rights(config: Config, root: Path, *, sandbox: ProcessSandbox, test_command: str) -> Rights:
+    return Rights(mode=config.approve, contained=sandbox.contained, rules=(*rules(config), *allowed(root)), test_command=test_command)
+
+
+def _workspaces(
+    task: Task, config: Config, repository: SessionRepository, *, verifier: Verifier, sandbox: ProcessSandbox, log: EventLog
+) -> Callable[[Candidate], Workspace]:
+    made: dict[str, Workspace] = {}
+
+    def workspace(candidate: Candidate) -> Workspace:
+        if candidate.id not in made:
+            looked_after = Surveyed(sandbox, candidate.worktree, log.warner())
+            made[candidate.id] = Workspace(
+                root=candidate.worktree,
+                sandbox=looked_after,
+                history=repository.history,
+                run=looked_after.over(lambda tests, progress: verifier.preview(candidate.worktree, tests, progress)),
+                baseline=verifier.baseline,
+                index=SymbolIndex(candidate.worktree, index_database(repository.root)),
+                deny_read=(*DENY_READ, *config.deny_read),
+                read_only=config.approve == "read-only",
+                only=task.only,
+            )
+        return made[candidate.id]
+
+    return workspace
+
+
+def _instructions(root: Path, directory: Path) -> str:
+    """AGENTS.md of the root, then of each directory on the way to where the command was started."""
+    inside = directory.resolve()
+    way = [root, *reversed([place for place in (inside, *inside.parents) if place.is_relative_to(root) and place != root])]
+    texts = [place.joinpath("AGENTS.md").read_text("utf-8", "replace") for place in way if place.joinpath("AGENTS.md").is_file()]
+    return "\n\n".join(texts)[:INSTRUCTIONS_CHARACTERS]
