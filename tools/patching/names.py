@@ -7,7 +7,7 @@ ESCAPED = re.compile(r'\\([0-7]{3}|[abfnrtv"\\])')
 ESCAPES = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, '"': 34, "\\": 92}
 LONGEST_HEADER = 2_000
 NOWHERE = "/dev/null"
-AROUND = "`*_'\"()[]<>,;:#"
+AROUND = "`*'\"()[]<>,;:#"
 PATH = re.compile(r"[\w.@+-]+(?:/[\w.@+-]+)*\.\w+|[\w.@+-]+(?:/[\w.@+-]+)+|[A-Z]\w+file")
 
 
