@@ -87,9 +87,9 @@ def _hidden_again(view: View) -> Iterator[str]:
     rules = [(str(path), path in view.hidden) for path in {*view.hidden, *view.readable, *view.writable}]
     rules.sort(key=lambda rule: -len(rule[0]))
     for path in dict.fromkeys([*map(str, view.masked), *_sockets()]):
-        if _is_hidden(path, rules):
-            continue
         try:
+            if _is_hidden(path, rules) or not _can_be_reached(Path(path)):
+                continue
             mode = Path(path).lstat().st_mode
         except OSError:  # it has gone, or lies where nothing can be reached
             continue
@@ -102,6 +102,16 @@ def _hidden_again(view: View) -> Iterator[str]:
 def _is_hidden(path: str, rules: Sequence[tuple[str, bool]]) -> bool:
     """Is the deepest rule above a path, of those sorted from deep to high, one that hides it?"""
     return next((hides for place, hides in rules if path == place or path.startswith(f"{place}/")), False)
+
+
+def _can_be_reached(path: Path) -> bool:
+    """Would it be seen without the rights of root? With them gone, bubblewrap cannot cover it, and the command cannot see it."""
+    for place in path.parents if os.getuid() == 0 else ():
+        status = place.stat()
+        kind = stat.S_IXUSR if status.st_uid == 0 else stat.S_IXGRP if status.st_gid in os.getgroups() else stat.S_IXOTH
+        if not status.st_mode & kind:
+            return False
+    return True
 
 
 def _sockets() -> Iterator[str]:

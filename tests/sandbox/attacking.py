@@ -121,7 +121,9 @@ def _outside(attack: Attack, stage: Stage) -> str:
     if attack.said("Ends") == "killed":
         assert appears(stage.mark, 2)
         started.kill()
-        started.communicate()
+        started.wait()
+        assert started.stdout is not None
+        started.stdout.close()
         return ""
     try:
         return started.communicate(timeout=OUTER_SECONDS)[0]
