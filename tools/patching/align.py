@@ -7,7 +7,7 @@ context: where the file has other lines in the right surroundings, that place is
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from operator import add
@@ -79,7 +79,7 @@ def align(hunk: Hunk, text: Indexed) -> Alignment | None:
     pairs = _pairs(claims, forward, text)
     cost = min(forward[-1])
     found_weight = sum(_weight(line) for line, actual in pairs if key(line.text) == key(actual))
-    if found_weight < LINE or 2 * cost > found_weight + LINE:
+    if found_weight < LINE or 2 * cost > found_weight + LINE or 3 * _context(line for line, _ in pairs) < _context(hunk.old):
         return None
     removed = [
         (line, text.lines[spot + index]) for run, spot in zip(hunk.runs, spots, strict=True) for index, line in enumerate(run.removed)
@@ -150,6 +150,10 @@ def _paraphrases(line: Line, text: Indexed) -> dict[int, int]:
 def _weight(line: Line) -> int:
     text = line.text.strip()
     return LINE if line.mark == "-" or len(text) > WORDLESS_LENGTH or any(map(str.isalnum, text)) else WORDLESS
+
+
+def _context(lines: Iterable[Line]) -> int:
+    return sum(_weight(line) for line in lines if line.mark == " " and not is_elision(line))
 
 
 def _cost(line: Line, actual: str) -> int:

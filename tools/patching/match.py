@@ -85,7 +85,7 @@ def _aligned(hunk: Hunk, text: Indexed, offset: int) -> Result:
     found, done = align(hunk, text), None
     if any(run.added for run in hunk.runs) and (found is None or any(not run.removed for run in hunk.runs)):
         done = align(_reversed(hunk), text)
-    if found is None and _is_deleted(hunk, text):
+    if _is_deleted(hunk, text):
         return Already(hunk=hunk)
     if done and not done.places and (found is None or done.cost < found.cost):
         return Already(hunk=hunk)

@@ -15,6 +15,7 @@ GIT_RENAME = re.compile(r"^diff --git a/(?P<old>\S+) b/(?P<new>\S+)\s*$")
 HUNK = re.compile(r"^@@+ -(?P<start>\d+)(?:,(?P<old>\d+))? \+(?P<new_start>\d+)(?:,(?P<new>\d+))?(?: @@+ ?(?P<section>.*)|\s*)$")
 BARE_HUNK = re.compile(r"^@@+ *(?:[-+,.\d\s]*@@+)? ?(?P<section>.*?)(?: @@+)?$")
 METADATA = re.compile(r"(?:new file|deleted file|old|new) mode \d+$|(?:rename|copy) (?:from|to) .+$")
+PREFIX = re.compile(r"^[ab]/")
 LINES_OF_HINTS = 4
 
 
@@ -26,7 +27,7 @@ def read_unified(lines: Sequence[str]) -> Iterator[RawFile]:
     while index < len(lines):
         line, header = lines[index], file_header(lines, index)
         if header:
-            if headed or _is_of_another(current, header[0]):
+            if headed or _is_of_another(current, header[:2]):
                 yield current
                 current = RawFile()
             current, headed = replace(current, old=header[0], new=header[1]), True
@@ -74,9 +75,10 @@ def hints_above(lines: Sequence[str], index: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(hints))
 
 
-def _is_of_another(file: RawFile, old: str) -> bool:
+def _is_of_another(file: RawFile, names: tuple[str, str]) -> bool:
     """Does a git header that stands open name other files than the names below it?"""
-    return bool(file.old) and NOWHERE not in (old, file.old) and old.removeprefix("a/") != file.old.removeprefix("a/")
+    pairs = [(PREFIX.sub("", own), PREFIX.sub("", name)) for own, name in zip((file.old, file.new), names, strict=True)]
+    return any(own != name and own and NOWHERE not in (own, name) for own, name in pairs)
 
 
 def _named(file: RawFile) -> bool:
