@@ -216,6 +216,7 @@ class Collected:
             manager.stop_global_capturing()
             silence()
             manager.start_global_capturing()
+        self.session.config.option.tbstyle = "native"  # nobody reads pytest's own rendering, which takes most of the time of a failure
         random.seed()
         if "numpy" in sys.modules and hasattr(sys.modules["numpy"], "random"):
             sys.modules["numpy"].random.seed()

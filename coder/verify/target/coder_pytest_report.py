@@ -116,7 +116,7 @@ class Recorder:
         call = getattr(report, "call", None)
         if report.failed and call is not None and call.excinfo is not None:
             value = call.excinfo.value
-            report.coder_failure = failure_of(value.__cause__ or value, self.request["tree"], rendered=str(report.longrepr))
+            report.coder_failure = failure_of(value.__cause__ or value, self.request["tree"], rendered=report.longrepr)
 
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed or (report.skipped and report.nodeid):
@@ -133,7 +133,7 @@ class Recorder:
         outcome = yield
         report = outcome.get_result()
         if report.failed and call.excinfo is not None:
-            report.coder_failure = failure_of(call.excinfo.value, self.request["tree"], rendered=str(report.longrepr or ""))
+            report.coder_failure = failure_of(call.excinfo.value, self.request["tree"], rendered=report.longrepr or "")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: Any) -> None:
@@ -194,13 +194,13 @@ def failure_in(report: Any) -> dict[str, Any]:
     return dict(described, text="\n".join([described["text"], *captured]))
 
 
-def failure_of(value: BaseException, tree: str, rendered: str) -> dict[str, Any]:
+def failure_of(value: BaseException, tree: str, rendered: Any) -> dict[str, Any]:
     message = message_of(value).replace(tree + os.sep, "")
     frames = list(frames_of(value, tree))
     shown = [source_at(frame, tree) for frame in telling(frames)]
     caused = [f"caused by {type(cause).__name__}: {message_of(cause)[:300]}" for cause in (value.__cause__,) if cause is not None]
     headline = f"{type(value).__name__}: {message}" if message else type(value).__name__
-    text = "\n".join([headline, *caused, *shown]) if shown or not rendered else rendered[-MESSAGE:].replace(tree + os.sep, "")
+    text = "\n".join([headline, *caused, *shown]) if shown or not rendered else str(rendered)[-MESSAGE:].replace(tree + os.sep, "")
     return {"type": type(value).__name__, "message": message, "frames": frames, "text": text}
 
 
