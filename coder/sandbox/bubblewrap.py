@@ -3,11 +3,15 @@
 https://github.com/containers/bubblewrap
 """
 
+# Sockets are found by the hundred, and pathlib would take longer over them than the walls do to go up.
+# ruff: noqa: PTH116, PTH120
+
 import os
 import re
 import signal
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 from coder.core.errors import SandboxError
@@ -86,11 +90,14 @@ def _hidden_again(view: View) -> Iterator[str]:
     """Cover what is secret, and every socket of another program: that a mount is read-only keeps nobody from connecting."""
     rules = [(str(path), path in view.hidden) for path in {*view.hidden, *view.readable, *view.writable}]
     rules.sort(key=lambda rule: -len(rule[0]))
+    can_be_reached = _reachable()
     for path in dict.fromkeys([*map(str, view.masked), *_sockets()]):
+        if _is_hidden(path, rules):
+            continue
         try:
-            if _is_hidden(path, rules) or not _can_be_reached(Path(path)):
+            if not can_be_reached(os.path.dirname(path)):
                 continue
-            mode = Path(path).lstat().st_mode
+            mode = os.lstat(path).st_mode
         except OSError:  # it has gone, or lies where nothing can be reached
             continue
         if stat.S_ISDIR(mode):
@@ -104,14 +111,17 @@ def _is_hidden(path: str, rules: Sequence[tuple[str, bool]]) -> bool:
     return next((hides for place, hides in rules if path == place or path.startswith(f"{place}/")), False)
 
 
-def _can_be_reached(path: Path) -> bool:
-    """Would it be seen without the rights of root? With them gone, bubblewrap cannot cover it, and the command cannot see it."""
-    for place in path.parents if os.getuid() == 0 else ():
-        status = place.stat()
-        kind = stat.S_IXUSR if status.st_uid == 0 else stat.S_IXGRP if status.st_gid in os.getgroups() else stat.S_IXOTH
-        if not status.st_mode & kind:
-            return False
-    return True
+def _reachable() -> Callable[[str], bool]:
+    """Would a directory be entered without the rights of root? With them gone, bubblewrap cannot cover what lies in others."""
+    groups = {*os.getgroups(), os.getgid()}
+
+    @cache
+    def can_be_reached(directory: str) -> bool:
+        status = os.stat(directory)
+        kind = stat.S_IXUSR if status.st_uid == 0 else stat.S_IXGRP if status.st_gid in groups else stat.S_IXOTH
+        return bool(status.st_mode & kind) and (directory == "/" or can_be_reached(os.path.dirname(directory)))
+
+    return can_be_reached if os.getuid() == 0 else lambda _directory: True
 
 
 def _sockets() -> Iterator[str]:

@@ -9,6 +9,7 @@ import socket
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 ALLOW = 0x7FFF0000
@@ -92,7 +93,8 @@ def is_known() -> bool:
     return platform.machine() in MACHINES
 
 
-def program(*, families: Sequence[int], sees_others: bool = False, machine: Machine | None = None) -> bytes:
+@cache
+def program(*, families: tuple[int, ...], sees_others: bool = False, machine: Machine | None = None) -> bytes:
     """The filter: sockets of these address families only, no new namespaces, mounts, keys, tracing or typing into terminals.
 
     `sees_others`: the command has no process namespace of its own, so it may change no limits but its own.
