@@ -1,4 +1,7 @@
-"""Clones a mount with the newer system calls and writes through the clone."""
+"""Clones a mount with the newer system calls and writes through the clone.
+
+Root only: making mounts takes its rights.
+"""
 
 import os
 
