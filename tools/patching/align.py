@@ -78,7 +78,8 @@ def align(hunk: Hunk, text: Indexed) -> Alignment | None:
         return None
     pairs = _pairs(claims, forward, text)
     cost = min(forward[-1])
-    found_weight = sum(_weight(line) for line, actual in pairs if key(line.text) == key(actual))
+    found_lines = [line for line, actual in pairs if key(line.text) == key(actual)]
+    found_weight = sum(map(_weight, found_lines)) if any(_has_words(line) for line in found_lines) else 0
     if found_weight < LINE or 2 * cost > found_weight + LINE or 3 * _context(line for line, _ in pairs) < _context(hunk.old):
         return None
     removed = [
@@ -149,7 +150,11 @@ def _paraphrases(line: Line, text: Indexed) -> dict[int, int]:
 
 def _weight(line: Line) -> int:
     text = line.text.strip()
-    return LINE if line.mark == "-" or len(text) > WORDLESS_LENGTH or any(map(str.isalnum, text)) else WORDLESS
+    return LINE if line.mark == "-" or len(text) > WORDLESS_LENGTH or _has_words(line) else WORDLESS
+
+
+def _has_words(line: Line) -> bool:
+    return any(map(str.isalnum, line.text))
 
 
 def _context(lines: Iterable[Line]) -> int:
