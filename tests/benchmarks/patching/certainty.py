@@ -53,7 +53,7 @@ def _certain(hunk: Hunk, lines: list[str], *, numbered: bool) -> bool:
         return False
     whole = [row.at for row in hunk.old] == list(range(hunk.old[0].at, hunk.old[0].at + len(hunk.old)))
     exact = all(row.text == lines[row.at] and row.marked for row in left) and len(left) == len(hunk.old)
-    if whole and exact and (hunk.pinned or numbered):
+    if whole and exact and (numbered or (hunk.pinned and hunk.header is not None)):
         return True
     if starts([row.text for row in hunk.new], lines):
         return False  # it could be there already

@@ -75,18 +75,15 @@ def tabs_for_spaces(case: Case, random: Random) -> bool:
 
 @LINES.add("re-indented block", stage=1, group="white space")
 def re_indented(case: Case, random: Random) -> bool:
-    inwards = random.random() < 0.5
-    for hunk in case.hunks:
-        rows = [row for row in hunk.rows if row.text.strip()]
-        if not any(row.mark != "+" for row in rows) or any(row.text.startswith("\t") for row in rows):
-            return False
-        least = min((len(row.text) - len(row.text.lstrip(" ")) for row in rows), default=0)
-        amount = random.choice((1, 2, 4, 8)) if inwards else min(least, 4)
-        if not amount:
-            return False
-        for row in rows:
-            row.text = " " * amount + row.text if inwards else row.text[amount:]
-    return bool(case.hunks)
+    rows = [row for hunk in case.hunks for row in hunk.rows if row.text.strip()]
+    hollow = any(not any(row.text.strip() for row in hunk.old) for hunk in case.hunks)
+    if not rows or hollow or any(row.text.startswith("\t") for row in rows):
+        return False
+    least = min(len(row.text) - len(row.text.lstrip(" ")) for row in rows)
+    amount = random.choice((1, 2, 4, 8, *([-min(least, 4)] * 4 if least else [])))
+    for row in rows:
+        row.text = " " * amount + row.text if amount > 0 else row.text[-amount:]
+    return True
 
 
 @LINES.add("extra space after the mark", stage=1, group="white space")
@@ -282,17 +279,21 @@ def _reindented_by(case: Case, *, in_file: str, in_diff: str) -> bool:
         if in_file == "\t":
             before.lines, after.lines = ([_indented(line, "\t") for line in text.lines] for text in (before, after))
         for hunk in part.hunks:
-            if not any(row.text.startswith("    ") and row.text.strip() for row in hunk.old):
-                return False
+            if not any(_depth(row.text) and _depth(row.text) % 4 == 0 for row in hunk.old if row.text.strip()):
+                return False  # nothing shows what stands for what
             for row in hunk.rows:
                 row.text = _indented(row.text, in_diff)
     return bool(case.changed)
 
 
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
 def _indented(line: str, unit: str) -> str:
     """A line indented by spaces, indented by another unit for every four."""
     body = line.lstrip(" ")
-    depth = len(line) - len(body)
+    depth = _depth(line)
     return unit * (depth // 4) + " " * (depth % 4) + body if body else line
 
 

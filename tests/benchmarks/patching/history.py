@@ -87,6 +87,8 @@ def _read(commit: Commit, random: Random) -> Case:
         names = line.split("\t")[1:]
         if {old_mode, new_mode} - {*REGULAR, "000000"} or any(not name.isascii() or " " in name or '"' in name for name in names):
             raise Unfit("no plain files")
+        if status[0] in "MR" and old_mode != new_mode:
+            raise Unfit("a mode that only git's own lines tell")
         modes |= {f"{parent}:{names[0]}": old_mode} if status[0] != "A" else {}
         modes |= {f"{commit.id}:{names[-1]}": new_mode} if status[0] != "D" else {}
     files = {revision: _text(text, mode=modes[revision]) for revision, text in zip(modes, commit.texts(list(modes)), strict=True)}
