@@ -1,58 +1,90 @@
 """Score `coder locate` on issues whose fixes are known, beside BM25 over whole files, on the same checkouts.
 
 Needs a file with a JSON object a line: `instance_id`, `repo`, `mirror`, `base_commit`, `problem_statement`, `gold_files` and
-`gold_functions` (`path::Qualified.name`); and a directory of git mirrors, where `mirror` names one. Half of the issues, chosen by a hash
-of their id, are called `tune`: weights may be looked at beside these; the other half, `held`, says what they are worth elsewhere.
+`gold_functions` (`path::Qualified.name`); and a directory of git mirrors, where `mirror` names one. Each commit's source files are written
+to a temporary directory, one issue at a time for each job, and indexed from nothing; seconds are best taken with `--jobs 1`.
 
-    python tests/benchmarks/locate.py --instances FILE --mirrors DIR --work DIR [--every N] [--jobs N]
+    python tests/benchmarks/locate.py --instances FILE --mirrors DIR [--every N] [--jobs N]
 """
 
 import argparse
-import hashlib
 import io
 import json
 import math
 import multiprocessing
+import os
 import re
+import statistics
 import subprocess
 import tarfile
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from coder.tools.locating.clues import clues
-from coder.tools.locating.ranking import locate
+from coder.tools.locating.ranking import Located, locate
 from coder.tools.symbols.index import SymbolIndex
+from coder.tools.symbols.listing import LANGUAGES, RULES
 
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,}")
 MISSED = 10**6
+AT = (1, 3, 5, 10)
+SIZES = ((0, 300), (300, 1000), (1000, 10**6))
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one query, in seconds."""
+
+    wall: float
+    cpu: float
+    """With all child processes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """Where the first right answer stood, from 1."""
+
+    repo: str
+    indexed: int
+    """Files."""
+    file: int
+    symbol: int | None
+    """None: the fix changed no function that was there before."""
+    plain: int
+    """By BM25 over whole files."""
+    cold: Cost
+    """With no index at all."""
+    warm: Cost
+    """In a new process's state, with the index on disk."""
 
 
 def checkout(mirror: Path, commit: str, tree: Path) -> None:
-    """Write the Python files of a commit."""
-    if tree.exists():
-        return
-    listed = subprocess.run(["git", "--git-dir", mirror, "ls-tree", "-r", "--name-only", "-z", commit], capture_output=True, check=True)
-    paths = [path for path in listed.stdout.decode().split("\0") if path.endswith(".py")]
-    packed = subprocess.run(
-        ["git", "--git-dir", mirror, "--literal-pathspecs", "archive", commit, *paths], capture_output=True, check=True
-    ).stdout
-    tree.mkdir(parents=True)
+    """Write the source files of a commit."""
+    git = ("git", "--git-dir", str(mirror), "--literal-pathspecs")
+    listed = subprocess.run([*git, "ls-tree", "-r", "--name-only", "-z", commit], capture_output=True, check=True).stdout
+    paths = [path for path in os.fsdecode(listed).split("\0") if path.endswith((*LANGUAGES, *RULES))]
+    packed = subprocess.run([*git, "archive", commit, "--", *paths], capture_output=True, check=True).stdout
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(tree, filter="data")
 
 
 def whole_files(tree: Path, issue: str) -> list[str]:
-    """BM25 (k1 1.2, b 0.75) over whole files, every word of the issue once."""
-    files = {path.relative_to(tree).as_posix(): path.read_text(encoding="utf-8", errors="replace") for path in sorted(tree.rglob("*.py"))}
-    counted = {path: Counter(WORD.findall(text.lower())) for path, text in files.items()}
-    sizes = {path: sum(words.values()) for path, words in counted.items()}
+    """Python files by BM25 (k1 1.2, b 0.75) over all their text, every word of the issue once."""
+    counted = {
+        path.relative_to(tree).as_posix(): Counter(WORD.findall(path.read_text(encoding="utf-8", errors="replace").lower()))
+        for path in sorted(tree.rglob("*.py"))
+        if path.is_file()
+    }
+    sizes = {path: words.total() for path, words in counted.items()}
     average = sum(sizes.values()) / max(1, len(sizes)) or 1.0
-    scores = dict.fromkeys(files, 0.0)
+    scores = dict.fromkeys(counted, 0.0)
     for word in set(WORD.findall(issue.lower())):
-        holding = [path for path in counted if word in counted[path]]
+        holding = [path for path, words in counted.items() if word in words]
         rarity = math.log(1 + (len(counted) - len(holding) + 0.5) / (len(holding) + 0.5))
         for path in holding:
             count = counted[path][word]
@@ -60,28 +92,38 @@ def whole_files(tree: Path, issue: str) -> list[str]:
     return sorted(scores, key=lambda path: (-scores[path], path))
 
 
-def run(job: tuple[dict[str, Any], Path, Path]) -> dict[str, Any]:
+def timed(action: Callable[[], Located]) -> tuple[Located, Cost]:
+    wall, cpu = time.perf_counter(), _cpu()
+    found = action()
+    return found, Cost(time.perf_counter() - wall, _cpu() - cpu)
+
+
+def _cpu() -> float:
+    return sum(os.times()[:4])
+
+
+def run(job: tuple[dict[str, Any], Path]) -> Outcome:
     """Ranks and seconds of one issue."""
-    row, mirrors, work = job
-    tree = work / "trees" / row["instance_id"]
-    checkout(mirrors / row["mirror"], row["base_commit"], tree)
-    index = SymbolIndex(tree)
-    wall = time.monotonic()
-    snapshot = index.current()
-    cold = time.monotonic() - wall
-    started = time.process_time()
-    found = locate(index.current(), clues(row["problem_statement"]))
-    warm = time.process_time() - started
-    return {
-        "id": row["instance_id"],
-        "repo": row["repo"],
-        "files": len(snapshot.sources),
-        "cold": cold,
-        "warm": warm,
-        "file": rank([likely.path for likely in found.files], row["gold_files"]),
-        "symbol": rank([likely.name for likely in found.symbols], row["gold_functions"]) if row["gold_functions"] else 0,
-        "bm25": rank(whole_files(tree, row["problem_statement"]), row["gold_files"]),
-    }
+    row, mirrors = job
+    issue: str = row["problem_statement"]
+    with tempfile.TemporaryDirectory(prefix="locate-") as name:
+        tree, database = Path(name, "tree"), Path(name, "index.sqlite")
+        checkout(mirrors / row["mirror"], row["base_commit"], tree)
+
+        def query() -> Located:
+            return locate(SymbolIndex(tree, database).current(), clues(issue))
+
+        _, cold = timed(query)
+        found, warm = timed(query)
+        return Outcome(
+            repo=row["repo"],
+            indexed=len(SymbolIndex(tree, database).current().sources),
+            file=rank([likely.path for likely in found.files], row["gold_files"]),
+            symbol=rank([likely.name for likely in found.symbols], row["gold_functions"]) if row["gold_functions"] else None,
+            plain=rank(whole_files(tree, issue), row["gold_files"]),
+            cold=cold,
+            warm=warm,
+        )
 
 
 def rank(answers: Sequence[str], wanted: Sequence[str]) -> int:
@@ -90,42 +132,45 @@ def rank(answers: Sequence[str], wanted: Sequence[str]) -> int:
 
 
 def hits(ranks: Sequence[int]) -> str:
-    """Percentages at 1, 3, 5 and 10."""
-    return " ".join(f"{100 * sum(place <= most for place in ranks) / max(1, len(ranks)):5.1f}" for most in (1, 3, 5, 10))
+    """Percentages at each of `AT`."""
+    return " ".join(f"{100 * sum(place <= most for place in ranks) / max(1, len(ranks)):5.1f}" for most in AT)
 
 
-def is_held(identity: str) -> bool:
-    return hashlib.sha1(identity.encode(), usedforsecurity=False).digest()[-1] % 2 == 1
+def report(name: str, outcomes: Sequence[Outcome]) -> None:
+    files, plain = hits([one.file for one in outcomes]), hits([one.plain for one in outcomes])
+    print(f"{name:28} {len(outcomes):4}   {files}   {plain}   {hits([one.symbol for one in outcomes if one.symbol])}")
 
 
-def report(name: str, rows: Sequence[dict[str, Any]]) -> None:
-    files = hits([row["file"] for row in rows])
-    symbols = hits([row["symbol"] for row in rows if row["symbol"]])
-    print(f"{name:28} {len(rows):4}  file {files}   bm25 {hits([row['bm25'] for row in rows])}   symbol {symbols}")
+def report_seconds(outcomes: Sequence[Outcome]) -> None:
+    for least, most in SIZES:
+        sized = [one for one in outcomes if least <= one.indexed < most]
+        if sized:
+            seconds = [f"{kind} {_spread([getattr(one, kind) for one in sized])}" for kind in ("cold", "warm")]
+            files = statistics.median(one.indexed for one in sized)
+            print(f"{len(sized):4} trees of {least} files and more, half of them over {files:.0f}: {'; '.join(seconds)}")
+
+
+def _spread(costs: Sequence[Cost]) -> str:
+    cpu, wall = [one.cpu for one in costs], [one.wall for one in costs]
+    return f"{statistics.median(cpu):.2f} s CPU (most {max(cpu):.2f}), {statistics.median(wall):.2f} s by the clock"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--instances", type=Path, required=True)
     parser.add_argument("--mirrors", type=Path, required=True)
-    parser.add_argument("--work", type=Path, required=True, help="where checkouts are kept")
-    parser.add_argument("--every", type=int, default=1, help="take each N-th issue")
+    parser.add_argument("--every", type=int, default=1, help="of each repository's issues take each N-th")
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
-    rows = [json.loads(line) for line in given.instances.read_text(encoding="utf-8").splitlines()][:: given.every]
+    rows = [json.loads(line) for line in given.instances.read_text(encoding="utf-8").splitlines()]
+    rows = sorted(rows, key=lambda row: (row["repo"], row["instance_id"]))[:: given.every]
     with multiprocessing.get_context("spawn").Pool(given.jobs) as pool:
-        results = pool.map(run, [(row, given.mirrors, given.work) for row in rows], chunksize=1)
-    print("hits in percent at 1, 3, 5 and 10")
-    report("all", results)
-    report("tune", [row for row in results if not is_held(row["id"])])
-    report("held", [row for row in results if is_held(row["id"])])
-    for repository in sorted({row["repo"] for row in results}):
-        report(repository, [row for row in results if row["repo"] == repository])
-    for least, most in ((0, 300), (300, 1000), (1000, 10**6)):
-        sized = [row for row in results if least <= row["files"] < most]
-        if sized:
-            cold, warm = (sum(row[kind] for row in sized) / len(sized) for kind in ("cold", "warm"))
-            print(f"{len(sized):4} trees of {least} files and more: cold index {cold:.2f} s, warm query {warm:.3f} CPU s")
+        outcomes = pool.map(run, [(row, given.mirrors) for row in rows], chunksize=1)
+    print(f"hits in percent at {', '.join(map(str, AT))}: file, file by BM25 over whole files, function")
+    for repository in sorted({one.repo for one in outcomes}):
+        report(repository, [one for one in outcomes if one.repo == repository])
+    report("all", outcomes)
+    report_seconds(outcomes)
 
 
 if __name__ == "__main__":
