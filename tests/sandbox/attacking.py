@@ -40,9 +40,10 @@ from tests.sandbox.stage import Stage
 DIRECTORY = Path(__file__).parent / "attacks"
 LIMITS = Limits(
     wall_seconds=8, processes=40, resident_bytes=200 << 20, disk_bytes=80 << 20, file_bytes=60 << 20, output_bytes=100_000, open_files=200,
-    memory_bytes=1 << 30, cpu_seconds=3,
+    memory_bytes=1 << 30, cpu_seconds=2,
 )  # fmt: skip
-OUTER_SECONDS = 12
+UNCUT = 5_000_000
+OUTER_SECONDS = 20
 OUTER_BYTES = 2 << 30
 
 
@@ -83,6 +84,7 @@ def escapes(attack: Attack, stage: Stage, walls: Walls | None) -> str:
         output = _inside(attack, stage, walls, telling) if walls else _outside(attack, stage)
     output += _afterwards(attack, stage, telling, walled=walls is not None)
     found = ["it says so"] if "ESCAPED" in output.splitlines() else []
+    found += ["nobody cut its output"] if len(output) > UNCUT else []
     found += ["the secret came out"] if stage.secret in output else []
     found += ["somebody acted on what it had planted"] if (stage.root / "PWNED").exists() else []
     return "; ".join([*found, *stage.damage()])

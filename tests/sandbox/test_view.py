@@ -1,6 +1,7 @@
 """What a command sees: the plan, and how it is carried out."""
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,8 @@ import pytest
 
 from coder.core.errors import SandboxError
 from coder.core.policy import READ_ONLY, Policy
-from coder.sandbox.landlock import visible
+from coder.sandbox.confinement import abi
+from coder.sandbox.landlock import SCOPED_ABI, visible
 from coder.sandbox.linked import git_directory, sanitized
 from coder.sandbox.process import ProcessSandbox
 from coder.sandbox.toolchain import needed
@@ -114,3 +116,33 @@ def test_a_configuration_is_shown_without_its_addresses(worktree: Path) -> None:
     told = sanitized(common / "config").decode()
     assert "repositoryformatversion" in told
     assert "hunter2" not in told
+
+
+@pytest.mark.loopback
+def test_with_network_this_machine_is_reached_but_not_its_abstract_sockets(walled: ProcessSandbox, tree: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as abstract:
+        abstract.bind(f"\0coder-test-{os.getpid()}")
+        abstract.listen()
+        code = f"""
+import socket
+for family, address in ((socket.AF_INET, ("127.0.0.1", {server.getsockname()[1]})), (socket.AF_UNIX, "\\0coder-test-{os.getpid()}")):
+    try:
+        socket.socket(family).connect(address)
+        print("reached")
+    except OSError:
+        print("not reached")
+"""
+        told = [
+            walled.run([sys.executable, "-S", "-c", code], cwd=tree, policy=Policy(network=network)).output.split("\n")[:2]
+            for network in (False, True)
+        ]
+    assert told[0] == ["not reached", "not reached"]
+    assert told[1] == ["reached", "not reached" if abi() >= SCOPED_ABI or "Landlock" in str(walled.walls) else "reached"]
+
+
+@pytest.mark.loopback
+def test_its_own_loopback_works_behind_whole_walls(walled: ProcessSandbox, tree: Path) -> None:
+    if walled.notice:
+        pytest.skip("reduced walls have no network of their own")
+    code = "import socket; s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname()); print('met')"
+    assert walled.run([sys.executable, "-S", "-c", code], cwd=tree).output == "met\n"

@@ -2,6 +2,6 @@
 
 import time
 
-while time.process_time() < 4:
+while time.process_time() < 3:
     pass
 print("ESCAPED")
