@@ -1,5 +1,6 @@
 """A case: the files before and after a real change, and its diff in a form that can be damaged piece by piece."""
 
+import re
 from dataclasses import dataclass, field, replace
 
 NOWHERE = "/dev/null"
@@ -195,3 +196,16 @@ def shift(hunks: list[Hunk], *, start: int, by: int) -> None:
             hunk.start, hunk.new_start = hunk.start + by, hunk.new_start + by
         for row in hunk.rows:
             row.at += by if row.at >= start else 0
+
+
+def enclosing(lines: list[str], at: int) -> int:
+    """The line that opens the function or class around a line, or -1."""
+    depth = next((len(line) - len(line.lstrip()) for line in lines[at:] if line.strip()), 0)
+    for index in range(at - 1, -1, -1):
+        line = lines[index]
+        indent = len(line) - len(line.lstrip())
+        if line.strip() and indent < depth:
+            if re.match(r"\s*(async def|def|class) ", line):
+                return index
+            depth = indent
+    return -1

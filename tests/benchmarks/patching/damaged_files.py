@@ -3,10 +3,9 @@
 from copy import deepcopy
 from random import Random
 
-from tests.benchmarks.patching.cases import NOWHERE, Case, Hunk, Part, Row, patched, shift
+from tests.benchmarks.patching.cases import NOWHERE, Case, Hunk, Part, Row, enclosing, patched, shift
 from tests.benchmarks.patching.certainty import starts
 from tests.benchmarks.patching.damage import Table
-from tests.benchmarks.patching.damaged_lines import enclosing
 
 FILES = Table()
 

@@ -3,9 +3,8 @@
 import re
 from random import Random
 
-from tests.benchmarks.patching.cases import NOWHERE, Case
+from tests.benchmarks.patching.cases import NOWHERE, Case, enclosing
 from tests.benchmarks.patching.damage import Table
-from tests.benchmarks.patching.damaged_lines import enclosing
 
 LAYOUT = Table()
 ABOVE = ("Sure! The problem is in how the value is looked up.", "Here is the patch:", "I've changed two things - see below.", "1. First:")

@@ -3,7 +3,7 @@
 import re
 from random import Random
 
-from tests.benchmarks.patching.cases import Case, Hunk, Row
+from tests.benchmarks.patching.cases import Case, Hunk, Row, enclosing
 from tests.benchmarks.patching.certainty import folded
 from tests.benchmarks.patching.damage import Table
 
@@ -247,19 +247,6 @@ def look_alikes_meant(case: Case, random: Random) -> bool:
             row.text = after.lines[index] = row.text.replace("'", LOOKS["'"])
             done = True
     return done
-
-
-def enclosing(lines: list[str], at: int) -> int:
-    """The line that opens the function or class around a line, or -1."""
-    depth = next((len(line) - len(line.lstrip()) for line in lines[at:] if line.strip()), 0)
-    for index in range(at - 1, -1, -1):
-        line = lines[index]
-        indent = len(line) - len(line.lstrip())
-        if line.strip() and indent < depth:
-            if re.match(r"\s*(async def|def|class) ", line):
-                return index
-            depth = indent
-    return -1
 
 
 def _context(case: Case) -> list[Row]:

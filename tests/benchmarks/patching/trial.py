@@ -19,13 +19,16 @@ from tests.benchmarks.patching.damaged_files import FILES
 from tests.benchmarks.patching.damaged_layout import LAYOUT
 from tests.benchmarks.patching.damaged_lines import LINES
 from tests.benchmarks.patching.history import Commit, drawn
-from tests.benchmarks.patching.negatives import NEGATIVES, SAFE
+from tests.benchmarks.patching.negative_files import REFUSED_FILES
+from tests.benchmarks.patching.negatives import REFUSED_LINES, SAFE
 from tests.benchmarks.patching.rivals import OURS, appliers
 
 MOST_DRAWS = 400
 SHOWN_LINES = 50
 DAMAGES = Table()
 DAMAGES.damages = {**LAYOUT.damages, **LINES.damages, **FILES.damages}
+NEGATIVES = Table()
+NEGATIVES.damages = {**REFUSED_LINES.damages, **REFUSED_FILES.damages}
 State = dict[str, tuple[bytes, bool]]
 
 
