@@ -18,7 +18,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +36,8 @@ from coder.verify.runner import PytestRunner
 from coder.verify.warm import Cold, Ran, WarmRunner
 from tests.benchmarks.mutations import IN_FUNCTIONS, Mutation, mutations
 
+MOST_UNREACHED = 20
+"""So many edits are made for each that counts: those that no test reaches do not."""
 LEFT_OUT = (".git", ".venv", "venv", "__pycache__", ".hypothesis", ".tox", "*.pyc", ".pytest_cache")
 
 
@@ -161,7 +163,9 @@ def speed(here: Subject, count: int, seed: int) -> str:
     hows: Counter[str] = Counter()
     with here.warm_runner() as warm:
         warm.run({}, [reached.tests[0]])
-        for mutation in mutations(here.warm, loaded, files, seed=seed, kinds=IN_FUNCTIONS):
+        for _, mutation in zip(
+            range(MOST_UNREACHED * count), mutations(here.warm, loaded, files, seed=seed, kinds=IN_FUNCTIONS), strict=False
+        ):
             edits = {mutation.path: mutation.text}
             started = time.monotonic()
             reach = impact.reach(edits)
@@ -180,6 +184,8 @@ def speed(here: Subject, count: int, seed: int) -> str:
                         missed += not reds <= set(reach.tests)
             if sum(hows.values()) == count or len(warm_seconds) == count:
                 break
+    if not warm_seconds:
+        return f"{here.name:<16} {len(reached.tests):>6} no edit was swapped: {dict(hows)}"
     ratio = statistics.median(process / own for process, own in zip(process_seconds, warm_seconds, strict=True))
     return (
         f"{here.name:<16} {len(reached.tests):>6} {statistics.median(counts):>8.0f} {statistics.median(warm_seconds):>9.3f} "
@@ -199,7 +205,8 @@ def plain_pytest(here: Subject, tests: Sequence[str]) -> float:
     chosen = tests if len(tests) <= 200 else sorted({test.partition("::")[0] for test in tests})
     started = time.monotonic()
     command = [str(here.project.interpreter), "-m", "pytest", "-q", "-p", "no:cacheprovider", *here.project.options, *chosen]
-    subprocess.run(command, cwd=here.cold, env=environment, capture_output=True, check=False)
+    with suppress(subprocess.TimeoutExpired):
+        subprocess.run(command, cwd=here.cold, env=environment, capture_output=True, check=False, timeout=here.limits.wall_seconds)
     return time.monotonic() - started
 
 

@@ -35,6 +35,8 @@ from coder_watch import Calls, Opened  # type: ignore[import-not-found]
 INTERRUPTED, INTERNAL_ERROR = 2, 3
 IDLE_SECONDS = 0.03
 """Without a request for so long, there is time to fork ahead of the next one."""
+FILE_SECONDS = 120.0
+"""For seeing the tests of one file: if they wait for ever, nothing is known of those left."""
 MOST_TOUCHED = 300 << 20
 """Of memory that a fork may copy ahead."""
 
@@ -185,7 +187,7 @@ class Collected:
             if item.nodeid in wanted:
                 files.setdefault(item.nodeid.partition("::")[0], []).append(item)
         for items in files.values():
-            child = Child(items, lambda items: self.see(request, items), seconds=deadline - time.monotonic())
+            child = Child(items, lambda items: self.see(request, items), seconds=min(FILE_SECONDS, deadline - time.monotonic()))
             while not child.said and not child.ended and not child.expired:
                 child.read(0.05)
             child.kill()
