@@ -60,6 +60,8 @@ def deletes_other(case: Case, random: Random) -> bool:
 def binary(case: Case, random: Random) -> bool:
     if random.random() < 0.5 and case.changed:
         part = random.choice(case.changed)
+        if not case.before[part.path].lines:
+            return False
         case.before[part.path].lines[0] += "\0"
         return all(row.at for row in part.hunks[0].rows)
     told = random.choice((["Binary files a/logo.png and b/logo.png differ"], ["GIT binary patch", "literal 3", "Kcmezm7zz", ""]))
