@@ -23,6 +23,7 @@ class TracedImpact:
         """`tree` holds the texts that were traced, for as long as this is asked."""
         self._tree = tree
         self._reached = reached
+        self._modules: dict[str, Module] = {}
         self._graph = ImportGraph(tree, {path: frozenset(names) for path, (_, names) in reached.imports.items()})
 
     def reach(self, edits: Mapping[str, str | None]) -> Reach:
@@ -67,7 +68,9 @@ class TracedImpact:
     def _functions(self, path: str, before: str, text: str | None) -> list[tuple[int, int]] | None:
         """First and last lines of the functions that differ; None where more does, or where an import has called one of them."""
         try:
-            replacements = Module(before).replacements(path, text) if text is not None else None
+            if path not in self._modules:
+                self._modules[path] = Module(before)
+            replacements = self._modules[path].replacements(path, text) if text is not None else None
         except (SyntaxError, ValueError):
             return None
         if replacements is None or path in self._reached.read:
