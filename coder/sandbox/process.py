@@ -84,13 +84,13 @@ class ProcessSandbox:
         limits: Limits | None = None,
         on_line: Progress | None = None,
     ) -> Execution:
+        allowed = limits or Limits()
 
         def once() -> Execution:
             walled = self.walled(argv, cwd=cwd, environment=environment, policy=policy)
             done = self._execute(argv[0], self._order(walled, cwd, allowed), allowed, on_line)
             return done if self.walls is None or done.exit_code is None else self._told(argv[0], done, self.walls)
 
-        allowed = limits or Limits()
         for _ in range(REPLANNED):
             with contextlib.suppress(Vanished):
                 return once()
