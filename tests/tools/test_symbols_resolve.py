@@ -1,10 +1,12 @@
 """What a dotted Python name means."""
 
+from pathlib import Path
+
 import pytest
 
 from coder.tools.symbols.index import SymbolIndex
 from coder.tools.symbols.resolve import importers, module_paths, re_exports, resolve
-from coder.tools.symbols.snapshot import Snapshot
+from coder.tools.symbols.snapshot import Place, Snapshot
 from tests.builders import write
 
 FILES = {
@@ -77,3 +79,10 @@ def test_importers_are_found_through_relative_imports_and_packages(snapshot: Sna
     assert importers(snapshot, "src/shop/money.py") == (("src/shop/__init__.py", 2), ("src/shop/deep/pot.py", 2))
     assert importers(snapshot, "src/shop/box.py") == (("src/shop/__init__.py", 1), ("src/shop/deep/pot.py", 1))
     assert importers(snapshot, "tests/box.py") == ()
+
+
+def test_packages_that_take_all_of_each_other_are_looked_through_once(tmp_path: Path) -> None:
+    names = [f"part{number}" for number in range(16)]
+    everything = {f"shop/{name}.py": "".join(f"from shop.{other} import *\n" for other in names if other != name) for name in names}
+    write(tmp_path, everything | {"shop/__init__.py": "from shop.part0 import *\n", "shop/last.py": "from shop.part3 import absent\n"})
+    assert resolve(SymbolIndex(tmp_path).current(), "shop.absent") == (Place(path="shop/__init__.py"),)

@@ -1,6 +1,7 @@
 """What a dotted Python name means: through packages, imports, re-exports and base classes to where it is defined."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from coder.tools.symbols.definition import Definition
 from coder.tools.symbols.facts import Import
@@ -12,13 +13,22 @@ MOST_MODULES = 3
 PACKAGE = ("__init__.py", "__init__.pyi")
 
 
+@dataclass(frozen=True)
+class _Search:
+    """One question, with what has been found on the way: packages import each other in circles, by many ways."""
+
+    snapshot: Snapshot
+    known: dict[tuple[str, tuple[str, ...]], list[Place]] = field(default_factory=dict)
+    """By file and name; empty while it is looked for."""
+
+
 def resolve(snapshot: Snapshot, dotted: str, *, importer: str = "") -> tuple[Place, ...]:
     """Find what a name means: `pkg.module`, `pkg.Name`, `pkg.module.Class.method`, or with `importer`, a path, what it means there.
 
     A part that is not found is left out, from the end: an attribute that is made at run time gives its class. Nothing is found of
     what is not in the tree.
     """
-    return tuple(dict.fromkeys(_resolved(snapshot, dotted.removesuffix("()"), importer, DEEPEST)))
+    return tuple(dict.fromkeys(_resolved(_Search(snapshot), dotted.removesuffix("()"), importer, DEEPEST)))
 
 
 def module_paths(snapshot: Snapshot, dotted: str, *, importer: str = "") -> tuple[str, ...]:
@@ -46,57 +56,64 @@ def absolute(dotted: str, importer: str) -> str:
     return ".".join([*folders, *([name] if name else [])])
 
 
-def _resolved(snapshot: Snapshot, dotted: str, importer: str, depth: int) -> Iterator[Place]:
+def _resolved(search: _Search, dotted: str, importer: str, depth: int) -> Iterator[Place]:
     if depth == 0:
         return
     parts = dotted.split(".")
-    if importer and not dotted.startswith(".") and (here := list(_inside(snapshot, importer, parts, depth))):
+    if importer and not dotted.startswith(".") and (here := _inside(search, importer, parts, depth)):
         yield from here
         return
     leading = len(dotted) - len(dotted.lstrip("."))
     names = dotted.lstrip(".").split(".")
     for size in range(len(names), -1 if leading else 0, -1):
-        modules = module_paths(snapshot, "." * leading + ".".join(names[:size]), importer=importer)
+        modules = module_paths(search.snapshot, "." * leading + ".".join(names[:size]), importer=importer)
         for path in modules:
             rest = names[size:]
-            found = list(_inside(snapshot, path, rest, depth)) if any(rest) else [Place(path=path)]
+            found = _inside(search, path, rest, depth) if any(rest) else [Place(path=path)]
             yield from found or [Place(path=path)]
         if modules:
             return
 
 
-def _inside(snapshot: Snapshot, path: str, parts: Sequence[str], depth: int) -> Iterator[Place]:
+def _inside(search: _Search, path: str, parts: Sequence[str], depth: int) -> list[Place]:
+    key = path, tuple(parts)
+    if key not in search.known:
+        search.known[key] = []
+        search.known[key] = list(_meant(search, path, parts, depth))
+    return search.known[key]
+
+
+def _meant(search: _Search, path: str, parts: Sequence[str], depth: int) -> Iterator[Place]:
     """What names mean in a file: its own definitions first, then what it imports."""
-    definitions = snapshot.definitions(path)
-    own = {item.name: item for item in definitions}
+    own = {item.name: item for item in search.snapshot.definitions(path)}
     if parts[0] in own:
-        yield from _attribute(snapshot, path, own, parts, depth)
+        yield from _attribute(search, path, own, parts, depth)
         return
-    for item in snapshot.imports(path):
+    for item in search.snapshot.imports(path):
         if item.name == "*":
-            yield from _taken(snapshot, item.module, parts, path, depth)
+            yield from _taken(search, item.module, parts, path, depth)
         elif item.local == parts[0]:
             whole = item.alias or item.name
             target = f"{item.module}{'' if item.module.endswith('.') else '.'}{item.name}".rstrip(".") if item.name else item.module
             rest = list(parts[1:]) if whole else list(parts[target.count(".") + 1 :])
-            yield from _resolved(snapshot, ".".join([target, *rest]), path, depth - 1)
+            yield from _resolved(search, ".".join([target, *rest]), path, depth - 1)
 
 
-def _taken(snapshot: Snapshot, module: str, parts: Sequence[str], importer: str, depth: int) -> Iterator[Place]:
-    for path in module_paths(snapshot, module, importer=importer):
+def _taken(search: _Search, module: str, parts: Sequence[str], importer: str, depth: int) -> Iterator[Place]:
+    for path in module_paths(search.snapshot, module, importer=importer):
         if path != importer and depth > 1:
-            yield from _inside(snapshot, path, parts, depth - 1)
+            yield from _inside(search, path, parts, depth - 1)
 
 
-def _attribute(snapshot: Snapshot, path: str, own: dict[str, Definition], parts: Sequence[str], depth: int) -> Iterator[Place]:
+def _attribute(search: _Search, path: str, own: dict[str, Definition], parts: Sequence[str], depth: int) -> Iterator[Place]:
     """The definition that most of the parts name; what a class does not have is looked for in its bases."""
     size = max(size for size in range(1, len(parts) + 1) if ".".join(parts[:size]) in own)
     name = ".".join(parts[:size])
     if size < len(parts) and own[name].kind == "class" and depth > 1:
-        for base in snapshot.bases(path).get(name, ()):
+        for base in search.snapshot.bases(path).get(name, ()):
             found = [
                 place
-                for place in _resolved(snapshot, f"{base}.{'.'.join(parts[size:])}", path, depth - 1)
+                for place in _resolved(search, f"{base}.{'.'.join(parts[size:])}", path, depth - 1)
                 if place.definition and place.definition.bare == parts[-1]
             ]
             if found:
