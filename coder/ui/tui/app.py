@@ -83,9 +83,11 @@ class CoderApp(App[None]):
     async def _warm_up(self) -> None:
         """Name the model, then load what shows a session, while the person still reads or types."""
         try:
-            self._main.show_model(await asyncio.to_thread(self._model))
+            name = await asyncio.to_thread(self._model)
         except CoderError as error:
             self._main.warn(str(error))
+        else:
+            self._main.show_model(name)
         await asyncio.to_thread(import_module, "coder.ui.tui.narrator")
 
     def on_prompt_sent(self, message: Prompt.Sent) -> None:

@@ -48,7 +48,8 @@ class SessionScreen(Screen[None]):
         self.query_one(Prompt).idle()
 
     def show_model(self, name: str) -> None:
-        self.query_one(Masthead).show_model(name)
+        for masthead in self.query(Masthead):  # none, where the person has left meanwhile
+            masthead.show_model(name)
 
     def begin(self, issue: str = "") -> None:
         """A session is being opened for an issue; without one, the log will tell what it is about."""
@@ -77,7 +78,8 @@ class SessionScreen(Screen[None]):
         self.query_one(Prompt).idle()
 
     def warn(self, text: str) -> None:
-        self.query_one(Transcript).add_line(text, "warning")
+        for transcript in self.query(Transcript):
+            transcript.add_line(text, "warning")
 
     def suggest(self, text: str) -> None:
         self.query_one(Prompt).suggest(text)
