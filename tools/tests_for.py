@@ -1,6 +1,6 @@
 """The tool `tests_for`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coder.tools.dependents import users
@@ -84,10 +84,12 @@ def _naming(snapshot: Snapshot, places: Sequence[Place], bare: str, stems: set[s
     return [ReachingTest(id=test, path=paths[test], names=bare, line=tests[test][0]) for test in order]
 
 
-def _id(path: str, around: Iterable[Definition]) -> str:
-    """pytest's id of the test function, or else the class, that a line is in; else the file."""
-    names = [item for item in around if item.kind == "class" or item.bare.startswith("test")]
-    return "::".join([path, *names[-1].name.split(".")]) if names else path
+def _id(path: str, around: Sequence[Definition]) -> str:
+    """pytest's id of the test function, or else the test class, that a line is in; else the file."""
+    tests = [item for item in around if item.kind != "class" and item.bare.startswith("test")]
+    classes = [item for item in around if item.kind == "class" and "test" in item.bare.lower()]
+    names = [*tests[:1], *classes[-1:]]
+    return "::".join([path, *names[0].name.split(".")]) if names else path
 
 
 def _callers(snapshot: Snapshot, places: Sequence[Place]) -> list[Place]:

@@ -29,6 +29,15 @@ def test_finds_tests_that_name_it_then_those_that_name_its_users(tmp_path: Path)
     assert space.named == {"tests/test_box.py": {1, 6, 9, 13}, "tests/test_other.py": {1, 5}}
 
 
+def test_names_what_pytest_can_run_and_nothing_inside_of_it(tmp_path: Path) -> None:
+    own = (
+        "from shop.box import weigh\n\n\nclass Scales:\n    def weigh(self):\n        return weigh(1)\n\n\n"
+        "def test_tin():\n    class Tin:\n        def test(self):\n            return weigh(2)\n\n    assert Tin().test() == 1\n"
+    )
+    answer = called(module.tests_for, workspace(tmp_path, {"shop/box.py": FILES["shop/box.py"], "tests/test_own.py": own}), name="weigh")
+    assert answer.splitlines()[1:] == ["tests/test_own.py::test_tin  names weigh, line 12", "tests/test_own.py  names weigh, line 1"]
+
+
 def test_says_when_no_test_does(tmp_path: Path) -> None:
     answer = called(module.tests_for, workspace(tmp_path, FILES), name="sign")
     assert answer == "No test names sign or what uses it; it may be reached from further away."
