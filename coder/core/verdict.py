@@ -120,6 +120,28 @@ class Run(Value):
     problem: str = ""
 
 
+class Unguarded(Value):
+    """A place of the change that could be otherwise, and no test would notice."""
+
+    path: str
+    line: int
+    """In the changed file, from 1."""
+    what: str
+    """What was done to it, half a sentence."""
+    whole_hunk: bool = False
+    """The hunk may go, and the verdict stays."""
+
+
+class Guarded(Value):
+    """What is known of how closely tests watch a change."""
+
+    unguarded: tuple[Unguarded, ...] = ()
+    tried: int = 0
+    """Variants that tests could tell about."""
+    ended: bool = True
+    """False where time ran out."""
+
+
 class VerdictKind(StrEnum):
     """What may be said about a change, and the exit code that says it."""
 
@@ -158,6 +180,8 @@ class Verdict(Value):
     """In the order in which they were made, the base's own first."""
     hashes: Mapping[str, str] = Field(default_factory=dict)
     """SHA-256 of each target's file, which is the same on both sides, by path."""
+    guarded: Guarded | None = None
+    """How closely tests watch the changed lines, where that was asked."""
     circumstances: tuple[str, ...] = ()
     """The interpreter, the test command and how they were found, as sentences."""
     seconds: float = 0.0

@@ -5,7 +5,7 @@ import asyncio
 from coder.core.candidate import Candidate, Patch
 from coder.core.events import Verified
 from coder.core.state import verdicts
-from coder.core.verdict import Verdict
+from coder.core.verdict import Verdict, VerdictKind
 from coder.loop.kit import Kit
 
 
@@ -16,6 +16,8 @@ async def judge(kit: Kit, candidate: Candidate, patch: Patch, named: tuple[str, 
         return judged[-1]
     verdict = await asyncio.to_thread(kit.verifier.verify, patch, named, kit.log.progress(candidate.id))
     verdict = verdict.model_copy(update={"tree": patch.tree})
+    if verdict.kind is VerdictKind.PROVEN:
+        verdict = await asyncio.to_thread(kit.verifier.guard, verdict, kit.log.progress(candidate.id))
     kit.log.append(Verified(candidate=candidate.id, attempt=attempt_number(kit, candidate), verdict=verdict))
     return verdict
 

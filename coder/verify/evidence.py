@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from coder.core.verdict import Counts, Run, TestReport, TestResult, Verdict
+from coder.core.verdict import Counts, Guarded, Run, TestReport, TestResult, Verdict
 from coder.verify.reasons import headline
 
 TRAILED = 5
@@ -66,6 +66,7 @@ def _page(verdict: Verdict) -> Iterator[str]:
     yield from (f"- noted: {note}" for note in verdict.notes)
     yield from [""] if verdict.notes else []
     yield from _runs(verdict)
+    yield from _guarded(verdict.guarded)
     yield from (f"- {told}" for told in verdict.circumstances)
     yield from (f"- `{path}`, the same on both sides: SHA-256 `{digest}`" for path, digest in verdict.hashes.items())
     yield f"- tree: `{verdict.tree}`"
@@ -82,6 +83,18 @@ def _runs(verdict: Verdict) -> Iterator[str]:
             told = f"{_counts(run.counts)}{f'; {run.problem}' if run.problem else ''}".replace("|", "\\|")
             yield f"| {run.label} | {asked} | {told} | {'' if run.exit_code is None else run.exit_code} | {run.seconds:.1f} |"
         yield ""
+
+
+def _guarded(guarded: Guarded | None) -> Iterator[str]:
+    """How many variants of the change a test notices, and where none does."""
+    if guarded is None:
+        return
+    noticed = guarded.tried - len(guarded.unguarded)
+    far = "" if guarded.ended else ", as far as time went"
+    yield f"Guard: {noticed} of {guarded.tried} variants of the change are noticed by a test{far}."
+    yield ""
+    yield from (f"- `{place.path}:{place.line}` {place.what}, and no test fails" for place in guarded.unguarded)
+    yield from [""] if guarded.unguarded else []
 
 
 def _listed(title: str, results: Sequence[TestResult]) -> Iterator[str]:

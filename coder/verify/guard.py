@@ -5,7 +5,7 @@ import difflib
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from coder.core.value import Value
+from coder.core.verdict import Guarded, Unguarded
 
 MOST_MUTANTS = 60
 MOST_OF_A_LINE = 3
@@ -17,28 +17,6 @@ ARITHMETIC: dict[type[ast.operator], str] = {ast.Add: "-", ast.Sub: "+", ast.Mul
 
 Notice = Callable[[Mapping[str, str]], bool | None]
 """Does a test fail with these texts (by path) instead of the change's own? None: nobody can tell."""
-
-
-class Unguarded(Value):
-    """A place of the change that could be otherwise, and no test would notice."""
-
-    path: str
-    line: int
-    """In the changed file, from 1."""
-    what: str
-    """What was done to it, half a sentence."""
-    whole_hunk: bool = False
-    """The hunk may go, and the verdict stays."""
-
-
-class Guarded(Value):
-    """What a guard check found out."""
-
-    unguarded: tuple[Unguarded, ...] = ()
-    tried: int = 0
-    """Variants that tests could tell about."""
-    ended: bool = True
-    """False where time ran out."""
 
 
 class Variant(NamedTuple):

@@ -1,39 +1,23 @@
 """The judging of one change, step by step; each run gets a clean worktree of its own."""
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from pathlib import Path
-from typing import Protocol
 
 from coder.core.candidate import Patch
 from coder.core.paths import is_test_path
 from coder.core.ports import Progress, TestRunner
-from coder.core.verdict import Run, TestReport, TestResult, Verdict, VerdictKind
+from coder.core.verdict import TestReport, TestResult, Verdict, VerdictKind
 from coder.verify.comparison import file_of, is_gone, is_test_file, meant, no_longer_passing, passes, renumbered, sentence, short
 from coder.verify.doubts import doubts
-from coder.verify.evidence import hash_of, run_of
+from coder.verify.evidence import hash_of
 from coder.verify.flaky import examine, recovered
 from coder.verify.reasons import why_not
-from coder.verify.runner import labelled
+from coder.verify.runs import Runs, Trees
 from coder.verify.triage import triage, triaged
 
 PARTIAL = ("timeout", "crash", "no_tests")
 """Problems of a run whose results so far can still be read; any other means that nothing was learnt."""
 RERUN = 50
 """At most so many tests that seem broken are run again one more time; with more, it is no flakiness."""
-
-
-class Trees(Protocol):
-    """What the proof needs of a repository."""
-
-    @property
-    def base(self) -> str: ...
-
-    def checkout(self, tree: str, paths: Sequence[str] | None = None) -> AbstractContextManager[Path]:
-        """A clean worktree at `base` with the content of `tree`, all of it or at `paths` only; gone on exit."""
-        ...
-
-    def changed(self, tree: str) -> tuple[str, ...]: ...
 
 
 class Judgement:
@@ -51,19 +35,19 @@ class Judgement:
         progress: Progress | None,
     ) -> None:
         self._trees = trees
-        self._runner = runner
         self._issue = issue
         self._tree = patch.tree
         self._named = tuple(named)
         self._before = before
-        self._progress = progress
         self._changed = trees.changed(patch.tree)
         self._tests = tuple(path for path in self._changed if is_test_path(path))
         self._sources = tuple(path for path in self._changed if not is_test_path(path))
         self._notes: list[str] = []
-        self.runs: list[Run] = []
+        self.runs = Runs(trees=trees, runner=runner, tree=patch.tree, sources=self._sources, progress=progress)
         self.hashes: dict[str, str] = {}
         """SHA-256 of the targets' files, by path."""
+        self.after: TestReport | None = None
+        """The whole suite on the change."""
 
     def judge(self) -> Verdict:
         """The verdict, without what the caller knows (counts before, seconds, tree)."""
@@ -86,7 +70,7 @@ class Judgement:
         aims = dict.fromkeys([*self._named, *files, *(result.id for result in self._before.reds)])
         if not aims:
             return (), None
-        report = self._run("targets", self._tree, None, [*aims])
+        report = self.runs.run("targets", self._tree, None, [*aims])
         if report.problem is not None and (report.problem.kind not in PARTIAL or report.problem.kind == "timeout"):
             return (), self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
         about = meant([*self._named, *files])
@@ -133,7 +117,7 @@ class Judgement:
         suspects = [test for test in same if file_of(test) in self._tests or not passes(self._before, test)]
         if not suspects:
             return (), None
-        report = self._run("red check", self._tree, self._tests, suspects)
+        report = self.runs.run("red check", self._tree, self._tests, suspects)
         if report.problem is not None and report.problem.kind not in PARTIAL:
             return (), self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
         targets: list[str] = []
@@ -156,14 +140,14 @@ class Judgement:
         """Those that are red a second time: one that is red by turns proves nothing."""
         if not targets:
             return ()
-        again = self._run("red check, again", self._tree, self._tests, targets)
+        again = self.runs.run("red check, again", self._tree, self._tests, targets)
         flaky = [target for target in targets if (result := again.of(target)) is None or not result.red]
         self._notes += [f"{short(target)} is red by turns without the change, so it proves nothing" for target in flaky]
         return tuple(target for target in targets if target not in flaky)
 
     def _suite(self, targets: Sequence[str]) -> Verdict:
         """Run everything on the change and compare it with the base."""
-        after = self._run("suite", self._tree, None, ())
+        self.after = after = self.runs.run("suite", self._tree, None, ())
         problem = after.problem
         if problem is not None and problem.kind not in PARTIAL:
             return self._verdict(VerdictKind.INCONCLUSIVE, problem.text)
@@ -176,7 +160,7 @@ class Judgement:
             return self._verdict(VerdictKind.INCONCLUSIVE, problem.text, after=after)
         aims = meant(targets)
         if red := tuple(result for result in after.reds if aims(result.id) or self._is_new(result)):
-            if flaky := recovered(red, [result.id for result in after.results], on_change=self._on_change):
+            if flaky := recovered(red, [result.id for result in after.results], on_change=self.runs.on_change):
                 reason = f"{_tests(len(flaky))} that the change is judged by failed and passed in the same suite: {sentence(flaky)}."
                 return self._verdict(VerdictKind.INCONCLUSIVE, reason, still_red=flaky, after=after)
             reason = f"{_tests(len(red))} that the change adds or is judged by fail in the whole suite: {sentence(red)}."
@@ -205,13 +189,13 @@ class Judgement:
         """Tests that passed before and do not pass on the changed sources when the tests stay as they were."""
         if not self._tests:
             return []
-        old = self._run("old tests", self._tree, self._sources, ())
+        old = self.runs.run("old tests", self._tree, self._sources, ())
         seeming = [
             result.id for result in no_longer_passing(self._before, old, among=lambda _test: True, missing_counts=old.problem is None)
         ]
         if not seeming:
             return []
-        again = self._run("old tests, again", self._tree, self._sources, seeming)
+        again = self.runs.run("old tests, again", self._tree, self._sources, seeming)
         lost = tuple(result for result in again.results if result.id in seeming and not passes(again, result.id))
         return [f"{_tests(len(lost))} that passed before fail where the change's own tests are left out: {sentence(lost)}"] if lost else []
 
@@ -229,7 +213,7 @@ class Judgement:
         if not suspected or len(suspected) > RERUN:
             return tuple(suspected)
         order = [result.id for result in report.results]
-        examined = examine(suspected, order, on_change=self._on_change, on_base=self._on_base)
+        examined = examine(suspected, order, on_change=self.runs.on_change, on_base=self.runs.on_base)
         self._notes += examined.notes
         return examined.blamed
 
@@ -237,14 +221,14 @@ class Judgement:
         """Missing ids that stand for nothing lost: as many cases pass; where the change touched their file, the old cases pass too."""
         candidates = renumbered(self._before, report, gone)
         asked = [test for test in candidates if file_of(test) in self._tests]
-        old = self._run("old cases", self._tree, self._sources, asked) if asked else None
+        old = self.runs.run("old cases", self._tree, self._sources, asked) if asked else None
         renamed = [test for test in candidates if test not in asked or (old is not None and passes(old, test))]
         for function in dict.fromkeys(test.partition("[")[0] for test in renamed):
             self._notes.append(f"cases of {function} have other ids than before, and none is lost")
         return frozenset(renamed)
 
     def _by_exit_code(self) -> Verdict:
-        after = self._run("suite", self._tree, None, ())
+        after = self.runs.run("suite", self._tree, None, ())
         if after.problem is not None:
             return self._verdict(VerdictKind.INCONCLUSIVE, after.problem.text)
         if broken := self._confirmed(no_longer_passing(self._before, after, among=lambda _test: True, missing_counts=True), after):
@@ -258,19 +242,6 @@ class Judgement:
             )
         began = "failed before and passes now" if self._before.reds else "passes, as before"
         return self._verdict(VerdictKind.PASSING, f"`{after.command}` {began}, but {limit}.", after=after)
-
-    def _on_change(self, label: str, tests: Sequence[str]) -> TestReport:
-        return self._run(label, self._tree, None, tests)
-
-    def _on_base(self, label: str, tests: Sequence[str]) -> TestReport:
-        return self._run(label, self._trees.base, (), tests)
-
-    def _run(self, label: str, tree: str, paths: Sequence[str] | None, tests: Sequence[str]) -> TestReport:
-        with self._trees.checkout(tree, paths) as place:
-            sources = [path for path in self._sources if (place / path).is_file()]
-            report = self._runner.run(place, tests, expect_loaded=sources, progress=labelled(label, self._progress))
-        self.runs.append(run_of(label, tests, report))
-        return report
 
     def _verdict(
         self,

@@ -2,28 +2,43 @@
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from coder.core.candidate import Patch
 from coder.core.paths import is_test_path
 from coder.core.ports import Progress, TestRunner
-from coder.core.verdict import Evidence, Reproduced, TestReport, TestResult, Verdict
+from coder.core.verdict import Evidence, Guarded, Reproduced, TestReport, TestResult, Verdict
 from coder.verify.comparison import file_of, is_test_file, meant
 from coder.verify.distil import distil
 from coder.verify.evidence import page, run_of, trailers
-from coder.verify.judgement import Judgement, Trees
+from coder.verify.judgement import Judgement
+from coder.verify.noticing import watched
 from coder.verify.reasons import why_not
 from coder.verify.runner import labelled
+from coder.verify.runs import Trees
+from coder.verify.warm import WarmRunner
+
+SHOWN = 4
 
 
 class WorktreeVerifier:
     """The Verifier of one base and one issue."""
 
-    def __init__(self, *, trees: Trees, runner: TestRunner, issue: str, circumstances: tuple[str, ...] = ()) -> None:
-        """`circumstances` are sentences about the interpreter and the test command, for the evidence."""
+    def __init__(
+        self,
+        *,
+        trees: Trees,
+        runner: TestRunner,
+        issue: str,
+        circumstances: tuple[str, ...] = (),
+        warm: Callable[[Path], WarmRunner] | None = None,
+    ) -> None:
+        """`circumstances` are sentences about the interpreter and the test command, for the evidence; `warm` keeps a tree's tests ready."""
         self._trees = trees
         self._runner = runner
+        self._warm = warm
+        self._after: dict[str, TestReport] = {}
         self._issue = issue
         self._circumstances = circumstances
         self._lock = threading.Lock()
@@ -68,17 +83,29 @@ class WorktreeVerifier:
             trees=self._trees, runner=self._runner, issue=self._issue, patch=patch, named=named, before=before, progress=progress
         )
         verdict = judgement.judge()
+        self._after = {patch.tree: judgement.after} if judgement.after is not None else {}
         return verdict.model_copy(
             update={
                 "before": before.counts,
-                "commands": tuple(dict.fromkeys(run.command for run in judgement.runs)),
-                "runs": (run_of("base", (), before), *judgement.runs),
+                "commands": tuple(dict.fromkeys(run.command for run in judgement.runs.made)),
+                "runs": (run_of("base", (), before), *judgement.runs.made),
                 "hashes": judgement.hashes,
                 "circumstances": self._circumstances,
                 "seconds": time.monotonic() - started,
                 "tree": patch.tree,
             }
         )
+
+    def guard(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
+        after = self._after.get(verdict.tree)
+        if self._warm is None or after is None or not verdict.targets:
+            return verdict
+        if progress is not None:
+            progress("guard: what of the change would no test miss?")
+        changed = [path for path in self._trees.changed(verdict.tree) if not is_test_path(path)]
+        with self._trees.checkout(self._trees.base, ()) as old, self._trees.checkout(verdict.tree) as new, self._warm(new) as warm:
+            found = watched(old, new, changed, targets=verdict.targets, after=after, warm=warm)
+        return verdict if found is None else verdict.model_copy(update={"guarded": found, "notes": (*verdict.notes, *_told(found))})
 
     def preview(self, worktree: Path, tests: Sequence[str], progress: Progress | None = None) -> TestReport:
         return self._runner.run(worktree, tests, progress=progress)
@@ -98,3 +125,10 @@ class WorktreeVerifier:
                 report = self._runner.run(tree, there) if there else None
         results: tuple[TestResult, ...] = report.results if report is not None else ()
         return frozenset(result.id for result in results if result.green)
+
+
+def _told(found: Guarded) -> list[str]:
+    """What nobody would miss, half a sentence each, the hunks first."""
+    loose = sorted(found.unguarded, key=lambda place: not place.whole_hunk)
+    told = [f"no test notices when {place.path}:{place.line} {place.what}" for place in loose[:SHOWN]]
+    return told if len(loose) <= SHOWN else [*told, f"of {len(loose) - SHOWN} more such places the evidence tells"]

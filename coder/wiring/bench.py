@@ -18,6 +18,10 @@ from coder.verify.proof import WorktreeVerifier
 from coder.verify.runner import PytestRunner
 from coder.verify.tracing import PytestTracer
 from coder.verify.trials import PytestTrials
+from coder.verify.warm import WarmRunner
+
+COLLECTING_SECONDS = 30.0
+"""A project whose tests take longer to collect has none kept ready."""
 
 
 def sandbox_behind(walls: Walls | None, *, deny_read: tuple[str, ...] = DENY_READ) -> ProcessSandbox:
@@ -35,6 +39,11 @@ class Bench:
     def runner(self) -> PytestRunner:
         return PytestRunner(project=self.project, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=self.limits)
 
+    def warm(self, tree: Path) -> WarmRunner:
+        """The tests of a tree, kept ready."""
+        limits = self.limits.model_copy(update={"wall_seconds": min(self.limits.wall_seconds, COLLECTING_SECONDS)})
+        return WarmRunner(self.project, tree, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=limits)
+
     def proposer(self) -> TemplateProposer:
         scratch = self.sandbox.scratch
         tracer = PytestTracer(project=self.project, sandbox=self.sandbox, scratch=scratch, limits=self.limits)
@@ -48,7 +57,7 @@ class Bench:
         def verifier(repository: Repository) -> Verifier:
             if repository.base not in made:
                 made[repository.base] = WorktreeVerifier(
-                    trees=repository, runner=self.runner(), issue=issue, circumstances=self.project.why
+                    trees=repository, runner=self.runner(), issue=issue, circumstances=self.project.why, warm=self.warm
                 )
             return made[repository.base]
 

@@ -130,6 +130,9 @@ class FakeVerifier:
     def evidence(self, verdict: Verdict) -> Evidence:
         return Evidence(trailers=(f"Coder-Verdict: {verdict.kind.value}",), page="# Evidence")
 
+    def guard(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
+        return verdict
+
     def preview(self, worktree: Path, tests: Sequence[str], progress: Progress | None = None) -> TestReport:
         return self.report
 

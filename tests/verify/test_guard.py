@@ -3,7 +3,8 @@
 import ast
 from collections.abc import Mapping
 
-from coder.verify.guard import Guarded, Unguarded, guard, hunks_out, mutants
+from coder.core.verdict import Guarded, Unguarded
+from coder.verify.guard import guard, hunks_out, mutants
 
 OLD = """def clamp(value, low, high):
     if value < low:

@@ -1,0 +1,58 @@
+"""Asks a warm process how closely the tests watch a change."""
+
+import time
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from coder.core.verdict import Guarded, TestReport
+from coder.verify.comparison import file_of
+from coder.verify.guard import guard
+from coder.verify.imports import ImportGraph, imported_names
+from coder.verify.reached import files_of
+from coder.verify.warm import Cold, WarmRunner
+
+SECONDS = 10.0
+"""For all variants together, once the tests are collected."""
+
+
+def watched(old: Path, new: Path, changed: Sequence[str], *, targets: Sequence[str], after: TestReport, warm: WarmRunner) -> Guarded | None:
+    """Make the change otherwise, a place at a time; None where a warm process cannot tell.
+
+    `changed` are the sources that differ between the trees; `warm` runs the tests of `new`, where `after` was the suite.
+    """
+    texts = {path: _text(new / path) for path in changed if path.endswith(".py") and (new / path).is_file()}
+    if not texts or not targets or not _all_green(warm, {}, targets, SECONDS):
+        return None
+    over = time.monotonic() + SECONDS
+    rest = [result.id for result in after.results if result.green and result.id not in targets]
+    reaching = cache(lambda: _reaching(new, [*texts], rest))
+
+    def notices(variant: Mapping[str, str]) -> bool | None:
+        green = _all_green(warm, variant, targets, over - time.monotonic())
+        if green and reaching():
+            green = _all_green(warm, variant, reaching(), over - time.monotonic())
+        return None if green is None else not green
+
+    return guard({path: _text(old / path) for path in texts}, texts, notices, in_time=lambda: time.monotonic() < over)
+
+
+def _all_green(warm: WarmRunner, edits: Mapping[str, str], tests: Sequence[str], seconds: float) -> bool | None:
+    """None: not known."""
+    ran = warm.run(edits, tests, seconds=max(seconds, 0.1))
+    if isinstance(ran, Cold):
+        return None
+    if ran.report.reds or (ran.report.problem is not None and ran.report.problem.kind == "crash"):
+        return False
+    return True if ran.report.problem is None else None
+
+
+def _reaching(tree: Path, changed: Sequence[str], tests: Sequence[str]) -> tuple[str, ...]:
+    """The tests whose files import the changed ones, however indirectly."""
+    graph = ImportGraph(tree, {path: imported_names(_text(tree / path)) for path in files_of(tree) if path.endswith(".py")})
+    files = {file for path in changed for file in graph.importers(path)}
+    return tuple(test for test in tests if file_of(test) in files)
+
+
+def _text(file: Path) -> str:
+    return file.read_bytes().decode("utf-8", "replace") if file.is_file() else ""
