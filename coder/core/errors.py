@@ -12,6 +12,8 @@ ToolError, the text for the model, lives with the tools (coder.tools.tool).
 
 from typing import Literal
 
+from coder.core.messages import Usage
+
 
 class CoderError(Exception):
     """The root: str(error) is one line fit for the screen."""
@@ -35,11 +37,14 @@ class ModelError(CoderError):
         retryable: bool = False,
         retry_after_seconds: float | None = None,
         context_overflow: bool = False,
+        usage: Usage | None = None,
     ) -> None:
         super().__init__(message)
         self.retryable = retryable
         self.retry_after_seconds = retry_after_seconds
         self.context_overflow = context_overflow
+        self.usage = usage
+        """What the failed tries cost, as far as the provider told."""
 
 
 class SandboxError(CoderError):
@@ -49,6 +54,6 @@ class SandboxError(CoderError):
 class LimitReached(CoderError):
     """A limit was reached before the next call; nothing was overspent."""
 
-    def __init__(self, limit: Literal["usd", "tokens", "seconds"], message: str) -> None:
+    def __init__(self, limit: Literal["usd", "tokens", "seconds", "requests"], message: str) -> None:
         super().__init__(message)
         self.limit = limit

@@ -1,23 +1,19 @@
 """The vocabulary of the event log: everything that happens in a session, in the past tense."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
 from coder.core.candidate import Delivery
+from coder.core.decisions import CandidateDropped, CandidateScored, Diagnosed, StrategyChosen
 from coder.core.messages import AssistantMessage, Spent, ToolCall, ToolMessage, Usage, UserMessage
 from coder.core.notes import Note
 from coder.core.phases import PhaseName
 from coder.core.task import Task
-from coder.core.value import Value
+from coder.core.value import EventValue, Value
 from coder.core.verdict import Counts, Verdict, VerdictKind
-
-
-class EventValue(Value):
-    """An event; unknown fields of later versions are ignored."""
-
-    model_config = ConfigDict(extra="ignore")
 
 
 class SessionStarted(EventValue):
@@ -83,6 +79,8 @@ class FilesChanged(EventValue):
     candidate: str
     paths: tuple[str, ...]
     diff: str
+    fingerprint: str = ""
+    """Equal for changes that mean the same to the parser; empty where nobody compared."""
 
 
 class CandidateForked(EventValue):
@@ -91,6 +89,10 @@ class CandidateForked(EventValue):
     parent: str = ""
     position: int = 0
     """The number of the last record that the conversation shares with its parent."""
+    role: str = "executor"
+    """Who works on it: only an executor's change is ever delivered."""
+    approach: str = ""
+    """What sets it apart from its siblings, in a line."""
 
 
 class BaselineMeasured(EventValue):
@@ -165,6 +167,7 @@ class BudgetSpent(EventValue):
     candidate: str
     usage: Usage
     total: Spent
+    role: str = "executor"
 
 
 class Warned(EventValue):
@@ -193,6 +196,8 @@ class SessionFinished(EventValue):
     delivery: Delivery | None = None
     attempts: int = 0
     spent: Spent = Spent()
+    roles: Mapping[str, Spent] = Field(default_factory=dict)
+    """The same by role, in the order in which they first spoke."""
     seconds: float = 0.0
     exit_code: int
 
@@ -223,6 +228,7 @@ class ToolStreamed(EventValue):
 
 Lasting = (
     SessionStarted
+    | StrategyChosen
     | PhaseEntered
     | NoteMade
     | MessageFinished
@@ -230,8 +236,11 @@ Lasting = (
     | ToolFinished
     | FilesChanged
     | CandidateForked
+    | CandidateScored
+    | CandidateDropped
     | BaselineMeasured
     | Verified
+    | Diagnosed
     | QuestionAsked
     | QuestionAnswered
     | ReviewAsked

@@ -86,6 +86,8 @@ class Request(Value):
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
     max_output_tokens: int = 16_384
+    temperature: float | None = None
+    """None is the provider's own."""
 
 
 class Reply(Value):

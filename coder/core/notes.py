@@ -26,6 +26,25 @@ class Reproduction(Value):
     tests: tuple[str, ...]
 
 
+class Step(Value):
+    """One small change of a plan."""
+
+    intent: str
+    """What is true of the code afterwards."""
+    files: tuple[str, ...] = ()
+    """Paths that it changes."""
+    check: str = ""
+    """What shows it done: a test's id, or a sentence."""
+
+
+class Plan(Value):
+    """The planner's note: what is left to be done, in order."""
+
+    kind: Literal["plan"] = "plan"
+    summary: str
+    steps: tuple[Step, ...]
+
+
 class Done(Value):
     """Edit's and repair's note: the change is made."""
 
@@ -42,6 +61,35 @@ class Diagnosis(Value):
     places: tuple[str, ...] = ()
 
 
+Severity = Literal["blocker", "major", "minor"]
+
+
+class Finding(Value):
+    """One thing that a reviewer holds against a change."""
+
+    severity: Severity
+    path: str
+    line: int = 0
+    """In the changed file, from 1; 0 is the file as a whole."""
+    text: str
+
+    @property
+    def place(self) -> str:
+        return f"{self.path}:{self.line}" if self.line else self.path
+
+
+class Findings(Value):
+    """Review's note: what fresh eyes say of a change."""
+
+    kind: Literal["findings"] = "findings"
+    summary: str
+    approve: bool
+    """False asks for changes before this goes anywhere."""
+    findings: tuple[Finding, ...] = ()
+    reader: str = ""
+    """Whose brief it was read under, such as `correctness`."""
+
+
 class GiveUp(Value):
     """The end without a fix: what is known, for whoever goes on."""
 
@@ -51,4 +99,4 @@ class GiveUp(Value):
     """Suspected places, most suspicious first."""
 
 
-Note = Annotated[Sites | Reproduction | Done | Diagnosis | GiveUp, Field(discriminator="kind")]
+Note = Annotated[Sites | Reproduction | Plan | Done | Diagnosis | Findings | GiveUp, Field(discriminator="kind")]

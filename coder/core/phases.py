@@ -4,8 +4,8 @@ from typing import Literal
 
 from coder.core.value import Value
 
-PhaseName = Literal["locate", "reproduce", "edit", "verify", "diagnose", "repair", "explain"]
-NoteKind = Literal["sites", "reproduction", "done", "diagnosis", "give_up"]
+PhaseName = Literal["locate", "reproduce", "plan", "edit", "verify", "diagnose", "repair", "review", "explain"]
+NoteKind = Literal["sites", "reproduction", "plan", "done", "diagnosis", "findings", "give_up"]
 
 
 class Phase(Value):
@@ -23,8 +23,10 @@ class Phase(Value):
 
 LOCATE = Phase(name="locate", note="sites", writes=False, yields=True, max_turns=24)
 REPRODUCE = Phase(name="reproduce", note="reproduction", writes=True, max_turns=12)
+PLAN = Phase(name="plan", note="plan", writes=False, max_turns=12)
 EDIT = Phase(name="edit", note="done", writes=True, max_turns=24)
 VERIFY = Phase(name="verify", note="done", writes=False, max_turns=0)
 DIAGNOSE = Phase(name="diagnose", note="diagnosis", writes=False, yields=True, max_turns=12)
 REPAIR = Phase(name="repair", note="done", writes=True, max_turns=24)
+REVIEW = Phase(name="review", note="findings", writes=False, max_turns=8)
 EXPLAIN = Phase(name="explain", note="give_up", writes=False, max_turns=2)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from decimal import Decimal
 from pathlib import Path
 from typing import Protocol
 
@@ -24,6 +25,10 @@ class Model(Protocol):
     @property
     def name(self) -> str:
         """`provider:name`, as the person would type it."""
+        ...
+
+    def dearest(self, input_tokens: int, output_tokens: int) -> Decimal | None:
+        """The most that a request of this size can cost, in US dollars; None where the price is not known."""
         ...
 
     async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
@@ -137,10 +142,6 @@ class Verifier(Protocol):
         """Judge a change in clean worktrees: targets first (and alone, where they are still red), then the whole suite."""
         ...
 
-    def guard(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
-        """The newest verdict with what no test would miss of the change, in a few seconds; as it was where that cannot be told."""
-        ...
-
     def explain(self, verdict: Verdict) -> str:
         """A verdict that is not good enough, distilled into the next message for a model: at most about 4,000 characters."""
         ...
@@ -180,7 +181,6 @@ class Repository(Protocol):
     @property
     def root(self) -> Path:
         """Of the person's checkout."""
-        ...
 
     @property
     def head(self) -> str: ...
@@ -188,48 +188,37 @@ class Repository(Protocol):
     @property
     def base(self) -> str:
         """The commit that candidates start from: HEAD plus a snapshot of the uncommitted work, or the revision asked for."""
-        ...
 
     @property
     def dirty(self) -> bool:
         """Does `base` hold uncommitted work?"""
-        ...
 
     def candidate(self, name: str) -> Candidate:
         """Make a linked worktree at `base`, with the ignored artefacts that tests need."""
-        ...
 
     def patch(self, candidate: Candidate) -> Patch:
         """The candidate's whole change so far, new files included, ignored files not."""
-        ...
 
     def checkpoint(self, candidate: Candidate, subject: str) -> str:
         """Commit the worktree's state to the candidate's own ref and return the commit."""
-        ...
 
     def rollback(self, candidate: Candidate, tree: str) -> None:
         """Make the candidate's worktree equal to a tree or commit it had before, untracked files included, ignored ones not."""
-        ...
 
     def checkout(self, tree: str, paths: Sequence[str] | None = None) -> AbstractContextManager[Path]:
         """A clean disposable worktree at `base` with the content of `tree` (all of it, or at `paths` only); gone on exit."""
-        ...
 
     def changed(self, tree: str) -> tuple[str, ...]:
         """Paths that differ between `base` and `tree`, sorted."""
-        ...
 
     def rebased(self, patch: Patch) -> Patch | None:
         """The same change on HEAD without the uncommitted work, as a tree and diff; None where it does not fit there."""
-        ...
 
     def on_head(self) -> "Repository":
         """The same repository with plain HEAD as the base, for proving a rebased change there."""
-        ...
 
     def deliver(self, patch: Patch, *, message: str, evidence: str, slug: str) -> Delivery:
         """Put the change on a new branch on top of HEAD as one commit, with `evidence` as its git note."""
-        ...
 
     def merge(self, delivery: Delivery) -> Delivery:
         """Bring a delivered commit onto the person's current branch.
@@ -237,15 +226,12 @@ class Repository(Protocol):
         Raises:
             UserError: it no longer fits, or a path it needs is dirty; nothing was changed.
         """
-        ...
 
     def subjects(self, count: int) -> tuple[str, ...]:
         """The newest commit subjects, for their style."""
-        ...
 
     def close(self) -> None:
         """Remove worktrees, the snapshot and the session's private refs; what was delivered stays."""
-        ...
 
 
 class History(Protocol):
@@ -253,27 +239,21 @@ class History(Protocol):
 
     def log(self, *, path: str | None = None, lines: tuple[int, int] | None = None, word: str | None = None, count: int = 10) -> str:
         """Newest commits that touch the path, its lines (first, last; from 1), or mention the word in message or change."""
-        ...
 
     def blame(self, path: str, first: int, last: int) -> str:
         """Which commit made each line of a range, from 1, both ends included: a row for each run of lines."""
-        ...
 
     def show(self, revision: str, path: str | None = None) -> str:
         """One commit: message and diff, of one path if given."""
-        ...
 
     def file(self, path: str) -> str | None:
         """A text file as it stands where history ends; None where there is none, or it is too large."""
-        ...
 
     def recent(self, *, path: str | None = None, count: int = 200) -> tuple[Change, ...]:
         """The newest commits without merges, newest first."""
-        ...
 
     def touched(self, path: str, since: str) -> tuple[str, ...]:
         """Of each line of a file the commit that made it, where that is newer than the commit `since`; else an empty text."""
-        ...
 
 
 class Store(Protocol):
@@ -281,15 +261,12 @@ class Store(Protocol):
 
     def append(self, record: Record) -> None:
         """Write one record and flush it."""
-        ...
 
     def keep(self, text: str) -> str:
         """Store a large output and return its SHA-256."""
-        ...
 
     def blob(self, sha256: str) -> str:
         """A stored output by its SHA-256."""
-        ...
 
 
 class Prompts(Protocol):
@@ -297,4 +274,3 @@ class Prompts(Protocol):
 
     def render(self, name: str, **values: object) -> str:
         """The prompt `name` with every placeholder filled; a missing one is an error."""
-        ...

@@ -12,6 +12,7 @@ class Budget(Value):
     usd: Decimal | None = None
     tokens: int | None = None
     seconds: float | None = None
+    requests: int | None = None
     attempts: int = 3
     """Red verifications before giving up."""
 
@@ -30,6 +31,8 @@ class Task(Value):
     dry_run: bool = False
     merge: bool = False
     trusted: bool = False
+    plan_only: bool = False
+    """A plan is made and shown, and nothing is changed."""
     given: bool = False
     """The change is there already and only to be judged: nothing is delivered."""
     budget: Budget = Budget()

@@ -7,3 +7,9 @@ class Value(BaseModel):
     """An immutable record, compared by its fields, that turns into JSON and back."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class EventValue(Value):
+    """An event; unknown fields of later versions are ignored."""
+
+    model_config = ConfigDict(extra="ignore")

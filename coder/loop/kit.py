@@ -1,7 +1,7 @@
 """What a strategy works with."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 
 from coder.core.candidate import Candidate
 from coder.core.ports import Model, Prompts, Proposer, Repository, Sandbox, Store, Verifier
@@ -9,6 +9,7 @@ from coder.core.secrets import Secrets
 from coder.core.task import Task
 from coder.loop.approval import Approval
 from coder.loop.log import EventLog
+from coder.loop.pace import Pace
 from coder.loop.permission import Rights
 from coder.loop.purse import Purse
 from coder.tools.tool import Tool
@@ -21,6 +22,7 @@ class Kit:
 
     task: Task
     model: Model
+    """The executor's, and everybody's who has none of their own."""
     tools: tuple[Tool, ...]
     """The same all session, in the same order: prompt caches key on it."""
     prompts: Prompts
@@ -40,12 +42,28 @@ class Kit:
     """What may be done without asking."""
     secrets: Secrets = Secrets()  # noqa: RUF009 (a frozen value)
     """What no model and no record gets to see."""
+    models: Mapping[str, tuple[Model, ...]] = field(default_factory=dict)
+    """By role; the second and later ones speak while those before them are down."""
+    down: set[str] = field(default_factory=set)
+    """Names of models that failed for good in this session."""
+    pace: Pace = field(default_factory=Pace)
+    role: str = "executor"
+    """Whose words the model speaks from here on: who else asks takes a changed copy of the kit."""
+    system: str = "system"
+    """The prompt that every request begins with."""
+    temperature: float | None = None
     reviews: bool = False
     """The person looks at each fix, hunk by hunk, before it is delivered."""
     notices: tuple[str, ...] = ()
     """What the person should know before the work begins, such as uncommitted files that were left out."""
     instructions: str = ""
     """The project's own AGENTS.md, where the directory is trusted."""
+
+    @property
+    def speakers(self) -> tuple[Model, ...]:
+        """The models for this role that are not down, first choice first; the last one is never given up."""
+        chain = self.models.get(self.role) or self.models.get("executor") or (self.model,)
+        return tuple(model for model in chain if model.name not in self.down) or chain[-1:]
 
 
 Strategy = Callable[[Kit, Candidate], Awaitable[Candidate]]

@@ -78,7 +78,8 @@ class Session:
             kit.sandbox.stop()
             await asyncio.to_thread(kit.repository.close)
         totals = status(kit.log.records)
-        whole = SessionFinished(**dict(ending), attempts=totals.attempt, spent=kit.purse.spent, seconds=kit.purse.seconds)
+        roles = kit.purse.roles if len(kit.purse.roles) > 1 else {}
+        whole = SessionFinished(**dict(ending), attempts=totals.attempt, spent=kit.purse.spent, roles=roles, seconds=kit.purse.seconds)
         finished = kit.secrets.out_of(whole)
         kit.log.append(finished)
         kit.log.close()

@@ -2,9 +2,10 @@
 
 from coder.core.candidate import Candidate
 from coder.core.errors import ModelError
-from coder.core.events import BudgetSpent, ContextCompacted, MessageFinished, ReasoningStreamed, TextStreamed
+from coder.core.events import BudgetSpent, ContextCompacted, MessageFinished, ReasoningStreamed, TextStreamed, Warned
 from coder.core.marking import marked
-from coder.core.messages import Delta, Reply, Request, UserMessage
+from coder.core.messages import Delta, Reply, Request, Usage, UserMessage
+from coder.core.ports import Model
 from coder.core.state import conversation
 from coder.loop.kit import Kit
 
@@ -33,16 +34,46 @@ async def turn(kit: Kit, candidate: Candidate) -> Reply:
 
 
 async def _ask(kit: Kit, candidate: Candidate) -> Reply:
+    """Ask the first model that answers; one that is down is not asked again.
+
+    What a provider wants back unchanged (`opaque`) is of no use to another, so only the first choice gets it.
+    """
+    request = Request(
+        system=kit.prompts.render(kit.system),
+        messages=tuple(map(marked, conversation(kit.log.records, candidate.id))),
+        tools=tuple(tool.spec for tool in kit.tools),
+        temperature=kit.temperature,
+    )
+    while True:
+        model, *others = kit.speakers
+        try:
+            return await _complete(kit, candidate, model, request)
+        except ModelError as error:
+            if error.context_overflow or not others:
+                raise
+            kit.down.add(model.name)
+            kit.log.append(Warned(text=f"{error} {others[0].name} goes on."))
+            plain = (message.model_copy(update={"opaque": ""}) if message.role == "assistant" else message for message in request.messages)
+            request = request.model_copy(update={"messages": tuple(plain)})
+
+
+async def _complete(kit: Kit, candidate: Candidate, model: Model, request: Request) -> Reply:
     def show(delta: Delta) -> None:
         streamed = TextStreamed if delta.kind == "text" else ReasoningStreamed
         kit.log.append(streamed(candidate=candidate.id, text=delta.text))
 
-    request = Request(
-        system=kit.prompts.render("system"),
-        messages=tuple(map(marked, conversation(kit.log.records, candidate.id))),
-        tools=tuple(tool.spec for tool in kit.tools),
-    )
-    reply = await kit.model.complete(kit.purse.admit(request), show)
-    kit.log.append(MessageFinished(candidate=candidate.id, message=reply.message))
-    kit.log.append(BudgetSpent(candidate=candidate.id, usage=reply.usage, total=kit.purse.spend(reply.usage)))
+    def spend(usage: Usage) -> None:
+        kit.log.append(BudgetSpent(candidate=candidate.id, usage=usage, total=reserved.settle(usage), role=kit.role))
+
+    async with kit.purse.reserved(request, price=model.dearest, role=kit.role) as reserved, kit.pace.request():
+        try:
+            reply = await model.complete(reserved.request, show)
+        except ModelError as error:
+            if error.usage is None:
+                reserved.release()
+            else:
+                spend(error.usage)
+            raise
+        kit.log.append(MessageFinished(candidate=candidate.id, message=reply.message))
+        spend(reply.usage)
     return reply

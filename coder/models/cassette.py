@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from itertools import zip_longest
 from pathlib import Path
 
@@ -47,6 +48,9 @@ class Recorder:
     def name(self) -> str:
         return self._model.name
 
+    def dearest(self, input_tokens: int, output_tokens: int) -> Decimal | None:
+        return self._model.dearest(input_tokens, output_tokens)
+
     async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
         """Ask the other model and add one line to the file, its errors included."""
         deltas: list[Delta] = []
@@ -85,6 +89,10 @@ class Cassette:
     @property
     def name(self) -> str:
         return self._takes[0].model if self._takes else "cassette:empty"
+
+    def dearest(self, input_tokens: int, output_tokens: int) -> Decimal | None:  # noqa: ARG002  # it has no price list
+        """Nothing is asked of anybody, so nothing is paid."""
+        return Decimal(0)
 
     async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
         """Say what was said then.

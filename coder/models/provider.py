@@ -25,6 +25,7 @@ from coder.core.errors import ModelError
 from coder.core.messages import AssistantMessage, Delta, Reply, Request, Usage
 from coder.models.catalog import Choice
 from coder.models.errors import RAISED, STUMBLES, translated
+from coder.models.prices import listed
 from coder.models.retry import Patience, persist
 from coder.models.servers import PORTS, is_loopback
 from coder.models.translate import definition, history, message_of
@@ -44,14 +45,22 @@ class ProviderModel:
     def name(self) -> str:
         return self._choice.name
 
+    def dearest(self, input_tokens: int, output_tokens: int) -> Decimal | None:
+        """Nothing for a model on this machine; else by the price list, all of the input billed as new."""
+        return Decimal(0) if _is_own(self._choice) else listed(self._choice, input_tokens, output_tokens)
+
     async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
         """Ask, and ask again where that helps; the usage counts every try whose usage the provider told."""
         spent: list[Usage] = []
-        reply = await persist(
-            lambda: self._ask(request, on_delta, spent),
-            patience=self._patience,
-            notice=lambda line: on_delta(Delta(kind="reasoning", text=f"\n[{line}]\n")),
-        )
+        try:
+            reply = await persist(
+                lambda: self._ask(request, on_delta, spent),
+                patience=self._patience,
+                notice=lambda line: on_delta(Delta(kind="reasoning", text=f"\n[{line}]\n")),
+            )
+        except ModelError as error:
+            error.usage = _sum(spent) if spent else None
+            raise
         return reply.model_copy(update={"usage": _sum(spent)})
 
     async def _ask(self, request: Request, on_delta: Callable[[Delta], None], spent: list[Usage]) -> Reply:
@@ -71,6 +80,8 @@ class ProviderModel:
         )
         # Retries are ours to count and to show. `cache` marks the stable prefix for the providers that want it marked.
         settings = ModelSettings(max_tokens=request.max_output_tokens, max_retries=0, cache=True)
+        if request.temperature is not None:
+            settings["temperature"] = request.temperature
         async with AsyncExitStack() as stack:
             http = await stack.enter_async_context(client(self._choice.base_url))
             opening = model_request_stream(self._wire(http), messages, model_request_parameters=parameters, model_settings=settings)
@@ -149,9 +160,13 @@ def _usage(response: ModelResponse, choice: Choice) -> Usage:
     )
 
 
+def _is_own(choice: Choice) -> bool:
+    return bool(choice.provider in PORTS and choice.base_url and is_loopback(choice.base_url))
+
+
 def _cost(response: ModelResponse, choice: Choice) -> Decimal | None:
     """What the provider says it cost, else what its price list says; a model that runs on this machine costs nothing."""
-    if choice.provider in PORTS and choice.base_url and is_loopback(choice.base_url):
+    if _is_own(choice):
         return Decimal(0)
     told = (response.provider_details or {}).get("cost")
     if isinstance(told, int | float):

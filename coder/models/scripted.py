@@ -48,6 +48,8 @@ class Step(Value):
     """None: `calls` where there are any, else `stop`."""
     usage: Usage = Usage(cost_usd=Decimal(0))
     error: ScriptedError | None = None
+    when: str = ""
+    """Kept for the first request that holds these words; without, it is for whoever asks next."""
     cut_after: int | None = None
     """The stream breaks after this many characters of the text."""
 
@@ -69,10 +71,11 @@ Scene = Step | Reply | ModelError | Callable[[Request], Reply]
 
 
 class Scripted:
-    """Answers the first request with the first scene, and so on; `requests` is what was asked."""
+    """Answers the first request with the first scene that is for it, and so on; `requests` is what was asked."""
 
     def __init__(self, scenes: Iterable[Scene], *, name: str = "scripted:test", pause: Callable[[], Awaitable[None]] | None = None) -> None:
-        self._scenes = tuple(scenes)
+        self._scenes = list(scenes)
+        self._script = tuple(self._scenes)
         self._name = name
         self._pause = pause or (lambda: asyncio.sleep(0))
         self.requests: list[Request] = []
@@ -80,6 +83,11 @@ class Scripted:
     @property
     def name(self) -> str:
         return self._name
+
+    def dearest(self, input_tokens: int, output_tokens: int) -> Decimal | None:  # noqa: ARG002  # it has no price list
+        """The most that any reply of the script costs; None where one has no price."""
+        costs = [scene.usage.cost_usd for scene in self._script if isinstance(scene, Step)]
+        return None if None in costs else max((cost for cost in costs if cost is not None), default=Decimal(0))
 
     async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
         """Play the next scene.
@@ -89,11 +97,11 @@ class Scripted:
         """
         number = len(self.requests)
         self.requests.append(request)
-        if number >= len(self._scenes):
+        scene = self._next(request)
+        if scene is None:
             raise ModelError(
-                f"The script has {len(self._scenes)} replies and was asked for number {number + 1}: add one, or end the session sooner."
+                f"The script has {len(self._script)} replies and was asked for number {number + 1}: add one, or end the session sooner."
             )
-        scene = self._scenes[number]
         if isinstance(scene, ModelError):
             raise scene
         step = scene if isinstance(scene, Step) else Step()
@@ -105,6 +113,14 @@ class Scripted:
         if step.cut_after is not None:
             raise ModelError(f"The reply of {self.name} broke off in the middle.", retryable=True)
         return reply
+
+    def _next(self, request: Request) -> Scene | None:
+        """Take the first scene that is for this request out of the script."""
+        heard = "\n".join(message.text for message in request.messages)
+        for index, scene in enumerate(self._scenes):
+            if not isinstance(scene, Step) or scene.when in heard:
+                return self._scenes.pop(index)
+        return None
 
     async def _stream(self, kind: Literal["text", "reasoning"], text: str, on_delta: Callable[[Delta], None]) -> None:
         for start in range(0, len(text), PIECE):

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from decimal import Decimal
 from typing import Any
 
 from coder.core.errors import ModelError
@@ -65,6 +66,9 @@ class TextProtocol:
     def name(self) -> str:
         return self._model.name
 
+    def dearest(self, input_tokens: int, output_tokens: int) -> Decimal | None:
+        return self._model.dearest(input_tokens, output_tokens)
+
     async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
         """Ask in plain text and read the calls out of the answer; its raw text is kept, to be sent back unchanged."""
         reply = await self._model.complete(plain(request), on_delta)
@@ -84,6 +88,9 @@ class Adaptive:
     @property
     def name(self) -> str:
         return self._model.name
+
+    def dearest(self, input_tokens: int, output_tokens: int) -> Decimal | None:
+        return self._model.dearest(input_tokens, output_tokens)
 
     async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
         """Ask; where tools are refused, ask again in plain text."""

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import ModelError, UserError
-from coder.core.messages import AssistantMessage, Delta, Reply, ToolCall, Usage
+from coder.core.messages import AssistantMessage, Delta, Reply, Request, ToolCall, Usage, UserMessage
 from coder.models.scripted import Scripted, Step, load
 from tests.models.contract import ASKED
 
@@ -68,3 +68,10 @@ def test_a_faulty_line_is_named(tmp_path: Path, line: str, said: str) -> None:
     path.write_text(f'{{"text": "a"}}\n{line}\n', encoding="utf-8")
     with pytest.raises(UserError, match=rf"script.jsonl, line 2: {said}"):
         load(path)
+
+
+def test_a_scene_waits_for_the_request_that_it_is_for() -> None:
+    model = Scripted([Step(text="for the reviewer", when="You review"), Step(text="for whoever asks")])
+    first = asyncio.run(model.complete(Request(system="", messages=(UserMessage(text="Fix it."),)), lambda _: None))
+    second = asyncio.run(model.complete(Request(system="", messages=(UserMessage(text="You review it."),)), lambda _: None))
+    assert [first.message.text, second.message.text] == ["for whoever asks", "for the reviewer"]

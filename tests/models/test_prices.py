@@ -1,0 +1,22 @@
+from decimal import Decimal
+
+from coder.models.catalog import Choice
+from coder.models.prices import listed
+
+
+def choice(provider: str, model: str) -> Choice:
+    return Choice(provider=provider, model=model, reason="named")
+
+
+def test_the_dearest_way_counts_all_of_the_input_as_written_to_the_cache() -> None:
+    model = choice("anthropic", "claude-sonnet-4-5")
+    read = listed(model, 10_000, 0)
+    written = listed(model, 10_000, 1_000)
+    assert read is not None
+    assert written is not None
+    assert Decimal(0) < read < written
+    assert read > Decimal("0.03")  # what the same input costs where nothing of it goes to a cache
+
+
+def test_a_model_that_the_list_does_not_know_has_no_price() -> None:
+    assert listed(choice("compatible", "bridge"), 10, 10) is None
