@@ -142,6 +142,10 @@ class Verifier(Protocol):
         """Judge a change in clean worktrees: targets first (and alone, where they are still red), then the whole suite."""
         ...
 
+    def guard(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
+        """The newest verdict with what no test would miss of the change, in a few seconds; as it was where that cannot be told."""
+        ...
+
     def explain(self, verdict: Verdict) -> str:
         """A verdict that is not good enough, distilled into the next message for a model: at most about 4,000 characters."""
         ...
