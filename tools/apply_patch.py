@@ -1,6 +1,7 @@
 """The tool `apply_patch`."""
 
 from coder.core.secrets import PLACEHOLDER
+from coder.tools.cutting import tests_cut
 from coder.tools.files import clipped, counted
 from coder.tools.patching import Applied, Change, PatchError, plan
 from coder.tools.patching.edit import Edit
@@ -35,6 +36,8 @@ def apply_patch(workspace: Workspace, diff: str, allow_syntax_error: bool = Fals
         _check_allowed(workspace, planned)
         if planned.syntax_errors and not allow_syntax_error:
             raise PatchError("With this patch the file would no longer parse. " + "\n".join(planned.syntax_errors[:MOST_FAULTS]))
+        if cut := [line for change in planned.changes for line in _cut(change)]:
+            raise PatchError("A new test goes behind all lines of the one before it. " + "\n".join(cut[:MOST_FAULTS]))
         write(planned, Tree(workspace.root))
     except PatchError as error:
         workspace.failed_hunks.update(error.failed)
@@ -50,6 +53,10 @@ def _check_allowed(workspace: Workspace, planned: Applied) -> None:
         raise ToolError(
             f"{', '.join(refused)} may not be changed: the person allows changes in {', '.join(workspace.only)} only. {NOTHING_WRITTEN}"
         )
+
+
+def _cut(change: Change) -> list[str]:
+    return tests_cut(change.before.text, change.after.text, change.path) if change.before and change.after else []
 
 
 def _report(planned: Applied) -> str:

@@ -112,3 +112,18 @@ def test_nothing_leads_out_of_the_worktree(tmp_path: Path) -> None:
     for target in ("../x", "/etc/x", ".git/hooks/x", "out/x", ".GIT/x", "sub/.git/x", "~/x", "x" * 3000):
         assert "Nothing was written." in refused(apply_patch, space, diff=f"--- /dev/null\n+++ {target}\n@@ -0,0 +1 @@\n+x\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["tree"]
+
+
+def test_a_test_put_into_the_middle_of_another_is_refused(tmp_path: Path) -> None:
+    old = "class TestBox:\n    def test_rim(self):\n        assert rim(0) == 0\n        assert rim(1) == 2\n        assert rim(2) == 4\n"
+    new = "+\n+    def test_area(self):\n+        assert area(0) == 0\n+\n"
+    space = workspace(tmp_path, {"test_box.py": old})
+    inside = f"--- a/test_box.py\n+++ b/test_box.py\n@@ @@\n         assert rim(1) == 2\n{new}"
+    assert refused(apply_patch, space, diff=inside) == (
+        "A new test goes behind all lines of the one before it. "
+        "test_box.py:6: TestBox.test_area takes away the end of TestBox.test_rim\n"
+        "Nothing was written. Send the whole patch again, corrected."
+    )
+    assert (tmp_path / "test_box.py").read_text(encoding="utf-8") == old
+    called(apply_patch, space, diff=inside.replace("rim(1) == 2", "rim(2) == 4"))
+    assert (tmp_path / "test_box.py").read_text(encoding="utf-8").count("rim(2)") == 1
