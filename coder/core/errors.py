@@ -10,9 +10,10 @@ CoderError
 ToolError, the text for the model, lives with the tools (coder.tools.tool).
 """
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from coder.core.messages import Usage
+if TYPE_CHECKING:
+    from coder.core.messages import Usage  # its library would double the time to the interface's first paint
 
 
 class CoderError(Exception):
@@ -37,7 +38,7 @@ class ModelError(CoderError):
         retryable: bool = False,
         retry_after_seconds: float | None = None,
         context_overflow: bool = False,
-        usage: Usage | None = None,
+        usage: "Usage | None" = None,
     ) -> None:
         super().__init__(message)
         self.retryable = retryable
