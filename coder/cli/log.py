@@ -19,6 +19,7 @@ def listing(
     """List this repository's sessions, the newest last."""
     if context.invoked_subcommand is not None:
         return
+    from coder.core.state import outcome
     from coder.settings import sessions_directory
     from coder.store.jsonl import ends
     from coder.store.jsonl import listing as stored
@@ -30,7 +31,7 @@ def listing(
         started, finished = ends(directory)
         if started is None or (here is not None and started.repository != str(here)):
             continue
-        kind = (finished.kind.value if finished.kind else "stopped") if finished else "cut off"
+        kind = outcome(finished) if finished else "cut off"
         issue = printable(started.task.issue.splitlines()[0][:60])
         print(f"{directory.name}  {kind:<12}  {issue}{'' if here else f'  ({started.repository})'}")
         count += 1

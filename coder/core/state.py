@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from coder.core.decisions import CandidateDropped
 from coder.core.events import (
     BudgetSpent,
     CandidateForked,
@@ -19,9 +20,9 @@ from coder.core.events import (
     Verified,
 )
 from coder.core.messages import AssistantMessage, Message, Spent, ToolCall, ToolMessage, UserMessage
-from coder.core.notes import Note, Reproduction, Sites
+from coder.core.notes import Findings, Note, Reproduction, Sites
 from coder.core.value import Value
-from coder.core.verdict import Verdict, VerdictKind
+from coder.core.verdict import Verdict
 
 STUB_CHARACTERS = 400
 
@@ -97,6 +98,23 @@ def verdicts(records: Sequence[Record], candidate: str) -> tuple[Verdict, ...]:
     return tuple(record.event.verdict for record in lineage(records, candidate) if isinstance(record.event, Verified))
 
 
+def opinions(records: Sequence[Record], candidate: str) -> dict[str, Findings]:
+    """What each reader last said of the candidate's change, by reader; readers are candidates named `c1/review-1/correctness`."""
+    found: dict[str, Findings] = {}
+    for record in records:
+        event = record.event
+        if isinstance(event, NoteMade) and isinstance(event.note, Findings) and event.candidate.startswith(f"{candidate}/"):
+            found[event.candidate.rpartition("/")[2]] = event.note
+    return found
+
+
+def working(records: Sequence[Record]) -> tuple[str, ...]:
+    """Candidates that an executor works on, oldest first."""
+    forked = [record.event.candidate for record in records if isinstance(record.event, CandidateForked) and record.event.role == "executor"]
+    dropped = {record.event.candidate for record in records if isinstance(record.event, CandidateDropped)}
+    return tuple(name for name in forked if name not in dropped)
+
+
 class Status(Value):
     """What a status line shows."""
 
@@ -106,7 +124,8 @@ class Status(Value):
     attempt: int = 0
     spent: Spent = Spent()
     paths: tuple[str, ...] = ()
-    verdict: VerdictKind | None = None
+    verdict: str = ""
+    """The newest judgement, in a word or two."""
     started: datetime | None = None
     newest: datetime | None = None
     finished: SessionFinished | None = None
@@ -130,6 +149,14 @@ def status(records: Iterable[Record]) -> Status:
     return result
 
 
+def outcome(finished: SessionFinished) -> str:
+    """How a session ended, in a word or two: as its verdict says it, where it ended with that."""
+    if finished.kind is None:
+        return "stopped" if finished.exit_code else "done"
+    verdict = finished.verdict
+    return verdict.label if verdict and verdict.kind is finished.kind else finished.kind.value
+
+
 def _news(event: Event) -> dict[str, object]:
     match event:
         case SessionStarted(session=session, model=model):
@@ -141,9 +168,9 @@ def _news(event: Event) -> dict[str, object]:
         case FilesChanged(paths=paths):
             return {"paths": paths}
         case Verified(verdict=verdict):
-            return {"verdict": verdict.kind}
-        case SessionFinished(kind=kind):
-            return {"finished": event, "verdict": kind}
+            return {"verdict": verdict.label}
+        case SessionFinished():
+            return {"finished": event, "verdict": outcome(event) if event.kind else ""}
         case _:
             return {}
 

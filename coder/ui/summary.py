@@ -10,6 +10,7 @@ from rich.text import Text
 from coder.core.candidate import Delivery
 from coder.core.events import SessionFinished
 from coder.core.messages import Spent
+from coder.core.state import outcome
 from coder.core.verdict import Counts, VerdictKind
 from coder.ui.text import printable
 
@@ -45,7 +46,7 @@ def short(number: int) -> str:
 
 def show(console: Console, finished: SessionFinished, *, session: str) -> None:
     """Print how a session ended."""
-    diff, report = printable(finished.delivery.diff if finished.delivery else ""), printable(finished.report)
+    diff, report = printable(finished.delivery.diff if finished.delivery else ""), printable(learnt(finished))
     if diff:
         console.print()
         if console.is_terminal:
@@ -60,10 +61,16 @@ def show(console: Console, finished: SessionFinished, *, session: str) -> None:
         console.print(line, soft_wrap=not console.is_terminal)
 
 
+def learnt(finished: SessionFinished) -> str:
+    """The report, without the heading and the reason that the last lines say again."""
+    heading, _, rest = finished.report.partition(f"\n\n{finished.summary}\n")
+    return rest.strip("\n") if rest and heading.startswith("# ") and "\n" not in heading else finished.report
+
+
 def ending(finished: SessionFinished, *, session: str) -> Iterable[Text]:
     """Up to five lines: verdict, what changed, tests, cost, what to do next."""
     kind = finished.kind
-    yield Text.assemble((kind.value, STYLES[kind]) if kind else ("stopped", "bold red"), f"  {printable(finished.summary)}")
+    yield Text.assemble((outcome(finished), STYLES[kind] if kind else "bold red"), f"  {printable(finished.summary)}")
     if finished.delivery:
         yield _row("changed", _changes(finished.delivery.diff))
     verdict = finished.verdict

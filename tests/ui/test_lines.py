@@ -8,7 +8,7 @@ from rich.console import Console
 
 from coder.core.events import Event, Record, SessionFinished, ToolFinished, ToolStarted, Verified, Warned
 from coder.core.messages import Spent, ToolCall, ToolMessage
-from coder.core.verdict import Counts, Verdict, VerdictKind
+from coder.core.verdict import Counts, TestResult, Verdict, VerdictKind
 from coder.loop.log import EventLog
 from coder.store.jsonl import ends, read
 from coder.ui import summary
@@ -122,3 +122,11 @@ def test_notes_of_a_verdict_are_told() -> None:
     verdict = Verdict(kind=VerdictKind.PASSING, reason="No test shows it.", notes=("a.py::test_x: passes already",))
     text = shown(records(Verified(candidate="c1", attempt=1, verdict=verdict), Warned(text="careful")))
     assert text == "  PASSING  No test shows it.\n    noted: a.py::test_x: passes already\n  careful\n"
+
+
+@pytest.mark.parametrize("still_red", [(), (TestResult(id="a.py::test_x", outcome="failed"),)])
+def test_the_end_says_of_a_judged_change_what_its_verdict_says_and_says_it_once(still_red: tuple[TestResult, ...]) -> None:
+    verdict = Verdict(kind=VerdictKind.PASSING, reason="Nobody knows.", still_red=still_red)
+    report = f"# PASSING\n\n{verdict.reason}\n\n- tree: `c0ffee`\n"
+    finished = SessionFinished(kind=verdict.kind, summary=verdict.reason, verdict=verdict, report=report, exit_code=3)
+    assert ended(finished).startswith(f"\n- tree: `c0ffee`\n\n{verdict.label}  Nobody knows.\n")

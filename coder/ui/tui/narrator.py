@@ -31,7 +31,7 @@ from coder.core.messages import AssistantMessage, UserMessage
 from coder.core.state import Status, advance
 from coder.core.verdict import Verdict
 from coder.ui.lines import doing
-from coder.ui.summary import ending, money, short, tally
+from coder.ui.summary import ending, learnt, money, short, tally
 from coder.ui.text import printable
 from coder.ui.tui.prose import prose
 from coder.ui.tui.widgets.diff import diff_of
@@ -102,8 +102,7 @@ def _standing(status: Status) -> str:
     attempt = f"attempt {status.attempt}" if status.attempt else ""
     spent = status.spent
     cost = [f"{short(spent.input_tokens + spent.output_tokens)} tokens", money(spent)] if spent.requests else []
-    verdict = status.verdict.value if status.verdict else ""
-    return " · ".join(part for part in (status.phase, attempt, verdict, *cost) if part)
+    return " · ".join(part for part in (status.phase, attempt, status.verdict, *cost) if part)
 
 
 def _shown(event: Event) -> Iterable[Widget]:
@@ -158,8 +157,8 @@ def _ending(event: SessionFinished, *, session: str) -> Iterable[Widget]:
     delivery = event.delivery
     if delivery and (diff := delivery.diff):
         yield Fold(Content.assemble(("the fix", "bold"), "  as a diff"), lambda: diff_of(diff))
-    if event.report:
-        yield Static(prose(event.report), classes="report")
+    if report := learnt(event):
+        yield Static(prose(report), classes="report")
     first, *rest = ending(event, session=session)
     yield _line(first.plain, f"ending verdict {event.kind.name.lower() if event.kind else 'stopped'}")
     for line in rest:
