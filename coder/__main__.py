@@ -1,9 +1,11 @@
 """The entry point: answers --version at once, leaves the rest to the command line."""
 
 import gc
+import io
 import os
 import sys
 from types import TracebackType
+from typing import TextIO
 
 
 def main() -> None:
@@ -17,6 +19,7 @@ def main() -> None:
         print("coder runs on Linux and macOS. On Windows, run it inside WSL: learn.microsoft.com/windows/wsl", file=sys.stderr)
         raise SystemExit(2)
     _forget_current_directory()
+    _speak_any_encoding(sys.stdin, sys.stdout, sys.stderr)
     sys.excepthook = _crashed
     from coder.cli.app import run
 
@@ -33,6 +36,15 @@ def _crashed(kind: type[BaseException], error: BaseException, trace: TracebackTy
 
     told = "".join(traceback.format_exception(kind, error, trace))
     print(Secrets(own=own_values(os.environ)).masked(told), end="", file=sys.stderr)
+
+
+def _speak_any_encoding(stdin: TextIO, *outputs: TextIO) -> None:
+    """Read UTF-8, as from files; what the terminal's encoding has no sign for is a question mark, and never the end of a session."""
+    if isinstance(stdin, io.TextIOWrapper):
+        stdin.reconfigure(encoding="utf-8", errors="replace")
+    for output in outputs:
+        if isinstance(output, io.TextIOWrapper):
+            output.reconfigure(errors="replace")
 
 
 def _forget_current_directory() -> None:

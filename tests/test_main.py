@@ -1,6 +1,8 @@
+import io
+
 import pytest
 
-from coder.__main__ import _crashed
+from coder.__main__ import _crashed, _speak_any_encoding
 
 
 def test_a_crash_report_holds_no_secret(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -12,3 +14,12 @@ def test_a_crash_report_holds_no_secret(capsys: pytest.CaptureFixture[str], monk
     told = capsys.readouterr().err
     assert told.startswith("Traceback (most recent call last):")
     assert told.endswith("ValueError: 401 for [masked: a secret of yours], then for [masked: GitHub token]\n")
+
+
+def test_what_the_terminal_has_no_sign_for_ends_nothing() -> None:
+    asked = io.TextIOWrapper(io.BytesIO("später \u2026 ".encode() + b"\xff"), encoding="ascii")
+    told = io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True)
+    _speak_any_encoding(asked, told)
+    assert asked.read() == "später \u2026 \ufffd"
+    print("später \u2026 \udcff", end="", file=told)
+    assert told.buffer.getvalue() == b"sp?ter ? ?"

@@ -128,4 +128,4 @@ async def show(records: AsyncIterator[Record], out: TextIO = sys.stdout) -> None
     translator = Translator()
     async for record in records:
         if (public := translator.translate(record)) is not None:
-            print(json.dumps(public, ensure_ascii=False), file=out, flush=True)
+            print(json.dumps(public), file=out, flush=True)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from coder.core.events import Warned
 from coder.loop.log import EventLog
 from coder.store.jsonl import read
 from coder.ui import jsonl
@@ -40,3 +41,13 @@ def test_a_session_is_told_from_started_to_finished() -> None:
     assert [public["phase"] for public in told if public["event"] == "phase"] == [
         *("locate", "reproduce", "edit", "verify", "diagnose", "repair", "verify")
     ]
+
+
+def test_any_encoding_can_say_it() -> None:
+    out = io.StringIO()
+    log = EventLog()
+    log.append(Warned(text="sp\u00e4ter \u2026 \udcff"))
+    log.close()
+    asyncio.run(jsonl.show(log.follow(), out))
+    assert out.getvalue().isascii()
+    assert json.loads(out.getvalue())["text"] == "sp\u00e4ter \u2026 \udcff"
