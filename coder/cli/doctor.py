@@ -87,9 +87,10 @@ def _models() -> Iterator[Finding]:
         choice = choose(
             model=None, configured=chosen.model, base_url=chosen.base_url, environment=os.environ, local=lambda _environment: running
         )
-        yield choice is not None, "model", f"{choice.name} ({choice.reason})" if choice else "none: set a key or start a model server"
+        yield choice is not None, "model", f"{choice.name} ({choice.reason})" if choice else "none: set a key, or start a model server"
     except UserError as error:
         yield False, "model", str(error)
+    yield True, "no model", "simple bugs that a test shows are repaired without one, by the built-in engine: coder fix --offline"
 
 
 def _terminal() -> Iterator[Finding]:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from coder.core.words import Word
     from coder.loop.log import EventLog
     from coder.sandbox.walls import Walls
+    from coder.ui.tui.running import Chosen
     from coder.wiring.session import Opened
 
 
@@ -55,11 +56,13 @@ def run_tui(directory: Path = Path(), *, unsafe: bool = False) -> None:
     CoderApp(start, repository=str(root), model=lambda: _model(root)).run()
 
 
-def _model(root: Path) -> str:
+def _model(root: Path) -> "Chosen":
     from coder.settings import configured
+    from coder.ui.tui.running import Chosen
     from coder.wiring.approach import approach
 
-    return approach(configured(root, {}), named=None).model.name
+    how = approach(configured(root, {}), named=None)
+    return Chosen("" if how.alone else how.model.name, how.reason)
 
 
 def _open(issue: str, directory: Path, root: Path, *, trusted: bool, walls: "Walls | None") -> OpenSession:

@@ -147,9 +147,9 @@ def doing(event: Event) -> str:
         case TextStreamed() | ReasoningStreamed():
             return "the model writes"
         case PhaseEntered(phase=phase):
-            return "tests run" if phase == "verify" else "the model thinks"
+            return "tests run" if phase == "verify" else "thinking"
         case ToolFinished():
-            return "the model thinks"
+            return "thinking"
         case _:
             return ""
 

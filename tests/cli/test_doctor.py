@@ -16,3 +16,9 @@ def test_says_which_sandbox_there_is(tmp_path: Path, capsys: pytest.CaptureFixtu
     line = next(line for line in capsys.readouterr().out.splitlines() if line[4:].startswith("sandbox"))
     best = walls()
     assert line.startswith("no " if best is None else f"ok  sandbox      {best.name}: ")
+
+
+def test_says_what_can_be_done_without_a_model(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("coder.models.catalog.servers", lambda _environment: ())
+    doctor(tmp_path)
+    assert "ok  no model     simple bugs" in capsys.readouterr().out

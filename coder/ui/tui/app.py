@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import TextArea
 
 from coder.core.errors import CoderError, UserError
-from coder.ui.tui.running import Recorded, Running, Start
+from coder.ui.tui.running import Chosen, Recorded, Running, Start
 from coder.ui.tui.screens.session import SessionScreen
 from coder.ui.tui.widgets.prompt import Prompt
 
@@ -37,19 +37,20 @@ class CoderApp(App[None]):
         start: Start,
         *,
         repository: str,
-        model: Callable[[], str],
+        model: Callable[[], Chosen],
         first: Running | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Open on `repository`, ready for an issue.
 
-        `model` names the model that sessions will use: it is called in a thread once the prompt is there, so it may be slow and load what
+        `model` says which model sessions will use: it is called in a thread once the prompt is there, so it may be slow and load what
         sessions need, and it may raise CoderError. `first` is a session that is shown from the start. `clock` counts seconds.
         """
         super().__init__()
         self._start = start
         self._model = model
         self._first = first
+        self._chosen = Chosen("?")
         self._main = SessionScreen(repository, clock=clock)
         self._session: Running | None = None
         self._busy = False
@@ -66,7 +67,7 @@ class CoderApp(App[None]):
 
         started = next((record.event for record in log.records if isinstance(record.event, SessionStarted)), None)
         repository, model = (started.repository, started.model) if started else ("", "")
-        return cls(start, repository=repository, model=lambda: model, first=Recorded(log))
+        return cls(start, repository=repository, model=lambda: Chosen(model), first=Recorded(log))
 
     def get_default_screen(self) -> SessionScreen:
         return self._main
@@ -83,18 +84,18 @@ class CoderApp(App[None]):
     async def _warm_up(self) -> None:
         """Name the model, then load what shows a session, while the person still reads or types."""
         try:
-            name = await asyncio.to_thread(self._model)
+            self._chosen = await asyncio.to_thread(self._model)
         except CoderError as error:
             self._main.warn(str(error))
         else:
-            self._main.show_model(name)
+            self._main.show_model(self._chosen)
         await asyncio.to_thread(import_module, "coder.ui.tui.narrator")
 
     def on_prompt_sent(self, message: Prompt.Sent) -> None:
         if not self._busy:
             self._busy = True
             self.run_worker(self._fix(message.text))
-        elif self._session is None:
+        elif self._session is None or not self._chosen.name:
             self._main.suggest(message.text)
         else:
             from coder.core.words import Say
@@ -102,7 +103,7 @@ class CoderApp(App[None]):
             self._session.send(Say(text=message.text))
 
     async def _fix(self, issue: str) -> None:
-        self._main.begin(issue)
+        self._main.begin(issue, heard=bool(self._chosen.name))
         try:
             running = await self._start(issue)
         except CoderError as error:
@@ -114,7 +115,7 @@ class CoderApp(App[None]):
 
     async def _show(self, running: Running) -> None:
         self._busy = True
-        self._main.begin()
+        self._main.begin(heard=bool(self._chosen.name))
         await self._perform(running)
 
     async def _perform(self, running: Running) -> None:

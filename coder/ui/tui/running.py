@@ -1,12 +1,21 @@
 """What the application needs from outside: a way to start a session, and what it does with one."""
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     # Values are pydantic models: to import them here would double the time to the first paint.
     from coder.core.words import Word
     from coder.loop.log import EventLog
+
+
+class Chosen(NamedTuple):
+    """The model that sessions will ask."""
+
+    name: str
+    """Empty where they work without one: then nobody hears what the person says meanwhile."""
+    reason: str = ""
+    """Why this one, or none; for the person."""
 
 
 class Running(Protocol):

@@ -5,12 +5,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from textual.events import Key
 from textual.pilot import Pilot
 
 from coder.core.events import Event
 from coder.core.words import Stop, Word
 from coder.loop.log import EventLog
 from coder.ui.tui.app import CoderApp
+from coder.ui.tui.running import Chosen
 from coder.ui.tui.widgets.prompt import Prompt
 from tests.loop.fakes import ticking
 from tests.ui.tui.story import INTERRUPTED
@@ -66,6 +68,11 @@ class Stage:
     async def type(self, text: str) -> None:
         await self.pilot.press(*("space" if character == " " else character for character in text))
 
+    def press_at_once(self, *keys: str) -> None:
+        """Press keys as fast as a terminal sends them in one piece."""
+        for key in keys:
+            self.app.post_message(Key(key, {"enter": "\r", "space": " "}.get(key, key)))
+
     async def settle(self) -> None:
         """Wait until nothing changes any more."""
         before, same = "", 0
@@ -100,7 +107,7 @@ async def stage(app: CoderApp | None = None, size: tuple[int, int] = (80, 24)) -
         issues.append(issue)
         return session
 
-    app = app or CoderApp(start, repository="/home/ada/clock", model=lambda: "acme:large", clock=lambda: 0.0)
+    app = app or CoderApp(start, repository="/home/ada/clock", model=lambda: Chosen("acme:large"), clock=lambda: 0.0)
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         for warm_up in [worker for worker in app.workers if worker.name == "warm up"]:

@@ -2,13 +2,11 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 
-from textual.events import Key
-
 from coder.core.errors import UserError
 from coder.core.words import Say, Stop, Word
 from coder.loop.log import EventLog
 from coder.ui.tui.app import CoderApp
-from coder.ui.tui.running import Running
+from coder.ui.tui.running import Chosen, Running
 from coder.ui.tui.widgets.prompt import Prompt
 from tests.loop.fakes import ticking
 from tests.ui.tui import story
@@ -46,9 +44,7 @@ def test_an_issue_of_two_lines_starts_a_session_and_is_shown_at_once() -> None:
 
 def test_keys_that_come_all_at_once_keep_their_order() -> None:
     async def scene(shown: Stage) -> None:
-        for character in "a bug":
-            shown.app.post_message(Key(character, character))
-        shown.app.post_message(Key("enter", "\r"))
+        shown.press_at_once("a", "space", "b", "u", "g", "enter")
 
     assert played(scene).issues == ["a bug"]
 
@@ -113,7 +109,7 @@ def test_what_could_not_be_started_is_explained_and_given_back() -> None:
         assert NO_MODEL in shown.text
         assert prompted(shown) == "a bug"
 
-    played(scene, CoderApp(start, repository="/r", model=lambda: ""))
+    played(scene, CoderApp(start, repository="/r", model=lambda: Chosen("acme:large")))
 
 
 def test_a_session_stopped_while_it_opens_is_told_as_soon_as_it_is_there() -> None:
@@ -133,7 +129,7 @@ def test_a_session_stopped_while_it_opens_is_told_as_soon_as_it_is_there() -> No
         await shown.settle()
         assert "Interrupted" in shown.text
 
-    played(scene, CoderApp(start, repository="/r", model=lambda: ""))
+    played(scene, CoderApp(start, repository="/r", model=lambda: Chosen("acme:large")))
     assert session.words == [Stop()]
 
 
@@ -182,9 +178,9 @@ def test_ctrl_c_copies_what_is_selected_and_does_not_quit() -> None:
 def test_the_model_is_named_off_the_event_loop() -> None:
     threads: list[threading.Thread] = []
 
-    def model() -> str:
+    def model() -> Chosen:
         threads.append(threading.current_thread())
-        return "acme:small"
+        return Chosen("acme:small")
 
     async def scene(shown: Stage) -> None:
         await shown.settle()
@@ -198,7 +194,7 @@ def test_the_model_is_named_off_the_event_loop() -> None:
 
 
 def test_a_missing_model_is_told_before_anybody_types() -> None:
-    def model() -> str:
+    def model() -> Chosen:
         raise UserError(NO_MODEL)
 
     async def start(issue: str) -> Running:
@@ -209,6 +205,26 @@ def test_a_missing_model_is_told_before_anybody_types() -> None:
         assert NO_MODEL in shown.text
 
     played(scene, CoderApp(start, repository="/r", model=model))
+
+
+def test_without_a_model_it_is_said_why_and_remarks_wait_for_the_end() -> None:
+    session = FakeSession()
+
+    async def start(issue: str) -> Running:
+        return session
+
+    async def scene(shown: Stage) -> None:
+        await shown.settle()
+        assert "no model" in shown.text and f"No model: {NO_MODEL}" in shown.text
+        await shown.fix(*story.LOCATED)
+        session.tell(*story.LOCATED)
+        await shown.settle()
+        assert "No model listens" in shown.text and "to the model" not in shown.text
+        await shown.say("look at add")
+        assert prompted(shown) == "look at add"
+
+    played(scene, CoderApp(start, repository="/r", model=lambda: Chosen("", NO_MODEL)))
+    assert session.words == []
 
 
 def test_a_record_is_only_shown() -> None:
@@ -240,6 +256,6 @@ def test_a_session_may_be_given_to_start_with() -> None:
         await shown.say("a remark")
         await shown.pilot.press("escape")
 
-    played(scene, CoderApp(start, repository="/r", model=lambda: "", first=session))
+    played(scene, CoderApp(start, repository="/r", model=lambda: Chosen("acme:large"), first=session))
     words: list[Word] = [Say(text="a remark"), Stop()]
     assert session.words == words

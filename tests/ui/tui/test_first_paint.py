@@ -4,12 +4,13 @@ import sys
 PROGRAM = """
 import asyncio, sys, threading
 from coder.ui.tui.app import CoderApp
+from coder.ui.tui.running import Chosen
 
 typed = threading.Event()
 
 def model():
     typed.wait()
-    return "m"
+    return Chosen("m")
 
 async def until(pilot, claim):
     for _ in range(300):

@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.events import Key
 from textual.screen import Screen
 
+from coder.ui.tui.running import Chosen
 from coder.ui.tui.widgets.masthead import Masthead
 from coder.ui.tui.widgets.prompt import Prompt
 from coder.ui.tui.widgets.status_bar import StatusBar
@@ -47,18 +48,22 @@ class SessionScreen(Screen[None]):
         self.query_one(Transcript).add_line(GREETING, "greeting")
         self.query_one(Prompt).idle()
 
-    def show_model(self, name: str) -> None:
+    def show_model(self, chosen: Chosen) -> None:
+        """Name the model; where there is none, say why, and so how to get one."""
         for masthead in self.query(Masthead):  # none, where the person has left meanwhile
-            masthead.show_model(name)
+            masthead.show_model(chosen.name or "no model")
+        for transcript in self.query(Transcript):
+            if not chosen.name:
+                transcript.add_line(f"No model: {chosen.reason}", "greeting")
 
-    def begin(self, issue: str = "") -> None:
-        """A session is being opened for an issue; without one, the log will tell what it is about."""
+    def begin(self, issue: str = "", *, heard: bool) -> None:
+        """A session is being opened for an issue; without one, the log will tell what it is about. Is what the person says heard?"""
         from coder.ui.tui.narrator import Narrator
 
         transcript, status_bar = self.query_one(Transcript), self.query_one(StatusBar)
         self._narrator = Narrator(transcript, status_bar)
         status_bar.begin()
-        self.query_one(Prompt).busy()
+        self.query_one(Prompt).busy(heard=heard)
         transcript.anchor()
         if issue:
             transcript.add_issue(issue)

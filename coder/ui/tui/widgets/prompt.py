@@ -8,6 +8,7 @@ NEW_LINE = ("ctrl+j", "shift+enter", "alt+enter")
 """Only the first reaches every terminal: many send the others as a plain Enter."""
 IDLE = "Describe a bug, or paste an issue"
 BUSY = "Say something to the model"
+ALONE = "No model listens; what you write waits until this has ended"
 
 
 class Prompt(TextArea):
@@ -29,10 +30,10 @@ class Prompt(TextArea):
         self.placeholder = IDLE
         self.border_subtitle = "enter send · ctrl+j new line · ctrl+q quit"
 
-    def busy(self) -> None:
-        """The next words are a remark."""
-        self.placeholder = BUSY
-        self.border_subtitle = "esc stop · enter send"
+    def busy(self, *, heard: bool) -> None:
+        """The next words are a remark, where there is a model to hear it."""
+        self.placeholder = BUSY if heard else ALONE
+        self.border_subtitle = "esc stop · enter send" if heard else "esc stop"
 
     def suggest(self, text: str) -> None:
         """Offer words to send, unless the person has begun to write others."""
