@@ -22,6 +22,8 @@ class Traces(Value):
 
     tests: tuple[Trace, ...] = ()
     """In the order in which they ran."""
+    imported: Mapping[str, tuple[int, ...]] = {}
+    """Lines that were executed while the tests were collected, by path."""
     problem: Problem | None = None
     """Why nothing could be traced."""
 
@@ -62,7 +64,7 @@ class Tried(Value):
 
     edit: Edit
     outcome: Literal["passed", "failed", "broke", "timeout", "crashed", "invalid", "cold"]
-    """passed: its tests and its guards; failed: a target; broke: a guard; invalid: it does not compile; cold: it has no effect on a
+    """passed: its tests and its guards; failed: a target; broke: a guard; invalid: it does not compile; cold: it has no sure effect on a
     process that has imported the project already, so that only a run of its own could tell."""
     test: str = ""
     """The first test that was not green."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from coder.core.ports import Progress, TestRunner
 from coder.core.proposals import Proposal, Proposals, Suspect
-from coder.core.trials import Trace, Tracer, Trials
+from coder.core.trials import Trace, Tracer, Traces, Trials
 from coder.repair.candidates import Candidate, candidates
 from coder.repair.credibility import Evidence, credibility
 from coder.repair.guarding import Guards
@@ -57,7 +57,7 @@ class TemplateProposer:
         reds = [trace for trace in traces.tests if trace.result.red and _is_one_of(trace.result.id, tests)]
         if not reds:
             return Proposals(suspects=by_words(tree, issue), note="The tests that failed pass when they run by themselves.")
-        case = Case(tree, traces.tests, reds)
+        case = Case(tree, traces, reds)
         ranked = [one for one in case.candidates() if may_write is None or may_write(one.edit.path)]
         left = seconds - (time.monotonic() - started)
         found = search(self._trials, tree, case.failing, ranked, seconds=left * (1 - CONFIRMING_SHARE), progress=progress)
@@ -92,15 +92,16 @@ class TemplateProposer:
 class Case:
     """One fault: the failing tests, what they executed, and how suspicious that makes each line."""
 
-    def __init__(self, tree: Path, traces: Sequence[Trace], reds: Sequence[Trace]) -> None:
+    def __init__(self, tree: Path, found: Traces, reds: Sequence[Trace]) -> None:
         self.tree = tree
         self.failing = tuple(trace.result.id for trace in reds)
         self._failures = tuple(trace.result.failure for trace in reds if trace.result.failure)
-        others = [trace for trace in traces if not trace.result.red]
+        others = [trace for trace in found.tests if not trace.result.red]
         scores = weighted(ochiai([*reds, *others]), self._failures)
-        self.sources = {path: source for path in sorted(scores) if (source := read(tree, path)) is not None}
+        paths = [*sorted(scores), *sorted(found.imported.keys() - scores.keys())]
+        self.sources = {path: source for path in paths if (source := read(tree, path)) is not None}
         self.suspects: tuple[Suspect, ...] = suspects(scores, self.sources)
-        self._scores = {path: with_imports(scores[path], source) for path, source in self.sources.items()}
+        self._scores = with_imports(scores, self.sources, found.imported)
         self._guards = Guards(others)
 
     def candidates(self) -> list[Candidate]:

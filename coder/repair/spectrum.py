@@ -5,9 +5,10 @@ The measure is Ochiai, from R. Abreu, P. Zoeteweij and A. J. C. van Gemund, "On 
 """
 
 import ast
+import builtins
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from coder.core.paths import is_test_path
 from coder.core.proposals import Suspect
@@ -19,6 +20,9 @@ INNERMOST = (1.3, 1.15, 1.05)
 """What the suspicion of a line is multiplied with where it is the innermost frame of a failure, the one around it, the one around that."""
 AT_IMPORT = 0.6
 """What runs at import is executed before any test: it is as suspicious as the functions that use it, times this."""
+ELSEWHERE = 0.7
+"""And times this where these functions are in another file."""
+BUILTIN = frozenset(dir(builtins))
 Scores = Mapping[str, Mapping[int, float]]
 """Suspicion by path and line; only lines that a failing test executes."""
 
@@ -50,24 +54,49 @@ def weighted(scores: Scores, failures: Sequence[Failure]) -> dict[str, dict[int,
     return raised
 
 
-def with_imports(scores: Mapping[int, float], source: Source) -> dict[int, float]:
-    """The lines of one file, and those statements run at import whose names the suspicious functions read, or that define these."""
+def with_imports(scores: Scores, sources: Mapping[str, Source], imported: Mapping[str, Collection[int]]) -> dict[str, dict[int, float]]:
+    """The same, and what ran at import (lines `imported`) whose names the suspicious functions read, or that defines these."""
+    used = {path: _names_read(scores.get(path, {}), source) for path, source in sources.items()}
+    anywhere: dict[str, float] = {}
+    for names in used.values():
+        anywhere |= {name: max(score * ELSEWHERE, anywhere.get(name, 0.0)) for name, score in names.items()}
+    found = {}
+    for path, source in sources.items():
+        names = {name: max(score, used[path].get(name, 0.0)) for name, score in anywhere.items()}
+        found[path] = _of_import(scores.get(path, {}), source, names, imported.get(path, ()))
+    return found
+
+
+def _of_import(scores: Mapping[int, float], source: Source, used: Mapping[str, float], imported: Collection[int]) -> dict[int, float]:
     found = dict(scores)
+    for function in source.functions:
+        found[function.lineno] = max(found.get(function.lineno, 0.0), score_of(function, scores) * AT_IMPORT)
+    for statement in _at_import(source):
+        names = {one.id for one in ast.walk(statement) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+        _raise(found, range(statement.lineno, (statement.end_lineno or statement.lineno) + 1), names, used)
+    for function in source.functions:
+        inside = [line for line in imported if function.body[0].lineno <= line <= (function.end_lineno or 0)]
+        if inside and not score_of(function, scores):
+            names = {one.id for one in ast.walk(function) if isinstance(one, ast.Name)}
+            _raise(found, inside, names - BUILTIN, used)
+    return {line: score for line, score in found.items() if score}
+
+
+def _raise(found: dict[int, float], lines: Collection[int], names: Collection[str], used: Mapping[str, float]) -> None:
+    """Make lines as suspicious as the most suspicious use of one of the names allows."""
+    score = AT_IMPORT * max((used.get(name, 0.0) for name in names), default=0.0)
+    found |= {line: max(found.get(line, 0.0), score) for line in lines}
+
+
+def _names_read(scores: Mapping[int, float], source: Source) -> dict[str, float]:
+    """The names that the functions of one file use, with the suspicion of the most suspicious of these."""
     used: dict[str, float] = {}
     for function in source.functions:
         score = score_of(function, scores)
-        if score:
-            found[function.lineno] = max(found.get(function.lineno, 0.0), score * AT_IMPORT)
-            for one in ast.walk(function):
-                name = one.id if isinstance(one, ast.Name) else one.attr if isinstance(one, ast.Attribute) else ""
-                used[name] = max(used.get(name, 0.0), score)
-    for statement in _at_import(source):
-        names = [one.id for one in ast.walk(statement) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
-        score = AT_IMPORT * max((used.get(name, 0.0) for name in names), default=0.0)
-        if score:
-            for line in range(statement.lineno, (statement.end_lineno or statement.lineno) + 1):
-                found[line] = max(found.get(line, 0.0), score)
-    return found
+        for one in ast.walk(function) if score else ():
+            name = one.id if isinstance(one, ast.Name) else one.attr if isinstance(one, ast.Attribute) else ""
+            used[name] = max(used.get(name, 0.0), score)
+    return used
 
 
 def score_of(function: Function, scores: Mapping[int, float]) -> float:

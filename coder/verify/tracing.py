@@ -57,17 +57,20 @@ class PytestTracer:
             except SandboxError as error:
                 return Traces(problem=Problem(kind="stopped", text=str(error)))
             found = _read(place)
-        if not found:
+        if not found.tests:
             return Traces(problem=Problem(kind="no_report", text=f"No test could be traced: {telling_line(done.output)}"))
-        return Traces(tests=found)
+        return found
 
 
-def _read(place: Path) -> tuple[Trace, ...]:
+def _read(place: Path) -> Traces:
     recording = Recording(place / "report")
     recording.read()
     results = {result.id: result for result in recording.results}
     if not (place / "lines").exists():
-        return ()
+        return Traces()
     whole = (place / "lines").read_text(encoding="ascii").rpartition("\n")[0]
-    told = (json.loads(line) for line in whole.split("\n") if line)
-    return tuple(Trace(result=results[line["id"]], lines=line["lines"]) for line in told if line["id"] in results)
+    told = [json.loads(line) for line in whole.split("\n") if line]
+    imported: dict[str, Any] = next((line["lines"] for line in told if not line["id"]), {})
+    return Traces(
+        tests=tuple(Trace(result=results[line["id"]], lines=line["lines"]) for line in told if line["id"] in results), imported=imported
+    )

@@ -6,13 +6,17 @@ from coder.repair.templates.branches import branch, target
 from coder.repair.templates.calls import argument_missing, argument_order, neighbour
 from coder.repair.templates.constants import constant, initial
 from coder.repair.templates.exceptions import exception_type
+from coder.repair.templates.formats import opening, placeholder
 from coder.repair.templates.guards import condition, default_value, dropped_guard, inserted_guard
+from coder.repair.templates.insertion import copied, inserted
 from coder.repair.templates.keywords import awaiting, super_call, yielding
 from coder.repair.templates.names import attribute, key, variable
 from coder.repair.templates.negation import negation
 from coder.repair.templates.operators import arithmetic, boolean, comparison
 from coder.repair.templates.order import deletion, indentation, statement_order
 from coder.repair.templates.returns import missing_return, returned_value
+from coder.repair.templates.signatures import argument_added, mutable_default, signature
+from coder.repair.templates.similar import other_condition, similar
 from coder.repair.templates.slices import lookup, slice_missing, slicing
 from coder.repair.templates.strings import string
 from coder.repair.templates.suggestions import undefined_name, unknown_attribute, unknown_import, unknown_key
@@ -59,5 +63,14 @@ TEMPLATES: dict[str, Template] = {
         target,
         wrapped,
         unwrapped,
+        inserted,
+        copied,
+        other_condition,
+        similar,
+        argument_added,
+        signature,
+        mutable_default,
+        placeholder,
+        opening,
     )
 }

@@ -57,6 +57,13 @@ class Tracing:
         self.tracer = Monitoring(sources) if hasattr(sys, "monitoring") else Settrace(sources)
         self.deadline = 0.0
 
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_collection(self) -> Generator[None, None, None]:
+        self.tracer.go_on()
+        yield
+        self.tracer.pause()
+        self.tell("")
+
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         first = self.request["first"]
@@ -84,7 +91,7 @@ class Tracing:
     def pytest_runtest_protocol(self, item: Any) -> Generator[None, None, None]:
         self.tracer.lines = {}
         yield
-        self.write({"id": item.nodeid, "lines": {path: sorted(numbers) for path, numbers in self.tracer.lines.items() if numbers}})
+        self.tell(item.nodeid)
         if time.monotonic() > self.deadline:
             item.session.shouldstop = "the time for tracing is over"
 
@@ -110,6 +117,9 @@ class Tracing:
         self.tracer.go_on()
         yield
         self.tracer.pause()
+
+    def tell(self, nodeid: str) -> None:
+        self.write({"id": nodeid, "lines": {path: sorted(numbers) for path, numbers in self.tracer.lines.items() if numbers}})
 
     def write(self, line: dict[str, Any]) -> None:
         descriptor = os.open(self.request["lines"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

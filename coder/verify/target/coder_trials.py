@@ -42,6 +42,10 @@ class TooLong(BaseException):
     """One test has used more processor time than it may; no `except Exception` of the project keeps it alive."""
 
 
+def nothing() -> None:
+    """Undo what cannot be undone: the fork ends."""
+
+
 class Trials:
     """The candidates of one request."""
 
@@ -126,7 +130,7 @@ class Trials:
         batch: list[Any] = []
         for index, line in enumerate(lines):
             candidate = json.loads(line)
-            alone = index < ALONE or not self.is_imported(candidate)
+            alone = index < ALONE or not self.is_imported(candidate) or candidate["function"] is None
             if batch and (alone or len(batch) == BATCH):
                 yield batch
                 batch = []
@@ -149,20 +153,22 @@ class Trials:
             limit(kind, most)
         alone = len(batch) == 1
         for _, candidate in batch:
-            outcome, test = self.attempt_one(candidate, self.guards_of(candidate) if alone else [])
+            outcome, test = self.attempt_one(candidate, self.guards_of(candidate) if alone else [], alone=alone)
             yield outcome, test
             if outcome in ("passed", "timeout"):
                 return
         if not alone and self.first_red(self.guards_of(batch[-1][1])[:CANARIES]) is not None:
             yield "polluted", ""
 
-    def attempt_one(self, candidate: dict[str, Any], guards: list[str]) -> tuple[str, str]:
+    def attempt_one(self, candidate: dict[str, Any], guards: list[str], *, alone: bool) -> tuple[str, str]:
         try:
-            undo = self.put_into_effect(candidate)
+            undo = self.put_into_effect(candidate, alone=alone)
         except (SyntaxError, ValueError):
             return "invalid", ""
         except Cold:
-            return "cold", ""
+            return "cold" if alone else "alone", ""
+        except BaseException as error:  # noqa: BLE001 - what the module does when it is executed: whatever it was, it cannot be imported
+            return "failed", type(error).__name__
         red = self.first_red([*self.targets, *guards])
         if red is None:
             return "passed", ""
@@ -173,16 +179,23 @@ class Trials:
     def is_imported(self, candidate: dict[str, Any]) -> bool:
         return os.path.join(self.request["tree"], candidate["path"]) in self.swapper.imported
 
-    def put_into_effect(self, candidate: dict[str, Any]) -> Callable[[], None]:
+    def put_into_effect(self, candidate: dict[str, Any], *, alone: bool) -> Callable[[], None]:
+        """Swap the function, or else execute the module again, which only a fork that is for nothing else can do."""
         self.swapper.forget_results()
         path = os.path.join(self.request["tree"], candidate["path"])
         undo: Callable[[], None]
         if not self.is_imported(candidate):
             undo = overlay(path, edited(path, candidate["changes"]))
-        elif candidate["function"] is None:
-            raise Cold("it changes what happens at import")
-        else:
+            return undo
+        try:
+            if candidate["function"] is None:
+                raise Cold("it changes what happens at import")
             undo = self.swapper.swap(path, self.request["functions"][candidate["function"]], candidate["source"])
+        except Cold:
+            if not alone:
+                raise
+            self.swapper.execute_again(path, edited(path, candidate["changes"]))
+            return nothing
         return undo
 
     def first_red(self, tests: list[str]) -> tuple[str, str] | None:
@@ -201,7 +214,7 @@ class Trials:
             return [[candidate] for candidate in reversed(child.batch)]
         again = []
         for (index, candidate), (outcome, test) in zip(child.batch, answers):
-            if outcome == "passed" and len(child.batch) > 1:
+            if outcome in ("passed", "alone") and len(child.batch) > 1:
                 again.append([(index, candidate)])
             else:
                 self.write(index=index, outcome=outcome, test=test)
