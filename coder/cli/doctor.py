@@ -90,7 +90,7 @@ def _models() -> Iterator[Finding]:
         yield choice is not None, "model", f"{choice.name} ({choice.reason})" if choice else "none: set a key, or start a model server"
     except UserError as error:
         yield False, "model", str(error)
-    yield True, "no model", "simple bugs that a test shows are repaired without one, by the built-in engine: coder fix --offline"
+    yield True, "offline", "without a model, simple bugs that a test shows are repaired by the built-in engine: coder fix --offline"
 
 
 def _terminal() -> Iterator[Finding]:

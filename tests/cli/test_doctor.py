@@ -21,4 +21,4 @@ def test_says_which_sandbox_there_is(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_says_what_can_be_done_without_a_model(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("coder.models.catalog.servers", lambda _environment: ())
     doctor(tmp_path)
-    assert "ok  no model     simple bugs" in capsys.readouterr().out
+    assert "ok  offline      without a model" in capsys.readouterr().out
