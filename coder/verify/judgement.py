@@ -43,7 +43,7 @@ class Judgement:
         self._tests = tuple(path for path in self._changed if is_test_path(path))
         self._sources = tuple(path for path in self._changed if not is_test_path(path))
         self._notes: list[str] = []
-        self.runs = Runs(trees=trees, runner=runner, tree=patch.tree, sources=self._sources, progress=progress)
+        self.runs = Runs(trees=trees, runner=runner, tree=patch.tree, sources=self._sources, before=before, progress=progress)
         self.hashes: dict[str, str] = {}
         """SHA-256 of the targets' files, by path."""
         self.after: TestReport | None = None

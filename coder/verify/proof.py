@@ -8,7 +8,7 @@ from pathlib import Path
 from coder.core.candidate import Patch
 from coder.core.paths import is_test_path
 from coder.core.ports import Progress, TestRunner
-from coder.core.verdict import Evidence, Guarded, Reproduced, TestReport, TestResult, Verdict
+from coder.core.verdict import Evidence, Guarded, Problem, Reproduced, TestReport, TestResult, Verdict
 from coder.verify.comparison import file_of, is_test_file, meant
 from coder.verify.distil import distil
 from coder.verify.evidence import page, run_of, trailers
@@ -16,10 +16,11 @@ from coder.verify.judgement import Judgement
 from coder.verify.noticing import watched
 from coder.verify.reasons import why_not
 from coder.verify.runner import labelled
-from coder.verify.runs import Trees
+from coder.verify.runs import Trees, patience
 from coder.verify.warm import WarmRunner
 
 SHOWN = 4
+ENDLESS = "A test of code that never ends must end by itself: run the code in a daemon thread and assert that it is done in time."
 
 
 class WorktreeVerifier:
@@ -59,12 +60,14 @@ class WorktreeVerifier:
             if not files and not named:
                 return Reproduced(rejected=("The change adds or changes no test file, and no test was named.",))
             sources = tuple(path for path in changed if path not in tests and (tree / path).is_file())
-            report = self._runner.run(tree, [*named, *files], expect_loaded=sources, progress=labelled("reproduction", progress))
+            told = labelled("reproduction", progress)
+            seconds = patience(self._baseline)
+            report = self._runner.run(tree, [*named, *files], timeout_seconds=seconds, expect_loaded=sources, progress=told)
         if report.by_exit_code:
             return Reproduced(rejected=(f"`{report.command}` gives an exit code and no reasons.",), results=report.results)
         old = self._passing_before(files)
         is_named = meant(named)
-        right, rejected = [], [report.problem.text] if report.problem else []
+        right, rejected = [], [_hint(report.problem)] if report.problem else []
         for result in report.results:
             reason = why_not(result, issue=self._issue, unchanged=file_of(result.id) not in changed)
             if not reason:
@@ -125,6 +128,11 @@ class WorktreeVerifier:
                 report = self._runner.run(tree, there) if there else None
         results: tuple[TestResult, ...] = report.results if report is not None else ()
         return frozenset(result.id for result in results if result.green)
+
+
+def _hint(problem: Problem) -> str:
+    """What is wrong with a run, and how a test of what hangs is written."""
+    return f"{problem.text} {ENDLESS}" if problem.kind == "timeout" else problem.text
 
 
 def _told(found: Guarded) -> list[str]:

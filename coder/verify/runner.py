@@ -81,7 +81,7 @@ class PytestRunner:
         return launch(self._project, tree, place, paths=(), requests={"coder_pytest_report": request}).environment
 
     def _limits_of(self, timeout_seconds: float | None) -> Limits:
-        given = {} if timeout_seconds is None else {"wall_seconds": timeout_seconds}
+        given = {} if timeout_seconds is None else {"wall_seconds": min(timeout_seconds, self._limits.wall_seconds)}
         room = {} if self._project.command.is_pytest else {"output_bytes": PRINTED_BYTES}
         return self._limits.model_copy(update={**given, **room})
 

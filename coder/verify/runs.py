@@ -10,6 +10,16 @@ from coder.core.verdict import Run, TestReport
 from coder.verify.evidence import run_of
 from coder.verify.runner import labelled
 
+LEAST_SECONDS, TIMES = 60.0, 5.0
+"""What a run may take in any case, and how many times as long as the suite took on the base."""
+
+
+def patience(before: TestReport | None) -> float | None:
+    """Seconds after which a run is taken to hang, going by the whole suite on the base; None where that is not known."""
+    if before is None or before.problem is not None:
+        return None
+    return max(LEAST_SECONDS, TIMES * before.seconds)
+
 
 class Trees(Protocol):
     """What the proof needs of a repository."""
@@ -27,13 +37,16 @@ class Trees(Protocol):
 class Runs:
     """Runs tests on one change and on its base, and keeps account of it."""
 
-    def __init__(self, *, trees: Trees, runner: TestRunner, tree: str, sources: Sequence[str], progress: Progress | None) -> None:
-        """`tree` is the change; where a file of `sources` is loaded from elsewhere, a run says nothing."""
+    def __init__(
+        self, *, trees: Trees, runner: TestRunner, tree: str, sources: Sequence[str], before: TestReport, progress: Progress | None
+    ) -> None:
+        """`tree` is the change, `before` the base's own report; where a file of `sources` is loaded from elsewhere, a run says nothing."""
         self._trees = trees
         self._runner = runner
         self._tree = tree
         self._sources = sources
         self._progress = progress
+        self._seconds = patience(before)
         self.made: list[Run] = []
 
     def on_change(self, label: str, tests: Sequence[str]) -> TestReport:
@@ -46,6 +59,7 @@ class Runs:
         """Run tests, or the whole suite, on the base with what `tree` has at `paths`, or everywhere."""
         with self._trees.checkout(tree, paths) as place:
             sources = [path for path in self._sources if (place / path).is_file()]
-            report = self._runner.run(place, tests, expect_loaded=sources, progress=labelled(label, self._progress))
+            told = labelled(label, self._progress)
+            report = self._runner.run(place, tests, timeout_seconds=self._seconds, expect_loaded=sources, progress=told)
         self.made.append(run_of(label, tests, report))
         return report

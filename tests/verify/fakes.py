@@ -66,6 +66,7 @@ class FakeRunner:
         self._problem = problem
         self._by_exit_code = by_exit_code
         self.asked: list[tuple[str, ...]] = []
+        self.limits: list[float | None] = []
 
     @property
     def command(self) -> str:
@@ -81,6 +82,7 @@ class FakeRunner:
         progress: Progress | None = None,
     ) -> TestReport:
         self.asked.append(tuple(tests))
+        self.limits.append(timeout_seconds)
         files = {path.relative_to(tree).as_posix(): path.read_text(encoding="utf-8") for path in tree.rglob("*") if path.is_file()}
         ended = self._suite(files)
         if isinstance(ended, Problem):

@@ -4,7 +4,7 @@ import threading
 from pathlib import Path
 
 from coder.core.verdict import Counts, Problem, Reproduced, TestResult, VerdictKind
-from coder.verify.proof import WorktreeVerifier
+from coder.verify.proof import ENDLESS, WorktreeVerifier
 from tests.builders import write
 from tests.verify.conftest import Run
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, passed, red
@@ -75,6 +75,15 @@ def test_a_run_that_says_nothing_reproduces_nothing(tmp_path: Path) -> None:
     runner = FakeRunner(lambda _files: Problem(kind="usage", text="pytest refused to run."))
     found = reproduced(tmp_path, runner, {TEST: "new"})
     assert (found.tests, found.rejected) == ((), ("pytest refused to run.",))
+
+
+def test_a_test_that_never_ends_is_not_waited_for_long_and_reproduces_nothing(tmp_path: Path) -> None:
+    runner = FakeRunner(lambda files: [] if files[TEST] == "old" else Problem(kind="timeout", text="Too slow."))
+    trees = FakeTrees(tmp_path, {"calc.py": "bug", TEST: "old"}, {TEST: "new"})
+    verifier = WorktreeVerifier(trees=trees, runner=runner, issue="")
+    verifier.baseline()
+    assert verifier.reproduces(trees.patch, ()).rejected == (f"Too slow. {ENDLESS}",)
+    assert runner.limits == [None, 60.0]
 
 
 def test_the_wrong_code_reproduces_nothing_whatever_it_shows(tmp_path: Path) -> None:
