@@ -7,6 +7,7 @@ from pydantic import SecretStr
 from pydantic_ai import exceptions as wrong
 
 from coder.core.errors import ModelError
+from coder.core.secrets import SHORTEST_OWN
 from coder.models.catalog import KEYS, Choice
 from coder.models.servers import is_loopback
 from coder.models.text_protocol import ToolsUnsupported
@@ -90,7 +91,7 @@ def _said(error: Exception, secret: str) -> str:
     for _ in range(3):
         body = next((body[key] for key in ("error", "message", "detail") if key in body), "") if isinstance(body, dict) else body
     text = " ".join((body if isinstance(body, str) and body.strip() else str(error)).split()) or type(error).__name__
-    text = text.replace(secret, "***") if secret else text
+    text = text.replace(secret, "***") if len(secret) >= SHORTEST_OWN else text
     status = f"HTTP {error.status_code}, " if isinstance(error, wrong.ModelHTTPError) else ""
     return f"{status}{text[:QUOTED_CHARACTERS].rstrip('.')}."
 

@@ -83,3 +83,10 @@ def test_a_long_body_is_cut_and_a_key_in_it_blotted_out() -> None:
     found = translated(http(None, 400, {"message": "x" * 195 + "sk-secret" + "x" * 1000}), choice=CHOICE, key=SecretStr("sk-secret"))
     assert "sk-" not in str(found)
     assert len(str(found)) < 300
+
+
+def test_a_key_made_up_for_a_local_server_blots_out_no_words() -> None:
+    said = "request (2990 tokens) exceeds the available context size (2048 tokens)"
+    found = translated(http(None, 400, {"message": said}), choice=CHOICE, key=SecretStr("x"))
+    assert found.context_overflow
+    assert said in str(found)
