@@ -13,6 +13,8 @@ class Budget(Value):
     tokens: int | None = None
     seconds: float | None = None
     requests: int | None = None
+    candidates: int | None = None
+    """Edits that a search without a model may try."""
     attempts: int = 3
     """Red verifications before giving up."""
 

@@ -17,6 +17,8 @@ from coder.tools.patching import apply
 from coder.tools.words import words_of
 
 SEARCH_SECONDS = 60.0
+COUNTED_SECONDS = 600.0
+"""Where candidates are counted, time is no more than a safeguard: the same is found on a slow machine."""
 SEARCH_SHARE = 0.6
 """Of the time that is left: what was found must still be proven."""
 MOST_ATTEMPTS = 3
@@ -76,7 +78,8 @@ def _speaking_of(issue: str, tests: tuple[str, ...]) -> tuple[str, ...]:
 
 async def _propose(kit: Kit, candidate: Candidate, tests: Sequence[str]) -> Proposals:
     left = kit.purse.seconds_left
-    seconds = SEARCH_SECONDS if left is None else min(SEARCH_SECONDS, left * SEARCH_SHARE)
+    most = SEARCH_SECONDS if kit.task.budget.candidates is None else COUNTED_SECONDS
+    seconds = most if left is None else min(most, left * SEARCH_SHARE)
     may_write = kit.workspace(candidate).may_write
     return await asyncio.to_thread(
         kit.proposer.propose,

@@ -19,6 +19,7 @@ from coder.verify.runner import PytestRunner
 from coder.verify.tracing import PytestTracer
 from coder.verify.trials import PytestTrials
 from coder.verify.warm import WarmRunner
+from coder.wiring.counted import CountedTrials
 
 COLLECTING_SECONDS = 30.0
 """A project whose tests take longer to collect has none kept ready."""
@@ -35,6 +36,8 @@ class Bench:
     project: Project
     sandbox: ProcessSandbox
     limits: Limits
+    candidates: int | None = None
+    """How many edits a search may try."""
 
     def runner(self) -> PytestRunner:
         return PytestRunner(project=self.project, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=self.limits)
@@ -48,7 +51,7 @@ class Bench:
         scratch = self.sandbox.scratch
         tracer = PytestTracer(project=self.project, sandbox=self.sandbox, scratch=scratch, limits=self.limits)
         trials = PytestTrials(project=self.project, sandbox=self.sandbox, scratch=scratch, limits=self.limits)
-        return TemplateProposer(tracer=tracer, trials=trials, runner=self.runner())
+        return TemplateProposer(tracer=tracer, trials=CountedTrials(trials, most=self.candidates), runner=self.runner())
 
     def verifiers(self, issue: str) -> Callable[[Repository], Verifier]:
         """A verifier for each base, made once: it remembers the base's own results."""
@@ -66,7 +69,8 @@ class Bench:
 
 def bench_for(task: Task, config: Config, *, root: Path, sandbox: ProcessSandbox) -> Bench:
     project = find_project(root, sandbox=sandbox, environment=os.environ, test_command=task.test_command)
-    return Bench(project=project, sandbox=sandbox, limits=Limits(wall_seconds=config.suite_seconds, memory_bytes=None))
+    limits = Limits(wall_seconds=config.suite_seconds, memory_bytes=None)
+    return Bench(project=project, sandbox=sandbox, limits=limits, candidates=task.budget.candidates)
 
 
 def project_of(root: Path, *, walls: Walls | None) -> Project:
