@@ -1,0 +1,126 @@
+"""Do two versions of a module's function behave alike? On what the tests called it with, and on inputs made of that.
+
+Run as a program inside the project's interpreter it is either a recorder (a pytest plugin, `-p behaviour`) or a player:
+
+    BEHAVIOUR_TARGET=module:Qualified.name BEHAVIOUR_FILE=calls.pickle python -m pytest -p behaviour ...
+    python behaviour.py module:Qualified.name calls.pickle          one line a call: what it returned or raised
+"""
+
+import contextlib
+import copy
+import functools
+import importlib
+import os
+import pickle
+import random
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+MOST_CALLS = 150
+VARIATIONS = 4
+_calls: list[bytes] = []
+
+
+def _resolved(target: str) -> tuple[Any, str, Any]:
+    """The holder of a function, its name there, and the function itself."""
+    module, _, qualified = target.partition(":")
+    holder: Any = importlib.import_module(module)
+    *outer, name = qualified.split(".")
+    for part in outer:
+        holder = getattr(holder, part)
+    return holder, name, vars(holder)[name]
+
+
+def pytest_configure(config: Any) -> None:
+    target = os.environ["BEHAVIOUR_TARGET"]
+    holder, name, found = _resolved(target)
+    function = getattr(found, "__func__", found)
+
+    @functools.wraps(function)
+    def recorded(*args: Any, **kwargs: Any) -> Any:
+        if len(_calls) < MOST_CALLS:
+            with contextlib.suppress(Exception):  # what cannot be kept is no input
+                _calls.append(pickle.dumps((args, kwargs)))
+        return function(*args, **kwargs)
+
+    wrapped = type(found)(recorded) if isinstance(found, staticmethod | classmethod) else recorded
+    setattr(holder, name, wrapped)
+    for module in [module for module in sys.modules.values() if module is not None]:
+        for other, value in [*getattr(module, "__dict__", {}).items()]:
+            if value is found and module is not holder:
+                setattr(module, other, wrapped)
+
+
+def pytest_unconfigure(config: Any) -> None:
+    Path(os.environ["BEHAVIOUR_FILE"]).write_bytes(pickle.dumps(list(dict.fromkeys(_calls))))
+
+
+def varied(value: Any, rng: random.Random) -> Any:
+    """A value near another one."""
+    match value:
+        case bool():
+            return not value
+        case int():
+            return rng.choice((0, 1, -1, value + 1, value - 1, -value, value * 2))
+        case float():
+            return rng.choice((0.0, -value, value + 0.5, value * 1.5))
+        case str():
+            at = rng.randrange(len(value) + 1)
+            return rng.choice(("", value[:at], value[at:], value + value[:1], value[::-1], value.upper(), f" {value}"))
+        case list() | tuple():
+            at = rng.randrange(len(value) + 1)
+            return rng.choice((value[:0], value[:at], value[at:], value * 2, value[::-1]))
+        case None:
+            return rng.choice((0, "", 1))
+        case _:
+            return value
+
+
+def inputs(calls: list[bytes]) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """The calls, and each some times more with one argument varied."""
+    rng = random.Random(0)
+    made = []
+    for call in calls:
+        args, kwargs = pickle.loads(call)
+        made.append((args, kwargs))
+        for _ in range(VARIATIONS if args else 0):
+            at = rng.randrange(len(args))
+            made.append(((*args[:at], varied(args[at], rng), *args[at + 1 :]), kwargs))
+    return made
+
+
+def told(value: Any) -> str:
+    """A result in a form that does not depend on where it lies; iterators are read, at most a hundred items."""
+    if hasattr(value, "__next__"):
+        return f"iterator {[told(item) for _, item in zip(range(100), value, strict=False)]}"
+    text = repr(value)
+    if " at 0x" not in text:
+        return text
+    inner = getattr(value, "__dict__", None)
+    return f"{type(value).__name__} {sorted(inner)}" if inner is not None else type(value).__name__
+
+
+def _late(*_: Any) -> None:
+    raise TimeoutError
+
+
+def play(target: str, file: str) -> None:
+    *_, found = _resolved(target)
+    function = getattr(found, "__func__", found)
+    signal.signal(signal.SIGALRM, _late)
+    for args, kwargs in inputs(pickle.loads(Path(file).read_bytes())):
+        given = copy.deepcopy((args, kwargs))
+        signal.setitimer(signal.ITIMER_REAL, 1.0)
+        try:
+            line = told(function(*given[0], **given[1])) + f" {told(given[0])}"
+        except Exception as error:  # noqa: BLE001 (an error is an answer too)
+            line = type(error).__name__
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        print(line.replace("\n", "\\n")[:2000])
+
+
+if __name__ == "__main__":
+    play(sys.argv[1], sys.argv[2])

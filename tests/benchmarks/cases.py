@@ -1,0 +1,161 @@
+"""Cases of the repair benchmark: a faulty tree, the tests that say so, and the files as they should be."""
+
+import random
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from coder.core.paths import is_test_path
+from tests.benchmarks.faults import fault
+from tests.benchmarks.suites import Suite, failing
+
+MOST_FAILING = 12
+"""A fault that more tests see is no puzzle."""
+MOST_CHANGED_LINES = 8
+SMALLEST = 400
+"""Characters of a source file worth a fault."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One fault; the tree is a directory of its own that is not in git yet."""
+
+    kind: str
+    """`single`, `double`, `real` or `classic`."""
+    name: str
+    tree: Path
+    failing: tuple[str, ...]
+    right: dict[str, str]
+    """Source files as they should be, by path."""
+    expected: tuple[str, ...]
+    """Tests that pass on the right files."""
+    suite: Suite
+    note: str = ""
+
+
+def copied(source: Path, target: Path) -> Path:
+    """The tree without its history and droppings."""
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns(".git", "__pycache__", ".venv", ".tox", "*.egg-info"), symlinks=True)
+    return target
+
+
+def classic(folder: Path, scratch: Path, suite: Suite) -> Iterator[Case]:
+    """Algorithms with one wrong line each."""
+    for place in sorted(path for path in folder.iterdir() if path.is_dir()):
+        tree = copied(place, scratch / place.name)
+        file = tree / f"{place.name}.py"
+        number, _, line = (tree / "right.txt").read_text(encoding="utf-8").rstrip("\n").partition(":")
+        (tree / "right.txt").unlink()
+        wrong = file.read_text(encoding="utf-8")
+        lines = wrong.splitlines(keepends=True)
+        lines[int(number) - 1] = f"{line}\n"
+        file.write_text("".join(lines), encoding="utf-8")
+        before = suite.results(tree)
+        file.write_text(wrong, encoding="utf-8")
+        tests = failing(before, suite.results(tree))
+        right = {file.name: "".join(lines)}
+        yield Case(
+            kind="classic", name=place.name, tree=tree, failing=tests, right=right, expected=passing(before), suite=suite, note=line.strip()
+        )
+
+
+def mutants(project: Path, scratch: Path, suite: Suite, *, seed: int, count: int, edits: int) -> Iterator[Case]:
+    """Seeded faults that some tests see, in files with tests of their own project."""
+    rng = random.Random(f"{seed}-{project.name}-{edits}")
+    tree = copied(project, scratch / project.name)
+    before = suite.results(tree)
+    sources = [path for path in sorted(tree.rglob("*.py")) if _worth_a_fault(path.relative_to(tree).as_posix(), path)]
+    made = 0
+    for _ in range(count * 12 if before and sources else 0):
+        file = rng.choices(sources, [path.stat().st_size for path in sources])[0]
+        right = file.read_text(encoding="utf-8")
+        if made == count or (found := fault(right, rng, edits=edits)) is None:
+            continue
+        file.write_text(found[0], encoding="utf-8")
+        tests = failing(before, suite.results(tree))
+        if 0 < len(tests) <= MOST_FAILING:
+            made += 1
+            name = f"{project.name}-{made}"
+            kind = "single" if edits == 1 else "double"
+            copy = copied(tree, scratch / f"{name}-{kind}")
+            path = file.relative_to(tree).as_posix()
+            note = f"{found[1]} in {path}"
+            yield Case(
+                kind=kind, name=name, tree=copy, failing=tests, right={path: right}, expected=passing(before), suite=suite, note=note
+            )
+        file.write_text(right, encoding="utf-8")
+
+
+def _worth_a_fault(name: str, path: Path) -> bool:
+    apart = ("docs/", "examples/", "benchmark", "bin/", "setup.py", "noxfile", "_version", "conftest")
+    return not is_test_path(name) and not any(part in name for part in apart) and path.stat().st_size > SMALLEST
+
+
+def mined(history: Path, scratch: Path, suite: Suite, *, count: int, depth: int) -> Iterator[Case]:
+    """Fixes of few lines that came with a test: the fix's parent with the fix's tests is the case."""
+    made = 0
+    for commit in _git(history, "log", "--no-merges", f"-{depth}", "--format=%H").split():
+        if made == count:
+            return
+        if (changed := _small_fix(history, commit)) and (case := _real(history, commit, changed, scratch, suite)):
+            made += 1
+            yield case
+
+
+def _small_fix(history: Path, commit: str) -> tuple[str, ...]:
+    """The source files of a commit that changes a few lines of one or two of them, and tests; else nothing."""
+    rows = [line.split("\t") for line in _git(history, "diff-tree", "-r", "--numstat", "--no-renames", "--root", commit).splitlines()[1:]]
+    python = [(added, removed, path) for added, removed, path in rows if path.endswith(".py") and added.isdigit()]
+    tests = [path for _, _, path in python if is_test_path(path)]
+    sources = [(int(added), int(removed), path) for added, removed, path in python if not is_test_path(path)]
+    few = all(added <= MOST_CHANGED_LINES and removed <= MOST_CHANGED_LINES for added, removed, _ in sources)
+    return tuple(path for *_, path in sources) if tests and 1 <= len(sources) <= 2 and few else ()
+
+
+def _real(history: Path, commit: str, changed: tuple[str, ...], scratch: Path, suite: Suite) -> Case | None:
+    name = f"{history.resolve().name}-{commit[:9]}"
+    fixed = scratch / f"{name}-fixed"
+    _unpacked(history, commit, fixed)
+    tree = copied(fixed, scratch / name)
+    right = {path: (fixed / path).read_text(encoding="utf-8") for path in changed if (fixed / path).is_file()}
+    old = {path: _git(history, "show", f"{commit}^:{path}", allow_failure=True) for path in changed}
+    if set(right) != set(changed) or not all(old.values()):
+        return None
+    for path, text in old.items():
+        (tree / path).write_text(text, encoding="utf-8")
+    tests = [path for path in _git(history, "diff-tree", "-r", "--name-only", commit).split() if is_test_path(path) and "test_" in path]
+    present = [path for path in tests if (tree / path).is_file() and path.endswith(".py")]
+    before = suite.results(fixed, present) if present else None
+    reds = failing(before, suite.results(tree, present)) if before else ()
+    expected = passing(suite.results(fixed)) if reds else ()
+    shutil.rmtree(fixed)
+    note = _git(history, "log", "-1", "--format=%s", commit).strip()
+    if not reds:
+        shutil.rmtree(tree)
+        return None
+    return Case(kind="real", name=name, tree=tree, failing=reds, right=right, expected=expected, suite=suite, note=note)
+
+
+def _unpacked(history: Path, commit: str, target: Path) -> None:
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    packed = subprocess.run(["git", "-C", str(history), "archive", commit], capture_output=True, check=True).stdout
+    subprocess.run(["tar", "-x", "-C", str(target)], input=packed, check=True)
+
+
+def _git(directory: Path, *arguments: str, allow_failure: bool = False) -> str:
+    done = subprocess.run(["git", "-C", str(directory), *arguments], capture_output=True, text=True, check=not allow_failure)
+    return done.stdout if done.returncode == 0 else ""
+
+
+def passing(results: dict[str, str] | None) -> tuple[str, ...]:
+    return tuple(test for test, outcome in (results or {}).items() if outcome == "PASSED")
+
+
+def module_of(path: str) -> str:
+    """The importable name of a source file."""
+    return re.sub(r"(/__init__)?\.py$", "", path.removeprefix("src/")).replace("/", ".")

@@ -1,0 +1,56 @@
+"""Is a patch right where it is not the same as the right answer? By what the changed functions do."""
+
+import ast
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from tests.benchmarks.cases import module_of
+from tests.benchmarks.suites import Suite, environment
+
+
+def changed_functions(tree: Path, other: Path | None, path: str, texts: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """`module:Qualified.name` of each outermost function whose body is not the same in two trees, or in a tree and texts."""
+    right = texts[path] if texts is not None else (other / path).read_text(encoding="utf-8") if other else ""
+    here, there = (dict(_functions(ast.parse(text))) for text in ((tree / path).read_text(encoding="utf-8"), right))
+    return tuple(f"{module_of(path)}:{name}" for name in here if here[name] != there.get(name))
+
+
+def _functions(tree: ast.AST, outer: str = "") -> Iterator[tuple[str, str]]:
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield f"{outer}{node.name}", ast.dump(node)
+        elif isinstance(node, ast.ClassDef):
+            yield from _functions(node, f"{outer}{node.name}.")
+        elif isinstance(node, ast.If | ast.Try):
+            yield from _functions(node, outer)
+
+
+def alike(suite: Suite, one: Path, other: Path, target: str) -> bool:
+    """Does a function answer the same in both trees, to the tests' calls and to variations of them? False where that is not seen."""
+    with tempfile.TemporaryDirectory(prefix="behaviour-") as name:
+        program = Path(shutil.copy(Path(__file__).with_name("behaviour.py"), name))
+        calls = Path(name, "calls.pickle")
+        variables = environment(other)
+        variables |= {"PYTHONPATH": f"{variables['PYTHONPATH']}:{name}", "BEHAVIOUR_TARGET": target, "BEHAVIOUR_FILE": str(calls)}
+        command = [suite.python, "-m", "pytest", *suite.arguments, "-q", "-p", "behaviour", "-p", "no:cacheprovider"]
+        try:
+            subprocess.run(command, cwd=other, env=variables, capture_output=True, timeout=suite.seconds)
+            answers = [_played(suite, tree, program, target, calls) for tree in (one, other)]
+        except subprocess.TimeoutExpired:
+            return False
+        return bool(answers[0]) and answers[0] == answers[1]
+
+
+def _played(suite: Suite, tree: Path, program: Path, target: str, calls: Path) -> str:
+    done = subprocess.run(
+        [suite.python, str(program), target, str(calls)],
+        cwd=tree,
+        env=environment(tree),
+        capture_output=True,
+        text=True,
+        timeout=suite.seconds,
+    )
+    return done.stdout if done.returncode == 0 else ""

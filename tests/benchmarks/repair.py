@@ -1,0 +1,203 @@
+"""Measure repair without a model, as the person meets it: `coder fix --offline`, on faults of which the right answer is known.
+
+    python -m tests.benchmarks.repair --classic
+    python -m tests.benchmarks.repair --project DIR [--project DIR ...] [--count N] [--doubles N] [--seed N]
+    python -m tests.benchmarks.repair --mine DIR [--mine DIR ...] [--count N] [--depth N]
+
+--project takes a checkout or unpacked source archive with tests of its own; --mine a git checkout whose history is searched for fixes of
+few lines that came with a test. --python names an interpreter that has pytest and what the projects need. Never give those with which
+templates were tuned: toolz, tabulate, inflection, sortedcontainers.
+
+A patch is plausible where coder delivers it. It is correct where the changed files equal the right ones as syntax trees, or where the tests
+of the whole project pass and every function that differs behaves alike on what the tests call it with and on inputs varied from that; where
+this cannot be seen it is wrong. One line is printed for each case, then the sums.
+"""
+
+import argparse
+import ast
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from coder.core.hunks import hunks
+from coder.tools.patching import apply
+from tests.benchmarks.cases import Case, classic, copied, mined, mutants
+from tests.benchmarks.judging import alike, changed_functions
+from tests.benchmarks.suites import Suite
+
+TRIED = re.compile(r"tried ([\d,]+) candidates(?:, (\d+) a second)?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What became of one case."""
+
+    kind: str
+    name: str
+    end: str
+    """`correct`, `wrong` or `abstained`."""
+    verdict: str
+    why: str
+    seconds: float
+    tried: int
+    rate: int
+    """Candidates a second."""
+    place: int
+    """Where the first guilty function stood among the suspects, from 1; 0: nowhere."""
+    note: str
+
+
+def run(case: Case, *, seconds: float) -> Outcome:
+    """Have one case repaired, and judge what comes of it."""
+    _commit(case.tree)
+    issue = "These tests fail:\n" + "\n".join(case.failing)
+    command = [sys.executable, "-m", "coder", "fix", "--offline", "--json", "--dry-run", "--trust", "--max-seconds", str(seconds)]
+    started = time.monotonic()
+    done = subprocess.run(
+        [*command, "--test", case.suite.command, "--repo", str(case.tree), issue], capture_output=True, text=True, check=False
+    )
+    spent = time.monotonic() - started
+    events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    finished: dict[str, Any] = next((event for event in events if event["event"] == "finished"), {})
+    session = next((event["session"] for event in events if event["event"] == "started"), "")
+    told, places = _searched(session)
+    found = TRIED.search(told)
+    end, why = _judged(case, finished.get("diff", ""))
+    return Outcome(
+        kind=case.kind,
+        name=case.name,
+        end=end,
+        verdict=finished.get("verdict") or f"exit {done.returncode}",
+        why=why or finished.get("summary", done.stderr[-200:]),
+        seconds=spent,
+        tried=int(found[1].replace(",", "")) if found else 0,
+        rate=int(found[2] or 0) if found else 0,
+        place=_place(case, places),
+        note=case.note,
+    )
+
+
+def _commit(tree: Path) -> None:
+    """Make a repository of the tree, with nothing of its history."""
+    identity = ("-c", "user.name=A Person", "-c", "user.email=person@example.org")
+    for arguments in (("init", "-q"), ("add", "-A", "-f"), (*identity, "commit", "-q", "-m", "Begin")):
+        subprocess.run(["git", "-C", str(tree), *arguments], check=True, capture_output=True)
+
+
+def _searched(session: str) -> tuple[str, list[str]]:
+    """What the session's notes say of the search, and the suspects in their order."""
+    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    log = state / "coder" / "sessions" / session / "events.jsonl"
+    told = ""
+    places: list[str] = []
+    for line in log.read_text(encoding="utf-8").splitlines() if session and log.is_file() else ():
+        event = json.loads(line).get("event", {})
+        if event.get("type") == "note_made":
+            told += f" {event['note'].get('summary', '')}"
+            places = places or event["note"].get("places", [])
+    return told, places
+
+
+def _judged(case: Case, diff: str) -> tuple[str, str]:
+    """How a case ended, and what was seen of its patch."""
+    if not diff:
+        return "abstained", ""
+    shown = " / ".join(line for line in diff.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---"))[:160]
+    with tempfile.TemporaryDirectory(prefix="repaired-") as name:
+        patched, right = copied(case.tree, Path(name, "patched")), copied(case.tree, Path(name, "right"))
+        apply(diff, patched)
+        for path, text in case.right.items():
+            (right / path).write_text(text, encoding="utf-8")
+        changed = sorted({*case.right, *(hunk.path for hunk in hunks(diff))})
+        if all(_same(patched / path, right / path) for path in changed):
+            return "correct", "the same"
+        if not case.suite.passes(patched, case.expected):
+            return "wrong", f"breaks or leaves broken a test of the project: {shown}"
+        functions = [one for path in changed for one in changed_functions(patched, right, path)]
+        if functions and all(alike(case.suite, patched, right, target) for target in functions):
+            return "correct", f"behaves alike: {shown}"
+        return "wrong", shown
+
+
+def _same(one: Path, other: Path) -> bool:
+    trees = [ast.dump(ast.parse(path.read_text(encoding="utf-8"))) for path in (one, other) if path.is_file()]
+    return len(trees) == 2 and trees[0] == trees[1]
+
+
+def _place(case: Case, places: Sequence[str]) -> int:
+    """The place, from 1, of the first suspect that must change."""
+    guilty = {
+        f"{path}::{target.partition(':')[2]}" for path in case.right for target in changed_functions(case.tree, None, path, case.right)
+    }
+    return next((number for number, place in enumerate(places, 1) if place in guilty), 0)
+
+
+def report(outcomes: Sequence[Outcome]) -> None:
+    """The sums of one kind of case."""
+    total, offered = len(outcomes), [one for one in outcomes if one.end != "abstained"]
+    correct = sum(one.end == "correct" for one in outcomes)
+    wrong = sum(one.end == "wrong" for one in outcomes)
+    seconds = statistics.median(one.seconds for one in outcomes)
+    rates = [one.rate for one in outcomes if one.rate]
+    print(
+        f"{outcomes[0].kind}: {total} cases, plausible {len(offered)}, correct {correct} ({100 * correct / total:.0f} %), wrong {wrong} "
+        f"({100 * wrong / max(1, len(offered)):.0f} % of what was offered), abstained {total - len(offered)}; median {seconds:.1f} s, "
+        f"{statistics.median(rates) if rates else 0:.0f} candidates a second"
+    )
+    at = [sum(0 < one.place <= most for one in outcomes) for most in (1, 3)]
+    print(f"  the guilty function first {at[0]} of {total}, among the first three {at[1]} of {total}")
+
+
+def all_cases(given: argparse.Namespace, scratch: Path) -> Iterator[Case]:
+    suite = Suite(given.python, tuple(given.pytest))
+    if given.classic:
+        yield from classic(Path(__file__).parent / "classic", scratch, suite)
+    for project in given.project:
+        yield from mutants(project, scratch, suite, seed=given.seed, count=given.count, edits=1)
+        yield from mutants(project, scratch, suite, seed=given.seed, count=given.doubles, edits=2)
+    for history in given.mine:
+        yield from mined(history, scratch, suite, count=given.count, depth=given.depth)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--classic", action="store_true")
+    parser.add_argument("--project", type=Path, action="append", default=[])
+    parser.add_argument("--mine", type=Path, action="append", default=[])
+    parser.add_argument("--count", type=int, default=5, help="single faults, or mined fixes, of each project")
+    parser.add_argument("--doubles", type=int, default=1)
+    parser.add_argument("--depth", type=int, default=400, help="commits to look at")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=60.0, help="time limit of a case")
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--pytest", action="append", default=[], metavar="ARGUMENT", help="further arguments for the projects' pytest")
+    parser.add_argument("--output", type=Path, help="append one JSON object a case")
+    given = parser.parse_args()
+    outcomes: list[Outcome] = []
+    with tempfile.TemporaryDirectory(prefix="repair-") as name:
+        for case in all_cases(given, Path(name)):
+            outcomes.append(one := run(case, seconds=given.seconds))
+            print(
+                f"{one.kind:8} {one.name:28} {one.end:10} {one.verdict:12} {one.seconds:5.1f} s  @{one.place}  {one.note} | {one.why}",
+                flush=True,
+            )
+            if given.output:
+                with given.output.open("a", encoding="utf-8") as file:
+                    print(json.dumps(asdict(one)), file=file)
+            shutil.rmtree(case.tree, ignore_errors=True)
+    for kind in dict.fromkeys(one.kind for one in outcomes):
+        report([one for one in outcomes if one.kind == kind])
+
+
+if __name__ == "__main__":
+    main()

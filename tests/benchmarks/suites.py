@@ -1,0 +1,51 @@
+"""Runs a project's own tests, as far as the repair benchmark needs to know how they end."""
+
+import os
+import re
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+SUMMARY = re.compile(r"^(PASSED|FAILED|ERROR) (\S+::.*?)(?: - .*)?$", re.MULTILINE)
+COUNT = re.compile(r"\d+ (passed|failed|error)")
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A test command: an interpreter that has what the project needs, and arguments for pytest."""
+
+    python: str
+    arguments: tuple[str, ...] = ()
+    seconds: float = 180.0
+
+    @property
+    def command(self) -> str:
+        return " ".join([self.python, "-m", "pytest", *self.arguments])
+
+    def results(self, tree: Path, tests: Sequence[str] = ()) -> dict[str, str] | None:
+        """The outcome of each test by its id; None where the run itself came to no end."""
+        command = [self.python, "-m", "pytest", *self.arguments, "-q", "-rA", "--tb=no", "--color=no", "-p", "no:cacheprovider", *tests]
+        try:
+            done = subprocess.run(command, cwd=tree, env=environment(tree), capture_output=True, text=True, timeout=self.seconds)
+        except subprocess.TimeoutExpired:
+            return None
+        return {test: outcome for outcome, test in SUMMARY.findall(done.stdout)} if COUNT.search(done.stdout) else None
+
+    def passes(self, tree: Path, expected: Sequence[str]) -> bool:
+        """Are all of these tests green?"""
+        found = self.results(tree)
+        return found is not None and all(found.get(test) == "PASSED" for test in expected)
+
+
+def environment(tree: Path) -> dict[str, str]:
+    """Sources of the tree come first; nothing is left lying about."""
+    roots = os.pathsep.join(str(place) for place in (tree / "src", tree) if place.is_dir())
+    return {**os.environ, "PYTHONPATH": roots, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}
+
+
+def failing(before: dict[str, str] | None, after: dict[str, str] | None) -> tuple[str, ...]:
+    """Tests that pass in one run and fail in the other."""
+    if before is None or after is None:
+        return ()
+    return tuple(test for test, outcome in after.items() if outcome == "FAILED" and before.get(test) == "PASSED")
