@@ -22,8 +22,18 @@ class Config(Value):
 
     model: str | None = None
     """`provider:name`; none is chosen from the keys and local servers at hand."""
-    strategy: Literal["linear", "offline"] | None = None
+    strategy: Literal["linear", "plan", "tree", "committee", "offline", "auto"] | None = None
     """None: linear where there is a model, offline elsewhere."""
+    planner_model: str | None = None
+    reviewer_model: str | None = None
+    summariser_model: str | None = None
+    """Roles with a model of their own; None: the executor's."""
+    fallback_models: tuple[str, ...] = ()
+    """What goes on, in this order, when a model is down."""
+    width: int = Field(default=3, ge=1, le=5)
+    """Candidates of a tree."""
+    review_rounds: int = Field(default=2, ge=0)
+    """Times that what reviewers flag is mended and read again."""
     base_url: str | None = None
     """An OpenAI-compatible server to use instead of the provider's own."""
     tool_calling: bool = True
@@ -37,6 +47,8 @@ class Config(Value):
     max_usd: Decimal | None = Field(default=None, gt=0)
     max_tokens: int | None = Field(default=None, gt=0)
     max_seconds: float | None = Field(default=None, gt=0)
+    max_requests: int | None = Field(default=None, gt=0)
+    requests_per_minute: int | None = Field(default=None, gt=0)
     approve: Mode = "auto-edit"
     """What is asked before it is done: in `ask` changes and programs, in `auto-edit` what leaves the sandbox, in `full` nothing;
     in `read-only` nothing is changed at all."""
@@ -66,9 +78,9 @@ class Setting(Value):
 
 
 MODES: tuple[Mode, ...] = get_args(Mode)
-LISTS = ("allow", "ask", "deny", "deny_read")
+LISTS = ("allow", "ask", "deny", "deny_read", "fallback_models")
 """Settings of which each file's entries count; the environment has none of them."""
-NARROWING = ("attempts", "max_usd", "max_tokens", "max_seconds", "suite_seconds")
+NARROWING = ("attempts", "max_usd", "max_tokens", "max_seconds", "max_requests", "suite_seconds")
 """What a repository may lower, never raise."""
 REPOSITORY = (*NARROWING, "test", "approve", "ask", "deny", "deny_read")
 """What a repository may say at all: it must not choose who gets to read its user's code, or the bill."""

@@ -4,13 +4,20 @@ from typing import Any
 import jinja2
 import pytest
 
+from coder.core.decisions import Diagnosed
+from coder.core.notes import Finding, Plan, Step
 from coder.core.phases import EDIT
 from coder.core.task import Task
-from coder.core.verdict import Failure, Reproduced, TestReport, TestResult
+from coder.core.verdict import Failure, Reproduced, TestReport, TestResult, Verdict, VerdictKind
 from coder.prompting import PackagedPrompts
 
 RED = TestResult(id="tests/test_a.py::test_a", outcome="failed", failure=Failure(type="AssertionError", message="assert 1 == 2\nmore"))
 TASK = Task(issue="It is wrong.", directory=Path("repository"))
+PLAN = Plan(
+    summary="The sign goes.",
+    steps=(Step(intent="A test shows it.", files=("tests/test_a.py",), check="tests/test_a.py::test_a"), Step(intent="It is gone.")),
+)
+FINDING = Finding(severity="major", path="a.py", line=3, text="It fails for an empty list.")
 CASES: dict[str, dict[str, Any]] = {
     "system": {},
     "task": {
@@ -23,7 +30,46 @@ CASES: dict[str, dict[str, Any]] = {
     "reproduce": {"reds": (RED,)},
     "not_reproduced": {"found": Reproduced(rejected=("tests/test_b.py::test_b: passes already",)), "source": True, "tests_changed": True},
     "edit": {"reproduction": None},
-    "diagnose": {"explanation": "It is still red.", "left": 1},
+    "diagnose": {
+        "explanation": "It is still red.",
+        "left": 1,
+        "found": (
+            Diagnosed(candidate="c1", signature="ValueError in a.py, f", tests=("t",), cause="logic", attempts=2, was="test error"),
+            Diagnosed(candidate="c1", signature="KeyError in b.py, g", tests=("u",), cause="logic", attempts=3),
+        ),
+        "places": ("a.py:3",),
+        "asked": 1,
+    },
+    "wandering": {"phase": EDIT},
+    "objection": {"failed": None, "faults": ["a.py:3: undefined name 'x'"]},
+    "approach": {"aside": ["a.py"], "failed": "It is still red.", "approach": "look at the callers."},
+    "siblings": {"traces": ["The sign was changed: 1 test is red."]},
+    "system_plan": {},
+    "plan": {},
+    "step": {"plan": PLAN, "step": PLAN.steps[0]},
+    "step_done": {
+        "step": PLAN.steps[0],
+        "rest": PLAN.steps[1:],
+        "failed": "",
+        "diff": "+x",
+        "check": "1 passed, 0 failed (t)",
+        "beside": ["b.py"],
+    },
+    "system_review": {},
+    "review": {
+        "brief": "Tests.",
+        "task": TASK,
+        "diff": "+x",
+        "verdict": Verdict(kind=VerdictKind.PROVEN, reason="1 test went from red to green.", notes=("a note",)),
+        "around": "a.py\n    1| x",
+        "paths": ("a.py",),
+    },
+    "review_correctness": {},
+    "review_tests": {},
+    "review_security": {},
+    "review_simplicity": {},
+    "mend": {"findings": (FINDING,)},
+    "astray": {"astray": ["a.py:9"], "findings": (FINDING,)},
     "repair": {},
     "reminder": {"phase": EDIT, "finish": "length", "text": "I think"},
     "give_up": {},

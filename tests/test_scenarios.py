@@ -6,7 +6,9 @@ after/        files as delivered (optional)      expect.json:
 
 kind, requests, attempts, targets, phases, subject: as in the session's end; flags: of the command line; refused: tools whose calls
 failed, in order; changed: delivered paths; report, said: words that the report, the messages to the model hold; summary: words of the
-end's one sentence; diff_only: no branch was made; editable: a venv that imports the checkout's own directory of that name.
+end's one sentence; dropped: candidates, with words of the reason; chosen: strategies; diagnosed: what a failure was taken for, and what
+it is taken for now; readers: who read the change, and whether they approve; plans: steps of each plan; evidence: words of the notes;
+diff_only: no branch was made; editable: a venv that imports the checkout's own directory of that name.
 """
 
 import asyncio
@@ -20,12 +22,14 @@ from typing import Any
 
 import pytest
 
-from coder.core.events import MessageFinished, PhaseEntered, Record, SessionFinished, ToolFinished
+from coder.core.decisions import CandidateDropped, Diagnosed, StrategyChosen
+from coder.core.events import MessageFinished, NoteMade, PhaseEntered, Record, SessionFinished, ToolFinished
 from coder.core.messages import UserMessage
+from coder.core.notes import Findings, Plan
 from coder.core.task import Budget, Task
 from coder.models.scripted import Scripted, load
 from coder.settings import Config
-from coder.strategies.follow import DIRECT, follow
+from coder.strategies.offer import offered
 from coder.wiring.approach import Approach
 from coder.wiring.session import open_fix
 from tests.walls import walls
@@ -63,16 +67,18 @@ def make_editable(root: Path, source: Path) -> None:
 
 def run(scenario: Path, root: Path, expect: dict[str, Any]) -> tuple[SessionFinished, list[Record]]:
     flags = expect.get("flags", {})
-    budget = Budget(attempts=flags.get("attempts", 3), tokens=flags.get("max_tokens"))
+    budget = Budget(attempts=flags.get("attempts", 3), tokens=flags.get("max_tokens"), requests=flags.get("max_requests"))
     task = Task(
         issue=(scenario / "issue.md").read_text(encoding="utf-8").strip(),
         directory=root,
         only=tuple(flags.get("only", ())),
         dry_run=flags.get("dry_run", False),
+        plan_only=flags.get("plan_only", False),
         trusted=True,
         budget=budget,
     )
-    how = Approach(model=Scripted(load(scenario / "script.jsonl")), strategy=follow(DIRECT), reason="")
+    strategy = offered(flags.get("strategy", "linear"), width=flags.get("width", 3), rounds=flags.get("rounds", 2), review_rounds=2)
+    how = Approach(model=Scripted(load(scenario / "script.jsonl")), strategy=strategy, reason="")
     with open_fix(task, Config(), how=how, root=root, walls=walls(), attended=False) as opened:
         finished = asyncio.run(opened.session.run())
     return finished, opened.log.records
@@ -122,9 +128,22 @@ def seen(finished: SessionFinished, records: list[Record], expect: dict[str, Any
         "report": [words for words in expect.get("report", []) if words in finished.report],
         "said": [words for words in expect.get("said", []) if words in told],
         "summary": next((words for words in [expect.get("summary")] if words and words in finished.summary), finished.summary),
+        "dropped": [[event.candidate, _words(event.reason, expect, "dropped")] for event in events if isinstance(event, CandidateDropped)],
+        "chosen": [event.strategy for event in events if isinstance(event, StrategyChosen)],
+        "diagnosed": [[event.was, event.cause] for event in events if isinstance(event, Diagnosed) and event.was],
+        "readers": [
+            [event.candidate, event.note.approve] for event in events if isinstance(event, NoteMade) and isinstance(event.note, Findings)
+        ],
+        "plans": [len(event.note.steps) for event in events if isinstance(event, NoteMade) and isinstance(event.note, Plan)],
+        "evidence": [words for words in expect.get("evidence", []) if finished.verdict and words in "\n".join(finished.verdict.notes)],
         "diff_only": bool(finished.delivery and finished.delivery.diff and not finished.delivery.branch),
     }
     return {name: facts[name] for name in expect if name in facts}
+
+
+def _words(text: str, expect: dict[str, Any], name: str) -> str:
+    """Of the words expected somewhere, those that are in the text; else the whole text."""
+    return next((words for _, words in expect.get(name, []) if words in text), text)
 
 
 def repository(records: list[Record]) -> str:

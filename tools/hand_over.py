@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from coder.core.notes import Diagnosis, Done, GiveUp, Note, Reproduction, Sites
+from coder.core.notes import Diagnosis, Done, Findings, GiveUp, Note, Plan, Reproduction, Sites
 from coder.tools.tool import ToolError, tool
 from coder.tools.workspace import Workspace
 
@@ -47,6 +47,10 @@ def note_of(arguments: Mapping[str, Any]) -> Note:
             return Sites(summary=summary, places=places, tests=tests)
         case "reproduction":
             return Reproduction(summary=summary, tests=tests)
+        case "plan":
+            return Plan(summary=summary, steps=tuple(arguments["steps"]))
+        case "findings":
+            return Findings(summary=summary, approve=bool(arguments["approve"]), findings=tuple(arguments["findings"]))
         case "done":
             return Done(summary=summary)
         case "diagnosis":

@@ -1,5 +1,6 @@
 """The tools a model may call, in an order that never changes: prompt caches key on it."""
 
+from coder.tools import hand_over_findings, hand_over_plan
 from coder.tools.apply_patch import apply_patch
 from coder.tools.dependents import dependents
 from coder.tools.find_symbol import find_symbol
@@ -28,3 +29,9 @@ TOOLS: tuple[Tool, ...] = (
     git_history,
     hand_over,
 )
+
+READING = tuple(one for one in TOOLS if not (one.writes or one.asks) and one.name not in ("run_tests", "hand_over"))
+PLANNING: tuple[Tool, ...] = (*READING, hand_over_plan.hand_over)
+"""For whoever plans and changes nothing."""
+REVIEWING: tuple[Tool, ...] = (*READING, hand_over_findings.hand_over)
+"""For whoever judges a change and runs nothing."""

@@ -19,6 +19,10 @@ class Strategy(StrEnum):
     """Ways to go about a fix."""
 
     linear = "linear"
+    plan = "plan"
+    tree = "tree"
+    committee = "committee"
+    auto = "auto"
     offline = "offline"
 
 
@@ -37,6 +41,15 @@ def fix(
     max_usd: Annotated[float | None, typer.Option(metavar="X", help="Money limit.")] = None,
     max_tokens: Annotated[int | None, typer.Option(metavar="N", help="Token limit.")] = None,
     max_seconds: Annotated[float | None, typer.Option(metavar="N", help="Time limit.")] = None,
+    max_requests: Annotated[int | None, typer.Option(metavar="N", help="Limit of requests to models.")] = None,
+    planner_model: Annotated[str | None, typer.Option(metavar="NAME", help="The model that plans.")] = None,
+    reviewer_model: Annotated[str | None, typer.Option(metavar="NAME", help="The model that reviews.")] = None,
+    fallback_model: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Goes on when the model is down; may be repeated.")
+    ] = None,
+    width: Annotated[int | None, typer.Option(min=1, max=5, help="Candidates of a tree.", show_default="3")] = None,
+    review_rounds: Annotated[int | None, typer.Option(min=0, help="Times that a review is answered.", show_default="2")] = None,
+    plan_only: Annotated[bool, typer.Option("--plan-only", help="Show a plan and change nothing: --strategy plan.")] = False,
     approve: ApproveOption = None,
     trust: TrustOption = False,
     unsafe_no_sandbox: UnsafeOption = False,
@@ -57,10 +70,12 @@ def fix(
         raise UserError("--offline works without a model: leave --model and --strategy away.")
     text = issue_text(issue)
     allowed = tuple(path.removeprefix("./") for path in only or ())
-    how = "offline" if offline else strategy and strategy.value
+    how = "offline" if offline else "plan" if plan_only else strategy and strategy.value
     flags: dict[str, Any] = {"model": model, "strategy": how, "base_url": base_url, "attempts": attempts, "test": test}
     flags["approve"] = approve and approve.value
     flags |= {"max_usd": None if max_usd is None else Decimal(str(max_usd)), "max_tokens": max_tokens, "max_seconds": max_seconds}
+    flags |= {"max_requests": max_requests, "width": width, "review_rounds": review_rounds}
+    flags |= {"planner_model": planner_model, "reviewer_model": reviewer_model, "fallback_models": fallback_model and tuple(fallback_model)}
 
     def task(root: Path, config: "Config") -> "Task":
         return task_for(
@@ -71,6 +86,7 @@ def fix(
             only=allowed,
             dry_run=dry_run,
             merge=merge,
+            plan_only=plan_only,
         )
 
     try:
@@ -87,5 +103,11 @@ def task_for(text: str, config: "Config", **wishes: Any) -> "Task":
     """The task that an issue is, under a configuration; `wishes` are further fields of Task."""
     from coder.core.task import Budget, Task
 
-    budget = Budget(usd=config.max_usd, tokens=config.max_tokens, seconds=config.max_seconds, attempts=config.attempts)
+    budget = Budget(
+        usd=config.max_usd,
+        tokens=config.max_tokens,
+        seconds=config.max_seconds,
+        requests=config.max_requests,
+        attempts=config.attempts,
+    )
     return Task(issue=text, test_command=config.test, budget=budget, **wishes)

@@ -86,8 +86,6 @@ class Findings(Value):
     approve: bool
     """False asks for changes before this goes anywhere."""
     findings: tuple[Finding, ...] = ()
-    reader: str = ""
-    """Whose brief it was read under, such as `correctness`."""
 
 
 class GiveUp(Value):

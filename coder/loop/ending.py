@@ -7,13 +7,13 @@ from contextlib import suppress
 from coder.core.candidate import Candidate, Delivery, Patch
 from coder.core.errors import UserError
 from coder.core.events import NoteMade, Warned
-from coder.core.notes import Diagnosis, Done, GiveUp, Sites
-from coder.core.state import named_tests, verdicts
+from coder.core.notes import Diagnosis, Done, GiveUp, Plan, Sites
+from coder.core.state import named_tests, notes, opinions, verdicts
 from coder.core.value import Value
 from coder.core.verdict import Verdict, VerdictKind
 from coder.loop.commit import message, slug, subject
 from coder.loop.kit import Kit
-from coder.loop.report import explanation
+from coder.loop.report import advice, explanation, written
 from coder.loop.review import announce, clear, review, unreviewed
 
 INTERRUPTED = 130
@@ -34,6 +34,8 @@ class Ending(Value):
 
 async def conclude(kit: Kit, candidate: Candidate) -> Ending:
     """Deliver what the newest verdict allows, or explain why nothing is delivered."""
+    if kit.task.plan_only:
+        return _planned(kit)
     judged = verdicts(kit.log.records, candidate.id)
     newest = judged[-1] if judged else None
     if newest is not None and kit.task.given:
@@ -41,7 +43,8 @@ async def conclude(kit: Kit, candidate: Candidate) -> Ending:
         return Ending(kind=newest.kind, summary=newest.reason, report=page, verdict=newest, exit_code=newest.kind.exit_code)
     patch = await asyncio.to_thread(kit.repository.patch, candidate)
     if newest is None or newest.tree != patch.tree or not newest.good:
-        return _without(kit, newest)
+        return _without(kit, candidate, newest)
+    newest = newest.model_copy(update={"notes": (*newest.notes, *advice(opinions(kit.log.records, candidate.id)))})
     if kit.reviews:
         announce(kit, patch)
         accepted = await review(kit, candidate, patch, newest)
@@ -59,13 +62,22 @@ async def conclude(kit: Kit, candidate: Candidate) -> Ending:
 
 def ended(kind: VerdictKind, summary: str, kit: Kit) -> Ending:
     """An end without a fix, with the report of what was learnt."""
-    return Ending(kind=kind, summary=summary, report=explanation(kit.log.records), exit_code=kind.exit_code)
+    return Ending(kind=kind, summary=summary, report=explanation(kit.log.records, kit.store.keep), exit_code=kind.exit_code)
 
 
-def _without(kit: Kit, verdict: Verdict | None) -> Ending:
-    notes = [record.event.note for record in kit.log.records if isinstance(record.event, NoteMade)]
-    if notes and isinstance(notes[-1], GiveUp):
-        return ended(VerdictKind.GAVE_UP, _first_line(notes[-1].summary), kit)
+def _planned(kit: Kit) -> Ending:
+    """The plan as it was made, and nothing else."""
+    made = [record.event.note for record in kit.log.records if isinstance(record.event, NoteMade)]
+    plan = next((note for note in reversed(made) if isinstance(note, Plan)), None)
+    if plan is None:
+        return ended(VerdictKind.GAVE_UP, _first_line(made[-1].summary) if made else "No plan was made.", kit)
+    return Ending(kind=None, summary="This is the plan; nothing was changed.", report=written(plan), exit_code=0)
+
+
+def _without(kit: Kit, candidate: Candidate, verdict: Verdict | None) -> Ending:
+    made = notes(kit.log.records, candidate.id)
+    if made and isinstance(made[-1], GiveUp):
+        return ended(VerdictKind.GAVE_UP, _first_line(made[-1].summary), kit)
     if verdict is None:
         return ended(VerdictKind.GAVE_UP, "No change came as far as a verification.", kit)
     kind = VerdictKind.INCONCLUSIVE if verdict.kind is VerdictKind.INCONCLUSIVE else VerdictKind.GAVE_UP
@@ -87,11 +99,11 @@ async def _deliver(kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdic
         return verdict, Delivery(diff=patch.diff, needs_uncommitted_work=True)
     if kit.task.dry_run:
         return verdict, Delivery(diff=rebased.diff)
-    return verdict, await _unstoppable(_deliver_on_head(kit, rebased, verdict))
+    return verdict, await _unstoppable(_deliver_on_head(kit, candidate, rebased, verdict))
 
 
-async def _deliver_on_head(kit: Kit, patch: Patch, verdict: Verdict) -> Delivery:
-    delivery = await asyncio.to_thread(_commit, kit, patch, verdict)
+async def _deliver_on_head(kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdict) -> Delivery:
+    delivery = await asyncio.to_thread(_commit, kit, candidate, patch, verdict)
     if not kit.task.merge:
         return delivery
     if verdict.kind is not VerdictKind.PROVEN:
@@ -116,19 +128,19 @@ async def _unstoppable(delivering: Coroutine[None, None, Delivery]) -> Delivery:
     return task.result()
 
 
-def _commit(kit: Kit, patch: Patch, verdict: Verdict) -> Delivery:
+def _commit(kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdict) -> Delivery:
     recent = kit.repository.subjects(30)
     evidence = kit.verifier.evidence(verdict)
-    summary = _change(kit)
+    summary = _change(kit, candidate)
     text = message(summary, kit.task.issue, recent=recent, trailers=evidence.trailers)
     return kit.repository.deliver(patch, message=text, evidence=evidence.page, slug=slug(subject(summary or kit.task.issue, recent)))
 
 
-def _change(kit: Kit) -> str:
+def _change(kit: Kit, candidate: Candidate) -> str:
     """What the change does, in the model's words: the newest note that says so."""
-    notes = [record.event.note for record in kit.log.records if isinstance(record.event, NoteMade)]
+    made = notes(kit.log.records, candidate.id)
     for kinds in ((Done,), (Diagnosis, Sites)):
-        for note in reversed(notes):
+        for note in reversed(made):
             if isinstance(note, kinds) and _first_line(note.summary):
                 return note.summary
     return ""

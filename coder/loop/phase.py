@@ -7,6 +7,8 @@ from itertools import takewhile
 
 from coder.core.candidate import Candidate, Patch
 from coder.core.events import FilesChanged, NoteMade, PhaseEntered
+from coder.core.fingerprint import fingerprint
+from coder.core.hunks import hunks
 from coder.core.messages import AssistantMessage, ToolCall
 from coder.core.notes import Diagnosis, GiveUp, Note, Sites
 from coder.core.phases import Phase
@@ -14,6 +16,7 @@ from coder.core.state import conversation, unanswered
 from coder.loop import toolbox
 from coder.loop.kit import Kit
 from coder.loop.turn import say, turn
+from coder.loop.wandering import LOST, Wandering, answers
 
 IDLE_REPLIES = 2
 """Replies without a call in a row after which a phase has failed: the first is answered by a reminder."""
@@ -49,14 +52,18 @@ async def run(kit: Kit, candidate: Candidate, purpose: Purpose, attempt: int) ->
     asked again: passing from phase to phase costs no request.
     """
     kit.log.append(PhaseEntered(candidate=candidate.id, phase=purpose.phase.name, attempt=attempt))
-    patch = await asyncio.to_thread(kit.repository.patch, candidate)
+    patch = await _patch(kit, candidate, purpose.phase)
     calls = _open_calls(kit, candidate)
+    opened = False
     if not calls:
         settled = await purpose.settle(kit, candidate, Standing(patch=patch, changed=bool(patch.paths), entry=True))
-        if settled is not None and not isinstance(settled, str):
+        if isinstance(settled, str):
+            say(kit, candidate, settled)
+            opened = True
+        elif settled is not None:
             return _made(kit, candidate, purpose.phase, settled, implied=True)
     turns = idle = 0
-    opened = False
+    wandering = Wandering()
     while turns < purpose.phase.max_turns and idle < IDLE_REPLIES:
         if not calls:
             calls = await _ask(kit, candidate, purpose, opens=not opened)
@@ -66,9 +73,11 @@ async def run(kit: Kit, candidate: Candidate, purpose: Purpose, attempt: int) ->
         handed = [note for call in allowed if (note := await toolbox.answer(kit, candidate, purpose.phase, call))]
         if len(allowed) < len(calls):
             return _made(kit, candidate, purpose.phase, _implied(kit, candidate, purpose.phase), implied=True)
-        before, patch = patch, await _look(kit, candidate, patch)
+        before, patch = patch, await _look(kit, candidate, purpose.phase, patch)
         standing = Standing(patch=patch, changed=patch.tree != before.tree, note=next(iter(handed), None))
         settled = standing.note if isinstance(standing.note, GiveUp) else await purpose.settle(kit, candidate, standing)
+        if settled is None or isinstance(settled, str):
+            settled = _circling(kit, candidate, purpose.phase, wandering, moved=standing.changed) or settled
         if isinstance(settled, str):
             say(kit, candidate, settled)
             opened = True
@@ -76,6 +85,17 @@ async def run(kit: Kit, candidate: Candidate, purpose: Purpose, attempt: int) ->
             return _made(kit, candidate, purpose.phase, settled, implied=settled not in handed)
         calls = ()
     return None
+
+
+def _circling(kit: Kit, candidate: Candidate, phase: Phase, wandering: Wandering, *, moved: bool) -> GiveUp | str | None:
+    """Words for a model that repeats itself; the end, for one that goes on with it."""
+    match wandering.seen(answers(kit.log.records, candidate.id), moved=moved):
+        case "again":
+            return kit.prompts.render("wandering", phase=phase)
+        case "lost":
+            return GiveUp(summary=LOST)
+        case "new":
+            return None
 
 
 async def _ask(kit: Kit, candidate: Candidate, purpose: Purpose, *, opens: bool) -> tuple[ToolCall, ...]:
@@ -88,19 +108,32 @@ async def _ask(kit: Kit, candidate: Candidate, purpose: Purpose, *, opens: bool)
     return reply.message.calls
 
 
-async def _look(kit: Kit, candidate: Candidate, before: Patch) -> Patch:
+async def _patch(kit: Kit, candidate: Candidate, phase: Phase) -> Patch:
+    """The candidate's change; whoever only reads has none, and may share a worktree with others."""
+    return await asyncio.to_thread(kit.repository.patch, candidate) if phase.writes or phase.yields else Patch(diff="")
+
+
+async def _look(kit: Kit, candidate: Candidate, phase: Phase, before: Patch) -> Patch:
     """The candidate's change now; a new one is logged, kept as a checkpoint, and undone if it leaves what --only allows."""
-    patch = await asyncio.to_thread(kit.repository.patch, candidate)
+    patch = await _patch(kit, candidate, phase)
     if patch.tree == before.tree:
         return before
     workspace = kit.workspace(candidate)
-    if outside := [path for path in patch.paths if not workspace.may_write(path)]:
+    touched = {hunk.path for hunk in {*hunks(before.diff)} ^ {*hunks(patch.diff)}} | ({*before.paths} ^ {*patch.paths})
+    if outside := sorted(path for path in touched if not workspace.may_write(path)):
         await asyncio.to_thread(kit.repository.rollback, candidate, before.tree)
         say(kit, candidate, f"Your last reply changed {', '.join(outside)}, which may not be changed. All it changed was taken back.")
         return before
     await asyncio.to_thread(kit.repository.checkpoint, candidate, f"after {', '.join(patch.paths[:3])}")
-    kit.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
+    meaning = await asyncio.to_thread(_fingerprint, candidate, patch)
+    kit.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff, fingerprint=meaning))
     return patch
+
+
+def _fingerprint(candidate: Candidate, patch: Patch) -> str:
+    files = {path: candidate.worktree / path for path in patch.paths}
+    plain = {path: file for path, file in files.items() if not file.is_symlink()}
+    return fingerprint({path: file.read_text("utf-8", "replace") if file.is_file() else None for path, file in plain.items()})
 
 
 def _made(kit: Kit, candidate: Candidate, phase: Phase, note: Note, *, implied: bool) -> Note:

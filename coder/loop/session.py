@@ -7,7 +7,7 @@ from typing import assert_never
 from coder.core.candidate import Candidate
 from coder.core.errors import CoderError, LimitReached, ModelError, UserError
 from coder.core.events import CandidateForked, Failed, SessionFinished, SessionStarted, Warned
-from coder.core.state import status
+from coder.core.state import status, working
 from coder.core.verdict import VerdictKind
 from coder.core.words import Answer, Decide, Say, Stop, Word
 from coder.loop.baseline import baseline
@@ -53,7 +53,9 @@ class Session:
 
     def _pass_on(self) -> None:
         while self._candidate is not None and self._remarks:
-            say(self._kit, self._candidate, f"The person adds: {self._remarks.pop(0)}")
+            text = f"The person adds: {self._remarks.pop(0)}"
+            for name in working(self._kit.log.records):
+                say(self._kit, self._candidate.model_copy(update={"id": name}), text)
 
     async def run(self) -> SessionFinished:
         """Work until there is an end, whatever it is; leave nothing behind but what was delivered, and close the log."""

@@ -170,6 +170,12 @@ def _behind(base_url: str, *, name: str, reason: str) -> Choice:
     return Choice(provider=dialect, model=listed[0], base_url=url, reason=f"the first model listed at {url}")
 
 
+def at(name: str, beside: Choice, *, reason: str) -> Choice:
+    """Another model of the server that a choice is at."""
+    prefix, model = _split(name)
+    return Choice(provider=prefix or beside.provider, model=model, base_url=beside.base_url, reason=reason)
+
+
 def _usable(provider: Provider, environment: Mapping[str, str]) -> str:
     """The variable that makes a provider usable; an address of its own may need no key."""
     candidates = (*provider.keys, *([provider.address] if provider.address else []))

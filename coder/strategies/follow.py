@@ -1,7 +1,9 @@
-"""The one loop: walk a route, a table from (phase, did it succeed) to the next phase."""
+"""The one loop: walk a route, a table from (phase, what came of it) to the next phase."""
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Literal
 
 from coder.core.candidate import Candidate
 from coder.core.errors import LimitReached, ModelError
@@ -11,60 +13,67 @@ from coder.core.phases import PhaseName
 from coder.core.state import named_tests
 from coder.core.verdict import VerdictKind
 from coder.loop.kit import Kit, Strategy
-from coder.loop.phase import run
+from coder.loop.phase import Purpose, run
+from coder.strategies.diagnosis import diagnose
 from coder.strategies.judge import attempt_number, judge
 from coder.strategies.purposes import PURPOSES
 
-Route = Mapping[tuple[PhaseName, bool], PhaseName]
+Outcome = bool | Literal["spent"]
+"""Did it succeed? `spent`: it did not, and no attempt is left."""
+Route = Mapping[tuple[PhaseName, Outcome], PhaseName]
 
-DIRECT: Route = {
-    ("locate", True): "reproduce",
-    ("reproduce", True): "edit",
-    ("reproduce", False): "edit",
-    ("edit", True): "verify",
-    ("verify", False): "diagnose",
-    ("diagnose", True): "repair",
-    ("repair", True): "verify",
-}
+START: Route = {("locate", True): "reproduce"}
+"""The trunk of all that branches: what is to be changed, and the test that shows it."""
+ONCE: Route = {("reproduce", True): "edit", ("reproduce", False): "edit", ("edit", True): "verify"}
+"""One change, judged once."""
+MEND: Route = {("diagnose", True): "repair", ("repair", True): "verify"}
+"""From a red verdict to the next one."""
+AGAIN: Route = {**MEND, ("verify", False): "diagnose", ("verify", "spent"): "explain"}
+DIRECT: Route = {**START, **ONCE, **AGAIN}
 """The self-debug loop. A missing row is the honest end: after a good verification, or with nothing left to try."""
 
 
-def follow(route: Route, start: PhaseName = "locate") -> Strategy:
+def follow(route: Route, start: PhaseName = "locate", purposes: Mapping[PhaseName, Purpose] = PURPOSES) -> Strategy:
     """A strategy that walks `route` from `start`, with as many red verifications as the budget has attempts."""
 
     async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
         phase: PhaseName | None = start
         while phase is not None:
-            attempt = attempt_number(kit, candidate)
-            if phase == "verify":
-                succeeded = await _verify(kit, candidate, attempt)
-                if succeeded is None:
-                    break
-                if not succeeded and attempt >= kit.task.budget.attempts:
-                    await _explain(kit, candidate, attempt)
-                    break
-            else:
-                note = await run(kit, candidate, PURPOSES[phase], attempt)
-                if isinstance(note, GiveUp):
-                    break
-                succeeded = note is not None
-            phase = route.get((phase, succeeded))
+            outcome = await _step(kit, candidate, phase, purposes)
+            phase = None if outcome is None else route.get((phase, outcome))
         return candidate
 
     return strategy
 
 
-async def _verify(kit: Kit, candidate: Candidate, attempt: int) -> bool | None:
+async def _step(kit: Kit, candidate: Candidate, phase: PhaseName, purposes: Mapping[PhaseName, Purpose]) -> Outcome | None:
+    """What came of one phase; None ends the walk."""
+    attempt = attempt_number(kit, candidate)
+    if phase == "verify":
+        return await verify(kit, candidate, attempt)
+    if phase == "explain":
+        await _explain(kit, candidate, min(attempt, kit.task.budget.attempts))
+        return None
+    note = await run(kit, candidate, purposes[phase], attempt)
+    return None if isinstance(note, GiveUp) else note is not None
+
+
+async def verify(kit: Kit, candidate: Candidate, attempt: int) -> Outcome | None:
     """Is the change good? None: nothing can be said, whatever the change is."""
     kit.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=attempt))
     patch = await asyncio.to_thread(kit.repository.patch, candidate)
     verdict = await judge(kit, candidate, patch, named_tests(kit.log.records, candidate.id))
-    return None if verdict.kind is VerdictKind.INCONCLUSIVE else verdict.good
+    if verdict.kind is VerdictKind.INCONCLUSIVE:
+        return None
+    if verdict.good:
+        return True
+    diagnose(kit, candidate)
+    return "spent" if attempt >= kit.task.budget.attempts else False
 
 
 async def _explain(kit: Kit, candidate: Candidate, attempt: int) -> None:
-    """Let the model say what it learnt; the report stands without it."""
+    """Let the summariser say what was learnt; the report stands without it."""
     try:
-        await run(kit, candidate, PURPOSES["explain"], attempt)
+        await run(replace(kit, role="summariser"), candidate, PURPOSES["explain"], attempt)
     except (LimitReached, ModelError) as error:
         kit.log.append(Warned(text=f"The model was not asked for a last word: {error}"))

@@ -12,13 +12,21 @@ from coder.loop.kit import Kit
 async def judge(kit: Kit, candidate: Candidate, patch: Patch, named: tuple[str, ...]) -> Verdict:
     """Verify a change and log the verdict; what a good verdict stands for already is not verified again."""
     judged = verdicts(kit.log.records, candidate.id)
-    if judged and judged[-1].tree == patch.tree and judged[-1].good and set(named) <= set(judged[-1].targets):
-        return judged[-1]
-    verdict = await asyncio.to_thread(kit.verifier.verify, patch, named, kit.log.progress(candidate.id))
-    verdict = verdict.model_copy(update={"tree": patch.tree})
-    if verdict.kind is VerdictKind.PROVEN:
-        verdict = await asyncio.to_thread(kit.verifier.guard, verdict, kit.log.progress(candidate.id))
+    known = next((old for old in reversed(judged) if old.tree == patch.tree and old.good and set(named) <= set(old.targets)), None)
+    if known is not None and known is judged[-1]:
+        return known
+    verdict = known or await _verdict(kit, candidate, patch, named)
     kit.log.append(Verified(candidate=candidate.id, attempt=attempt_number(kit, candidate), verdict=verdict))
+    return verdict
+
+
+async def _verdict(kit: Kit, candidate: Candidate, patch: Patch, named: tuple[str, ...]) -> Verdict:
+    progress = kit.log.progress(candidate.id)
+    async with kit.pace.verification():
+        verdict = await asyncio.to_thread(kit.verifier.verify, patch, named, progress)
+        verdict = verdict.model_copy(update={"tree": patch.tree})
+        if verdict.kind is VerdictKind.PROVEN:
+            verdict = await asyncio.to_thread(kit.verifier.guard, verdict, progress)
     return verdict
 
 

@@ -1,18 +1,21 @@
 """What each phase of a fix opens with, and what ends it."""
 
 import asyncio
+from collections.abc import Mapping
 
 from coder.core.candidate import Candidate, Patch
 from coder.core.messages import AssistantMessage
 from coder.core.notes import Diagnosis, Done, Note, Reproduction, Sites
 from coder.core.paths import is_test_path, node_ids
-from coder.core.phases import DIAGNOSE, EDIT, EXPLAIN, LOCATE, REPAIR, REPRODUCE
-from coder.core.state import conversation, named_tests, notes, verdicts
+from coder.core.phases import DIAGNOSE, EDIT, EXPLAIN, LOCATE, REPAIR, REPRODUCE, PhaseName
+from coder.core.state import conversation, lineage, named_tests, notes, verdicts
 from coder.core.verdict import Reproduced, VerdictKind
 from coder.loop.baseline import baseline
 from coder.loop.kit import Kit
 from coder.loop.phase import Purpose, Standing
+from coder.strategies.diagnosis import diagnoses, left_out
 from coder.strategies.judge import attempt_number, judge
+from coder.strategies.objections import objections
 from coder.tools.orientation import first_look
 from coder.tools.places import name_places
 
@@ -82,6 +85,8 @@ async def _settle_edit(kit: Kit, candidate: Candidate, standing: Standing) -> No
     judged = verdicts(kit.log.records, candidate.id)
     fresh = not judged or judged[-1].tree != standing.patch.tree or judged[-1].good
     if fresh and (has_source(standing.patch) or (standing.patch.paths and standing.note)):
+        if standing.changed and (objection := await asyncio.to_thread(objections, kit, candidate, standing)):
+            return objection
         return standing.note or Done(summary=_summary(kit, candidate))
     if standing.note is not None:
         return "Nothing has changed since the last verification. Change the code with apply_patch, or hand_over(kind='give_up')."
@@ -99,9 +104,12 @@ def _summary(kit: Kit, candidate: Candidate) -> str:
 async def _open_diagnose(kit: Kit, candidate: Candidate) -> str:
     judged = verdicts(kit.log.records, candidate.id)
     left = kit.task.budget.attempts + 1 - attempt_number(kit, candidate)
+    own = lineage(kit.log.records, candidate.id)
+    found = diagnoses(own, candidate.id)
+    places, asked = left_out(own)
     explanation = await asyncio.to_thread(kit.verifier.explain, judged[-1])
     await asyncio.to_thread(name_places, kit.workspace(candidate), explanation)
-    return kit.prompts.render("diagnose", explanation=explanation, left=max(left, 1))
+    return kit.prompts.render("diagnose", explanation=explanation, left=max(left, 1), found=found, places=places, asked=asked)
 
 
 async def _open_repair(kit: Kit, _candidate: Candidate) -> str:
@@ -116,7 +124,7 @@ async def _settle_handed(_kit: Kit, _candidate: Candidate, standing: Standing) -
     return standing.note
 
 
-PURPOSES = {
+PURPOSES: Mapping[PhaseName, Purpose] = {
     "locate": Purpose(phase=LOCATE, opening=_open_locate, settle=_settle_handed),
     "reproduce": Purpose(phase=REPRODUCE, opening=_open_reproduce, settle=_settle_reproduce),
     "edit": Purpose(phase=EDIT, opening=_open_edit, settle=_settle_edit),

@@ -1,7 +1,8 @@
 """Who does the work, and how."""
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from coder.core.candidate import Patch
@@ -9,13 +10,14 @@ from coder.core.errors import UserError
 from coder.core.ports import Model
 from coder.core.task import Task
 from coder.loop.kit import Strategy
-from coder.models.catalog import choose
+from coder.models.catalog import Choice, at, choose, place
 from coder.models.opening import open_model
 from coder.models.scripted import Scripted
 from coder.repo.given import given
 from coder.settings import Config
-from coder.strategies.follow import DIRECT, follow
+from coder.strategies.auto import chosen
 from coder.strategies.given import judge_given
+from coder.strategies.offer import offered
 from coder.strategies.offline import search_repair
 
 NO_MODEL = (
@@ -30,6 +32,8 @@ class Approach:
 
     model: Model
     strategy: Strategy
+    models: Mapping[str, tuple[Model, ...]] = field(default_factory=dict)
+    """By role, where a role has its own or others to fall back on."""
     reason: str
     """For the screen: why this one."""
     alone: bool = False
@@ -47,12 +51,34 @@ def approach(config: Config, *, named: str | None) -> Approach:
         return Approach(model=nobody, strategy=search_repair(), reason="as asked", alone=True)
     choice = choose(model=named, configured=config.model, base_url=config.base_url, environment=os.environ)
     if choice is not None:
-        tool_calling = None if config.tool_calling else False
-        model = open_model(choice, environment=os.environ, tool_calling=tool_calling)
-        return Approach(model=model, strategy=follow(DIRECT), reason=choice.reason)
+        model, models = _models(choice, config)
+        return Approach(model=model, models=models, strategy=_strategy(config), reason=choice.reason)
     if config.strategy is not None:
         raise UserError(f"The strategy {config.strategy} needs a model: {NO_MODEL}")
     return Approach(model=nobody, strategy=search_repair(), reason=f"{NO_MODEL} So the built-in engine looks for a repair.", alone=True)
+
+
+def _strategy(config: Config) -> Strategy:
+    name = config.strategy or "linear"
+    strategy = offered(name, width=config.width, rounds=config.attempts, review_rounds=config.review_rounds)
+    return strategy if config.strategy in (None, "auto") else chosen(name, "as asked", strategy)
+
+
+def _models(choice: Choice, config: Config) -> tuple[Model, dict[str, tuple[Model, ...]]]:
+    """The executor's model, and those of roles; each is followed by the ones that speak while it is down."""
+    tool_calling = None if config.tool_calling else False
+
+    def opened(chosen: Choice) -> Model:
+        return open_model(chosen, environment=os.environ, tool_calling=tool_calling)
+
+    def named(name: str, reason: str) -> Model:
+        return opened(place(name, reason=reason, environment=os.environ) if config.base_url is None else at(name, choice, reason=reason))
+
+    main = opened(choice)
+    spare = tuple(named(name, "to fall back on") for name in config.fallback_models)
+    roles = {"planner": config.planner_model, "reviewer": config.reviewer_model, "summariser": config.summariser_model}
+    own = {role: (named(name, f"for the {role}"), main, *spare) for role, name in roles.items() if name}
+    return main, {"executor": (main, *spare), **own}
 
 
 def judging(

@@ -20,6 +20,7 @@ from coder.core.task import Task
 from coder.loop.approval import Approval
 from coder.loop.kit import Kit
 from coder.loop.log import EventLog
+from coder.loop.pace import Pace
 from coder.loop.permission import Rights
 from coder.loop.purse import Purse
 from coder.loop.session import Session
@@ -85,6 +86,8 @@ def open_fix(
         kit = Kit(
             task=task,
             model=how.model,
+            models=how.models,
+            pace=Pace(requests_per_minute=config.requests_per_minute),
             tools=TOOLS,
             prompts=PackagedPrompts(),
             repository=repository,

@@ -1,0 +1,102 @@
+"""Candidates that grow out of another one: what they share with it, and what sets them apart."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
+
+from coder.core.candidate import Candidate, Patch
+from coder.core.decisions import CandidateDropped
+from coder.core.events import CandidateForked, FilesChanged
+from coder.core.hunks import hunks, rebuilt
+from coder.core.paths import is_test_path
+from coder.core.state import verdicts
+from coder.core.value import Value
+from coder.loop.kit import Kit
+from coder.loop.turn import say
+from coder.strategies.score import settled, trace
+from coder.tools.patching import apply
+
+
+class Seed(Value):
+    """What makes a branch think otherwise than its siblings."""
+
+    approach: str
+    temperature: float | None = None
+
+
+SEEDS = (
+    Seed(approach="go to where the wrong value is made, not where it shows: who calls this code, and with what?", temperature=0.7),
+    Seed(approach="look how this project solves the same thing elsewhere, and what its history says of these lines.", temperature=1.0),
+    Seed(approach="distrust the first place found; name two other places that could cause this, and look at them first.", temperature=1.0),
+    Seed(approach="take the issue word by word, and find the rule in the code that contradicts it.", temperature=0.7),
+)
+
+
+async def fork(kit: Kit, parent: Candidate, seed: Seed) -> Candidate:
+    """A sibling that shares the conversation so far and the tests in place; the parent's other changes are set aside for it."""
+    count = sum(isinstance(record.event, CandidateForked) and record.event.role == "executor" for record in kit.log.records)
+    position = kit.log.records[-1].number
+    patch = await asyncio.to_thread(kit.repository.patch, parent)
+    child = await asyncio.to_thread(kit.repository.candidate, f"c{count + 1}")
+    kit.log.append(CandidateForked(candidate=child.id, parent=parent.id, position=position, approach=seed.approach))
+    await asyncio.to_thread(_bring_tests, child, patch)
+    kept = await asyncio.to_thread(kit.repository.patch, child)
+    kit.log.append(FilesChanged(candidate=child.id, paths=kept.paths, diff=kept.diff))
+    for path, lines in kit.workspace(parent).named.items():
+        kit.workspace(child).named.setdefault(path, set()).update(lines)
+    judged = verdicts(kit.log.records, parent.id)
+    failed = kit.verifier.explain(judged[-1]) if judged and not judged[-1].good else ""
+    aside = [path for path in patch.paths if path not in kept.paths]
+    say(kit, child, kit.prompts.render("approach", aside=aside, failed=failed, approach=seed.approach))
+    return child
+
+
+def _bring_tests(child: Candidate, patch: Patch) -> None:
+    """Nothing is there yet but the base, so a part of the whole diff fits."""
+    tests = [number for number, hunk in enumerate(hunks(patch.diff)) if is_test_path(hunk.path)]
+    if tests:
+        apply(rebuilt(patch.diff, tests), child.worktree)
+
+
+def seeded(kit: Kit, seed: Seed | None, parts: int) -> Kit:
+    """The kit of one branch of so many: its own share of what is left to spend, its own temperature."""
+    return replace(kit, purse=kit.purse.share(parts), temperature=seed.temperature if seed else kit.temperature)
+
+
+def drop(kit: Kit, candidate: Candidate, reason: str) -> None:
+    kit.log.append(CandidateDropped(candidate=candidate.id, reason=reason))
+
+
+def twin(kit: Kit, candidate: Candidate, siblings: Iterable[Candidate]) -> str:
+    """The sibling that made a change of the same meaning before this one did; empty where there is none."""
+    newest: dict[str, tuple[str, int]] = {}
+    for record in kit.log.records:
+        if isinstance(record.event, FilesChanged) and record.event.fingerprint:
+            newest[record.event.candidate] = record.event.fingerprint, record.number
+    meaning, number = newest.get(candidate.id, ("", 0))
+    others = ((other.id, *newest.get(other.id, ("", 0))) for other in siblings if other.id != candidate.id)
+    return next((name for name, theirs, earlier in others if meaning and theirs == meaning and earlier < number), "")
+
+
+def teach(kit: Kit, learners: Sequence[Candidate], failed: Sequence[Candidate]) -> None:
+    """Let each learner hear what came of the others' attempts."""
+    for learner in learners:
+        if traces := [trace(kit, other) for other in failed if other != learner]:
+            say(kit, learner, kit.prompts.render("siblings", traces=traces))
+
+
+async def race(kit: Kit, branches: Sequence[Candidate], grow: Callable[[Candidate], Awaitable[bool]]) -> list[Candidate]:
+    """Grow all at once; those that came through, in their order. The first that is proven and accepted ends it for the others."""
+    tasks = {asyncio.ensure_future(grow(branch)): branch for branch in branches}
+    pending = set(tasks)
+    winner: Candidate | None = None
+    try:
+        while pending and winner is None:
+            done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+            winner = next((tasks[task] for task in done if task.result() and settled(kit, tasks[task])), None)
+    finally:
+        for task in pending:
+            task.cancel()
+            drop(kit, tasks[task], f"{winner.id} has it first." if winner else "The work was stopped.")
+        await asyncio.gather(*pending, return_exceptions=True)
+    return [branch for task, branch in tasks.items() if task not in pending and task.result()]

@@ -1,0 +1,98 @@
+"""What a red verdict is taken for: one signature at a time, counted over the attempts, and changed where mending one side fails."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from coder.core.candidate import Candidate
+from coder.core.decisions import Diagnosed
+from coder.core.events import FilesChanged, NoteMade, Record, Verified
+from coder.core.hunks import Hunk, hunks
+from coder.core.notes import Diagnosis
+from coder.core.paths import is_test_path
+from coder.core.signature import alike
+from coder.core.state import lineage
+from coder.core.verdict import Cause, TestResult, Verdict
+from coder.loop.kit import Kit
+
+SIDE_LIMIT = 2
+"""Attempts at one side, the code or the test, after which the same failure is taken for the other side's."""
+
+
+def diagnose(kit: Kit, candidate: Candidate) -> None:
+    """Log what each way of failing in the newest verdict is taken for."""
+    for diagnosed in diagnoses(lineage(kit.log.records, candidate.id), candidate.id):
+        kit.log.append(diagnosed)
+
+
+def diagnoses(records: Sequence[Record], candidate: str) -> tuple[Diagnosed, ...]:
+    """Each signature of the newest verdict, those tried least first: what was not looked at yet may be the cause of the rest."""
+    seen: Counter[str] = Counter()
+    sides: Counter[tuple[str, bool]] = Counter()
+    taken: dict[str, Cause] = {}
+    found: list[Diagnosed] = []
+    last: tuple[Hunk, ...] = ()
+    diff, paths = "", tuple[str, ...]()
+    for record in records:
+        match record.event:
+            case FilesChanged(diff=changed, paths=changed_paths):
+                diff, paths = changed, changed_paths
+            case Verified(verdict=verdict) if not verdict.good:
+                now = hunks(diff)
+                touched = {is_test_path(hunk.path) for hunk in set(now) ^ set(last)}
+                last, found = now, []
+                for told, results in alike(reds(verdict)).items():
+                    seen[told] += 1
+                    sides.update((told, side) for side in touched)
+                    cause, was = _cause(told, results, sides, taken, own_test=_file(results[0]) in paths)
+                    taken[told] = cause
+                    tests = tuple(result.id for result in results)
+                    found.append(Diagnosed(candidate=candidate, signature=told, tests=tests, cause=cause, attempts=seen[told], was=was))
+            case _:
+                pass
+    return tuple(sorted(found, key=lambda one: one.attempts))
+
+
+def reds(verdict: Verdict) -> tuple[TestResult, ...]:
+    """What stands against a change; what broke first."""
+    return verdict.broken + verdict.still_red
+
+
+def _cause(
+    told: str, results: Sequence[TestResult], sides: Counter[tuple[str, bool]], taken: dict[str, Cause], *, own_test: bool
+) -> tuple[Cause, Cause | None]:
+    """What a failure is taken for now, and what it was taken for before where that has changed.
+
+    A test that the change did not touch is never at fault: it was right before.
+    """
+    cause: Cause = taken.get(told) or results[0].cause or "logic"
+    tests_blamed = cause in ("test error", "collection")
+    if sides[told, tests_blamed] < SIDE_LIMIT or not (tests_blamed or (cause == "logic" and own_test)):
+        return cause, None
+    for side in (True, False):
+        sides[told, side] = 0
+    return ("logic" if tests_blamed else "test error"), cause
+
+
+def _file(result: TestResult) -> str:
+    return result.id.partition("::")[0]
+
+
+def left_out(records: Sequence[Record]) -> tuple[tuple[str, ...], int]:
+    """Places that the newest diagnosis named and no change since has touched, and how many red verdicts have seen it so."""
+    places: tuple[str, ...] = ()
+    before: tuple[Hunk, ...] = ()
+    newest: tuple[Hunk, ...] = ()
+    asked = 0
+    for record in records:
+        match record.event:
+            case NoteMade(note=Diagnosis(places=named), implied=False) if named:
+                places, before, asked = named, newest, 0
+            case FilesChanged(diff=diff):
+                newest = hunks(diff)
+            case Verified(verdict=verdict) if not verdict.good and places:
+                changed = {hunk.path for hunk in set(newest) ^ set(before)}
+                places = tuple(place for place in places if place.partition(":")[0] not in changed)
+                asked += bool(places)
+            case _:
+                pass
+    return places, asked

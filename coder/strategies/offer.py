@@ -1,0 +1,45 @@
+"""The strategies that are offered by name, each a small composition over the one loop."""
+
+from coder.loop.kit import Strategy
+from coder.strategies.auto import auto
+from coder.strategies.beam import beam
+from coder.strategies.chain import chain, early
+from coder.strategies.follow import DIRECT, ONCE, START, follow
+from coder.strategies.offline import search_repair
+from coder.strategies.planned import planned
+from coder.strategies.reviewed import reviewed, risky
+from coder.strategies.score import score
+from coder.strategies.targeted import mend
+
+KEEP = 2
+"""Branches that are grown on after a round without a proof."""
+
+
+def offered(name: str, *, width: int, rounds: int, review_rounds: int) -> Strategy:
+    """The strategy of this name; `rounds` are of the tree, `review_rounds` of mending what reviewers flag."""
+    judged = follow({}, "verify")
+    last = follow({}, "explain")
+
+    def read(strategy: Strategy) -> Strategy:
+        return reviewed(strategy, mend, readers=("correctness", "tests"), rounds=review_rounds)
+
+    def careful(strategy: Strategy) -> Strategy:
+        return reviewed(strategy, mend, readers=("security",), rounds=review_rounds, when=risky)
+
+    def grown(check: Strategy) -> Strategy:
+        first, then = follow({}, "edit"), follow({("diagnose", True): "repair"}, "diagnose")
+        branches = beam(first=first, then=then, check=check, last=last, width=width, keep=KEEP, rounds=rounds, score=score)
+        return chain(early(first, check), branches)
+
+    def plan() -> Strategy:
+        return planned(finish=follow(ONCE, "reproduce"), last=last)
+
+    strategies = {
+        "linear": lambda: careful(follow(DIRECT)),
+        "plan": lambda: careful(plan()),
+        "tree": lambda: careful(chain(follow(START), grown(judged))),
+        "committee": lambda: chain(follow(START), grown(read(judged))),
+        "auto": lambda: careful(auto(locate=follow({}, "locate"), linear=follow(ONCE, "reproduce"), plan=plan(), tree=grown(judged))),
+        "offline": search_repair,
+    }
+    return strategies[name]()

@@ -1,0 +1,42 @@
+"""Plan, then execute: one conversation plans and judges each step, another one does a step at a time."""
+
+from dataclasses import replace
+
+from coder.core.candidate import Candidate
+from coder.core.notes import Done, Plan
+from coder.core.state import verdicts
+from coder.loop.kit import Kit, Strategy
+from coder.loop.phase import run
+from coder.strategies.judge import attempt_number
+from coder.strategies.planning import execution, judging, planner_of, planning
+from coder.strategies.standing import mendable
+from coder.tools.registry import PLANNING
+
+
+def planned(*, finish: Strategy, last: Strategy) -> Strategy:
+    """A strategy that has a plan made, its steps done one by one, and what is left of it amended where a step fails.
+
+    `finish` has the whole judged; with attempts spent there is a `last` word.
+    """
+
+    async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
+        planner = planner_of(kit, candidate)
+        thinking = replace(kit, role="planner", system="system_plan", tools=PLANNING)
+        plan = await run(thinking, planner, planning(candidate), 1)
+        while isinstance(plan, Plan) and plan.steps and not kit.task.plan_only:
+            step, rest = plan.steps[0], plan.steps[1:]
+            purpose = execution(plan, step)
+            note = await run(kit, candidate, purpose, attempt_number(kit, candidate))
+            failed = "" if isinstance(note, Done) else f"The step was not done: {note.summary if note else 'no change was made'}"
+            if not failed and not rest:
+                await finish(kit, candidate)
+                if not mendable(kit, candidate):
+                    return candidate
+                if attempt_number(kit, candidate) > kit.task.budget.attempts:
+                    return await last(kit, candidate)
+                failed = kit.verifier.explain(verdicts(kit.log.records, candidate.id)[-1])
+            amended = await run(thinking, planner, judging(candidate, step, rest, failed), 1)
+            plan = amended if isinstance(amended, Plan) and amended.steps else None if failed else plan.model_copy(update={"steps": rest})
+        return candidate
+
+    return strategy

@@ -1,0 +1,86 @@
+"""PLAN and its steps: what the planner is told, and what the executor is."""
+
+import asyncio
+
+from coder.core.candidate import Candidate
+from coder.core.events import CandidateForked
+from coder.core.notes import Done, GiveUp, Note, Plan, Step
+from coder.core.paths import node_ids
+from coder.core.phases import EDIT, PLAN
+from coder.core.state import conversation, verdicts
+from coder.loop.kit import Kit
+from coder.loop.phase import Purpose, Standing
+from coder.strategies.objections import objections
+from coder.strategies.purposes import PURPOSES
+
+DIFF_CHARACTERS = 6_000
+
+
+def planner_of(kit: Kit, candidate: Candidate) -> Candidate:
+    """A reader of the candidate's worktree with a conversation of its own."""
+    planner = candidate.model_copy(update={"id": f"{candidate.id}/plan"})
+    kit.log.append(CandidateForked(candidate=planner.id, role="planner", approach="plan"))
+    return planner
+
+
+def planning(candidate: Candidate) -> Purpose:
+    """The purpose that ends in the whole plan."""
+
+    async def opening(kit: Kit, _planner: Candidate) -> str:
+        return f"{await PURPOSES['locate'].opening(kit, candidate)}\n\n{kit.prompts.render('plan')}"
+
+    async def settle(_kit: Kit, _planner: Candidate, standing: Standing) -> Note | str | None:
+        if isinstance(standing.note, Plan) and not standing.note.steps:
+            return "A plan needs at least one step: give `steps`."
+        return standing.note
+
+    return Purpose(phase=PLAN, opening=opening, settle=settle)
+
+
+def judging(candidate: Candidate, step: Step, rest: tuple[Step, ...], failed: str) -> Purpose:
+    """The purpose that ends in a line on a step, and the rest of the plan where it changes."""
+
+    async def opening(kit: Kit, _planner: Candidate) -> str:
+        patch = await asyncio.to_thread(kit.repository.patch, candidate)
+        beside = [path for path in patch.paths if step.files and path not in step.files]
+        check = await _checked(kit, candidate, step) if not failed else ""
+        diff = patch.diff[:DIFF_CHARACTERS]
+        return kit.prompts.render("step_done", step=step, rest=rest, failed=failed, diff=diff, check=check, beside=beside)
+
+    async def settle(_kit: Kit, _planner: Candidate, standing: Standing) -> Note | str | None:
+        if failed and isinstance(standing.note, Plan) and not standing.note.steps:
+            return "What is left must change, for it failed as it was planned: give `steps`, or give up."
+        return standing.note
+
+    return Purpose(phase=PLAN, opening=opening, settle=settle)
+
+
+async def _checked(kit: Kit, candidate: Candidate, step: Step) -> str:
+    """What the tests that the step names say now, in the candidate's own worktree: for information."""
+    tests = node_ids(step.check)
+    if not tests:
+        return ""
+    report = await asyncio.to_thread(kit.verifier.preview, candidate.worktree, tests, kit.log.progress(candidate.id))
+    return report.problem.text if report.problem else f"{report.counts.passed} passed, {report.counts.failed} failed ({', '.join(tests)})"
+
+
+def execution(plan: Plan, step: Step) -> Purpose:
+    """The purpose that ends when the executor has changed something for this step."""
+
+    async def opening(kit: Kit, candidate: Candidate) -> str:
+        told = kit.prompts.render("step", plan=plan, step=step)
+        if conversation(kit.log.records, candidate.id):
+            return told
+        return f"{await PURPOSES['locate'].opening(kit, candidate)}\n\n{told}"
+
+    async def settle(kit: Kit, candidate: Candidate, standing: Standing) -> Note | str | None:
+        judged = verdicts(kit.log.records, candidate.id)
+        if standing.entry or isinstance(standing.note, GiveUp):
+            return None if standing.entry else standing.note
+        if standing.changed and (objection := await asyncio.to_thread(objections, kit, candidate, standing)):
+            return objection
+        if standing.note is not None and judged and judged[-1].tree == standing.patch.tree:
+            return "Nothing has changed since the last verification. Change the code with apply_patch, or hand_over(kind='give_up')."
+        return standing.note or (Done(summary=step.intent) if standing.changed else None)
+
+    return Purpose(phase=EDIT, opening=opening, settle=settle)

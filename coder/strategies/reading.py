@@ -1,0 +1,71 @@
+"""REVIEW: one reader with one brief, who sees the issue, the change, what tests said and the code around it, and nothing else."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+
+from coder.core.candidate import Candidate, Patch
+from coder.core.events import CandidateForked
+from coder.core.hunks import Hunk, hunks
+from coder.core.notes import Findings, Note
+from coder.core.phases import REVIEW
+from coder.core.state import verdicts
+from coder.loop.kit import Kit
+from coder.loop.phase import Purpose, Standing, run
+from coder.tools.registry import REVIEWING
+
+READERS = ("correctness", "tests", "security", "simplicity")
+DIFF_CHARACTERS = 20_000
+AROUND = 25
+"""Lines shown before and after each changed place."""
+AROUND_CHARACTERS = 10_000
+
+
+async def read(kit: Kit, candidate: Candidate, reader: str, number: int) -> Findings | None:
+    """What one reader finds in the candidate's change; None where no opinion was handed over."""
+    eyes = candidate.model_copy(update={"id": f"{candidate.id}/review-{number}/{reader}"})
+    kit.log.append(CandidateForked(candidate=eyes.id, role="reviewer", approach=reader))
+    fresh = replace(kit, role="reviewer", system="system_review", tools=REVIEWING)
+    purpose = Purpose(phase=REVIEW, opening=lambda _kit, _eyes: _open(kit, candidate, reader), settle=_settle)
+    note = await run(fresh, eyes, purpose, number)
+    return note if isinstance(note, Findings) else None
+
+
+async def _settle(_kit: Kit, _candidate: Candidate, standing: Standing) -> Note | None:
+    return standing.note
+
+
+async def _open(kit: Kit, candidate: Candidate, reader: str) -> str:
+    patch = await asyncio.to_thread(kit.repository.patch, candidate)
+    verdict = verdicts(kit.log.records, candidate.id)[-1]
+    around = await asyncio.to_thread(surroundings, candidate, patch)
+    for path in patch.paths:
+        kit.workspace(candidate).name(path)
+    brief = kit.prompts.render(f"review_{reader}")
+    return kit.prompts.render(
+        "review", brief=brief, task=kit.task, diff=patch.diff[:DIFF_CHARACTERS], verdict=verdict, around=around, paths=patch.paths
+    )
+
+
+def surroundings(candidate: Candidate, patch: Patch) -> str:
+    """The changed files around their changes, with line numbers."""
+    shown = "\n\n".join(_around(candidate, hunk) for hunk in hunks(patch.diff))
+    return shown[:AROUND_CHARACTERS]
+
+
+def _around(candidate: Candidate, hunk: Hunk) -> str:
+    file = candidate.worktree / hunk.path
+    touched = tuple(new_lines(hunk))
+    if not touched or file.is_symlink() or not file.is_file():
+        return f"{hunk.path}: gone, or not to be shown"
+    lines = file.read_text("utf-8", "replace").splitlines()
+    first, last = max(1, touched[0] - AROUND), min(len(lines), touched[-1] + AROUND)
+    return "\n".join([hunk.path, *(f"{number:>5}| {lines[number - 1][:200]}" for number in range(first, last + 1))])
+
+
+def new_lines(hunk: Hunk) -> Iterator[int]:
+    """Numbers of the lines in the changed file that a hunk covers, its context included."""
+    start = hunk.body.partition("+")[2].partition(" ")[0]
+    first, _, count = start.partition(",")
+    if first.isdigit():
+        yield from range(int(first), int(first) + int(count or 1))

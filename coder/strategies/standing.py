@@ -1,0 +1,40 @@
+"""Where a candidate stands, told from the log and its worktree."""
+
+import asyncio
+
+from coder.core.candidate import Candidate
+from coder.core.notes import GiveUp
+from coder.core.state import notes, verdicts
+from coder.core.verdict import VerdictKind
+from coder.loop.kit import Kit
+from coder.strategies.purposes import has_source
+
+
+def given_up(kit: Kit, candidate: Candidate) -> bool:
+    """Is giving up its newest note?"""
+    made = notes(kit.log.records, candidate.id)
+    return bool(made) and isinstance(made[-1], GiveUp)
+
+
+def good(kit: Kit, candidate: Candidate) -> bool:
+    """May its change be delivered?"""
+    judged = verdicts(kit.log.records, candidate.id)
+    return bool(judged) and judged[-1].good
+
+
+def mendable(kit: Kit, candidate: Candidate) -> bool:
+    """Was its newest change judged and found wanting, so that another one may do better?"""
+    judged = verdicts(kit.log.records, candidate.id)
+    return bool(judged) and not judged[-1].good and judged[-1].kind is not VerdictKind.INCONCLUSIVE and not given_up(kit, candidate)
+
+
+async def red(kit: Kit, candidate: Candidate) -> bool:
+    """Was its change, as it is now, judged and found wanting?"""
+    judged = verdicts(kit.log.records, candidate.id)
+    return bool(judged) and not judged[-1].good and judged[-1].tree == (await asyncio.to_thread(kit.repository.patch, candidate)).tree
+
+
+async def fresh(kit: Kit, candidate: Candidate) -> bool:
+    """Has it changed the code in a way that nobody has judged?"""
+    patch = await asyncio.to_thread(kit.repository.patch, candidate)
+    return has_source(patch) and all(verdict.tree != patch.tree for verdict in verdicts(kit.log.records, candidate.id))
