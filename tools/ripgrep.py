@@ -24,6 +24,8 @@ MOST_BYTES = 256 << 20
 KEPT_BYTES = 24 << 20
 MOST_HITS = 20_000
 LARGEST_FILE = "4M"
+ASIDE = ("--glob", "!.git", "--glob", "!.venv")
+"""What is nobody's work, ignored or not: `python -m venv` writes no .gitignore before 3.13."""
 TALLIED = re.compile(rb"([^\0]+)\0(\d+)\n")
 __all__ = ["FileFound", "Found", "Hit", "Listing", "binary", "grep", "list_paths", "listing", "ripgrep_version", "shown", "tally"]
 
@@ -86,7 +88,7 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the same
         A line over LONGEST_RECORD bytes comes in pieces.
         """
         asked = ["-e", pattern] if pattern is not None else ["--files"]
-        command = [*self.command, "--glob", "!.git", *asked, "--", *self._paths]
+        command = [*self.command, *ASIDE, *asked, "--", *self._paths]
         with self._started(command) as process:
             assert process.stdout is not None and process.stderr is not None
             timer = threading.Timer(SECONDS, self._time_out, args=[process])

@@ -262,6 +262,12 @@ def test_what_is_no_text_or_too_large_is_left_out(tmp_path: Path) -> None:
     assert [place.path for place in found.defined("odd")] == [os.fsdecode(b"caf\xe9.py")]
 
 
+def test_what_is_installed_beside_the_code_is_left_out(tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": BOX, ".venv/lib/python3.11/site-packages/odd.py": "def odd(): ...\n", ".github/tell.py": "def tell(): ...\n"})
+    found = SymbolIndex(tmp_path, tmp_path / "state" / "index.sqlite").current()
+    assert [*found.sources] == [".github/tell.py", "a.py"]
+
+
 def test_old_databases_go_when_there_are_too_many_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for age, name in ((300, "old"), (100, "young")):
         (tmp_path / f"{name}.sqlite").write_bytes(b"x" * 1000)
