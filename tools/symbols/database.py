@@ -210,7 +210,7 @@ class Database:
 def _format() -> str:
     """Changes with the code that decides what is held."""
     folder = Path(__file__).parent
-    sources = [*sorted(folder.glob("*.py")), folder.parent / "words.py"]
+    sources = [*sorted(folder.glob("*.py")), folder.parent / "words.py", folder.parent / "ripgrep.py"]
     return sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
 
