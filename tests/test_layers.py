@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-LAYERS = {"core": 0, "tools": 1, "loop": 2, "wiring": 4, "ui": 5, "cli": 6, "__main__": 7}
+LAYERS = {"core": 0, "tools": 1, "loop": 2, "wiring": 4, "bench": 5, "ui": 5, "cli": 6, "__main__": 7}
 THIRD = {"demo", "strategies", "models", "verify", "repair", "sandbox", "repo", "store", "prompting", "settings"}
 LAYERS |= dict.fromkeys(THIRD, 3)
 HOMES = {
@@ -22,7 +22,8 @@ HOMES = {
     "coverage": {"verify"},
 }
 FOUND = [*ROOT.glob("coder/*.py"), *ROOT.glob("coder/[!tp]*/**/*.py"), *ROOT.glob("tools/**/*.py")]
-MODULES = sorted(path for path in FOUND if "demo/project" not in path.as_posix())
+DATA = ("demo/project", "bench/suite")
+MODULES = sorted(path for path in FOUND if not any(part in path.as_posix() for part in DATA))
 
 
 def part_of(path: Path) -> str:

@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from coder.cli import apply, config, demo, doctor, fix, locate, log, trust, undo, verify
+from coder.cli import apply, bench, config, demo, doctor, fix, locate, log, trust, undo, verify
 from coder.cli.options import UnsafeOption
 from coder.core.errors import CoderError, UserError
 
@@ -24,6 +24,7 @@ app.command("locate")(locate.locate)
 app.command("apply")(apply.apply)
 app.command("undo")(undo.undo)
 app.add_typer(log.app, name="log")
+app.command("bench")(bench.bench)
 app.command("doctor")(doctor.doctor)
 app.command("config")(config.config)
 app.command("trust")(trust.trust)

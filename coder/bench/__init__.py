@@ -1,0 +1,1 @@
+"""Runs suites of tasks under strategies and models, and says what came of it."""

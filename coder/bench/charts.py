@@ -1,0 +1,73 @@
+"""Plots as inline SVG."""
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+from coder.core.value import Value
+
+WIDTH, HEIGHT = 420, 260
+LEFT, RIGHT, TOP, BOTTOM = 48, 14, 14, 44
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999999")
+"""Told apart with any colour vision (M. Okabe, K. Ito)."""
+
+
+class Point(Value):
+    """One strategy with one model."""
+
+    label: str
+    x: float
+    y: float
+    """A share, from 0 to 1, with its interval."""
+    low: float
+    high: float
+
+
+def colour(number: int) -> str:
+    return COLOURS[number % len(COLOURS)]
+
+
+def chart(points: Sequence[Point], *, across: str, up: str) -> str:
+    """A scatter plot with intervals; the x axis begins at 0."""
+    most = _round_up(max((point.x for point in points), default=0.0))
+    parts = [*_frame(across, up, most), *(_mark(point, number, most) for number, point in enumerate(points))]
+    name = escape(f"{up} against {across}", quote=True)
+    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{name}">{"".join(parts)}</svg>'
+
+
+def _round_up(value: float) -> float:
+    """The next number that begins with 1, 2 or 5."""
+    if value <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= value)
+
+
+def _x(value: float, most: float) -> float:
+    return LEFT + value / most * (WIDTH - LEFT - RIGHT)
+
+
+def _y(share: float) -> float:
+    return HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM)
+
+
+def _frame(across: str, up: str, most: float) -> list[str]:
+    parts = []
+    for quarter in range(5):
+        share, value = quarter / 4, quarter / 4 * most
+        parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{_y(share):.1f}" y2="{_y(share):.1f}"/>')
+        parts.append(f'<text x="{LEFT - 6}" y="{_y(share) + 4:.1f}" text-anchor="end">{100 * share:.0f} %</text>')
+        parts.append(f'<text x="{_x(value, most):.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{value:g}</text>')
+    parts.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 8}" text-anchor="middle">{escape(across)}</text>')
+    parts.append(f"<title>{escape(up)} against {escape(across)}</title>")
+    return parts
+
+
+def _mark(point: Point, number: int, most: float) -> str:
+    x, shade = _x(point.x, most), colour(number)
+    told = f"{point.label}: {100 * point.y:.0f} % ({100 * point.low:.0f} to {100 * point.high:.0f}), {point.x:.4g}"
+    return (
+        f"<g><title>{escape(told)}</title>"
+        f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{_y(point.low):.1f}" y2="{_y(point.high):.1f}" stroke="{shade}" stroke-width="2"/>'
+        f'<circle cx="{x:.1f}" cy="{_y(point.y):.1f}" r="6" fill="{shade}"/></g>'
+    )

@@ -1,0 +1,77 @@
+"""Two runs of a suite, task by task."""
+
+from collections.abc import Sequence
+
+from coder.bench.outcome import Outcome
+from coder.bench.tables import hidden, table, verdict
+from coder.core.value import Value
+
+Place = tuple[str, str, str, int]
+
+
+class Difference(Value):
+    """One job that came to another end, or that only one of the runs holds."""
+
+    task: str
+    strategy: str
+    model: str
+    seed: int
+    before: str
+    after: str
+
+
+class Comparison(Value):
+    """What changed from one run to another."""
+
+    compared: int
+    gained: int
+    """Passes the hidden tests now, and did not before."""
+    lost: int
+    differences: tuple[Difference, ...]
+
+    @property
+    def sentence(self) -> str:
+        if not self.differences:
+            return f"{self.compared} runs compared: identical but for times."
+        return f"{self.compared} runs compared: {len(self.differences)} differ, {self.gained} solved now, {self.lost} solved no longer."
+
+
+def compared(before: Sequence[Outcome], after: Sequence[Outcome]) -> Comparison:
+    """How the second run differs from the first."""
+    old, new = ({_place(one): one for one in run} for run in (before, after))
+    both = [place for place in sorted(new) if place in old]
+    changed = [_difference(place, old.get(place), new.get(place)) for place in sorted({*old, *new})]
+    return Comparison(
+        compared=len(both),
+        gained=sum(new[place].passes_hidden and not old[place].passes_hidden for place in both),
+        lost=sum(old[place].passes_hidden and not new[place].passes_hidden for place in both),
+        differences=tuple(difference for difference in changed if difference),
+    )
+
+
+def _place(one: Outcome) -> Place:
+    return one.job.task, one.job.strategy, one.job.model, one.job.seed
+
+
+def _difference(place: Place, old: Outcome | None, new: Outcome | None) -> Difference | None:
+    if old and new and old.steady() == new.steady():
+        return None
+    before, after = _told(old), _told(new)
+    if before == after and old and new:
+        names = [name for name, value in new.steady().items() if value != old.steady()[name]]
+        after += f" (other {', '.join(names)})"
+    task, strategy, model, seed = place
+    return Difference(task=task, strategy=strategy, model=model, seed=seed, before=before, after=after)
+
+
+def _told(one: Outcome | None) -> str:
+    if one is None:
+        return "not run"
+    return f"{verdict(one)}, hidden tests: {hidden(one)}, {one.attempts} attempts, {one.spent.requests} requests"
+
+
+def markdown(comparison: Comparison) -> str:
+    """The sentence, and a row for each difference."""
+    rows = [(one.task, one.strategy, one.model, str(one.seed), one.before, one.after) for one in comparison.differences]
+    head = ("task", "strategy", "model", "seed", "before", "now")
+    return f"{comparison.sentence}\n" + (f"\n{table(head, rows)}\n" if rows else "")

@@ -1,0 +1,3 @@
+from tally.main import main
+
+raise SystemExit(main())

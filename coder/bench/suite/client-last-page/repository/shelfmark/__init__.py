@@ -1,0 +1,5 @@
+"""A client for the library's catalogue."""
+
+from shelfmark.client import Client
+
+__all__ = ["Client"]

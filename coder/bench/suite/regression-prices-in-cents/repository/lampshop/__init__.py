@@ -1,0 +1,1 @@
+"""Prices, carts and invoices of a small shop."""

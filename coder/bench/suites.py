@@ -1,0 +1,116 @@
+"""Suites: folders of tasks, each an issue, a repository and tests that nobody saw who worked on it.
+
+NAME/task.toml      title, about, solvable (true), test (a command): all optional
+NAME/issue.md       the issue, as a user writes it
+NAME/repository/    or repository.tar.gz, .tar, .zip: the repository's files
+NAME/hidden/        tests, put over the fixed repository and run there
+NAME/script.jsonl   what the model `scripted` answers: optional
+"""
+
+import shutil
+import tomllib
+from collections.abc import Sequence
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+
+from pydantic import ConfigDict, ValidationError
+
+from coder.core.errors import UserError
+from coder.core.value import Value
+
+STARTER = "starter"
+ARCHIVES = ("repository.tar.gz", "repository.tgz", "repository.tar", "repository.zip")
+DROPPINGS = ("__pycache__", ".pytest_cache")
+
+
+class Facts(Value):
+    """What task.toml says."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    title: str = ""
+    about: str = ""
+    """What sort of task it is, in a word or two."""
+    solvable: bool = True
+    """False: nobody can solve it, and the right end is to deliver nothing."""
+    test: str | None = None
+    """The test command; None is pytest on the interpreter that coder runs on."""
+
+
+class SuiteTask(Value):
+    """One task of a suite."""
+
+    name: str
+    folder: Path
+    facts: Facts
+
+    @property
+    def issue(self) -> str:
+        return (self.folder / "issue.md").read_text(encoding="utf-8").strip()
+
+    @property
+    def script(self) -> Path:
+        return self.folder / "script.jsonl"
+
+    @property
+    def hidden_tests(self) -> tuple[str, ...]:
+        """Paths of the hidden test files, relative to the repository's root."""
+        found = (path for path in sorted(_files(self.folder / "hidden")) if path.suffix == ".py" and path.stem.startswith("test_"))
+        return tuple(path.relative_to(self.folder / "hidden").as_posix() for path in found)
+
+    def digest(self) -> str:
+        """Changes whenever anything in the task changes."""
+        found = sha256()
+        for path in sorted(_files(self.folder)):
+            found.update(path.relative_to(self.folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+        return found.hexdigest()[:16]
+
+    def unpack(self, directory: Path) -> None:
+        """Put the repository's files there."""
+        source = self.folder / "repository"
+        if source.is_dir():
+            shutil.copytree(source, directory, ignore=shutil.ignore_patterns(*DROPPINGS, ".git"))
+        else:
+            archive = next(self.folder / name for name in ARCHIVES if (self.folder / name).is_file())
+            if archive.suffix == ".zip":  # which knows no filters, and cannot lead outside
+                shutil.unpack_archive(archive, directory)
+            else:
+                shutil.unpack_archive(archive, directory, filter="data")
+
+    def reveal(self, directory: Path) -> None:
+        """Put the hidden tests over the files there."""
+        shutil.copytree(self.folder / "hidden", directory, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*DROPPINGS))
+
+
+def load(suite: str, only: Sequence[str] = ()) -> tuple[SuiteTask, ...]:
+    """The tasks of a suite in the order of their names; `starter` is the one that coder brings along.
+
+    Raises:
+        UserError: there is no such suite, or one of its tasks lacks something.
+    """
+    folder = Path(str(files("coder.bench") / "suite")) if suite == STARTER and not Path(suite).is_dir() else Path(suite)
+    if not folder.is_dir():
+        raise UserError(f"There is no suite {suite!r}: it is a folder of tasks, or `{STARTER}`, which coder brings along.")
+    found = [_task(place) for place in sorted(folder.iterdir()) if (place / "issue.md").is_file()]
+    if not found:
+        raise UserError(f"{folder} holds no task: each is a folder with issue.md, repository/ (or an archive of it) and hidden/.")
+    if unknown := sorted({*only} - {task.name for task in found}):
+        raise UserError(f"{folder} holds no task {unknown[0]!r}. There are: {', '.join(task.name for task in found)}.")
+    return tuple(task for task in found if not only or task.name in only)
+
+
+def _task(place: Path) -> SuiteTask:
+    if not (place / "repository").is_dir() and not any((place / name).is_file() for name in ARCHIVES):
+        raise UserError(f"{place} has no repository/ and no archive of one ({', '.join(ARCHIVES)}).")
+    try:
+        written = (place / "task.toml").read_text(encoding="utf-8") if (place / "task.toml").is_file() else ""
+        task = SuiteTask(name=place.name, folder=place.resolve(), facts=Facts.model_validate(tomllib.loads(written)))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValidationError) as error:
+        raise UserError(f"{place / 'task.toml'}: {' '.join(str(error).split())}") from None
+    if not task.hidden_tests:
+        raise UserError(f"{place / 'hidden'} holds no tests (test_*.py), so nobody could say whether the task is solved.")
+    return task
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and not {*path.parts} & {*DROPPINGS}]

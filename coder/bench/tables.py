@@ -1,0 +1,108 @@
+"""Outcomes as tables: Markdown for people, CSV and JSON for machines."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+
+from coder.bench.outcome import Outcome
+from coder.bench.sums import Share, Sums, sums
+
+GROUPS = ("strategy", "model", "runs", "PROVEN", "solved by hidden tests", "wrongly PROVEN", "rightly left alone")
+MEANS = ("attempts", "requests", "tokens in, cached, out", "USD", "seconds")
+COLUMNS = ("task", "strategy", "model", "seed", "solvable", "verdict", "passes_hidden", "hidden_passed", "hidden_failed", "delivered")
+COSTS = (
+    "attempts",
+    "requests",
+    "input_tokens",
+    "cached_tokens",
+    "output_tokens",
+    "cost_usd",
+    "tokens_by_role",
+    "seconds",
+    "session",
+    "summary",
+)
+
+
+def markdown(outcomes: Sequence[Outcome]) -> str:
+    """A row for each strategy and model, then one for each run."""
+    groups = [_group(one) for one in sums(outcomes)]
+    runs = [_run(one) for one in ordered(outcomes)]
+    head = ("task", "strategy", "model", "seed", "verdict", "hidden tests", "attempts", "requests", "USD", "seconds")
+    note = "Shares are of the tasks that can be solved, with 95 % intervals (Wilson); attempts and what follows are means of a run."
+    return f"{table((*GROUPS, *MEANS), groups)}\n\n{note}\n\n{table(head, runs)}\n"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+
+
+def ordered(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    return sorted(outcomes, key=lambda one: (one.job.task, one.job.strategy, one.job.model, one.job.seed))
+
+
+def written(share: Share) -> str:
+    """Such as `7 of 11 (64 %, 35 to 85)`."""
+    if share.of == 0:
+        return "none"
+    return f"{share.count} of {share.of} ({100 * share.value:.0f} %, {100 * share.low:.0f} to {100 * share.high:.0f})"
+
+
+def _group(one: Sums) -> tuple[str, ...]:
+    tokens = [sum(getattr(role, kind) for role in one.tokens.values()) / one.runs for kind in ("input", "cached", "output")]
+    shares = (written(one.proven), written(one.solved), str(one.wrongly_proven), written(one.left_alone))
+    costs = (
+        f"{one.attempts:.1f}",
+        f"{one.requests:.1f}",
+        ", ".join(f"{count:.0f}" for count in tokens),
+        money(one.usd),
+        f"{one.seconds:.1f}",
+    )
+    return (one.strategy, one.model, str(one.runs), *shares, *costs)
+
+
+def money(usd: object) -> str:
+    return "not known" if usd is None else f"{usd:.4f}"
+
+
+def verdict(one: Outcome) -> str:
+    return one.verdict.value if one.verdict else "failed"
+
+
+def hidden(one: Outcome) -> str:
+    """What the hidden tests say, in a word or two."""
+    if not one.delivered:
+        return "nothing delivered"
+    return "pass" if one.passes_hidden else f"{one.hidden.failed} fail" if one.hidden.failed else "could not be run"
+
+
+def _run(one: Outcome) -> tuple[str, ...]:
+    costs = (str(one.attempts), str(one.spent.requests), money(one.spent.cost_usd), f"{one.seconds:.1f}")
+    return (one.job.task, one.job.strategy, one.job.model, str(one.job.seed), verdict(one), hidden(one), *costs)
+
+
+def comma_separated(outcomes: Sequence[Outcome]) -> str:
+    """A row for each run."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow((*COLUMNS, *COSTS))
+    for one in ordered(outcomes):
+        job, spent = one.job, one.spent
+        roles = json.dumps({role: each.model_dump(mode="json") for role, each in sorted(one.roles.items())})
+        what = (job.task, job.strategy, job.model, job.seed, one.solvable, verdict(one), one.passes_hidden)
+        came = (one.hidden.passed, one.hidden.failed, one.delivered, one.attempts, spent.requests)
+        cost = (spent.input_tokens, spent.cached_tokens, spent.output_tokens, spent.cost_usd, roles, round(one.seconds, 3))
+        rows.writerow((*what, *came, *cost, one.session, one.summary))
+    return text.getvalue()
+
+
+def as_json(outcomes: Sequence[Outcome]) -> str:
+    """The sums and every run, with its change."""
+    groups = [one.model_dump(mode="json") for one in sums(outcomes)]
+    return (
+        json.dumps({"sums": groups, "runs": [one.model_dump(mode="json") for one in ordered(outcomes)]}, indent=1, ensure_ascii=False)
+        + "\n"
+    )

@@ -1,0 +1,117 @@
+"""`coder bench`: how well strategies and models do on tasks of which the right answer is known."""
+
+import os
+import sys
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from coder.cli.options import UnsafeOption
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from coder.bench.comparison import Comparison
+    from coder.bench.outcome import Job, Outcome
+    from coder.bench.suites import SuiteTask
+
+RUNS = "runs.jsonl"
+
+
+def bench(
+    suite: Annotated[str, typer.Argument(metavar="SUITE", help="A folder of tasks, or `starter`: the tasks that coder brings along.")],
+    strategy: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A strategy; may be repeated.", show_default="linear; offline without a model")
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PROVIDER:NAME", help="A model, or `scripted`: what each task's script says; may be repeated."),
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="How often each is run.")] = 1,
+    task: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this task; may be repeated.", show_default="all")] = None,
+    output: Annotated[Path | None, typer.Option(metavar="DIR", help="Where results are kept.", show_default="bench-SUITE")] = None,
+    compare: Annotated[Path | None, typer.Option(metavar="DIR", help="Compare with the results kept there, task by task.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at a time.", show_default="half of the processors")] = None,
+    attempts: Annotated[int, typer.Option(min=1, help="Red verifications before giving up.")] = 3,
+    max_requests: Annotated[int | None, typer.Option(min=1, metavar="N", help="Requests of a run.")] = None,
+    max_candidates: Annotated[int | None, typer.Option(min=1, metavar="N", help="Edits that a run without a model may try.")] = None,
+    max_usd: Annotated[float | None, typer.Option(metavar="X", help="Money limit of a run.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(metavar="N", help="Token limit of a run.")] = None,
+    max_seconds: Annotated[float | None, typer.Option(metavar="N", help="Time limit of a run.")] = None,
+    unsafe_no_sandbox: UnsafeOption = False,
+) -> int:
+    """Run a suite of tasks and write what came of it: tables, and a page with plots.
+
+    What was run already is not run again: repeat the command to go on where it stopped. Exit codes: 0, 1 where a run failed, 2 wrong use.
+    """
+    from coder.bench.comparison import compared
+    from coder.bench.comparison import markdown as told
+    from coder.bench.outcome import jobs as planned
+    from coder.bench.outcome import recorded
+    from coder.bench.suites import load
+    from coder.core.errors import UserError
+    from coder.core.task import Budget
+
+    if compare is not None and not (compare / RUNS).is_file():
+        raise UserError(f"{compare} holds no results ({RUNS}) to compare with.")
+    tasks = {one.name: one for one in load(suite, task or ())}
+    money = None if max_usd is None else Decimal(str(max_usd))
+    budget = Budget(usd=money, tokens=max_tokens, seconds=max_seconds, requests=max_requests, candidates=max_candidates, attempts=attempts)
+    strategies = strategy or (["linear"] if model else ["offline"])
+    if not model and any(one != "offline" for one in strategies):
+        raise UserError("Name a model for these strategies: --model PROVIDER:NAME, or --model scripted.")
+    digests = [(name, one.digest()) for name, one in tasks.items()]
+    plan = planned(digests, strategies=strategies, models=model or (), seeds=seeds, budget=budget)
+    place = output or Path(f"bench-{Path(suite).resolve().name}")
+    place.mkdir(parents=True, exist_ok=True)
+    failed = _run(plan, tasks, place, processes=jobs or max(1, (os.cpu_count() or 2) // 2), unsafe=unsafe_no_sandbox)
+    keys = {job.key for job in plan}
+    outcomes = [one for one in recorded(place / RUNS) if one.job.key in keys]
+    comparison = compared(recorded(compare / RUNS), outcomes) if compare is not None else None
+    _write(place, f"coder bench {Path(suite).name}", outcomes, comparison)
+    if comparison is not None:
+        print(f"\n{told(comparison)}", end="")
+    return 1 if failed else 0
+
+
+def _run(plan: "Sequence[Job]", tasks: "dict[str, SuiteTask]", place: Path, *, processes: int, unsafe: bool) -> int:
+    """Run what is not recorded yet, and record it; how many failed."""
+    from coder.bench.outcome import Outcome, record, recorded
+    from coder.bench.running import run_all
+    from coder.sandbox.choice import required
+
+    known = {one.job.key for one in recorded(place / RUNS)}
+    missing = [job for job in plan if job.key not in known]
+    if len(missing) < len(plan):
+        print(f"{len(plan) - len(missing)} of {len(plan)} runs are there already.", file=sys.stderr)
+    if not missing:
+        return 0
+    failed = 0
+    pairs = [(job, tasks[job.task]) for job in missing]
+    ends = run_all(pairs, state=(place / "state").resolve(), walls=required(unsafe=unsafe), processes=processes)
+    for number, (job, end) in enumerate(ends, 1):
+        if isinstance(end, Outcome):
+            record(place / RUNS, end)
+        else:
+            failed += 1
+        print(f"{number} of {len(missing)}  {job.label}: {_told(end)}", file=sys.stderr, flush=True)
+    return failed
+
+
+def _told(end: "Outcome | Exception") -> str:
+    from coder.bench.tables import hidden, verdict
+
+    return f"not run: {end}" if isinstance(end, Exception) else f"{verdict(end)}, hidden tests: {hidden(end)}, {end.seconds:.1f} s"
+
+
+def _write(place: Path, name: str, outcomes: "Sequence[Outcome]", comparison: "Comparison | None") -> None:
+    from coder.bench import tables
+    from coder.bench.page import page
+
+    written = {"table.md": tables.markdown(outcomes), "table.csv": tables.comma_separated(outcomes), "table.json": tables.as_json(outcomes)}
+    for file, text in {**written, "index.html": page(name, outcomes, comparison)}.items():
+        (place / file).write_text(text, encoding="utf-8")
+    print(tables.markdown(outcomes).partition("\n\n")[0])
+    print(f"\nAll of it: {place / 'index.html'}, table.md, table.csv, table.json")

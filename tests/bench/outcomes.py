@@ -1,0 +1,32 @@
+"""Outcomes, made up."""
+
+from decimal import Decimal
+
+from coder.bench.outcome import Job, Outcome
+from coder.core.messages import Spent
+from coder.core.task import Budget
+from coder.core.verdict import Counts, VerdictKind
+
+
+def outcome(
+    task: str = "a", *, model: str = "m:one", seed: int = 1, kind: VerdictKind = VerdictKind.PROVEN, solves: bool = True, **fields: object
+) -> Outcome:
+    """A run that delivers unless it gave up; `solves`: the hidden tests pass."""
+    delivered = kind is not VerdictKind.GAVE_UP
+    spent = Spent(requests=2, input_tokens=100, cached_tokens=40, output_tokens=10, cost_usd=Decimal("0.02"))
+    made = Outcome(
+        job=Job(task=task, digest="d", strategy="linear", model=model, seed=seed, budget=Budget()),
+        solvable=True,
+        verdict=kind,
+        summary="done",
+        delivered=delivered,
+        hidden=Counts(passed=3, failed=0 if solves else 1) if delivered else Counts(),
+        passes_hidden=delivered and solves,
+        attempts=1,
+        spent=spent,
+        roles={"executor": spent},
+        seconds=4.0,
+        session="s",
+        diff="+x\n" if delivered else "",
+    )
+    return made.model_copy(update=fields)

@@ -1,0 +1,28 @@
+"""Two runs, task by task."""
+
+from coder.bench.comparison import Difference, compared, markdown
+from coder.core.verdict import VerdictKind
+from tests.bench.outcomes import outcome
+
+
+def test_times_and_names_of_sessions_do_not_matter() -> None:
+    found = compared([outcome("a"), outcome("b")], [outcome("b", seconds=9.0, session="t"), outcome("a")])
+    assert markdown(found) == "2 runs compared: identical but for times.\n"
+
+
+def test_what_changed_is_told_job_by_job() -> None:
+    before = [outcome("a"), outcome("b", kind=VerdictKind.GAVE_UP), outcome("c"), outcome("d", diff="+y\n")]
+    after = [outcome("a", solves=False), outcome("b"), outcome("d"), outcome("e")]
+    found = compared(before, after)
+    assert (found.compared, found.gained, found.lost) == (3, 1, 1)
+    assert [one.task for one in found.differences] == ["a", "b", "c", "d", "e"]
+    assert found.differences[0] == Difference(
+        task="a",
+        strategy="linear",
+        model="m:one",
+        seed=1,
+        before="PROVEN, hidden tests: pass, 1 attempts, 2 requests",
+        after="PROVEN, hidden tests: 1 fail, 1 attempts, 2 requests",
+    )
+    assert (found.differences[2].after, found.differences[4].before) == ("not run", "not run")
+    assert found.differences[3].after.endswith("(other diff)")

@@ -1,0 +1,46 @@
+"""Jobs, and the file that remembers them."""
+
+from pathlib import Path
+
+from coder.bench.outcome import jobs, record, recorded
+from coder.core.task import Budget
+from tests.bench.outcomes import outcome
+
+
+def test_every_task_under_every_strategy_model_and_seed() -> None:
+    made = jobs([("a", "1"), ("b", "2")], strategies=["linear", "offline"], models=["x:1", "y:2"], seeds=2, budget=Budget())
+    told = [(job.strategy, job.model, job.seed, job.task) for job in made]
+    assert told[:2] == [("linear", "x:1", 1, "a"), ("linear", "x:1", 1, "b")]
+    assert len(told) == len({*told}) == 12
+    assert {model for strategy, model, *_ in told if strategy == "offline"} == {"none"}
+
+
+def test_a_job_is_another_one_when_its_task_or_its_budget_changed() -> None:
+    keys = [
+        jobs([("a", digest)], strategies=["linear"], models=["x:1"], seeds=1, budget=budget)[0].key
+        for digest, budget in (("1", Budget()), ("2", Budget()), ("1", Budget(requests=3)), ("1", Budget()))
+    ]
+    assert len({*keys[:3]}) == 3
+    assert keys[3] == keys[0]
+
+
+def test_what_was_recorded_is_read_the_newest_of_each_job(tmp_path: Path) -> None:
+    file = tmp_path / "runs.jsonl"
+    assert recorded(file) == ()
+    first, second, again = outcome("a"), outcome("b"), outcome("a", attempts=2)
+    for one in (first, second, again):
+        record(file, one)
+    assert recorded(file) == (again, second)
+
+
+def test_a_torn_line_counts_as_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "runs.jsonl"
+    record(file, outcome("a"))
+    with file.open("a", encoding="utf-8") as kept:
+        kept.write(outcome("b").model_dump_json()[:40])
+    assert [one.job.task for one in recorded(file)] == ["a"]
+
+
+def test_a_proof_that_the_hidden_tests_contradict_is_wrong() -> None:
+    assert outcome(solves=False).wrongly_proven
+    assert not outcome().wrongly_proven

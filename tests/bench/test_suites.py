@@ -1,0 +1,99 @@
+"""Suites, the one that is brought along above all."""
+
+import json
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from coder.bench.suites import SuiteTask, load
+from coder.core.errors import UserError
+from coder.tools.patching import apply
+from tests.builders import write
+
+TASK = {"t/issue.md": "Wrong.\n", "t/repository/a.py": "A = 1\n", "t/hidden/tests/test_a.py": "def test_a(): pass\n"}
+STARTER = load("starter")
+
+
+def test_the_starter_suite_has_a_task_of_each_sort() -> None:
+    assert len(STARTER) >= 12
+    assert len({task.facts.about for task in STARTER}) == len(STARTER)
+    assert [task.name for task in STARTER if not task.facts.solvable] == ["unsolvable-shorter-always"]
+
+
+@pytest.mark.parametrize("task", STARTER, ids=lambda task: task.name)
+def test_a_task_is_a_repository_with_tests_of_its_own_and_its_script_fits(task: SuiteTask, tmp_path: Path) -> None:
+    task.unpack(tmp_path / "r")
+    modules = [path for path in (tmp_path / "r").rglob("*.py") if "tests" not in path.parts]
+    assert len(modules) >= 4
+    assert any((tmp_path / "r" / "tests").glob("test_*.py"))
+    before = {path: path.read_bytes() for path in modules}
+    for line in task.script.read_text(encoding="utf-8").splitlines():
+        for call in json.loads(line)["calls"]:
+            if call["name"] == "apply_patch":
+                apply(call["arguments"]["diff"], tmp_path / "r")
+    assert (before == {path: path.read_bytes() for path in modules}) is not task.facts.solvable
+    shown = (tmp_path / "r").rglob("*")
+    assert not {*task.hidden_tests} & {path.relative_to(tmp_path / "r").as_posix() for path in shown}
+
+
+def test_a_task_may_be_an_archive(tmp_path: Path) -> None:
+    write(tmp_path, {**TASK, "x/b.py": "B = 2\n"})
+    (tmp_path / "t" / "repository" / "a.py").unlink()
+    (tmp_path / "t" / "repository").rmdir()
+    with tarfile.open(tmp_path / "t" / "repository.tar.gz", "w:gz") as archive:
+        archive.add(tmp_path / "x" / "b.py", "pack/b.py")
+    (task,) = load(str(tmp_path))
+    task.unpack(tmp_path / "out")
+    assert (tmp_path / "out" / "pack" / "b.py").read_text(encoding="utf-8") == "B = 2\n"
+
+
+def test_hidden_tests_come_over_the_repository(tmp_path: Path) -> None:
+    write(tmp_path, TASK)
+    (task,) = load(str(tmp_path))
+    task.unpack(tmp_path / "out")
+    assert not (tmp_path / "out" / "tests").exists()
+    task.reveal(tmp_path / "out")
+    assert task.hidden_tests == ("tests/test_a.py",)
+    assert (tmp_path / "out" / "tests" / "test_a.py").is_file()
+
+
+def test_the_digest_changes_with_any_file(tmp_path: Path) -> None:
+    write(tmp_path, TASK)
+    (task,) = load(str(tmp_path))
+    first = task.digest()
+    write(tmp_path, {"t/hidden/tests/test_a.py": "def test_a(): assert 0\n"})
+    assert task.digest() != first
+
+
+def _lacking(name: str) -> Callable[[Path], None]:
+    def remove(place: Path) -> None:
+        (place / name).rename(place.parent / "elsewhere")
+
+    return remove
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (_lacking("repository"), "has no repository/"),
+        (_lacking("hidden"), "holds no tests"),
+        (_lacking("issue.md"), "holds no task"),
+        (lambda place: write(place, {"task.toml": "solvabel = true\n"}), "solvabel"),
+        (lambda place: write(place, {"task.toml": "= 1"}), "task.toml"),
+    ],
+)
+def test_what_lacks_something_is_told(tmp_path: Path, spoil: Callable[[Path], None], told: str) -> None:
+    write(tmp_path, TASK)
+    spoil(tmp_path / "t")
+    with pytest.raises(UserError, match=told):
+        load(str(tmp_path))
+
+
+def test_an_unknown_suite_or_task_is_told(tmp_path: Path) -> None:
+    write(tmp_path, TASK)
+    with pytest.raises(UserError, match="There is no suite"):
+        load(str(tmp_path / "nowhere"))
+    with pytest.raises(UserError, match="holds no task 'x'"):
+        load(str(tmp_path), ["x"])

@@ -1,0 +1,79 @@
+"""Tables and the page."""
+
+import csv
+import io
+import json
+import re
+from html.parser import HTMLParser
+
+from coder.bench.charts import Point, chart
+from coder.bench.comparison import compared
+from coder.bench.page import page
+from coder.bench.tables import as_json, comma_separated, markdown, table
+from coder.core.verdict import VerdictKind
+from tests.bench.outcomes import outcome
+
+RUNS = [outcome("b", kind=VerdictKind.GAVE_UP), outcome("a"), outcome("a", model="m:two", solves=False)]
+
+
+class Balance(HTMLParser):
+    """Counts elements that are not closed, and what would be loaded from elsewhere."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.foreign: list[str] = []
+        self.seen: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append(tag)
+        self.foreign += [value or "" for name, value in attrs if name in ("src", "href")]
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_markdown_has_a_row_for_each_group_and_run() -> None:
+    text = markdown(RUNS)
+    assert (
+        "| linear | m:one | 2 | 1 of 2 (50 %, 9 to 91) | 1 of 2 (50 %, 9 to 91) | 0 | none | 1.0 | 2.0 | 100, 40, 10 | 0.0200 | 4.0 |"
+        in text
+    )
+    assert "| a | linear | m:two | 1 | PROVEN | 1 fail | 1 | 2 | 0.0200 | 4.0 |" in text
+    assert len([line for line in text.splitlines() if line.startswith("|")]) == 2 + 2 + 2 + 3
+
+
+def test_a_bar_in_a_cell_is_no_border() -> None:
+    assert table(["h"], [["a|b"]]).splitlines()[-1] == "| a\\|b |"
+
+
+def test_csv_can_be_read_back() -> None:
+    rows = [*csv.DictReader(io.StringIO(comma_separated(RUNS)))]
+    assert [(row["task"], row["model"], row["verdict"]) for row in rows] == [
+        ("a", "m:one", "PROVEN"),
+        ("a", "m:two", "PROVEN"),
+        ("b", "m:one", "GAVE UP"),
+    ]
+    assert json.loads(rows[0]["tokens_by_role"])["executor"]["input_tokens"] == 100
+
+
+def test_json_holds_sums_and_runs() -> None:
+    found = json.loads(as_json(RUNS))
+    assert [one["model"] for one in found["sums"]] == ["m:one", "m:two"]
+    assert found["runs"][0]["diff"] == "+x\n"
+
+
+def test_the_page_is_whole_needs_nothing_else_and_believes_nobody() -> None:
+    hostile = outcome("<b>", diff="+</pre><script>\n", summary="<i>")
+    text = page("bench", [*RUNS, hostile], compared(RUNS, [hostile]))
+    parser = Balance()
+    parser.feed(text)
+    assert (parser.open, parser.foreign, parser.seen.count("svg")) == ([], [], 3)
+    assert not {"script", "i", "b"} & {*parser.seen}
+
+
+def test_points_lie_where_they_should() -> None:
+    drawn = chart([Point(label="x", x=1, y=1, low=0, high=1), Point(label="y", x=0, y=0, low=0, high=1)], across="USD", up="solved")
+    assert re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', drawn) == [("406.0", "14.0"), ("48.0", "216.0")]

@@ -1,0 +1,66 @@
+"""`coder bench` as a command: real sessions in processes of their own, with a scripted model."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from coder.bench.outcome import recorded
+from coder.cli.app import run
+from tests.builders import write
+
+WRONG, RIGHT = "def double(x):\n    return x + 1\n", "def double(x):\n    return x * 2\n"
+DIFF = "--- a/sums.py\n+++ b/sums.py\n@@ -1,2 +1,2 @@\n def double(x):\n-    return x + 1\n+    return {new}\n"
+TEST = "from sums import double\n\n\ndef test_{name}():\n    assert double({given}) == {wanted}\n"
+
+
+def suite(place: Path, **fixes: str) -> str:
+    """Tasks of one module each, whose script makes `double` return what is given."""
+    for name, new in fixes.items():
+        step = {"text": "Doubled.", "calls": [{"name": "apply_patch", "arguments": {"diff": DIFF.format(new=new)}}]}
+        files = {
+            "issue.md": "test_sums.py::test_double fails.\n",
+            "repository/sums.py": WRONG,
+            "repository/conftest.py": "",
+            "repository/test_sums.py": TEST.format(name="double", given=2, wanted=4),
+            "hidden/test_more.py": TEST.format(name="more", given=5, wanted=10),
+            "script.jsonl": json.dumps(step) + "\n",
+        }
+        write(place / name, files)
+    return str(place)
+
+
+def test_runs_are_judged_kept_and_not_run_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.chdir(tmp_path)
+    asked = [
+        "bench",
+        suite(tmp_path / "two", right="x * 2", special="4 if x == 2 else x + 1"),
+        "--model",
+        "scripted",
+        "--max-requests",
+        "3",
+    ]
+    assert run(asked) == 0
+    told = capsys.readouterr()
+    assert told.err.count("hidden tests") == 2
+    found = {one.job.task: one for one in recorded(Path("bench-two/runs.jsonl"))}
+    assert (found["right"].proven, found["right"].passes_hidden, found["right"].spent.requests) == (True, True, 1)
+    assert (found["special"].passes_hidden, found["special"].hidden.failed) == (False, 1)
+    assert {path.name for path in Path("bench-two").iterdir()} >= {"index.html", "table.md", "table.csv", "table.json"}
+    assert run([*asked, "--compare", "bench-two"]) == 0
+    again = capsys.readouterr()
+    assert again.err == "2 of 2 runs are there already.\n"
+    assert "2 runs compared: identical but for times." in again.out
+
+
+def test_wrong_use_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["bench", "starter", "--strategy", "linear"]) == 2
+    assert run(["bench", "nowhere"]) == 2
+    assert run(["bench", "starter", "--compare", "nowhere"]) == 2
+    told = capsys.readouterr().err.splitlines()
+    assert [line.split(":")[0] for line in told] == ["coder"] * 3
+    assert not list(tmp_path.iterdir())
