@@ -80,8 +80,13 @@ def ending(finished: SessionFinished, *, session: str) -> Iterable[Text]:
     yield _row("cost", ", ".join([attempts, *amounts(finished.spent), f"{finished.seconds:.0f} s"]))
     if finished.delivery:
         yield _row("next", _next(finished.delivery, session))
-    elif kind is not None:
-        yield _row("next", f"nothing was left in the repository; the record: coder log show {session}")
+    else:
+        yield _row("next", f"nothing was left in the repository; the record: coder log show {session}{_tried(finished, session)}")
+
+
+def _tried(finished: SessionFinished, session: str) -> str:
+    """Where the work of an interrupted session is, if a model was at it."""
+    return f"; what had been changed: coder log diff {session}" if finished.kind is None and finished.spent.requests else ""
 
 
 def _next(delivery: Delivery, session: str) -> str:

@@ -111,6 +111,15 @@ def test_an_end_without_a_fix_is_its_report() -> None:
     assert "GAVE UP" in text
 
 
+def test_an_interruption_says_where_the_work_is() -> None:
+    stopped = SessionFinished(kind=None, summary="Interrupted; your files are as they were.", exit_code=130, attempts=1, seconds=3.2)
+    record = "next     nothing was left in the repository; the record: coder log show s1"
+    lines = ["stopped  Interrupted; your files are as they were.", "cost     1 attempt, 3 s", record]
+    assert ended(stopped).splitlines()[1:] == lines
+    asked = stopped.model_copy(update={"spent": Spent(requests=1)})
+    assert ended(asked).splitlines()[-1] == f"{record}; what had been changed: coder log diff s1"
+
+
 def test_money_that_is_not_known_is_not_shown_as_zero() -> None:
     verdict = Verdict(kind=VerdictKind.PROVEN, reason="r", before=Counts(passed=1), after=Counts(passed=2))
     spent = Spent(requests=2, input_tokens=12_000, cached_tokens=3_000, output_tokens=345, cost_usd=None)
