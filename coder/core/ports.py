@@ -154,8 +154,8 @@ class Verifier(Protocol):
         """What to attach to the commit."""
         ...
 
-    def preview(self, worktree: Path, tests: Sequence[str], progress: Progress | None = None) -> TestReport:
-        """Run tests in a candidate's own worktree, for information: it proves nothing."""
+    def preview(self, worktree: Path, paths: Sequence[str], tests: Sequence[str], progress: Progress | None = None) -> TestReport:
+        """Run tests on the code of a candidate's worktree, which differs from the base at `paths`: for information, it proves nothing."""
         ...
 
 

@@ -1,10 +1,12 @@
 """Which files of a tree import which, read from their sources without executing them."""
 
 import ast
+import os
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
+from coder.verify.launch import NOT_OURS
 from coder.verify.roots import source_roots
 
 DYNAMIC = frozenset(
@@ -90,3 +92,19 @@ class ImportGraph:
                 if above in self._known:
                     found.add(above)
         return found
+
+
+def importing(tree: Path, changed: Iterable[str]) -> frozenset[str]:
+    """The Python files of a tree that import one of these, however indirectly, themselves included."""
+    texts = {path: (tree / path).read_text(encoding="utf-8", errors="replace") for path in files_of(tree) if path.endswith(".py")}
+    graph = ImportGraph(tree, {path: imported_names(text) for path, text in texts.items()})
+    return frozenset(file for path in changed for file in graph.importers(path))
+
+
+def files_of(tree: Path) -> Iterator[str]:
+    """The files of a project, relative to the tree, without what is installed or hidden in it."""
+    for folder, folders, files in os.walk(tree):
+        folders[:] = [name for name in folders if not name.startswith(".") and name not in NOT_OURS - {"build", "dist"}]
+        for name in files:
+            if not (path := Path(folder, name)).is_symlink():
+                yield path.relative_to(tree).as_posix()

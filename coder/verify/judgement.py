@@ -12,10 +12,13 @@ from coder.verify.evidence import hash_of
 from coder.verify.flaky import examine, recovered
 from coder.verify.reasons import why_not
 from coder.verify.runs import Runs, Trees
+from coder.verify.sampling import part_of
+from coder.verify.standby import FirstLook
 from coder.verify.triage import triage, triaged
 
 PARTIAL = ("timeout", "crash", "no_tests")
 """Problems of a run whose results so far can still be read; any other means that nothing was learnt."""
+NOTHING_YET = FirstLook()
 RERUN = 50
 """At most so many tests that seem broken are run again one more time; with more, it is no flakiness."""
 
@@ -33,16 +36,21 @@ class Judgement:
         named: Sequence[str],
         before: TestReport,
         progress: Progress | None,
+        first: FirstLook = NOTHING_YET,
     ) -> None:
         self._trees = trees
         self._issue = issue
         self._tree = patch.tree
         self._named = tuple(named)
         self._before = before
+        self._first = first
         self._changed = trees.changed(patch.tree)
         self._tests = tuple(path for path in self._changed if is_test_path(path))
         self._sources = tuple(path for path in self._changed if not is_test_path(path))
         self._notes: list[str] = []
+        self._part: tuple[str, ...] = ()
+        """Test files that stand for the suite; empty is the whole."""
+        self._partly: list[str] = []
         self.runs = Runs(trees=trees, runner=runner, tree=patch.tree, sources=self._sources, before=before, progress=progress)
         self.hashes: dict[str, str] = {}
         """SHA-256 of the targets' files, by path."""
@@ -67,19 +75,20 @@ class Judgement:
     def _aimed(self) -> tuple[tuple[str, ...], Verdict | None]:
         """Run what the change is about, on the change: the tests that pass, or a verdict if that is one already."""
         files = [path for path in self._tests if is_test_file(path)]
-        aims = dict.fromkeys([*self._named, *files, *(result.id for result in self._before.reds)])
+        about = [*self._named, *files, *self._first.suspects]
+        aims = dict.fromkeys([*about, *(result.id for result in self._before.reds)])
         if not aims:
             return (), None
         report = self.runs.run("targets", self._tree, None, [*aims])
         if report.problem is not None and (report.problem.kind not in PARTIAL or report.problem.kind == "timeout"):
             return (), self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
-        about = meant([*self._named, *files])
-        suspected = no_longer_passing(self._before, report, among=about, missing_counts=report.problem is None)
+        is_about = meant(about)
+        suspected = no_longer_passing(self._before, report, among=is_about, missing_counts=report.problem is None)
         broken = self._confirmed(suspected, report)
         if broken:
             reason = f"{_tests(len(broken))} that passed before: {sentence(broken)}; the whole suite was not run"
             return (), self._verdict(VerdictKind.BROKEN, f"The change breaks {reason}.", broken=broken)
-        still_red = self._with_causes(self._still_red(report, about))
+        still_red = self._with_causes(self._still_red(report, is_about))
         if still_red and all(result.cause == "environment" for result in still_red):
             lacking = triage(still_red[0], before=still_red[0])[1]
             reason = f"{_tests(len(still_red))} that the change is judged by cannot run on this machine, {lacking}: {sentence(still_red)}."
@@ -146,8 +155,10 @@ class Judgement:
         return tuple(target for target in targets if target not in flaky)
 
     def _suite(self, targets: Sequence[str]) -> Verdict:
-        """Run everything on the change and compare it with the base."""
-        self.after = after = self.runs.run("suite", self._tree, None, ())
+        """Run everything on the change, or what stands for it, and compare it with the base."""
+        if (timed_out := self._before.problem) is not None and timed_out.kind == "timeout" and not self._before.indirect:
+            self._take_part()
+        self.after = after = self.runs.on_change("suite", self._part)
         problem = after.problem
         if problem is not None and problem.kind not in PARTIAL:
             return self._verdict(VerdictKind.INCONCLUSIVE, problem.text)
@@ -167,11 +178,20 @@ class Judgement:
             return self._verdict(VerdictKind.PASSING, reason, still_red=red, after=after)
         return self._conclusion(targets, after)
 
+    def _take_part(self) -> None:
+        """Let a part of the test files stand for a suite that takes longer than its limit, on both sides."""
+        with self._trees.checkout(self._tree) as new:
+            part = part_of(new, self._changed, self._before)
+        if part.files:
+            self._part = part.files
+            self._partly = [f"the suite takes longer than its limit, so {part} were run"]
+            self._before = self.runs.on_base("suite, base", self._part)
+
     def _is_new(self, result: TestResult) -> bool:
         return self._before.problem is None and self._before.of(result.id) is None
 
     def _conclusion(self, targets: Sequence[str], after: TestReport) -> Verdict:
-        found = [*self._doubts(targets), *self._rewritten()]
+        found = [*self._doubts(targets), *self._rewritten(), *self._partly]
         for report, where in ((self._before, "on the base"), (after, "on the change")):
             if report.problem is not None and report.problem.kind == "timeout":
                 found.append(f"only a part of the suite could be run {where}: {report.problem.text}")
@@ -189,7 +209,7 @@ class Judgement:
         """Tests that passed before and do not pass on the changed sources when the tests stay as they were."""
         if not self._tests:
             return []
-        old = self.runs.run("old tests", self._tree, self._sources, ())
+        old = self.runs.run("old tests", self._tree, self._sources, self._part)
         seeming = [
             result.id for result in no_longer_passing(self._before, old, among=lambda _test: True, missing_counts=old.problem is None)
         ]

@@ -8,8 +8,7 @@ from pathlib import Path
 from coder.core.verdict import Guarded, TestReport
 from coder.verify.comparison import file_of
 from coder.verify.guard import guard
-from coder.verify.imports import ImportGraph, imported_names
-from coder.verify.reached import files_of
+from coder.verify.imports import importing
 from coder.verify.warm import Cold, WarmRunner
 
 SECONDS = 10.0
@@ -49,8 +48,7 @@ def _all_green(warm: WarmRunner, edits: Mapping[str, str], tests: Sequence[str],
 
 def _reaching(tree: Path, changed: Sequence[str], tests: Sequence[str]) -> tuple[str, ...]:
     """The tests whose files import the changed ones, however indirectly."""
-    graph = ImportGraph(tree, {path: imported_names(_text(tree / path)) for path in files_of(tree) if path.endswith(".py")})
-    files = {file for path in changed for file in graph.importers(path)}
+    files = importing(tree, changed)
     return tuple(test for test in tests if file_of(test) in files)
 
 

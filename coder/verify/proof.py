@@ -17,7 +17,8 @@ from coder.verify.noticing import watched
 from coder.verify.reasons import why_not
 from coder.verify.runner import labelled
 from coder.verify.runs import Trees, patience
-from coder.verify.warm import WarmRunner
+from coder.verify.standby import FirstLook, Standby, edits_of, first_look
+from coder.verify.warm import Ran, WarmRunner
 
 SHOWN = 4
 ENDLESS = "A test of code that never ends must end by itself: run the code in a daemon thread and assert that it is done in time."
@@ -34,11 +35,16 @@ class WorktreeVerifier:
         issue: str,
         circumstances: tuple[str, ...] = (),
         warm: Callable[[Path], WarmRunner] | None = None,
+        standby: Standby | None = None,
     ) -> None:
-        """`circumstances` are sentences about the interpreter and the test command, for the evidence; `warm` keeps a tree's tests ready."""
+        """`circumstances` are sentences about the interpreter and the test command, for the evidence.
+
+        `warm` keeps a tree's tests ready, `standby` the base's.
+        """
         self._trees = trees
         self._runner = runner
         self._warm = warm
+        self._standby = standby
         self._after: dict[str, TestReport] = {}
         self._issue = issue
         self._circumstances = circumstances
@@ -82,8 +88,16 @@ class WorktreeVerifier:
     def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
         started = time.monotonic()
         before = self.baseline(progress)
+        first = self._first_look(patch, before, progress)
         judgement = Judgement(
-            trees=self._trees, runner=self._runner, issue=self._issue, patch=patch, named=named, before=before, progress=progress
+            trees=self._trees,
+            runner=self._runner,
+            issue=self._issue,
+            patch=patch,
+            named=named,
+            before=before,
+            progress=progress,
+            first=first,
         )
         verdict = judgement.judge()
         self._after = {patch.tree: judgement.after} if judgement.after is not None else {}
@@ -91,7 +105,7 @@ class WorktreeVerifier:
             update={
                 "before": before.counts,
                 "commands": tuple(dict.fromkeys(run.command for run in judgement.runs.made)),
-                "runs": (run_of("base", (), before), *judgement.runs.made),
+                "runs": (run_of("base", (), before), *first.runs, *judgement.runs.made),
                 "hashes": judgement.hashes,
                 "circumstances": self._circumstances,
                 "seconds": time.monotonic() - started,
@@ -110,14 +124,29 @@ class WorktreeVerifier:
             found = watched(old, new, changed, targets=verdict.targets, after=after, warm=warm)
         return verdict if found is None else verdict.model_copy(update={"guarded": found, "notes": (*verdict.notes, *_told(found))})
 
-    def preview(self, worktree: Path, tests: Sequence[str], progress: Progress | None = None) -> TestReport:
+    def preview(self, worktree: Path, paths: Sequence[str], tests: Sequence[str], progress: Progress | None = None) -> TestReport:
+        if self._standby is not None:
+            self._standby.begin()
+            edits = edits_of(worktree, paths)
+            if edits is not None and isinstance(ran := self._standby.run(edits, tests), Ran):
+                return ran.report
         return self._runner.run(worktree, tests, progress=progress)
 
     def explain(self, verdict: Verdict) -> str:
+        if self._standby is not None:
+            self._standby.begin()  # another try will follow
         return distil(verdict)
 
     def evidence(self, verdict: Verdict) -> Evidence:
         return Evidence(trailers=trailers(verdict), page=page(verdict))
+
+    def _first_look(self, patch: Patch, before: TestReport, progress: Progress | None) -> FirstLook:
+        """What the tests that the change reaches say in a warm process, where one is ready: which of them to run first."""
+        if self._standby is None or not self._standby.ready:
+            return FirstLook()
+        with self._trees.checkout(patch.tree) as tree:
+            edits = edits_of(tree, self._trees.changed(patch.tree))
+        return FirstLook() if edits is None else first_look(self._standby, edits, before, labelled("first look", progress))
 
     def _passing_before(self, files: Sequence[str]) -> frozenset[str]:
         """Tests in these files that pass on the base, without waiting for the whole suite."""

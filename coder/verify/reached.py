@@ -3,14 +3,13 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from coder.core.ports import Limits, Sandbox
 from coder.core.value import Value
-from coder.verify.imports import imported_names
-from coder.verify.launch import NOT_OURS
+from coder.verify.imports import files_of, imported_names
 from coder.verify.project import Project
 from coder.verify.serving import Gone, Served
 
@@ -100,13 +99,6 @@ def save(reached: Reached, file: Path) -> None:
     new = file.with_suffix(f".{os.getpid()}")
     new.write_text(reached.model_dump_json(), encoding="utf-8")
     new.replace(file)
-
-
-def files_of(tree: Path) -> Iterable[str]:
-    for folder, folders, files in os.walk(tree):
-        folders[:] = [name for name in folders if not name.startswith(".") and name not in NOT_OURS - {"build", "dist"}]
-        for name in files:
-            yield Path(folder, name).relative_to(tree).as_posix()
 
 
 def hash_of(file: Path) -> str:

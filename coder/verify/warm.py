@@ -79,6 +79,15 @@ class WarmRunner:
                 self._cold = str(error)
                 return Cold(reason=self._cold)
 
+    def wait(self) -> str:
+        """Wait until the tests are collected; returns why they never will be, or nothing."""
+        with self._lock:
+            try:
+                self._get_ready()
+            except Gone as error:
+                self._cold = str(error)
+            return self._cold
+
     def close(self) -> None:
         """End the process; the tree is as it was."""
         with self._lock:

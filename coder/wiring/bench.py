@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from coder.core.ports import Limits, Repository, Verifier
@@ -11,16 +11,20 @@ from coder.core.task import Task
 from coder.repair.proposer import TemplateProposer
 from coder.sandbox.process import ProcessSandbox
 from coder.sandbox.walls import Walls
-from coder.settings import Config, configured
+from coder.settings import Config, configured, index_database
+from coder.verify.impact import TracedImpact
 from coder.verify.launch import TARGET
 from coder.verify.project import Project, find_project
 from coder.verify.proof import WorktreeVerifier
+from coder.verify.reached import learn, load, save
 from coder.verify.runner import PytestRunner
+from coder.verify.standby import Standby
 from coder.verify.tracing import PytestTracer
 from coder.verify.trials import PytestTrials
 from coder.verify.warm import WarmRunner
 from coder.wiring.counted import CountedTrials
 
+LEARNING_SECONDS = 180.0
 COLLECTING_SECONDS = 30.0
 """A project whose tests take longer to collect has none kept ready."""
 
@@ -36,8 +40,16 @@ class Bench:
     project: Project
     sandbox: ProcessSandbox
     limits: Limits
+    reached: Path
+    """Where it is kept what the project's tests reach."""
     candidates: int | None = None
     """How many edits a search may try."""
+    standbys: list[Standby] = field(default_factory=list)
+
+    def close(self) -> None:
+        """End what was kept ready."""
+        for standby in self.standbys:
+            standby.close()
 
     def runner(self) -> PytestRunner:
         return PytestRunner(project=self.project, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=self.limits)
@@ -60,17 +72,37 @@ class Bench:
         def verifier(repository: Repository) -> Verifier:
             if repository.base not in made:
                 made[repository.base] = WorktreeVerifier(
-                    trees=repository, runner=self.runner(), issue=issue, circumstances=self.project.why, warm=self.warm
+                    trees=repository,
+                    runner=self.runner(),
+                    issue=issue,
+                    circumstances=self.project.why,
+                    warm=self.warm,
+                    standby=self._standby(repository),
                 )
             return made[repository.base]
 
         return verifier
 
+    def _standby(self, repository: Repository) -> Standby:
+        made = Standby(lambda: repository.checkout(repository.base, ()), warm=self.warm, learn=self._impact, stop=self.sandbox.stop)
+        self.standbys.append(made)
+        return made
+
+    def _impact(self, tree: Path) -> TracedImpact:
+        """What the tests of a tree reach: of most of them it is known from earlier sessions."""
+        scratch, limits = self.sandbox.scratch, self.limits
+        known = learn(
+            tree, load(self.reached), project=self.project, sandbox=self.sandbox, scratch=scratch, limits=limits, seconds=LEARNING_SECONDS
+        )
+        save(known, self.reached)
+        return TracedImpact(tree, known)
+
 
 def bench_for(task: Task, config: Config, *, root: Path, sandbox: ProcessSandbox) -> Bench:
     project = find_project(root, sandbox=sandbox, environment=os.environ, test_command=task.test_command)
     limits = Limits(wall_seconds=config.suite_seconds, memory_bytes=None)
-    return Bench(project=project, sandbox=sandbox, limits=limits, candidates=task.budget.candidates)
+    reached = index_database(root).with_suffix(".reached.json")
+    return Bench(project=project, sandbox=sandbox, limits=limits, reached=reached, candidates=task.budget.candidates)
 
 
 def project_of(root: Path, *, walls: Walls | None) -> Project:

@@ -82,6 +82,7 @@ def open_fix(
         private = Secrets(own=own_values(os.environ))
         log = EventLog(store, secrets=private)
         bench = bench_for(task, config, root=root, sandbox=sandbox)
+        stack.callback(bench.close)
         verifier = bench.verifiers(task.issue)
         kit = Kit(
             task=task,
@@ -139,7 +140,9 @@ def _workspaces(
                 root=candidate.worktree,
                 sandbox=looked_after,
                 history=repository.history,
-                run=looked_after.over(lambda tests, progress: verifier.preview(candidate.worktree, tests, progress)),
+                run=looked_after.over(
+                    lambda tests, progress: verifier.preview(candidate.worktree, repository.patch(candidate).paths, tests, progress)
+                ),
                 baseline=verifier.baseline,
                 index=SymbolIndex(candidate.worktree, index_database(repository.root)),
                 deny_read=(*DENY_READ, *config.deny_read),

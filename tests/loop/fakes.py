@@ -133,7 +133,7 @@ class FakeVerifier:
     def guard(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
         return verdict
 
-    def preview(self, worktree: Path, tests: Sequence[str], progress: Progress | None = None) -> TestReport:
+    def preview(self, worktree: Path, paths: Sequence[str], tests: Sequence[str], progress: Progress | None = None) -> TestReport:
         return self.report
 
 

@@ -246,7 +246,16 @@ def test_a_suite_beyond_its_limit_is_at_most_passing(tmp_path: Path) -> None:
     runner = FakeRunner(suite, problem=lambda tests: None if tests else Problem(kind="timeout", text="Too slow."))
     verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
     assert (verdict.kind, verdict.targets) == (VerdictKind.PASSING, (ADDED,))
-    assert "only a part of the suite could be run on the base: Too slow" in verdict.reason
+    assert "longer than its limit, so 1 test files that reach the change, and 1 of the 1 others were run" in verdict.reason
+    assert runner.asked.count(()) == 1
+
+
+def test_what_reaches_the_change_is_run_of_a_suite_beyond_its_limit(tmp_path: Path) -> None:
+    base = {**BASE, "tests/test_other.py": "import calc"}
+    trees = FakeTrees(tmp_path, base, {"calc.py": "fixed, and breaks", **NEW_TEST})
+    runner = FakeRunner(suite, problem=lambda tests: None if tests else Problem(kind="timeout", text="Too slow."))
+    verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
+    assert (verdict.kind, [result.id for result in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])
 
 
 @pytest.mark.parametrize(
