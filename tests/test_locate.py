@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from coder.cli.app import run
-from tests.builders import write
+from tests.builders import repo, write
 
 FILES = {
     "shop/cart.py": 'class Cart:\n    def total(self, coupon):\n        raise ValueError("no coupon")\n',
@@ -75,3 +75,20 @@ def test_an_empty_tree_and_a_strange_issue_are_answered(tree: Path, capsys: pyte
     assert run(["locate", "anything", "--repo", str(tree.parent / "empty")]) == 0
     assert run(["locate", "\N{SNOWMAN}", "--repo", str(tree)]) == 0
     assert capsys.readouterr().out == "Nothing in this tree says anything of the issue.\n" * 2
+
+
+def test_failing_tests_point_to_functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    checks = "from calc import add, double\n\ndef test_add():\n    assert add(1, 2) == 3\n\ndef test_double():\n    assert double(2) == 4\n"
+    source = "def add(a, b):\n    return a - b\n\n\ndef double(a):\n    return a * 2\n"
+    root = repo(tmp_path / "project", {"calc.py": source, "test_calc.py": checks})
+    assert run(["trust", str(root)]) == 0
+    capsys.readouterr()
+    assert run(["locate", "--tests", "--unsafe-no-sandbox", "--repo", str(root), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["failing"], found["problem"]) == (["test_calc.py::test_add"], "")
+    assert [suspect["place"] for suspect in found["suspects"]] == ["calc.py::add"]
+    assert sorted(path.name for path in root.iterdir()) == [".git", "calc.py", "test_calc.py"]
+    assert run(["locate", "adding is wrong", "--tests", "--unsafe-no-sandbox", "--repo", str(root)]) == 0
+    head = "Executed by failing tests (1) and less by passing ones\n 1  add\n      calc.py:2, suspicion 1.00\n\n"
+    assert capsys.readouterr().out.startswith(head)

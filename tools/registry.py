@@ -7,6 +7,7 @@ from coder.tools.find_symbol import find_symbol
 from coder.tools.git_history import git_history
 from coder.tools.hand_over import hand_over
 from coder.tools.list_files import list_files
+from coder.tools.locate_fault import locate_fault
 from coder.tools.outline import outline
 from coder.tools.read import read
 from coder.tools.run_command import run_command
@@ -25,6 +26,7 @@ TOOLS: tuple[Tool, ...] = (
     list_files,
     apply_patch,
     run_tests,
+    locate_fault,
     run_command,
     git_history,
     hand_over,

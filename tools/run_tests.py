@@ -22,7 +22,7 @@ def run_tests(workspace: Workspace, tests: tuple[str, ...] = ()) -> str:
     Args:
         tests: Node ids, files or directories: `tests/test_x.py::test_y`; empty is the whole suite.
     """
-    report = workspace.run(tuple(_checked(workspace, test) for test in tests), workspace.progress)
+    report = workspace.run(tuple(checked_test(workspace, test) for test in tests), workspace.progress)
     if report.problem is not None:
         tail = "\n".join(report.output.splitlines()[-30:])
         return f"The run says nothing about the code: {report.problem.text}\n[{report.command}]\n{tail}".rstrip()
@@ -32,7 +32,7 @@ def run_tests(workspace: Workspace, tests: tuple[str, ...] = ()) -> str:
     return _compared(workspace, report, workspace.baseline())
 
 
-def _checked(workspace: Workspace, test: str) -> str:
+def checked_test(workspace: Workspace, test: str) -> str:
     """A node id that names a file of the worktree, and is no option of pytest's.
 
     Raises:

@@ -10,11 +10,13 @@ from pathlib import Path, PurePosixPath
 from coder.core.policy import Policy
 from coder.core.ports import History, Progress, Sandbox
 from coder.core.private import DENY_READ, denied
+from coder.core.proposals import Suspected
 from coder.core.verdict import TestReport
 from coder.tools.symbols.index import SymbolIndex
 from coder.tools.tool import ToolError
 
 LONGEST_NAME = 255
+UNTRACED = Suspected(problem="No test can be traced here.")
 LONGEST_PATH = 2000
 
 
@@ -32,6 +34,8 @@ class Workspace:
     """The suite on the untouched base; may take as long as the suite does."""
     index: SymbolIndex
     """What the worktree defines and uses."""
+    suspects: Callable[[tuple[str, ...], Progress], Suspected] = lambda _tests, _progress: UNTRACED
+    """Traces failing tests in this worktree, for the functions that they execute and passing ones do not."""
     policy: Policy = Policy()  # noqa: RUF009 (a frozen value)
     """What the commands of the call at hand may reach."""
     deny_read: tuple[str, ...] = DENY_READ

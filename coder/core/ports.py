@@ -11,7 +11,7 @@ from coder.core.change import Change
 from coder.core.events import Record
 from coder.core.messages import Delta, Reply, Request
 from coder.core.policy import Policy
-from coder.core.proposals import Proposals
+from coder.core.proposals import Proposals, Suspected
 from coder.core.value import Value
 from coder.core.verdict import Evidence, Reproduced, TestReport, Verdict
 
@@ -176,6 +176,14 @@ class Proposer(Protocol):
 
         `may_write` says of a path relative to the tree whether it may be changed; None is all.
         """
+        ...
+
+
+class Faults(Protocol):
+    """Finds the place of a fault by running tests."""
+
+    def suspects(self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None) -> Suspected:
+        """Which functions of `tree` failing `tests` (ids) execute that their passing neighbours do not; nothing is changed."""
         ...
 
 

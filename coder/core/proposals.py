@@ -14,6 +14,17 @@ class Suspect(Value):
     """Ochiai, 0 to 1; 0 where only the issue's words point here."""
 
 
+class Suspected(Value):
+    """Where failing tests say that the fault lies."""
+
+    suspects: tuple[Suspect, ...] = ()
+    """Most suspicious first."""
+    tests: tuple[str, ...] = ()
+    """Ids of the failing tests that this was told from."""
+    problem: str = ""
+    """Why nothing can be told; one line."""
+
+
 class Proposal(Value):
     """A change that made the failing tests pass when it was tried; unproven."""
 

@@ -30,11 +30,11 @@ class Candidate:
 def candidates(sources: Mapping[str, Source], scores: Mapping[str, Mapping[int, float]], failures: Sequence[Failure]) -> list[Candidate]:
     """Candidates by descending score, which is suspicion x weight of the template x smallness; each text once."""
     highest = max((score for lines in scores.values() for score in lines.values()), default=0.0)
-    best: dict[tuple[str, str], Candidate] = {}
+    best: dict[tuple[object, ...], Candidate] = {}
     for path, lines in scores.items():
         likely = {line: score / highest for line, score in lines.items() if score >= LEAST * highest}
         for candidate in _of_file(sources[path], likely, tuple(failures)) if likely and path in sources else ():
-            identity = (path, repr(candidate.edit.changes))
+            identity = (path, *((change.start, change.end, change.text) for change in candidate.edit.changes))
             if identity not in best or best[identity].score < candidate.score:
                 best[identity] = candidate
     ranked = sorted(

@@ -3,10 +3,12 @@
 import ast
 from collections import Counter
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 from coder.repair.source import Function, Source
 
 MOST_NAMES = 14
+CACHED = 4096
 
 
 def arguments_of(function: Function) -> tuple[str, ...]:
@@ -19,13 +21,20 @@ def arguments_of(function: Function) -> tuple[str, ...]:
 
 def local_names(source: Source, node: ast.AST) -> tuple[str, ...]:
     """Parameters and assigned names of the function around a node, then those of the functions around that; parameters first."""
+    return _local_names(source, source.function(node))
+
+
+@lru_cache(maxsize=CACHED)
+def _local_names(source: Source, innermost: Function | None) -> tuple[str, ...]:
     names: dict[str, None] = {}
-    for function in (one for one in (node, *source.around(node)) if isinstance(one, Function)):
+    around = [innermost, *source.around(innermost)] if innermost else []
+    for function in (one for one in around if isinstance(one, Function)):
         names |= dict.fromkeys(arguments_of(function))
         names |= {one.id: None for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
     return tuple(names)[:MOST_NAMES]
 
 
+@lru_cache(maxsize=CACHED)
 def module_names(source: Source) -> tuple[str, ...]:
     """What the module's top level defines, assigns and imports."""
     names: dict[str, None] = {}
@@ -45,8 +54,11 @@ def module_names(source: Source) -> tuple[str, ...]:
 def own_attributes(source: Source, node: ast.AST) -> tuple[str, ...]:
     """Attributes that the methods of the class around a node use on self, most used first, then its methods' names."""
     owner = next((one for one in source.around(node) if isinstance(one, ast.ClassDef)), None)
-    if owner is None:
-        return ()
+    return _attributes_of(owner) if owner else ()
+
+
+@lru_cache(maxsize=CACHED)
+def _attributes_of(owner: ast.ClassDef) -> tuple[str, ...]:
     used = Counter(
         one.attr for one in ast.walk(owner) if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and one.value.id == "self"
     )
@@ -54,17 +66,20 @@ def own_attributes(source: Source, node: ast.AST) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*(name for name, _ in used.most_common()), *methods]))
 
 
+@lru_cache(maxsize=CACHED)
 def attributes(source: Source) -> tuple[str, ...]:
     """Every attribute name that the file uses, most used first."""
     counted = Counter(node.attr for node in ast.walk(source.tree) if isinstance(node, ast.Attribute))
     return tuple(name for name, _ in counted.most_common())
 
 
+@lru_cache(maxsize=200_000)
 def likeness(one: str, other: str) -> float:
     """How alike two names are, from 0 to 1."""
     return SequenceMatcher(None, one.lower().strip("_"), other.lower().strip("_"), autojunk=False).ratio()
 
 
+@lru_cache(maxsize=20_000)
 def most_alike(name: str, pool: tuple[str, ...], *, count: int, least: float) -> tuple[tuple[str, float], ...]:
     """Other names of a pool with their likeness, the most alike first."""
     scored = [(other, likeness(name, other)) for other in dict.fromkeys(pool) if other != name and abs(len(other) - len(name)) <= 8]

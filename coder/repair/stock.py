@@ -70,12 +70,13 @@ def calls(source: Source) -> dict[str, tuple[ast.Call, ...]]:
     return {name: tuple(made) for name, made in found.items()}
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def visible(source: Source, function: Function | None) -> frozenset[str]:
     """Names that can be read in a function: its own, those around it, the module's and the built-in ones."""
     return bound(source, function) | frozenset(module_names(source)) | BUILTIN
 
 
+@lru_cache(maxsize=4096)
 def bound(source: Source, function: Function | None) -> frozenset[str]:
     """Names that a function and those around it bind, their parameters included."""
     names: set[str] = set()

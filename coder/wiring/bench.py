@@ -8,6 +8,7 @@ from pathlib import Path
 from coder.core.ports import Limits, Repository, Verifier
 from coder.core.private import DENY_READ
 from coder.core.task import Task
+from coder.repair.case import SpectrumFaults
 from coder.repair.proposer import TemplateProposer
 from coder.sandbox.process import ProcessSandbox
 from coder.sandbox.walls import Walls
@@ -59,11 +60,16 @@ class Bench:
         limits = self.limits.model_copy(update={"wall_seconds": min(self.limits.wall_seconds, COLLECTING_SECONDS)})
         return WarmRunner(self.project, tree, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=limits)
 
+    def tracer(self) -> PytestTracer:
+        return PytestTracer(project=self.project, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=self.limits)
+
+    def faults(self) -> SpectrumFaults:
+        return SpectrumFaults(self.tracer())
+
     def proposer(self) -> TemplateProposer:
         scratch = self.sandbox.scratch
-        tracer = PytestTracer(project=self.project, sandbox=self.sandbox, scratch=scratch, limits=self.limits)
         trials = PytestTrials(project=self.project, sandbox=self.sandbox, scratch=scratch, limits=self.limits)
-        return TemplateProposer(tracer=tracer, trials=CountedTrials(trials, most=self.candidates), runner=self.runner())
+        return TemplateProposer(tracer=self.tracer(), trials=CountedTrials(trials, most=self.candidates), runner=self.runner())
 
     def verifiers(self, issue: str) -> Callable[[Repository], Verifier]:
         """A verifier for each base, made once: it remembers the base's own results."""

@@ -8,13 +8,15 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from coder import __version__
 from coder.core.candidate import Candidate
 from coder.core.events import SessionFinished
-from coder.core.ports import Verifier
+from coder.core.ports import Faults, Progress, Verifier
 from coder.core.private import DENY_READ
+from coder.core.proposals import Suspected
 from coder.core.secrets import Secrets, own_values
 from coder.core.task import Task
 from coder.loop.approval import Approval
@@ -40,6 +42,8 @@ from coder.wiring.approach import Approach
 from coder.wiring.bench import bench_for, sandbox_behind
 
 INSTRUCTIONS_CHARACTERS = 12_000
+TRACING_SECONDS = 20.0
+"""For the failing tests and as many of their neighbours as that lasts for, when a model asks where the fault is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +106,7 @@ def open_fix(
             approval=Approval(log, attended=attended, remember=lambda fresh: allow(root, fresh)),
             rights=_rights(config, root, sandbox=sandbox, test_command=bench.project.command.text),
             secrets=private,
-            workspace=_workspaces(task, config, repository, verifier=verifier(repository), sandbox=sandbox, log=log),
+            workspace=_workspaces(task, config, repository, verifier=verifier(repository), faults=bench.faults(), sandbox=sandbox, log=log),
             instructions=_instructions(root, task.directory) if task.trusted else "",
             reviews=reviews,
             notices=(*_untrusted(task, root), *repository.left_out, *passed_over(root), *filter(None, [sandbox.notice])),
@@ -129,7 +133,7 @@ def _rights(config: Config, root: Path, *, sandbox: ProcessSandbox, test_command
 
 
 def _workspaces(
-    task: Task, config: Config, repository: SessionRepository, *, verifier: Verifier, sandbox: ProcessSandbox, log: EventLog
+    task: Task, config: Config, repository: SessionRepository, *, verifier: Verifier, faults: Faults, sandbox: ProcessSandbox, log: EventLog
 ) -> Callable[[Candidate], Workspace]:
     made: dict[str, Workspace] = {}
 
@@ -144,6 +148,7 @@ def _workspaces(
                     lambda tests, progress: verifier.preview(candidate.worktree, repository.patch(candidate).paths, tests, progress)
                 ),
                 baseline=verifier.baseline,
+                suspects=partial(_suspects, faults, candidate.worktree),
                 index=SymbolIndex(candidate.worktree, index_database(repository.root)),
                 deny_read=(*DENY_READ, *config.deny_read),
                 read_only=config.approve == "read-only",
@@ -152,6 +157,10 @@ def _workspaces(
         return made[candidate.id]
 
     return workspace
+
+
+def _suspects(faults: Faults, worktree: Path, tests: tuple[str, ...], progress: Progress) -> Suspected:
+    return faults.suspects(worktree, tests, seconds=TRACING_SECONDS, progress=progress)
 
 
 def _instructions(root: Path, directory: Path) -> str:

@@ -1,0 +1,74 @@
+"""One fault as tests show it: what failed, what was executed for it, and how suspicious that makes each line."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from coder.core.ports import Progress
+from coder.core.proposals import Suspect, Suspected
+from coder.core.trials import Trace, Tracer, Traces
+from coder.repair.candidates import Candidate, candidates
+from coder.repair.guarding import Guards
+from coder.repair.source import Source
+from coder.repair.spectrum import ochiai, suspects, weighted, with_imports
+
+MOST_SUSPECTS = 10
+
+
+class Case:
+    """One fault: the failing tests, what they executed, and how suspicious that makes each line."""
+
+    def __init__(self, tree: Path, found: Traces, reds: Sequence[Trace]) -> None:
+        self.tree = tree
+        self.failing = tuple(trace.result.id for trace in reds)
+        self._failures = tuple(trace.result.failure for trace in reds if trace.result.failure)
+        others = [trace for trace in found.tests if not trace.result.red]
+        scores = weighted(ochiai([*reds, *others]), self._failures)
+        paths = [*sorted(scores), *sorted(found.imported.keys() - scores.keys())]
+        self.sources = {path: source for path in paths if (source := read(tree, path)) is not None}
+        self.suspects: tuple[Suspect, ...] = suspects(scores, self.sources)
+        self._scores = with_imports(scores, self.sources, found.imported)
+        self._guards = Guards(others)
+
+    def candidates(self) -> list[Candidate]:
+        """In the order in which to try them, each with its guards."""
+        ranked = candidates(self.sources, self._scores, self._failures)
+        return [self._guarded(candidate) for candidate in ranked]
+
+    def _guarded(self, candidate: Candidate) -> Candidate:
+        guards = self._guards.of(candidate, self.sources[candidate.edit.path])
+        return Candidate(edit=candidate.edit.model_copy(update={"guards": guards}), score=candidate.score, place=candidate.place)
+
+
+def traced(tracer: Tracer, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None) -> Case | str:
+    """Run failing tests and their neighbours, and make a case of what they execute; why there is none."""
+    found = tracer.trace(tree, tests, seconds=seconds, progress=progress)
+    if found.problem is not None:
+        return found.problem.text
+    reds = [trace for trace in found.tests if trace.result.red and _is_one_of(trace.result.id, tests)]
+    return Case(tree, found, reds) if reds else "The tests that failed pass when they run by themselves."
+
+
+class SpectrumFaults:
+    """The Faults of one project: Ochiai over what failing and passing tests execute."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self._tracer = tracer
+
+    def suspects(self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None) -> Suspected:
+        case = traced(self._tracer, tree, tests, seconds=seconds, progress=progress)
+        if isinstance(case, str):
+            return Suspected(problem=case)
+        return Suspected(suspects=case.suspects[:MOST_SUSPECTS], tests=case.failing)
+
+
+def read(tree: Path, path: str) -> Source | None:
+    """A source file; None where it is not UTF-8, or no Python that this interpreter can parse."""
+    try:
+        return Source(path, (tree / path).read_bytes().decode())
+    except (OSError, SyntaxError, ValueError):
+        return None
+
+
+def _is_one_of(test: str, named: Sequence[str]) -> bool:
+    """Is a test meant by its own id, its function's, its class's or its file's?"""
+    return any(test == one or test.startswith((f"{one}[", f"{one}::", f"{one.rstrip('/')}/")) for one in named)

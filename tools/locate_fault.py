@@ -1,0 +1,57 @@
+"""The tool `locate_fault`."""
+
+from coder.core.proposals import Suspect
+from coder.tools.excerpts import Spot, excerpt
+from coder.tools.files import counted, load
+from coder.tools.ripgrep import shown
+from coder.tools.run_tests import checked_test
+from coder.tools.symbols import definitions, enclosing
+from coder.tools.tool import ToolError, tool
+from coder.tools.workspace import Workspace
+
+SHOWN = 3
+NAMED = 7
+LONGEST_FUNCTION = 60
+AROUND = 20
+WINDOW_CHARACTERS = 3_000
+
+
+@tool
+def locate_fault(workspace: Workspace, tests: tuple[str, ...] = ()) -> str:
+    """Trace failing tests and rank the functions that they execute and passing tests do not: the top three with their source.
+
+    A ranking, not a proof; it runs the failing tests and their neighbours on the code as it is now. Python with pytest only.
+
+    Args:
+        tests: Ids of failing tests: `tests/test_x.py::test_y`; empty is all that fail on the untouched code.
+    """
+    named = tuple(checked_test(workspace, test) for test in tests) or tuple(result.id for result in workspace.baseline().reds)
+    if not named:
+        raise ToolError("No test fails on the untouched code. Name one that fails on the code as it is now, or write one first.")
+    found = workspace.suspects(named, workspace.progress)
+    if found.problem:
+        return f"The fault cannot be located by tests: {found.problem}"
+    head = f"Told from {counted(len(found.tests), 'failing test')}; most suspicious first (Ochiai, 1 is only failing tests):"
+    rest = [f"{_title(number, suspect)}" for number, suspect in enumerate(found.suspects[SHOWN:NAMED], SHOWN + 1)]
+    return "\n\n".join(
+        [head, *(_window(workspace, number, suspect) for number, suspect in enumerate(found.suspects[:SHOWN], 1)), "\n".join(rest)]
+    ).strip()
+
+
+def _title(number: int, suspect: Suspect) -> str:
+    return f"{number}. {shown(suspect.place)} (suspicion {suspect.score:.2f}, most at line {suspect.line})"
+
+
+def _window(workspace: Workspace, number: int, suspect: Suspect) -> str:
+    """One function with its rank; of a long one what is around its most suspicious line."""
+    path, colons, _ = suspect.place.partition("::")
+    path = path if colons else path.rpartition(":")[0]
+    if not workspace.may_read(path):
+        return _title(number, suspect)
+    relative, source = load(workspace, path)
+    around = [item for item in enclosing(suspect.line, definitions(relative, source.text)) if item.kind != "class"]
+    first, last = (around[-1].start, around[-1].end) if around else (suspect.line - AROUND, suspect.line + AROUND)
+    if last - first > LONGEST_FUNCTION:
+        first, last = max(first, suspect.line - AROUND), min(last, suspect.line + AROUND)
+    window = excerpt(workspace, Spot(path=relative, first=first, last=last), most=WINDOW_CHARACTERS)
+    return f"{_title(number, suspect)}\n{window}"
