@@ -71,7 +71,7 @@ async def _complete(kit: Kit, candidate: Candidate, model: Model, request: Reque
         except ModelError as error:
             if error.usage is None:
                 reserved.release()
-            else:
+            elif error.usage.cost_usd is not None:
                 spend(error.usage)
             raise
         kit.log.append(MessageFinished(candidate=candidate.id, message=reply.message))

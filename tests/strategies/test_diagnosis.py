@@ -1,0 +1,82 @@
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from coder.core.events import Event, FilesChanged, NoteMade, Record, Verified
+from coder.core.notes import Diagnosis
+from coder.core.verdict import Cause, Failure, Frame, TestResult, Verdict, VerdictKind
+from coder.strategies.diagnosis import diagnoses, left_out
+
+
+def red(test: str, cause: Cause, *, function: str = "work", path: str = "a.py") -> TestResult:
+    failure = Failure(type="ValueError", message="no", frames=(Frame(path=path, line=3, function=function),))
+    return TestResult(id=test, outcome="failed", failure=failure, cause=cause)
+
+
+def changed(path: str, text: str, *others: str) -> FilesChanged:
+    diff = "".join(
+        f"diff --git a/{one} b/{one}\n--- a/{one}\n+++ b/{one}\n@@ -1 +1 @@\n-x\n+{text if one == path else 'as it was'}\n"
+        for one in (path, *others)
+    )
+    return FilesChanged(candidate="c1", paths=(path, *others), diff=diff)
+
+
+def verified(*results: TestResult) -> Verified:
+    verdict = Verdict(kind=VerdictKind.PASSING, reason="It is still red.", still_red=results)
+    return Verified(candidate="c1", attempt=1, verdict=verdict)
+
+
+def recorded(*events: Event) -> Sequence[Record]:
+    return [Record(number=number, at=datetime(2026, 1, 1, tzinfo=UTC), event=event) for number, event in enumerate(events, 1)]
+
+
+LOGIC, FAULTY = red("test_a.py::test_a", "logic"), red("test_a.py::test_a", "test error")
+
+
+def test_starts_from_what_the_harness_says() -> None:
+    (found,) = diagnoses(recorded(changed("a.py", "1"), verified(FAULTY)), "c1")
+    assert (found.signature, found.cause, found.attempts, found.was) == ("ValueError in a.py, work", "test error", 1, None)
+
+
+def test_a_test_error_that_survives_its_mending_becomes_logic() -> None:
+    records = recorded(changed("test_a.py", "1"), verified(FAULTY), changed("test_a.py", "2"), verified(FAULTY))
+    (found,) = diagnoses(records, "c1")
+    assert (found.was, found.cause, found.attempts) == ("test error", "logic", 2)
+
+
+def test_logic_that_survives_its_mending_becomes_a_fault_of_the_changes_own_test() -> None:
+    records = recorded(changed("a.py", "1", "test_a.py"), verified(LOGIC), changed("a.py", "2", "test_a.py"), verified(LOGIC))
+    (found,) = diagnoses(records, "c1")
+    assert (found.was, found.cause) == ("logic", "test error")
+
+
+def test_a_test_that_the_change_never_touched_is_not_at_fault() -> None:
+    records = recorded(*[event for text in "123" for event in (changed("a.py", text), verified(LOGIC))])
+    (found,) = diagnoses(records, "c1")
+    assert (found.was, found.cause, found.attempts) == (None, "logic", 3)
+
+
+def test_it_changes_back_where_the_other_side_is_no_better() -> None:
+    own = ("a.py", "test_a.py")
+    first: list[Event] = [changed(own[0], "1", own[1]), verified(LOGIC), changed(own[0], "2", own[1]), verified(LOGIC)]
+    then: list[Event] = [changed(own[1], "3", own[0]), verified(LOGIC), changed(own[1], "4", own[0]), verified(LOGIC)]
+    (found,) = diagnoses(recorded(*first, *then), "c1")
+    assert (found.was, found.cause) == ("test error", "logic")
+
+
+def test_each_signature_is_counted_by_itself_and_the_newest_comes_first() -> None:
+    other = red("test_b.py::test_b", "logic", function="other")
+    records = recorded(changed("a.py", "1"), verified(LOGIC), changed("a.py", "2"), verified(LOGIC, other))
+    assert [(found.signature, found.attempts) for found in diagnoses(records, "c1")] == [
+        ("ValueError in a.py, other", 1),
+        ("ValueError in a.py, work", 2),
+    ]
+
+
+def test_a_suggestion_that_was_not_made_is_counted_until_it_is() -> None:
+    told = NoteMade(candidate="c1", phase="diagnose", note=Diagnosis(summary="b is wrong", places=("b.py:3",)))
+    events: list[Event] = [changed("a.py", "1"), verified(LOGIC), told, changed("a.py", "2"), verified(LOGIC)]
+    assert left_out(recorded(*events)) == (("b.py:3",), 1)
+    events += [changed("a.py", "3"), verified(LOGIC)]
+    assert left_out(recorded(*events)) == (("b.py:3",), 2)
+    events += [changed("b.py", "4", "a.py"), verified(LOGIC)]
+    assert left_out(recorded(*events))[0] == ()
