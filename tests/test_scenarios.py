@@ -128,12 +128,12 @@ def seen(finished: SessionFinished, records: list[Record], expect: dict[str, Any
         "report": [words for words in expect.get("report", []) if words in finished.report],
         "said": [words for words in expect.get("said", []) if words in told],
         "summary": next((words for words in [expect.get("summary")] if words and words in finished.summary), finished.summary),
-        "dropped": [[event.candidate, _words(event.reason, expect, "dropped")] for event in events if isinstance(event, CandidateDropped)],
+        "dropped": [[who, words] for who, words in expect.get("dropped", []) if any(_went(event, who, words) for event in events)],
         "chosen": [event.strategy for event in events if isinstance(event, StrategyChosen)],
         "diagnosed": [[event.was, event.cause] for event in events if isinstance(event, Diagnosed) and event.was],
-        "readers": [
+        "readers": sorted(
             [event.candidate, event.note.approve] for event in events if isinstance(event, NoteMade) and isinstance(event.note, Findings)
-        ],
+        ),
         "plans": [len(event.note.steps) for event in events if isinstance(event, NoteMade) and isinstance(event.note, Plan)],
         "evidence": [words for words in expect.get("evidence", []) if finished.verdict and words in "\n".join(finished.verdict.notes)],
         "diff_only": bool(finished.delivery and finished.delivery.diff and not finished.delivery.branch),
@@ -141,9 +141,9 @@ def seen(finished: SessionFinished, records: list[Record], expect: dict[str, Any
     return {name: facts[name] for name in expect if name in facts}
 
 
-def _words(text: str, expect: dict[str, Any], name: str) -> str:
-    """Of the words expected somewhere, those that are in the text; else the whole text."""
-    return next((words for _, words in expect.get(name, []) if words in text), text)
+def _went(event: object, who: str, words: str) -> bool:
+    """Was this candidate (empty: any) dropped for a reason with these words?"""
+    return isinstance(event, CandidateDropped) and who in ("", event.candidate) and words in event.reason
 
 
 def repository(records: list[Record]) -> str:

@@ -69,13 +69,13 @@ def _spans(finding: Finding, text: str) -> Iterator[range]:
     if not finding.line:
         yield range(0, len(text.splitlines()) + 2)
         return
-    yield range(finding.line - AROUND, finding.line + AROUND + 1)
     try:
         nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
     except (SyntaxError, ValueError, RecursionError):
-        return
-    around = [range(node.lineno, (node.end_lineno or node.lineno) + 2) for node in nodes]
-    yield from sorted((span for span in around if finding.line in span), key=len)[:1]
+        nodes = []
+    spans = [range(node.lineno, (node.end_lineno or node.lineno) + 2) for node in nodes]
+    around = [span for span in spans if finding.line in span] or [range(finding.line - AROUND, finding.line + AROUND + 1)]
+    yield min(around, key=len)
 
 
 def _changed(old: str, new: str) -> Iterator[int]:

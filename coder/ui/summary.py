@@ -1,6 +1,6 @@
 """The end of a session on the screen: the diff, and five lines."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from rich.console import Console
 from rich.markdown import Markdown
@@ -31,6 +31,12 @@ def amounts(spent: Spent) -> list[str]:
     tokens = spent.input_tokens + spent.output_tokens
     cached = f" ({short(spent.cached_tokens)} cached)" if spent.cached_tokens else ""
     return [f"{spent.requests} request{'s' * (spent.requests != 1)}", f"{short(tokens)} tokens{cached}", money(spent)]
+
+
+def shares(roles: Mapping[str, Spent]) -> list[str]:
+    """What each role had of it; nothing where there was but one."""
+    parts = [f"{role} {spent.requests} with {short(spent.input_tokens + spent.output_tokens)}" for role, spent in roles.items()]
+    return [f"of which {'; '.join(parts)}"] if len(parts) > 1 else []
 
 
 def money(spent: Spent) -> str:
@@ -77,7 +83,7 @@ def ending(finished: SessionFinished, *, session: str) -> Iterable[Text]:
     if verdict and verdict.before and verdict.after:
         yield _row("tests", f"before: {tally(verdict.before)}; after: {tally(verdict.after)}")
     attempts = f"{finished.attempts} attempt{'s' * (finished.attempts != 1)}"
-    yield _row("cost", ", ".join([attempts, *amounts(finished.spent), f"{finished.seconds:.0f} s"]))
+    yield _row("cost", ", ".join([attempts, *amounts(finished.spent), f"{finished.seconds:.0f} s", *shares(finished.roles)]))
     if finished.delivery:
         yield _row("next", _next(finished.delivery, session))
     else:
