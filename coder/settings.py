@@ -42,6 +42,8 @@ class Config(Value):
     """The project's test command; none is found out."""
     suite_seconds: float = Field(default=900.0, gt=0)
     """Time limit of one run of the whole suite."""
+    checks: Literal["show", "block"] = "show"
+    """block: what the project's own linters and their like newly find keeps a fix from being PROVEN."""
     attempts: int = Field(default=3, ge=1)
     """Red verifications before giving up."""
     max_usd: Decimal | None = Field(default=None, gt=0)
@@ -82,7 +84,7 @@ LISTS = ("allow", "ask", "deny", "deny_read", "fallback_models")
 """Settings of which each file's entries count; the environment has none of them."""
 NARROWING = ("attempts", "max_usd", "max_tokens", "max_seconds", "max_requests", "suite_seconds")
 """What a repository may lower, never raise."""
-REPOSITORY = (*NARROWING, "test", "approve", "ask", "deny", "deny_read")
+REPOSITORY = (*NARROWING, "test", "checks", "approve", "ask", "deny", "deny_read")
 """What a repository may say at all: it must not choose who gets to read its user's code, or the bill."""
 
 
@@ -166,6 +168,8 @@ def _widens(name: str, wish: Any, present: Any) -> bool:
     """Would a repository's wish allow more than the person does?"""
     if name == "approve":
         return MODES.index(wish) > MODES.index(present)
+    if name == "checks":
+        return bool(wish == "show" and present == "block")
     return name in NARROWING and present is not None and bool(wish > present)
 
 

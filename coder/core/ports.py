@@ -143,7 +143,7 @@ class Verifier(Protocol):
         ...
 
     def guard(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
-        """The newest verdict with what no test would miss of the change, in a few seconds; as it was where that cannot be told."""
+        """The newest verdict with what no test would miss of the change, and what the project's checkers newly find in it."""
         ...
 
     def explain(self, verdict: Verdict) -> str:

@@ -142,6 +142,17 @@ class Guarded(Value):
     """False where time ran out."""
 
 
+class Checked(Value):
+    """What the project's own linters, type checkers and scanners say of a change."""
+
+    new: tuple[str, ...] = ()
+    """`ruff: path:line: what is wrong`, of what they did not find before."""
+    ran: tuple[str, ...] = ()
+    """Their names."""
+    missing: tuple[str, ...] = ()
+    """Those that the project configures and that are not installed."""
+
+
 class VerdictKind(StrEnum):
     """What may be said about a change, and the exit code that says it."""
 
@@ -182,6 +193,8 @@ class Verdict(Value):
     """SHA-256 of each target's file, which is the same on both sides, by path."""
     guarded: Guarded | None = None
     """How closely tests watch the changed lines, where that was asked."""
+    checked: Checked | None = None
+    """What linters and their like newly find, where they were asked."""
     circumstances: tuple[str, ...] = ()
     """The interpreter, the test command and how they were found, as sentences."""
     seconds: float = 0.0

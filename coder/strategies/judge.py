@@ -5,7 +5,7 @@ import asyncio
 from coder.core.candidate import Candidate, Patch
 from coder.core.events import Verified
 from coder.core.state import verdicts
-from coder.core.verdict import Verdict, VerdictKind
+from coder.core.verdict import Verdict
 from coder.loop.kit import Kit
 
 
@@ -25,7 +25,7 @@ async def _verdict(kit: Kit, candidate: Candidate, patch: Patch, named: tuple[st
     async with kit.pace.verification():
         verdict = await asyncio.to_thread(kit.verifier.verify, patch, named, progress)
         verdict = verdict.model_copy(update={"tree": patch.tree})
-        if verdict.kind is VerdictKind.PROVEN:
+        if verdict.good:
             verdict = await asyncio.to_thread(kit.verifier.guard, verdict, progress)
     return verdict
 

@@ -11,7 +11,7 @@ from coder.core.candidate import Delivery
 from coder.core.events import SessionFinished
 from coder.core.messages import Spent
 from coder.core.state import outcome
-from coder.core.verdict import Counts, VerdictKind
+from coder.core.verdict import Counts, Guarded, VerdictKind
 from coder.ui.text import printable
 
 STYLES = {
@@ -81,13 +81,20 @@ def ending(finished: SessionFinished, *, session: str) -> Iterable[Text]:
         yield _row("changed", _changes(finished.delivery.diff))
     verdict = finished.verdict
     if verdict and verdict.before and verdict.after:
-        yield _row("tests", f"before: {tally(verdict.before)}; after: {tally(verdict.after)}")
+        yield _row("tests", f"before: {tally(verdict.before)}; after: {tally(verdict.after)}{_guard(verdict.guarded)}")
     attempts = f"{finished.attempts} attempt{'s' * (finished.attempts != 1)}"
     yield _row("cost", ", ".join([attempts, *amounts(finished.spent), f"{finished.seconds:.0f} s", *shares(finished.roles)]))
     if finished.delivery:
         yield _row("next", _next(finished.delivery, session))
     else:
         yield _row("next", f"nothing was left in the repository; the record: coder log show {session}{_tried(finished, session)}")
+
+
+def _guard(guarded: Guarded | None) -> str:
+    """How many ways of getting the change wrong a test would notice."""
+    if guarded is None or not guarded.tried:
+        return ""
+    return f"; {guarded.tried - len(guarded.unguarded)} of {guarded.tried} ways to break the change noticed"
 
 
 def _tried(finished: SessionFinished, session: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from coder.core.verdict import Counts, Guarded, Run, TestReport, TestResult, Verdict
+from coder.core.verdict import Checked, Counts, Guarded, Run, TestReport, TestResult, Verdict
 from coder.verify.reasons import headline
 
 TRAILED = 5
@@ -46,7 +46,7 @@ def page(verdict: Verdict) -> str:
 
 
 def _page(verdict: Verdict) -> Iterator[str]:
-    yield f"# {verdict.kind}"
+    yield f"# {verdict.label}"
     yield ""
     yield verdict.reason
     yield ""
@@ -67,6 +67,7 @@ def _page(verdict: Verdict) -> Iterator[str]:
     yield from [""] if verdict.notes else []
     yield from _runs(verdict)
     yield from _guarded(verdict.guarded)
+    yield from _checked(verdict.checked)
     yield from (f"- {told}" for told in verdict.circumstances)
     yield from (f"- `{path}`, the same on both sides: SHA-256 `{digest}`" for path, digest in verdict.hashes.items())
     yield f"- tree: `{verdict.tree}`"
@@ -95,6 +96,20 @@ def _guarded(guarded: Guarded | None) -> Iterator[str]:
     yield ""
     yield from (f"- `{place.path}:{place.line}` {place.what}, and no test fails" for place in guarded.unguarded)
     yield from [""] if guarded.unguarded else []
+
+
+def _checked(checked: Checked | None) -> Iterator[str]:
+    """What linters and their like newly find."""
+    if checked is None:
+        return
+    if checked.ran:
+        yield f"Checked with {', '.join(checked.ran)}: {len(checked.new) or 'nothing'} new."
+        yield ""
+    yield from (f"- {line}" for line in checked.new)
+    yield from [""] if checked.new else []
+    if checked.missing:
+        yield f"Configured by the project and not installed: {', '.join(checked.missing)}."
+        yield ""
 
 
 def _listed(title: str, results: Sequence[TestResult]) -> Iterator[str]:

@@ -36,6 +36,8 @@ def why_not(result: TestResult, *, issue: str, unchanged: bool) -> str:
     if failure.type in ASSERTIONS or is_named(failure, issue):
         return ""
     innermost = inside(failure)[-1:]
+    if _is_raised_by_a_double(failure):
+        return ""
     if not innermost or is_test_path(innermost[0].path):
         return f"fails in the test itself{_at(innermost)} and not in an assertion: {what}"
     if unchanged:
@@ -64,6 +66,14 @@ def is_named(failure: Failure, issue: str) -> bool:
     first = " ".join(failure.message.partition("\n")[0].split())
     constant = (part.strip(" .,:;") for part in VARYING.split(first))
     return (len(first) >= TELLING and first in said) or any(_tells(part) and part in said for part in constant)
+
+
+def _is_raised_by_a_double(failure: Failure) -> bool:
+    """Did the code under test call back into the test file, and a `raise` there says that this must not happen?"""
+    frames = inside(failure)
+    called_back = len(frames) > 2 and is_test_path(frames[-1].path) and not is_test_path(frames[-2].path)
+    failing = [line for line in failure.text.splitlines() if line.startswith(">")]
+    return called_back and bool(failing) and failing[-1][1:].lstrip().startswith("raise ")
 
 
 def _tells(part: str) -> bool:

@@ -13,6 +13,7 @@ from coder.repair.proposer import TemplateProposer
 from coder.sandbox.process import ProcessSandbox
 from coder.sandbox.walls import Walls
 from coder.settings import Config, configured, index_database
+from coder.verify.checks import Checks
 from coder.verify.impact import TracedImpact
 from coder.verify.launch import TARGET
 from coder.verify.project import Project, find_project
@@ -43,6 +44,8 @@ class Bench:
     limits: Limits
     reached: Path
     """Where it is kept what the project's tests reach."""
+    strict: bool = False
+    """What checkers newly find keeps a fix from being PROVEN."""
     candidates: int | None = None
     """How many edits a search may try."""
     standbys: list[Standby] = field(default_factory=list)
@@ -84,6 +87,8 @@ class Bench:
                     circumstances=self.project.why,
                     warm=self.warm,
                     standby=self._standby(repository),
+                    checks=Checks(self.project, self.sandbox).compared,
+                    strict=self.strict,
                 )
             return made[repository.base]
 
@@ -108,7 +113,8 @@ def bench_for(task: Task, config: Config, *, root: Path, sandbox: ProcessSandbox
     project = find_project(root, sandbox=sandbox, environment=os.environ, test_command=task.test_command)
     limits = Limits(wall_seconds=config.suite_seconds, memory_bytes=None)
     reached = index_database(root).with_suffix(".reached.json")
-    return Bench(project=project, sandbox=sandbox, limits=limits, reached=reached, candidates=task.budget.candidates)
+    strict = config.checks == "block"
+    return Bench(project=project, sandbox=sandbox, limits=limits, reached=reached, strict=strict, candidates=task.budget.candidates)
 
 
 def project_of(root: Path, *, walls: Walls | None) -> Project:

@@ -50,6 +50,21 @@ def test_does_not_count(result: TestResult, said: str) -> None:
     assert why_not(result, issue="something about ImportError", unchanged=True) == said
 
 
+@pytest.mark.parametrize(
+    ("text", "frames", "counts"),
+    [
+        (">       raise RuntimeError('read too often')", (*SOURCE, ("tests/test_calc.py", 9, "read")), True),
+        (">       return 1 / 0", (*SOURCE, ("tests/test_calc.py", 9, "read")), False),
+        (">       raise RuntimeError('not ready')", SOURCE[:1], False),
+    ],
+)
+def test_what_a_double_in_the_test_raises_is_an_assertion(text: str, frames: tuple[tuple[str, int, str], ...], counts: bool) -> None:
+    result = red(ID, "RuntimeError", "read too often", frames=frames)
+    assert result.failure is not None
+    result = result.model_copy(update={"failure": result.failure.model_copy(update={"text": text})})
+    assert (why_not(result, issue="", unchanged=False) == "") is counts
+
+
 def test_a_new_test_must_assert_where_the_issue_names_no_error() -> None:
     reason = why_not(red(ID, "IndexError", "", frames=SOURCE), issue="wrong sum", unchanged=False)
     assert reason == "raises at src/calc.py:7 what the issue does not name (IndexError): let the test assert what should be true instead"

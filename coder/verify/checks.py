@@ -1,0 +1,137 @@
+"""The project's own linters, formatters, type checkers and security scanners: what they find in a change that they did not find before."""
+
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from coder.core.errors import SandboxError
+from coder.core.policy import READ_ONLY
+from coder.core.ports import Limits, Sandbox
+from coder.core.value import Value
+from coder.core.verdict import Checked
+from coder.verify.project import Project
+from coder.verify.roots import read_ini, read_toml
+
+SECONDS = 60.0
+_FOUND = re.compile(r"^(?P<path>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?P<text>.+)$", re.MULTILINE)
+_UNFORMATTED = re.compile(r"^(?:[Ww]ould reformat:? | +--> )(?P<path>.+?)(?::\d+)*$", re.MULTILINE)
+
+
+class Checker(Value):
+    """One program that reads files and complains."""
+
+    name: str
+    arguments: tuple[str, ...]
+    """After `python -m NAME` or the program's name; the files follow."""
+    files: tuple[str, ...] = ()
+    """Whose being there configures it."""
+    table: str = ""
+    """Of `[tool.*]` in pyproject.toml."""
+    section: str = ""
+    """Of setup.cfg or tox.ini."""
+    formats: bool = False
+
+
+RUFF = Checker(
+    name="ruff", arguments=("check", "--output-format=concise", "--no-cache", "--quiet"), files=("ruff.toml", ".ruff.toml"), table="ruff"
+)
+CHECKERS = (
+    RUFF,
+    Checker(name="ruff", arguments=("format", "--check", "--no-cache"), table="ruff.format", formats=True),
+    Checker(name="flake8", arguments=(), files=(".flake8",), section="flake8"),
+    Checker(name="pylint", arguments=("--output-format=parseable", "--score=n"), files=(".pylintrc", "pylintrc"), table="pylint"),
+    Checker(name="black", arguments=("--check",), table="black", formats=True),
+    Checker(
+        name="mypy",
+        arguments=("--no-error-summary", "--hide-error-context", "--no-incremental", "--cache-dir=/dev/null"),
+        files=("mypy.ini", ".mypy.ini"),
+        table="mypy",
+        section="mypy",
+    ),
+    Checker(
+        name="bandit",
+        arguments=("-q", "-f", "custom", "--msg-template", "{relpath}:{line}: {test_id} {msg}"),
+        files=(".bandit",),
+        table="bandit",
+    ),
+)
+USUAL = RUFF.model_copy(update={"arguments": (*RUFF.arguments, "--isolated", "--select=E9,F,B,S", "--ignore=S101")})
+"""Where a project has none of its own: pyflakes', bugbear's and bandit's rules, in ruff."""
+
+
+def checkers_of(root: Path) -> tuple[Checker, ...]:
+    """Those that the project configures."""
+    tables = read_toml(root / "pyproject.toml").get("tool", {})
+    sections = {name for file in ("setup.cfg", "tox.ini") for name in read_ini(root / file)}
+    return tuple(checker for checker in CHECKERS if _configured(checker, root, tables, sections))
+
+
+def _configured(checker: Checker, root: Path, tables: Mapping[str, object], sections: set[str]) -> bool:
+    found: object = tables
+    for name in checker.table.split("."):
+        found = found.get(name) if isinstance(found, dict) else None
+    return found is not None or checker.section in sections or any((root / name).is_file() for name in checker.files)
+
+
+class Checks:
+    """Runs a project's checkers on both sides of a change."""
+
+    def __init__(self, project: Project, sandbox: Sandbox) -> None:
+        self._project = project
+        self._sandbox = sandbox
+
+    def compared(self, old: Path, new: Path, changed: Sequence[str]) -> Checked:
+        """What checkers find in the changed files of the tree `new` and not in the tree `old`; trees are left as they are."""
+        there = [path for path in changed if path.endswith((".py", ".pyi")) and (new / path).is_file() and not path.startswith("-")]
+        checkers = checkers_of(new) or (USUAL,)
+        own = checkers != (USUAL,)
+        told: list[str] = []
+        ran, missing = [], []
+        for checker in checkers if there else ():
+            program = self._program(checker)
+            if program is None:
+                missing += [checker.name] if own else []
+                continue
+            ran.append(checker.name)
+            before = self._found(program, checker, old, [path for path in there if (old / path).is_file()])
+            told += [f"{checker.name}: {line}" for line in _fresh(before, self._found(program, checker, new, there))]
+        return Checked(new=tuple(told), ran=tuple(dict.fromkeys(ran)), missing=tuple(dict.fromkeys(missing)))
+
+    def _program(self, checker: Checker) -> tuple[str, ...] | None:
+        """How it is started: in the project's environment, else as found on its PATH."""
+        if self._run((str(self._project.interpreter), "-m", checker.name, "--version"), cwd=self._project.interpreter.parent) is not None:
+            return (str(self._project.interpreter), "-m", checker.name)
+        found = shutil.which(checker.name, path=self._project.environment.get("PATH"))
+        return (found,) if found else None
+
+    def _found(self, program: Sequence[str], checker: Checker, tree: Path, files: Sequence[str]) -> list[tuple[str, str, str]]:
+        """Path, line and text of each finding in these files."""
+        output = self._run((*program, *checker.arguments, *files), cwd=tree, accept=(0, 1)) if files else ""
+        if output is None:
+            return []
+        if checker.formats:
+            paths = [match["path"].removeprefix(f"{tree}/") for match in _UNFORMATTED.finditer(output)]
+            return [(path, "1", "is not formatted") for path in paths]
+        matches = [(match["path"].removeprefix(f"{tree}/").removeprefix("./"), match) for match in _FOUND.finditer(output)]
+        return [(path, match["line"], match["text"].strip()) for path, match in matches if path in files]
+
+    def _run(self, argv: Sequence[str], *, cwd: Path, accept: Sequence[int] = (0,)) -> str | None:
+        """What it prints; None where it does not run."""
+        limits = Limits(wall_seconds=SECONDS)
+        try:
+            done = self._sandbox.run(argv, cwd=cwd, environment=self._project.environment, policy=READ_ONLY, limits=limits)
+        except SandboxError:
+            return None
+        return done.output if done.exit_code in accept else None
+
+
+def _fresh(before: Sequence[tuple[str, str, str]], after: Sequence[tuple[str, str, str]]) -> Iterator[str]:
+    """What is there more often than before: lines move, so only path and text are compared."""
+    known = Counter((path, text) for path, _, text in before)
+    for path, line, text in after:
+        if known[path, text] > 0:
+            known[path, text] -= 1
+        else:
+            yield f"{path}:{line}: {text}"
