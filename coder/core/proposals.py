@@ -34,6 +34,8 @@ class Proposal(Value):
     """What it does, fit for a commit subject."""
     place: str
     """`path::Qualified.name` of the changed function."""
+    apart: str = ""
+    """A call that it answers otherwise than another proposal does."""
 
 
 class Proposals(Value):
@@ -41,6 +43,8 @@ class Proposals(Value):
 
     proposals: tuple[Proposal, ...] = ()
     """Most credible first."""
+    alternatives: tuple[Proposal, ...] = ()
+    """What turned the tests green as well, or what nothing decides between; for the person to judge, at most three."""
     suspects: tuple[Suspect, ...] = ()
     """Most suspicious first."""
     tried: int = 0

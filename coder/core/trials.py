@@ -70,6 +70,17 @@ class Tried(Value):
     """The first test that was not green."""
 
 
+class Compared(Value):
+    """How edits answer the same calls; empty where that could not be seen."""
+
+    calls: tuple[str, ...] = ()
+    """As one would write them: those that tests make into the project, then ones with an argument changed."""
+    before: tuple[str, ...] = ()
+    """What the unchanged code answers to each."""
+    after: tuple[tuple[str, ...], ...] = ()
+    """What each edit answers, in the order of the edits; empty for one that could not be asked."""
+
+
 class Tracer(Protocol):
     """Runs tests and sees which lines each of them executes."""
 
@@ -87,4 +98,8 @@ class Trials(Protocol):
         What passed has passed in a fork of a process that had collected the tests before: confirm it in a process of its own. Closing the
         iterator ends the work.
         """
+        ...
+
+    def compare(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Compared:
+        """Let edits answer the calls that `tests` and the edits' guards make, and others like them."""
         ...

@@ -12,6 +12,7 @@ from coder.repair.source import Source
 from coder.repair.spectrum import ochiai, suspects, weighted, with_imports
 
 MOST_SUSPECTS = 10
+MOST_IMPACTED, IMPACTED_SECONDS = 300, 10.0
 
 
 class Case:
@@ -33,6 +34,10 @@ class Case:
         """In the order in which to try them, each with its guards."""
         ranked = candidates(self.sources, self._scores, self._failures)
         return [self._guarded(candidate) for candidate in ranked]
+
+    def impacted(self, candidate: Candidate) -> tuple[str, ...]:
+        """All passing tests seen to execute the changed function, as far as a process of its own can run them in time."""
+        return self._guards.of(candidate, self.sources[candidate.edit.path], most=MOST_IMPACTED, seconds=IMPACTED_SECONDS)
 
     def _guarded(self, candidate: Candidate) -> Candidate:
         guards = self._guards.of(candidate, self.sources[candidate.edit.path])

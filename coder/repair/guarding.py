@@ -16,25 +16,25 @@ class Guards:
 
     def __init__(self, traces: Sequence[Trace]) -> None:
         self._passing = sorted((trace for trace in traces if trace.result.outcome == "passed"), key=lambda trace: trace.result.seconds)
-        self._executing: dict[tuple[str, int, int], tuple[str, ...]] = {}
+        self._executing: dict[tuple[str, int, int, int, float], tuple[str, ...]] = {}
 
-    def of(self, candidate: Candidate, source: Source) -> tuple[str, ...]:
+    def of(self, candidate: Candidate, source: Source, *, most: int = MOST_GUARDS, seconds: float = MOST_SECONDS) -> tuple[str, ...]:
         """Ids of the quickest passing tests that execute the changed function; outside of any, that execute the file."""
         function = source.function_at(candidate.edit.line)
         first = function.body[0].lineno if function else 1
         last = (function.end_lineno or first) if function else source.text.count("\n") + 1
-        identity = (source.path, first, last)
+        identity = (source.path, first, last, most, seconds)
         if identity not in self._executing:
             self._executing[identity] = self._found(*identity)
         return self._executing[identity]
 
-    def _found(self, path: str, first: int, last: int) -> tuple[str, ...]:
+    def _found(self, path: str, first: int, last: int, most: int, most_seconds: float) -> tuple[str, ...]:
         found: list[str] = []
         seconds = 0.0
         for trace in self._passing:
             if any(first <= line <= last for line in trace.lines.get(path, ())):
                 seconds += trace.result.seconds
-                if len(found) == MOST_GUARDS or (found and seconds > MOST_SECONDS):
+                if len(found) == most or (found and seconds > most_seconds):
                     break
                 found.append(trace.result.id)
         return tuple(found)

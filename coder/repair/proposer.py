@@ -3,16 +3,18 @@
 import difflib
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from coder.core.ports import Progress, TestRunner
 from coder.core.proposals import Proposal, Proposals, Suspect
 from coder.core.trials import Tracer, Trials
+from coder.repair.agreement import apart
 from coder.repair.candidates import Candidate
 from coder.repair.case import MOST_SUSPECTS, Case, traced
+from coder.repair.choosing import MOST, Choice, Chooser
 from coder.repair.credibility import Evidence, credibility
-from coder.repair.search import Search, confirmed, search
+from coder.repair.search import search
 from coder.repair.source import Source
 from coder.tools.locating.clues import clues
 from coder.tools.locating.ranking import locate
@@ -21,11 +23,6 @@ from coder.tools.symbols.index import SymbolIndex
 TRACING_SHARE = 0.25
 """Of the time for tracing: failing tests come first, and what is left of their neighbours only sharpens the suspicion."""
 CONFIRMING_SHARE = 0.3
-PROPOSALS = 3
-COLD_RUNS = 8
-"""At most so many candidates that no fork can tell about get a process of their own, and none once another one holds."""
-UNTRIED = 0.4
-"""What such a candidate counts against one that held in a fork."""
 
 
 class TemplateProposer:
@@ -56,40 +53,36 @@ class TemplateProposer:
         left = seconds - (time.monotonic() - started)
         found = search(self._trials, tree, case.failing, ranked, seconds=left * (1 - CONFIRMING_SHARE), progress=progress)
         evidence = Evidence(sources=case.sources, issue=issue, tests=_texts(tree, case.failing))
-        kept = [*self._kept(case, found, evidence, deadline=started + seconds)]
+        credible = {candidate: credibility(candidate, evidence) for candidate in (*found.survivors, *found.cold)}
+        choice = Chooser(case, trials=self._trials, runner=self._runner, deadline=started + seconds).chosen(found, credible)
+        shown = _shown(choice, case)
         return Proposals(
-            proposals=tuple(proposal(candidate, case.sources[candidate.edit.path]) for candidate in kept),
+            proposals=() if choice.doubt else shown,
+            alternatives=shown if choice.doubt else shown[1:],
             suspects=case.suspects[:MOST_SUSPECTS],
             tried=found.tried,
             seconds=time.monotonic() - started,
-            note=found.line,
+            note="; ".join(filter(None, (found.line, choice.doubt))),
         )
 
-    def _kept(self, case: Case, found: Search, evidence: Evidence, *, deadline: float) -> Iterator[Candidate]:
-        """The most credible candidates that also hold in a process of their own."""
-        worth = {candidate: candidate.score * credibility(candidate, evidence) for candidate in found.survivors}
-        worth |= {candidate: UNTRIED * candidate.score * credibility(candidate, evidence) for candidate in found.cold}
-        kept = cold_runs = 0
-        for candidate in sorted(worth, key=lambda one: (-worth[one], one.edit.path, one.edit.changes[0].start, one.edit.changes[0].text)):
-            cold = candidate in found.cold
-            left = deadline - time.monotonic()
-            if kept == PROPOSALS or left <= 0:
-                return
-            if cold and (kept or cold_runs == COLD_RUNS):
-                continue
-            cold_runs += cold
-            if confirmed(self._runner, case.tree, candidate.edit, case.failing, seconds=max(left, 5.0)):
-                kept += 1
-                yield candidate
+
+def _shown(choice: Choice, case: Case) -> tuple[Proposal, ...]:
+    """At most three that hold, each with a call that tells it from the others."""
+    held = choice.held[:MOST]
+    shown = []
+    for opinion in held:
+        telling = apart(opinion, [one for one in held if one is not opinion], choice.compared)
+        shown.append(proposal(opinion.first, case.sources[opinion.first.edit.path], telling))
+    return tuple(shown)
 
 
-def proposal(candidate: Candidate, source: Source) -> Proposal:
+def proposal(candidate: Candidate, source: Source, apart: str = "") -> Proposal:
     edit = candidate.edit
     # Not splitlines: it also splits at form feeds and the like, which are no line ends to git.
     before, after = (re.findall(r"[^\n]*\n|[^\n]+", text) for text in (source.text, edit.apply(source.text)))
     lines = difflib.unified_diff(before, after, f"a/{edit.path}", f"b/{edit.path}")
     diff = "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
-    return Proposal(diff=diff, summary=edit.summary, place=candidate.place)
+    return Proposal(diff=diff, summary=edit.summary, place=candidate.place, apart=apart)
 
 
 def by_words(tree: Path, issue: str) -> tuple[Suspect, ...]:

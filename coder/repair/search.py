@@ -66,13 +66,13 @@ def search(
     return found
 
 
-def confirmed(runner: TestRunner, tree: Path, edit: Edit, tests: Sequence[str], *, seconds: float) -> bool:
-    """Are the tests that must turn green, and the edit's guards, green in a process of their own that read the edit from the disk?"""
+def confirmed(runner: TestRunner, tree: Path, edit: Edit, tests: Sequence[str], *, targets: Sequence[str], seconds: float) -> bool:
+    """Are the tests that must turn green, and others, not red in a process of their own that reads the edit from the disk?"""
     with written(tree, edit):
-        report = runner.run(tree, [*tests, *edit.guards], timeout_seconds=seconds, expect_loaded=[edit.path])
+        report = runner.run(tree, tests, timeout_seconds=seconds, expect_loaded=[edit.path])
     if report.problem is not None or any(result.red for result in report.results):
         return False
-    return all((result := report.of(test)) is not None and result.green for test in tests)
+    return all((result := report.of(test)) is not None and result.green for test in targets)
 
 
 @contextmanager

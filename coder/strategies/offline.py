@@ -26,6 +26,8 @@ NEEDS_A_TEST = (
     "Repair without a model needs a test that fails because of the issue, and none does. Name one in the issue or with --test "
     "(such as --test 'pytest tests/test_x.py::test_y'), write one, or configure a model."
 )
+TELL = "A test of a call in which they differ would decide."
+HELP = "A further failing test, smaller than these, narrows the place down; more than one small edit needs a model."
 
 
 def search_repair() -> Strategy:
@@ -43,7 +45,7 @@ def search_repair() -> Strategy:
         if not tests:
             _note(kit, candidate, "locate", GiveUp(summary=_needs_a_test(failing), places=places))
             return candidate
-        _note(kit, candidate, "locate", Sites(summary=found.note, places=places, tests=tests))
+        _note(kit, candidate, "locate", Sites(summary=_found(found), places=places, tests=tests))
         for proposal in found.proposals[: min(MOST_ATTEMPTS, kit.task.budget.attempts)]:
             if await _holds(kit, candidate, proposal, tests) is not False:
                 return candidate
@@ -108,11 +110,26 @@ async def _holds(kit: Kit, candidate: Candidate, proposal: Proposal, tests: tupl
     return None if verdict.kind is VerdictKind.INCONCLUSIVE else False
 
 
+def _found(found: Proposals) -> str:
+    """What was searched, and what else turned the tests green."""
+    if not found.proposals or not found.alternatives:
+        return found.note
+    return "\n".join([f"{found.note}. These hold as well:", *map(_in_a_line, found.alternatives)])
+
+
+def _in_a_line(proposal: Proposal) -> str:
+    return f"- {proposal.summary}{f' ({proposal.apart})' if proposal.apart else ''}"
+
+
 def _gave_up(found: Proposals) -> str:
     suspects = ", ".join(suspect.place.rpartition("::")[2] for suspect in found.suspects[:3])
     where = f" The fault is most likely in {suspects}." if suspects else ""
-    what = "No proposal was proven" if found.proposals else "No simple edit was found that turns the failing tests green"
-    return f"{what} ({found.note}).{where}"
+    if found.proposals:
+        return f"No proposal was proven ({found.note}).{where}"
+    if found.alternatives:
+        shown = "\n\n".join(f"{_in_a_line(one)}\n{one.diff}" for one in found.alternatives)
+        return f"Several edits turn the failing tests green, and none can be told to be right ({found.note}).{where} {TELL}\n\n{shown}"
+    return f"No simple edit was found that turns the failing tests green ({found.note}).{where} {HELP}"
 
 
 def _enter(kit: Kit, candidate: Candidate, phase: PhaseName) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from coder.core.ports import Limits, Sandbox
-from coder.core.trials import Edit, Tried
+from coder.core.trials import Compared, Edit, Tried
+from coder.verify.launch import sources
 from coder.verify.project import Project
 from coder.verify.runner import paths_of
 from coder.verify.serving import Gone, Served
@@ -31,18 +32,8 @@ class PytestTrials:
 
     def try_out(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Generator[Tried]:
         tree = tree.resolve()
-        guards = [*dict.fromkeys(test for edit in edits for test in edit.guards)]
-        options = ["-s", "--assert=plain", "-p", "no:faulthandler"]
-        served = Served(
-            self._project,
-            tree,
-            sandbox=self._sandbox,
-            scratch=self._scratch,
-            limits=self._limits,
-            paths=paths_of([*tests, *guards], tree),
-            options=options,
-        )
-        with closing(served):
+        guards = _guards(edits)
+        with closing(self._served(tree, [*tests, *guards])) as served:
             functions = write_candidates(served.place / "candidates", tree, edits, guards)
             request = {"tests": [*tests], "guards": guards, "functions": functions, "jobs": processors()}
             asking = threading.Thread(target=self._ask, args=(served, request, seconds))
@@ -54,11 +45,52 @@ class PytestTrials:
                 (served.place / "stop").touch()
                 asking.join()
 
+    def compare(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Compared:
+        tree = tree.resolve()
+        guards = _guards(edits)
+        with closing(self._served(tree, [*tests, *guards])) as served:
+            functions = write_candidates(served.place / "candidates", tree, edits, guards)
+            request = {"tests": [*tests], "guards": guards, "functions": functions, "compare": True, "sources": [*sources(tree)]}
+            self._ask(served, request, seconds)
+            results = served.place / "results"
+            whole = results.read_bytes().rpartition(b"\n")[0] if results.exists() else b""
+            return _compared([json.loads(line) for line in whole.splitlines()], len(edits))
+
+    def _served(self, tree: Path, tests: Sequence[str]) -> Served:
+        options = ["-s", "--assert=plain", "-p", "no:faulthandler"]
+        return Served(
+            self._project,
+            tree,
+            sandbox=self._sandbox,
+            scratch=self._scratch,
+            limits=self._limits,
+            paths=paths_of(tests, tree),
+            options=options,
+        )
+
     def _ask(self, served: Served, request: Mapping[str, Any], seconds: float) -> None:
         try:
             served.try_out(request, seconds=seconds)
         except Gone:  # stopped, or nothing could be collected: whoever follows the results sees that none come any more
             return
+
+
+def _guards(edits: Sequence[Edit]) -> list[str]:
+    return [*dict.fromkeys(test for edit in edits for test in edit.guards)]
+
+
+def _compared(told: Sequence[Mapping[str, Any]], count: int) -> Compared:
+    """What the process has written: the calls, the unchanged code's answers twice, then those of each edit as far as it came."""
+    if len(told) != count + 3:
+        return Compared()
+    calls, first, second, *edits = told[0]["calls"], *(line["answers"] for line in told[1:])
+    sure = [place for place, (one, other) in enumerate(zip(first, second, strict=False)) if one == other]
+    complete = [answers if len(answers) == len(calls) else [] for answers in edits]
+    return Compared(
+        calls=tuple(calls[place] for place in sure),
+        before=tuple(first[place] for place in sure),
+        after=tuple(tuple(answers[place] for place in sure) if answers else () for answers in complete),
+    )
 
 
 def processors() -> int:

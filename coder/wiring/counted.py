@@ -4,7 +4,7 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from coder.core.trials import Edit, Trials, Tried
+from coder.core.trials import Compared, Edit, Trials, Tried
 
 
 class CountedTrials:
@@ -23,3 +23,6 @@ class CountedTrials:
                 if self._left is not None:
                     self._left -= 1
                 yield tried
+
+    def compare(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Compared:
+        return self._trials.compare(tree, tests, edits, seconds=seconds)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from coder.core.ports import Progress
 from coder.core.proposals import Proposals
-from coder.core.trials import Trace, Traces
-from coder.core.verdict import Failure, Outcome, Problem, TestResult
+from coder.core.trials import Compared, Trace, Traces
+from coder.core.verdict import Failure, Outcome, Problem, TestReport, TestResult
 from coder.repair.proposer import TemplateProposer
 from coder.tools.patching import apply
 from tests.builders import write
@@ -74,3 +74,27 @@ def test_a_test_that_passes_when_traced_is_not_repaired(tmp_path: Path) -> None:
 def test_a_problem_of_the_tracer_is_told(tmp_path: Path) -> None:
     problem = Problem(kind="no_runner", text="pytest is not installed")
     assert proposed(tmp_path, FakeTracer(problem=problem)).note == "pytest is not installed"
+
+
+def test_survivors_that_disagree_are_shown_and_not_offered(tmp_path: Path) -> None:
+    write(tmp_path, FILES)
+    trials = FakeTrials("<=", "!=", ">=")
+    trials.compared = Compared(calls=("f(1)", "f(5)"), before=("False", "False"), after=(("1", "2"), ("1", "3"), ("1", "4")))
+    proposer = TemplateProposer(tracer=FakeTracer(), trials=trials, runner=AllGreen(tmp_path / "a.py"))
+    found = proposer.propose(tmp_path, [TEST], "", seconds=20.0)
+    assert found.proposals == ()
+    assert [one.apart for one in found.alternatives[:2]] == ["f(5) gives 2, elsewhere 3", "f(5) gives 3, elsewhere 2"]
+    assert found.note.endswith("what holds disagrees on other calls, and nothing decides")
+
+
+class AllGreen(FakeRunner):
+    def run(
+        self,
+        tree: Path,
+        tests: Sequence[str] = (),
+        *,
+        timeout_seconds: float | None = None,
+        expect_loaded: Sequence[str] = (),
+        progress: Progress | None = None,
+    ) -> TestReport:
+        return TestReport(command="pytest", results=tuple(TestResult(id=test, outcome="passed") for test in tests))

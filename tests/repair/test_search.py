@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.ports import Progress
-from coder.core.trials import Edit, Tried
+from coder.core.trials import Compared, Edit, Tried
 from coder.core.verdict import Outcome, Problem, TestReport, TestResult
 from coder.repair.candidates import Candidate
 from coder.repair.search import ENOUGH, FURTHER, confirmed, search, written
@@ -21,6 +21,7 @@ class FakeTrials:
     def __init__(self, *right: str) -> None:
         self._right = right
         self.closed = False
+        self.compared = Compared()
         self.given: Sequence[Edit] = ()
 
     def try_out(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Generator[Tried]:
@@ -31,6 +32,9 @@ class FakeTrials:
                 yield Tried(edit=edit, outcome="cold" if text == "cold" else "passed" if text in self._right else "failed")
         finally:
             self.closed = True
+
+    def compare(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Compared:
+        return self.compared
 
 
 class FakeRunner:
@@ -86,14 +90,14 @@ def test_an_edit_is_confirmed_on_the_disk_and_taken_back(tmp_path: Path, new: st
     file = tmp_path / "a.py"
     file.write_text(TEXT)
     edit = candidate(TEXT, "a < 1", new).edit
-    assert confirmed(FakeRunner(file), tmp_path, edit, ["t"], seconds=1.0) is holds
+    assert confirmed(FakeRunner(file), tmp_path, edit, ["t"], targets=["t"], seconds=1.0) is holds
     assert file.read_text() == TEXT
 
 
 def test_a_run_that_says_nothing_confirms_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(TEXT)
     runner = FakeRunner(tmp_path / "a.py", problem=Problem(kind="wrong_code", text="elsewhere"))
-    assert not confirmed(runner, tmp_path, candidate(TEXT, "a < 1", "a <= 1").edit, ["t"], seconds=1.0)
+    assert not confirmed(runner, tmp_path, candidate(TEXT, "a < 1", "a <= 1").edit, ["t"], targets=["t"], seconds=1.0)
 
 
 def test_the_file_is_as_it_was_even_after_an_error(tmp_path: Path) -> None:

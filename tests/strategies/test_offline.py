@@ -164,3 +164,17 @@ def test_only_and_the_time_that_is_left_are_handed_on(tmp_path: Path) -> None:
     walked(equipped(tmp_path, proposer, FakeVerifier(report=REDS), budget=Budget(seconds=50.0), only=("lib",)))
     assert proposer.may_write is not None
     assert (proposer.may_write("lib/a.py"), proposer.may_write("a.py"), proposer.seconds) == (True, False, 30.0)
+
+
+def test_edits_that_nothing_decides_between_are_shown_with_what_tells_them_apart(tmp_path: Path) -> None:
+    undecided = Proposals(
+        alternatives=(proposal(2).model_copy(update={"apart": "f(5) gives 2, elsewhere 3"}), proposal(3)),
+        suspects=SUSPECTS,
+        note="tried 40 candidates; they disagree",
+    )
+    told = walked(equipped(tmp_path, Proposing([undecided]), FakeVerifier(report=REDS)))
+    (gave_up,) = [note for note in told if isinstance(note, GiveUp)]
+    assert "none can be told to be right (tried 40 candidates; they disagree). The fault is most likely in value, other." in gave_up.summary
+    assert "- value: use 2 instead of 1 (f(5) gives 2, elsewhere 3)\n--- a/a.py" in gave_up.summary
+    assert "- value: use 3 instead of 1\n--- a/a.py" in gave_up.summary
+    assert "verify" not in told

@@ -221,3 +221,52 @@ def test_closing_the_iterator_ends_the_work_at_once(sandbox: ProcessSandbox, tmp
     results.close()
     assert time.monotonic() - started < 5.0
     assert not any(sandbox.scratch.iterdir()) or all(not path.name.startswith("trials-") for path in sandbox.scratch.iterdir())
+
+
+STACK = """\
+def first(items, default=0):
+    return items[1]
+
+
+class Stack:
+    def __init__(self):
+        self.items = []
+
+    def push(self, item):
+        self.items.append(item)
+        return len(self.items) + 1
+"""
+STACKED = """\
+from a import Stack, first
+
+def test_first():
+    assert first([3, 4]) == 3
+
+def test_push():
+    assert Stack().push(1) == 1
+"""
+
+
+@pytest.fixture
+def trials(sandbox: ProcessSandbox, tmp_path: Path) -> PytestTrials:
+    write(tmp_path, {"a.py": STACK, "tests/test_a.py": STACKED})
+    project = find_project(tmp_path, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
+    return PytestTrials(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None))
+
+
+def test_edits_are_compared_by_what_they_answer(trials: PytestTrials, tmp_path: Path) -> None:
+    edits = [replacing(STACK, "a.py", "items[1]", new) for new in ("items[0]", "items[-2]", "min(items)", "next(iter(items))")]
+    found = trials.compare(tmp_path, ["tests/test_a.py::test_first"], edits, seconds=20.0)
+    assert found.calls[0] == "first(items=list[3, 4], default=0)"
+    assert found.before[0].startswith("4 ")
+    assert [answers[0][:2] for answers in found.after] == ["3 "] * 4
+    of_one = found.calls.index("first(items=list[3], default=0)")
+    assert [answers[of_one].split(" dict")[0] for answers in found.after] == ["3", "raises IndexError", "3", "3"]
+    turned = found.calls.index("first(items=list[4, 3], default=0)")
+    assert [answers[turned][:2] for answers in found.after] == ["4 ", "4 ", "3 ", "4 "]
+
+
+def test_a_method_is_asked_on_a_copy_of_its_object(trials: PytestTrials, tmp_path: Path) -> None:
+    found = trials.compare(tmp_path, ["tests/test_a.py::test_push"], [replacing(STACK, "a.py", " + 1", "")], seconds=20.0)
+    place = found.calls.index("Stack.push(item=1)")
+    assert (found.before[place][:2], found.after[0][place][:2]) == ("2 ", "1 ")

@@ -14,6 +14,7 @@ import os
 import resource
 import select
 import signal
+import sys
 import time
 import unittest
 import warnings
@@ -21,11 +22,14 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
+import coder_compare  # type: ignore[import-not-found]  # they all lie beside this file
 import pytest
 from _pytest.runner import runtestprotocol
 from coder_fork import Child, limit  # type: ignore[import-not-found]  # they all lie beside this file
 from coder_swap import Cold, Swapper, edited, overlay  # type: ignore[import-not-found]
 
+COMPARE_SECONDS = 10.0
+"""For all the calls that one candidate answers."""
 FIRST_LIMIT = 5.0
 """Seconds of processor time for one test on the unchanged code; afterwards a multiple of what it took."""
 LEAST_LIMIT, TIMES = 0.25, 10.0
@@ -69,7 +73,9 @@ class Trials:
 
     def judge(self) -> None:
         warnings.simplefilter("ignore")  # of forking with threads about, for one
-        if self.measured():
+        if self.request.get("compare"):
+            self.compare()
+        elif self.measured():
             self.try_all()
 
     def write(self, **fields: Any) -> None:
@@ -103,6 +109,39 @@ class Trials:
             outcome = self.run(test, following, FIRST_LIMIT)
             # A loop without end says nothing about how long the test takes when it ends.
             yield test, outcome == "passed", 0.1 if outcome == "timeout" else time.process_time() - started
+
+    def compare(self) -> None:
+        """Write how the unchanged code, twice, and each of the candidates answer the calls that the tests make, and others like them."""
+        with open(self.request["candidates"], encoding="utf-8") as file:
+            candidates = [json.loads(line) for line in file]
+        child = Child(candidates, self.answers, seconds=self.request["seconds"])
+        while not child.ended and not child.expired and not self.over:
+            child.read(0.05)
+        child.kill()
+        for answer in child.answers:
+            self.write(**answer)
+
+    def answers(self, candidates: list[Any]) -> Iterator[Any]:
+        """Runs in a fork, which records the calls and forks again for each candidate."""
+        recorder = coder_compare.Recorder(frozenset(os.path.join(self.request["tree"], path) for path in self.request["sources"]))
+        for test in [*self.targets, *self.request["guards"]]:
+            if test in self.items:
+                sys.setprofile(recorder)
+                self.run(test, None, FIRST_LIMIT)
+                sys.setprofile(None)
+        calls = coder_compare.varied(recorder.calls)
+        yield {"index": -1, "calls": [coder_compare.described(call) for call in calls]}
+        for index, candidate in [(-1, None), (-1, None), *enumerate(candidates)]:
+            child = Child([candidate], lambda batch: self.answer(batch[0], calls), seconds=COMPARE_SECONDS)
+            while not child.ended and not child.expired:
+                child.read(0.05)
+            child.kill()
+            yield {"index": index, "answers": child.answers[0] if child.answers else []}
+
+    def answer(self, candidate: dict[str, Any] | None, calls: list[Any]) -> Iterator[Any]:
+        if candidate is not None:
+            self.put_into_effect(candidate, alone=True)
+        yield [*coder_compare.answers(calls)]
 
     def try_all(self) -> None:
         with open(self.request["candidates"], encoding="utf-8") as file:

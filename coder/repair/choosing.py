@@ -1,0 +1,87 @@
+"""Chooses among the survivors of a search: confirms them, hears what each says of further calls, and offers or abstains."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from coder.core.ports import TestRunner
+from coder.core.trials import Compared, Trials
+from coder.repair.agreement import Opinion, decided, opinions
+from coder.repair.candidates import Candidate
+from coder.repair.case import Case
+from coder.repair.search import Search, confirmed
+
+MOST = 3
+COLD_RUNS = 8
+"""At most so many candidates that no fork can tell about get a process of their own, and none where a fork told of one."""
+LEAST_COMPARING = 6.0
+"""Seconds that must be left for survivors to be compared."""
+LEAST_CREDIBLE = 0.3
+"""What is believed less is shown, and not offered."""
+LEAST_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a search ends with."""
+
+    held: tuple[Opinion, ...] = ()
+    """What also holds in a process of its own, with all tests that execute the place, the weightiest first."""
+    compared: Compared = field(default_factory=Compared)
+    doubt: str = ""
+    """Why none of them is offered; empty where they are."""
+
+
+class Chooser:
+    """Chooses for one case, as far as the time reaches."""
+
+    def __init__(self, case: Case, *, trials: Trials, runner: TestRunner, deadline: float) -> None:
+        self._case = case
+        self._trials = trials
+        self._runner = runner
+        self._deadline = deadline
+
+    def chosen(self, found: Search, credible: Mapping[Candidate, float]) -> Choice:
+        """`credible` says of each survivor, and of each that no fork could tell about, how far to believe it."""
+        worth = {candidate: candidate.score * value for candidate, value in credible.items()}
+        ranked = sorted(found.survivors, key=lambda one: _order(one, worth))
+        compared = self._compared(ranked)
+        held: list[Opinion] = []
+        for opinion in opinions(ranked, worth, compared):
+            if len(held) <= MOST and (kept := self._confirmed(opinion)):
+                held.append(kept)
+        if not held:
+            held = self._cold(sorted(found.cold, key=lambda one: _order(one, worth)), worth)
+        if held and max(credible[one] for one in held[0].members) < LEAST_CREDIBLE:
+            return Choice(tuple(held), compared, "what holds is hardly credible")
+        if held and compared.calls and not decided(held):
+            return Choice(tuple(held), compared, "what holds disagrees on other calls, and nothing decides")
+        return Choice(tuple(held), compared)
+
+    def _compared(self, ranked: Sequence[Candidate]) -> Compared:
+        left = self._deadline - time.monotonic()
+        if len(ranked) < 2 or left < LEAST_COMPARING:
+            return Compared()
+        return self._trials.compare(self._case.tree, self._case.failing, [one.edit for one in ranked], seconds=left / 2)
+
+    def _confirmed(self, opinion: Opinion) -> Opinion | None:
+        return opinion if self._holds(opinion.first) else None
+
+    def _cold(self, candidates: Sequence[Candidate], worth: Mapping[Candidate, float]) -> list[Opinion]:
+        """The first that holds of those that only a process of its own can tell about."""
+        for candidate in candidates[:COLD_RUNS]:
+            if self._holds(candidate):
+                return [Opinion(members=(candidate,), answers=(), weight=worth[candidate])]
+        return []
+
+    def _holds(self, candidate: Candidate) -> bool:
+        left = self._deadline - time.monotonic()
+        tests = [*self._case.failing, *self._case.impacted(candidate)]
+        return left > 0 and confirmed(
+            self._runner, self._case.tree, candidate.edit, tests, targets=self._case.failing, seconds=max(left, LEAST_SECONDS)
+        )
+
+
+def _order(candidate: Candidate, worth: Mapping[Candidate, float]) -> tuple[float, str, int, str]:
+    change = candidate.edit.changes[0]
+    return -worth[candidate], candidate.edit.path, change.start, change.text

@@ -1,0 +1,40 @@
+"""Which survivors say the same, and whether enough speaks for one of them."""
+
+from coder.core.trials import Compared
+from coder.repair.agreement import apart, decided, opinions
+from tests.repair.places import candidate
+
+TEXT = "def f(a):\n    return a < 1\n"
+ONE, TWO, OTHER = (
+    candidate(TEXT, "a < 1", new, family=family) for new, family in (("a <= 1", "comparison"), ("a < 2", "boundary"), ("a", "negation"))
+)
+CALLS = ("f(1)", "f(0)", "f(3)", "f(4)")
+BEFORE = ("False", "True", "False", "False")
+
+
+def compared(*after: tuple[str, ...]) -> Compared:
+    return Compared(calls=CALLS, before=BEFORE, after=after)
+
+
+def test_independent_families_that_agree_outweigh_a_single_one() -> None:
+    same = ("True", "True", "False", "False")
+    found = compared(("True", "False", "True", "True"), same, same)
+    first, second = opinions([OTHER, ONE, TWO], {ONE: 0.5, TWO: 0.4, OTHER: 0.6}, found)
+    assert (first.members, second.members) == ((ONE, TWO), (OTHER,))
+    assert decided([first, second])
+    assert apart(first, [second], found) == "f(0) gives True, elsewhere False"
+
+
+def test_nothing_decides_between_equals() -> None:
+    halves = opinions([ONE, TWO, OTHER], dict.fromkeys((ONE, TWO, OTHER), 0.5), compared(("a",) * 4, ("b",) * 4, ("c",) * 4))
+    assert len(halves) == 3
+    assert not decided(halves)
+
+
+def test_what_changes_more_answers_weighs_less() -> None:
+    found = compared(("True", "False", "True", "True"), ("True", "True", "False", "False"))
+    assert [opinion.first for opinion in opinions([OTHER, ONE], {OTHER: 0.6, ONE: 0.5}, found)] == [ONE, OTHER]
+
+
+def test_who_could_not_be_asked_speaks_for_itself() -> None:
+    assert [opinion.members for opinion in opinions([ONE, TWO], {ONE: 1.0, TWO: 0.5}, Compared())] == [(ONE,), (TWO,)]
