@@ -76,7 +76,7 @@ def run(job: Job, task: SuiteTask, walls: Walls | None) -> Outcome:
         passes_hidden=report is not None and not report.problem and not report.reds and report.counts.passed > 0,
         attempts=finished.attempts,
         spent=finished.spent,
-        roles=finished.roles,
+        roles=finished.roles or ({"executor": finished.spent} if finished.spent.requests else {}),
         seconds=finished.seconds,
         session=session,
         diff=diff,

@@ -18,8 +18,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-MOST_CALLS = 150
-VARIATIONS = 4
+MOST_CALLS = 100
+VARIATIONS = 20
 _calls: list[bytes] = []
 
 
@@ -63,19 +63,37 @@ def varied(value: Any, rng: random.Random) -> Any:
         case bool():
             return not value
         case int():
-            return rng.choice((0, 1, -1, value + 1, value - 1, -value, value * 2))
+            return rng.choice((0, 1, 2, -1, value + 1, value - 1, -value, value * 2, rng.randrange(100)))
         case float():
             return rng.choice((0.0, -value, value + 0.5, value * 1.5))
         case str():
-            at = rng.randrange(len(value) + 1)
-            return rng.choice(("", value[:at], value[at:], value + value[:1], value[::-1], value.upper(), f" {value}"))
-        case list() | tuple():
-            at = rng.randrange(len(value) + 1)
-            return rng.choice((value[:0], value[:at], value[at:], value * 2, value[::-1]))
+            letters = varied([*value], rng)
+            return rng.choice(("".join(letters), value.upper(), f" {value}", _scrambled(value, rng)))
+        case list():
+            return _rearranged(value, rng)
+        case tuple():
+            return tuple(_rearranged([*value], rng))
+        case dict() if value:
+            key = rng.choice([*value])
+            return {**value, key: varied(value[key], rng)}
         case None:
             return rng.choice((0, "", 1))
         case _:
             return value
+
+
+def _rearranged(items: list[Any], rng: random.Random) -> list[Any]:
+    """Fewer items, more of them, in another order, or one of them varied."""
+    at = rng.randrange(len(items) + 1)
+    changed = [*items]
+    if items:
+        changed[at - 1] = varied(items[at - 1], rng) if not isinstance(items[at - 1], str) else rng.choice(items)
+    return rng.choice(([], items[:at], items[at:], items * 2, items[::-1], rng.sample(items, len(items)), changed))
+
+
+def _scrambled(text: str, rng: random.Random) -> str:
+    """Any text of its characters, and of one more."""
+    return "".join(rng.choices(f"{text}b", k=rng.randrange(1, 10)))
 
 
 def inputs(calls: list[bytes]) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
