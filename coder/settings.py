@@ -34,6 +34,8 @@ class Config(Value):
     """Candidates of a tree."""
     review_rounds: int = Field(default=2, ge=0)
     """Times that what reviewers flag is mended and read again."""
+    offline_first: bool = True
+    """Before a model is asked, ten seconds of search for an edit that makes a failing test pass."""
     base_url: str | None = None
     """An OpenAI-compatible server to use instead of the provider's own."""
     tool_calling: bool = True

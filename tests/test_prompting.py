@@ -7,6 +7,7 @@ import pytest
 from coder.core.decisions import Diagnosed
 from coder.core.notes import Finding, Plan, Step
 from coder.core.phases import EDIT
+from coder.core.proposals import Proposal, Proposals, Suspect
 from coder.core.task import Task
 from coder.core.verdict import Failure, Reproduced, TestReport, TestResult, Verdict, VerdictKind
 from coder.prompting import PackagedPrompts
@@ -18,6 +19,11 @@ PLAN = Plan(
     steps=(Step(intent="A test shows it.", files=("tests/test_a.py",), check="tests/test_a.py::test_a"), Step(intent="It is gone.")),
 )
 FINDING = Finding(severity="major", path="a.py", line=3, text="It fails for an empty list.")
+DIFF = "--- a/a.py\n+++ b/a.py\n@@ -2 +2 @@\n-x\n+y\n"
+HINTS = Proposals(
+    suspects=(Suspect(place="a.py::f", line=2, score=1.0),),
+    proposals=(Proposal(diff=DIFF, summary="f: y for x", place="a.py::f", apart="f(1) gives 2, elsewhere 3"),),
+)
 CASES: dict[str, dict[str, Any]] = {
     "system": {},
     "task": {
@@ -26,6 +32,7 @@ CASES: dict[str, dict[str, Any]] = {
         "reds": (RED,),
         "look": "Layout: 2 files",
         "instructions": "Be kind.",
+        "hints": HINTS,
     },
     "reproduce": {"reds": (RED,)},
     "not_reproduced": {"found": Reproduced(rejected=("tests/test_b.py::test_b: passes already",)), "source": True, "tests_changed": True},

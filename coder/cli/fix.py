@@ -31,6 +31,9 @@ def fix(
     repo: RepositoryOption = Path(),
     model: Annotated[str | None, typer.Option(metavar="PROVIDER:NAME", help="The model to use.")] = None,
     strategy: Annotated[Strategy | None, typer.Option(help="How to go about it.", show_default="linear; offline without a model")] = None,
+    offline_first: Annotated[
+        bool | None, typer.Option("--offline-first/--no-offline-first", help="Search ten seconds before a model.", show_default="on")
+    ] = None,
     offline: Annotated[bool, typer.Option("--offline", help="Use no model and no network: --strategy offline.")] = False,
     base_url: Annotated[str | None, typer.Option(metavar="URL", help="An OpenAI-compatible server to use.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the fix as a diff; leave nothing in the repository.")] = False,
@@ -74,7 +77,7 @@ def fix(
     flags: dict[str, Any] = {"model": model, "strategy": how, "base_url": base_url, "attempts": attempts, "test": test}
     flags["approve"] = approve and approve.value
     flags |= {"max_usd": None if max_usd is None else Decimal(str(max_usd)), "max_tokens": max_tokens, "max_seconds": max_seconds}
-    flags |= {"max_requests": max_requests, "width": width, "review_rounds": review_rounds}
+    flags |= {"offline_first": offline_first, "max_requests": max_requests, "width": width, "review_rounds": review_rounds}
     flags |= {"planner_model": planner_model, "reviewer_model": reviewer_model, "fallback_models": fallback_model and tuple(fallback_model)}
 
     def task(root: Path, config: "Config") -> "Task":

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from coder.core.candidate import Candidate
 from coder.core.ports import Model, Prompts, Proposer, Repository, Sandbox, Store, Verifier
+from coder.core.proposals import Proposals
 from coder.core.secrets import Secrets
 from coder.core.task import Task
 from coder.loop.approval import Approval
@@ -38,6 +39,8 @@ class Kit:
     approval: Approval
     workspace: Callable[[Candidate], Workspace]
     """The candidate's workspace, the same one each time."""
+    hints: Proposals | None = None
+    """What a search without a model has found, unproven."""
     rights: Rights = Rights()  # noqa: RUF009 (a frozen value)
     """What may be done without asking."""
     secrets: Secrets = Secrets()  # noqa: RUF009 (a frozen value)

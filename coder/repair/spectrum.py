@@ -18,7 +18,7 @@ from coder.repair.source import Function, Source
 
 INNERMOST = (1.3, 1.15, 1.05)
 """What the suspicion of a line is multiplied with where it is the innermost frame of a failure, the one around it, the one around that."""
-AT_IMPORT = 0.6
+AT_IMPORT = 0.4
 """What runs at import is executed before any test: it is as suspicious as the functions that use it, times this."""
 ELSEWHERE = 0.7
 """And times this where these functions are in another file."""

@@ -37,10 +37,10 @@ def search_repair() -> Strategy:
         _enter(kit, candidate, "locate")
         failing = await failing_tests(kit, candidate)
         tests = failing.tests
-        found = await _propose(kit, candidate, tests)
-        fewer = _speaking_of(kit.task.issue, tests)
+        found = await propose(kit, candidate, tests)
+        fewer = speaking_of(kit.task.issue, tests)
         if not found.proposals and fewer not in ((), tests):  # several faults may be at work, of which the issue names one
-            tests, found = fewer, await _propose(kit, candidate, fewer)
+            tests, found = fewer, await propose(kit, candidate, fewer)
         places = tuple(suspect.place for suspect in found.suspects)
         if not tests:
             _note(kit, candidate, "locate", GiveUp(summary=_needs_a_test(failing), places=places))
@@ -72,15 +72,16 @@ def _needs_a_test(failing: Reproduced) -> str:
     return f"What fails on the untouched code shows no bug of it: {'; '.join(failing.rejected[:2])}.\n{NEEDS_A_TEST}"
 
 
-def _speaking_of(issue: str, tests: tuple[str, ...]) -> tuple[str, ...]:
+def speaking_of(issue: str, tests: tuple[str, ...]) -> tuple[str, ...]:
     """Tests whose names share a word with the issue."""
     said = words_of(issue).keys()
     return tuple(test for test in tests if words_of(test.partition("::")[2]).keys() & said)
 
 
-async def _propose(kit: Kit, candidate: Candidate, tests: Sequence[str]) -> Proposals:
+async def propose(kit: Kit, candidate: Candidate, tests: Sequence[str], *, most: float | None = None) -> Proposals:
+    """Let the proposer search for a part of the time that is left, at most so many seconds."""
     left = kit.purse.seconds_left
-    most = SEARCH_SECONDS if kit.task.budget.candidates is None else COUNTED_SECONDS
+    most = most or (SEARCH_SECONDS if kit.task.budget.candidates is None else COUNTED_SECONDS)
     seconds = most if left is None else min(most, left * SEARCH_SHARE)
     may_write = kit.workspace(candidate).may_write
     return await asyncio.to_thread(

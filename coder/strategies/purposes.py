@@ -33,7 +33,7 @@ async def _open_locate(kit: Kit, candidate: Candidate) -> str:
     reds = report.reds if report else ()
     await asyncio.to_thread(name_places, workspace, kit.task.issue)
     look = await asyncio.to_thread(first_look, workspace, kit.task.issue, reds, FIRST_LOOK_CHARACTERS)
-    return kit.prompts.render("task", task=kit.task, report=report, reds=reds, look=look, instructions=kit.instructions)
+    return kit.prompts.render("task", task=kit.task, report=report, reds=reds, look=look, instructions=kit.instructions, hints=kit.hints)
 
 
 async def _open_reproduce(kit: Kit, candidate: Candidate) -> str:

@@ -16,6 +16,7 @@ from coder.models.scripted import Scripted
 from coder.repo.given import given
 from coder.settings import Config
 from coder.strategies.auto import chosen
+from coder.strategies.first import offline_first
 from coder.strategies.given import judge_given
 from coder.strategies.offer import offered
 from coder.strategies.offline import search_repair
@@ -61,6 +62,7 @@ def approach(config: Config, *, named: str | None) -> Approach:
 def _strategy(config: Config) -> Strategy:
     name = config.strategy or "linear"
     strategy = offered(name, width=config.width, rounds=config.attempts, review_rounds=config.review_rounds)
+    strategy = offline_first(strategy) if config.offline_first else strategy
     return strategy if config.strategy in (None, "auto") else chosen(name, "as asked", strategy)
 
 
