@@ -9,7 +9,7 @@ from coder.core.decisions import CandidateDropped
 from coder.core.events import CandidateForked, FilesChanged
 from coder.core.hunks import hunks, rebuilt
 from coder.core.paths import is_test_path
-from coder.core.state import verdicts
+from coder.core.state import verdicts, working
 from coder.core.value import Value
 from coder.loop.kit import Kit
 from coder.loop.turn import say
@@ -74,7 +74,8 @@ def twin(kit: Kit, candidate: Candidate, siblings: Iterable[Candidate]) -> str:
         if isinstance(record.event, FilesChanged) and record.event.fingerprint:
             newest[record.event.candidate] = record.event.fingerprint, record.number
     meaning, number = newest.get(candidate.id, ("", 0))
-    others = ((other.id, *newest.get(other.id, ("", 0))) for other in siblings if other.id != candidate.id)
+    living = {*working(kit.log.records)} - {candidate.id}
+    others = ((other.id, *newest.get(other.id, ("", 0))) for other in siblings if other.id in living)
     return next((name for name, theirs, earlier in others if meaning and theirs == meaning and earlier < number), "")
 
 

@@ -22,7 +22,7 @@ def planned(*, finish: Strategy, last: Strategy) -> Strategy:
     async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
         planner = planner_of(kit, candidate)
         thinking = replace(kit, role="planner", system="system_plan", tools=PLANNING)
-        plan = await run(thinking, planner, planning(candidate), 1)
+        plan = await run(thinking, planner, planning(), 1)
         while isinstance(plan, Plan) and plan.steps and not kit.task.plan_only:
             step, rest = plan.steps[0], plan.steps[1:]
             purpose = execution(plan, step)

@@ -23,11 +23,11 @@ def planner_of(kit: Kit, candidate: Candidate) -> Candidate:
     return planner
 
 
-def planning(candidate: Candidate) -> Purpose:
+def planning() -> Purpose:
     """The purpose that ends in the whole plan."""
 
-    async def opening(kit: Kit, _planner: Candidate) -> str:
-        return f"{await PURPOSES['locate'].opening(kit, candidate)}\n\n{kit.prompts.render('plan')}"
+    async def opening(kit: Kit, planner: Candidate) -> str:
+        return f"{await PURPOSES['locate'].opening(kit, planner)}\n\n{kit.prompts.render('plan')}"
 
     async def settle(_kit: Kit, _planner: Candidate, standing: Standing) -> Note | str | None:
         if isinstance(standing.note, Plan) and not standing.note.steps:

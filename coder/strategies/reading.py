@@ -26,7 +26,7 @@ async def read(kit: Kit, candidate: Candidate, reader: str, number: int) -> Find
     eyes = candidate.model_copy(update={"id": f"{candidate.id}/review-{number}/{reader}"})
     kit.log.append(CandidateForked(candidate=eyes.id, role="reviewer", approach=reader))
     fresh = replace(kit, role="reviewer", system="system_review", tools=REVIEWING)
-    purpose = Purpose(phase=REVIEW, opening=lambda _kit, _eyes: _open(kit, candidate, reader), settle=_settle)
+    purpose = Purpose(phase=REVIEW, opening=lambda _kit, _eyes: _open(kit, candidate, eyes, reader), settle=_settle)
     note = await run(fresh, eyes, purpose, number)
     return note if isinstance(note, Findings) else None
 
@@ -35,12 +35,13 @@ async def _settle(_kit: Kit, _candidate: Candidate, standing: Standing) -> Note 
     return standing.note
 
 
-async def _open(kit: Kit, candidate: Candidate, reader: str) -> str:
+async def _open(kit: Kit, candidate: Candidate, eyes: Candidate, reader: str) -> str:
     patch = await asyncio.to_thread(kit.repository.patch, candidate)
     verdict = verdicts(kit.log.records, candidate.id)[-1]
     around = await asyncio.to_thread(surroundings, candidate, patch)
-    for path in patch.paths:
-        kit.workspace(candidate).name(path)
+    for hunk in hunks(patch.diff):
+        for line in new_lines(hunk):
+            kit.workspace(eyes).name(hunk.path, line)
     brief = kit.prompts.render(f"review_{reader}")
     return kit.prompts.render(
         "review", brief=brief, task=kit.task, diff=patch.diff[:DIFF_CHARACTERS], verdict=verdict, around=around, paths=patch.paths
