@@ -3,10 +3,12 @@
 import asyncio
 import multiprocessing
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,8 @@ from coder.wiring.bench import bench_for, sandbox_behind
 from coder.wiring.rehearsal import rehearsed
 from coder.wiring.session import open_fix
 
+TIDYING_SECONDS = 10.0
+
 
 class JobFailed(CoderError):
     """A job could not be run; nothing is recorded of it, so that it is tried again."""
@@ -40,16 +44,33 @@ def run_all(
         try:
             for done in as_completed(waiting):
                 try:
-                    yield waiting[done], done.result()
-                except (CoderError, OSError) as error:
-                    yield waiting[done], JobFailed(str(error))
-        finally:
+                    end: Outcome | JobFailed = done.result()
+                except (CoderError, OSError, BrokenExecutor) as error:
+                    end = JobFailed(str(error))
+                yield waiting[done], end
+        except BaseException:  # the person has had enough: what runs is not waited for
             pool.shutdown(wait=False, cancel_futures=True)
+            _end(multiprocessing.active_children())
+            raise
+
+
+def _end(children: Sequence[BaseProcess]) -> None:
+    """Ask processes to end, and end those that do not."""
+    for child in children:
+        child.terminate()
+    for child in children:
+        child.join(TIDYING_SECONDS)
+        child.kill()
 
 
 def _settle(state: str) -> None:
+    """Make a process of the pool ready; it tidies up when it is told to end, and leaves Ctrl-C to the one that started it."""
+    signal.signal(signal.SIGINT, lambda *_: None)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     os.environ["XDG_STATE_HOME"] = state
     os.environ["GIT_CONFIG_GLOBAL"] = os.devnull
+    for active in ("VIRTUAL_ENV", "CONDA_PREFIX"):  # of whatever the person is at, which is none of these repositories
+        os.environ.pop(active, None)
 
 
 def run(job: Job, task: SuiteTask, walls: Walls | None) -> Outcome:

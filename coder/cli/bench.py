@@ -44,7 +44,8 @@ def bench(
 ) -> int:
     """Run a suite of tasks and write what came of it: tables, and a page with plots.
 
-    What was run already is not run again: repeat the command to go on where it stopped. Exit codes: 0, 1 where a run failed, 2 wrong use.
+    What was run already is not run again: repeat the command to go on where it stopped. Exit codes: 0, 1 where a run failed, 2 wrong use,
+    130 interrupted.
     """
     from coder.bench.comparison import compared
     from coder.bench.comparison import markdown as told
@@ -66,7 +67,11 @@ def bench(
     plan = planned(digests, strategies=strategies, models=model or (), seeds=seeds, budget=budget)
     place = output or Path(f"bench-{Path(suite).resolve().name}")
     place.mkdir(parents=True, exist_ok=True)
-    failed = _run(plan, tasks, place, processes=jobs or max(1, (os.cpu_count() or 2) // 2), unsafe=unsafe_no_sandbox)
+    try:
+        failed = _run(plan, tasks, place, processes=jobs or max(1, (os.cpu_count() or 2) // 2), unsafe=unsafe_no_sandbox)
+    except KeyboardInterrupt:
+        print(f"Interrupted; what is done is kept in {place}: repeat the command to go on.", file=sys.stderr)
+        return 130
     keys = {job.key for job in plan}
     outcomes = [one for one in recorded(place / RUNS) if one.job.key in keys]
     comparison = compared(recorded(compare / RUNS), outcomes) if compare is not None else None

@@ -64,7 +64,11 @@ def run(case: Case, *, seconds: float) -> Outcome:
     command = [sys.executable, "-m", "coder", "fix", "--offline", "--json", "--dry-run", "--trust", "--max-seconds", str(seconds)]
     started = time.monotonic()
     done = subprocess.run(
-        [*command, "--test", case.suite.command, "--repo", str(case.tree), issue], capture_output=True, text=True, check=False
+        [*command, "--test", case.suite.command, "--repo", str(case.tree), issue],
+        env={**os.environ, "VIRTUAL_ENV": str(Path(case.suite.python).absolute().parent.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     spent = time.monotonic() - started
     events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
