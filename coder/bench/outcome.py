@@ -1,6 +1,7 @@
 """What is to be run, what came of it, and the file where that is kept."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -18,6 +19,8 @@ NOBODY = "none"
 """In the place of a model where none is asked."""
 UNSTEADY = ("seconds", "session")
 """Fields of an outcome that differ from run to run."""
+RATE = re.compile(r", [\d,.]+ a second")
+"""What a summary says of the machine's speed."""
 
 
 class Job(Value):
@@ -70,8 +73,8 @@ class Outcome(Value):
         return self.proven and not self.passes_hidden
 
     def steady(self) -> dict[str, object]:
-        """All but times and names of sessions."""
-        return self.model_dump(mode="json", exclude={*UNSTEADY})
+        """All but times, rates and names of sessions."""
+        return {**self.model_dump(mode="json", exclude={*UNSTEADY}), "summary": RATE.sub("", self.summary)}
 
 
 def jobs(
