@@ -4,6 +4,8 @@ import ast
 import warnings
 from collections.abc import Iterator
 
+from coder.core.syntax import parsed
+
 
 def tests_cut(before: str, after: str, path: str) -> list[str]:
     """`path:line: what happened` for each test of a Python file that lost its last statements to a new test."""
@@ -26,7 +28,7 @@ def _tests(text: str) -> Iterator[tuple[str, list[ast.stmt]]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            yield from _tests_in(ast.parse(text).body, "")
+            yield from _tests_in(parsed(text).body, "")
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return
 

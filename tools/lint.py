@@ -4,6 +4,8 @@ import ast
 import warnings
 from collections import Counter
 
+from coder.core.syntax import parsed
+
 
 def syntax_error(text: str, path: str) -> str:
     """`path:line: what is wrong` and the line, or an empty string where the text parses or is no Python."""
@@ -50,6 +52,6 @@ def _compiled(text: str, path: str) -> ast.Module:
     """The tree, after the compiler has seen it too: it alone finds a `return` outside of a function."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        tree = ast.parse(text, filename=path)
+        tree = parsed(text, path)
         compile(text, path, "exec", dont_inherit=True)
     return tree

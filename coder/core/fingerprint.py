@@ -5,6 +5,8 @@ import hashlib
 import warnings
 from collections.abc import Mapping
 
+from coder.core.syntax import parsed
+
 
 def fingerprint(files: Mapping[str, str | None]) -> str:
     """Of the changed files' contents by path, None for one that is gone; empty where nothing changed."""
@@ -19,7 +21,7 @@ def _meaning(path: str, text: str) -> str:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return ast.dump(ast.parse(text))
+                return ast.dump(parsed(text))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             pass  # what does not parse is compared as text
     return "\n".join(line.rstrip() for line in text.strip().splitlines())

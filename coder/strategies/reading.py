@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from coder.core.candidate import Candidate, Patch
-from coder.core.events import CandidateForked
+from coder.core.events import CandidateForked, Event
 from coder.core.hunks import Hunk, hunks
 from coder.core.notes import Findings, Note
 from coder.core.phases import REVIEW
@@ -21,14 +21,19 @@ AROUND = 25
 AROUND_CHARACTERS = 10_000
 
 
-async def read(kit: Kit, candidate: Candidate, reader: str, number: int) -> Findings | None:
-    """What one reader finds in the candidate's change; None where no opinion was handed over."""
+async def read(kit: Kit, candidate: Candidate, reader: str) -> Findings | None:
+    """What one reader finds in the candidate's change, with eyes that have seen nothing yet; None where no opinion was handed over."""
+    number = 1 + sum(_reads(record.event, candidate, reader) for record in kit.log.records)
     eyes = candidate.model_copy(update={"id": f"{candidate.id}/review-{number}/{reader}"})
     kit.log.append(CandidateForked(candidate=eyes.id, role="reviewer", approach=reader))
     fresh = replace(kit, role="reviewer", system="system_review", tools=REVIEWING)
     purpose = Purpose(phase=REVIEW, opening=lambda _kit, _eyes: _open(kit, candidate, eyes, reader), settle=_settle)
     note = await run(fresh, eyes, purpose, number)
     return note if isinstance(note, Findings) else None
+
+
+def _reads(event: Event, candidate: Candidate, reader: str) -> bool:
+    return isinstance(event, CandidateForked) and event.candidate.startswith(f"{candidate.id}/review-") and event.approach == reader
 
 
 async def _settle(_kit: Kit, _candidate: Candidate, standing: Standing) -> Note | None:

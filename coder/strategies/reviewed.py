@@ -37,7 +37,7 @@ def reviewed(
             patch = await asyncio.to_thread(kit.repository.patch, candidate)
             if not (good(kit, candidate) and when(patch)):
                 return candidate
-            found = await asyncio.gather(*(_opinion(kit, candidate, reader, number) for reader in readers))
+            found = await asyncio.gather(*(_opinion(kit, candidate, reader) for reader in readers))
             wanted = tuple(one for one in found if one is not None and not one.approve and flagged(one, patch))
             if not wanted or number > rounds:
                 return candidate
@@ -50,10 +50,10 @@ def reviewed(
     return whole
 
 
-async def _opinion(kit: Kit, candidate: Candidate, reader: str, number: int) -> Findings | None:
+async def _opinion(kit: Kit, candidate: Candidate, reader: str) -> Findings | None:
     """What a reader says; a review that cannot be had stops nothing."""
     try:
-        return await read(kit, candidate, reader, number)
+        return await read(kit, candidate, reader)
     except (ModelError, LimitReached) as error:
         kit.log.append(Warned(text=f"Nobody read the change for {reader}: {error}"))
         return None

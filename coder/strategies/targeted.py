@@ -10,6 +10,7 @@ from coder.core.candidate import Candidate, Patch
 from coder.core.events import FilesChanged
 from coder.core.notes import Done, Finding, Findings, Note
 from coder.core.phases import REPAIR
+from coder.core.syntax import parsed
 from coder.loop.kit import Kit, Strategy
 from coder.loop.phase import Purpose, Standing
 from coder.strategies.follow import follow
@@ -70,7 +71,7 @@ def _spans(finding: Finding, text: str) -> Iterator[range]:
         yield range(0, len(text.splitlines()) + 2)
         return
     try:
-        nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
+        nodes = [node for node in ast.walk(parsed(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
     except (SyntaxError, ValueError, RecursionError):
         nodes = []
     spans = [range(node.lineno, (node.end_lineno or node.lineno) + 2) for node in nodes]

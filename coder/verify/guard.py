@@ -5,6 +5,7 @@ import difflib
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
+from coder.core.syntax import parsed
 from coder.core.verdict import Guarded, Unguarded
 
 MOST_MUTANTS = 60
@@ -62,7 +63,7 @@ def mutants(old: str, new: str) -> Iterator[Variant]:
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
     changed = {line + 1 for start, end, _ in _blocks(before, after) for line in range(start, end)}
     try:
-        tree = ast.parse(new)
+        tree = parsed(new)
     except (SyntaxError, ValueError):
         return
     counts: dict[int, int] = {}
@@ -97,7 +98,7 @@ def _differs_in_code(text: str, new: str) -> bool:
 
 
 def _code(text: str) -> str:
-    tree = ast.parse(text)
+    tree = parsed(text)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             node.body = [item for item in node.body if not _is_text(item)] or [ast.Pass()]

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
+from coder.core.syntax import parsed
 from coder.verify.launch import NOT_OURS
 from coder.verify.roots import source_roots
 
@@ -19,7 +20,7 @@ EVERYTHING = "*"
 def imported_names(text: str) -> frozenset[str]:
     """Dotted names that a source imports, anywhere in it; those of relative imports begin with dots."""
     try:
-        tree = ast.parse(text)
+        tree = parsed(text)
     except (SyntaxError, ValueError):
         return frozenset({EVERYTHING})
     found: set[str] = set()

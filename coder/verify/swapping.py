@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
+from coder.core.syntax import parsed
 from coder.core.trials import Change
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -48,7 +49,7 @@ class Module:
     def __init__(self, text: str) -> None:
         """Raises SyntaxError."""
         self.text = text
-        self._tree = ast.parse(text)
+        self._tree = parsed(text)
         self._starts = [0, *(match.end() for match in LINE_END.finditer(text))]
 
     @cached_property
@@ -178,7 +179,7 @@ def differing_lines(old: str, new: str, offset: int) -> Iterator[Change]:
 def is_alone(source: str, name: str) -> bool:
     """Is there one function of this name, in its classes, and nothing else?"""
     try:
-        body: list[ast.stmt] = ast.parse(source).body
+        body: list[ast.stmt] = parsed(source).body
     except (SyntaxError, ValueError):
         return False
     while len(body) == 1 and not getattr(body[0], "orelse", None):

@@ -4,6 +4,8 @@ import ast
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from coder.core import syntax
+
 MUTING = ("skip", "skipif", "skipIf", "skipUnless", "xfail", "expectedFailure", "SkipTest", "skipTest", "importorskip")
 MOCKS = ("Mock", "MagicMock", "AsyncMock", "patch", "setattr", "setitem", "mocker", "create_autospec")
 EXITS = ("sys.exit", "os._exit", "pytest.exit", "exit", "quit", "_exit")
@@ -41,7 +43,7 @@ def removed(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
 def parsed(text: str) -> ast.Module:
     """The syntax tree; an empty one where the text does not parse."""
     try:
-        return ast.parse(text)
+        return syntax.parsed(text)
     except (SyntaxError, ValueError, RecursionError):
         return ast.Module(body=[], type_ignores=[])
 
