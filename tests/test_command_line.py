@@ -60,7 +60,9 @@ class Place:
         )
 
     def fix(self, server: Fake, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return self.coder("fix", ISSUE, "--base-url", f"{server.url}/v1", "--model", "fake", "--trust", *arguments)
+        """With a model, which is asked: the search before it would find this fix as well."""
+        given = ("--base-url", f"{server.url}/v1", "--model", "fake", "--trust", "--no-offline-first")
+        return self.coder("fix", ISSUE, *given, *arguments)
 
     def untouched(self) -> dict[str, Any]:
         """All of the person's that must stay as it is, byte for byte."""
