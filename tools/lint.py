@@ -4,7 +4,7 @@ import ast
 import warnings
 from collections import Counter
 
-from coder.core.syntax import parsed
+from coder.core.syntax import one_at_a_time, parsed
 
 
 def syntax_error(text: str, path: str) -> str:
@@ -44,7 +44,9 @@ def _undefined(text: str, path: str) -> list[tuple[int, str]]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     wanted = (messages.UndefinedName, messages.UndefinedLocal, messages.UndefinedExport)
-    found = [message for message in Checker(tree, filename=path).messages if isinstance(message, wanted)]
+    with one_at_a_time:  # it parses annotations that are written as strings
+        messages_of_all = Checker(tree, filename=path).messages
+    found = [message for message in messages_of_all if isinstance(message, wanted)]
     return sorted((message.lineno, message.message % message.message_args) for message in found)
 
 

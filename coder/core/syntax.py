@@ -3,7 +3,8 @@
 import ast
 import threading
 
-_ONE_AT_A_TIME = threading.Lock()
+one_at_a_time = threading.Lock()
+"""To be held by whoever has a library parse."""
 
 
 def parsed(text: str, filename: str = "<unknown>") -> ast.Module:
@@ -12,5 +13,5 @@ def parsed(text: str, filename: str = "<unknown>") -> ast.Module:
     Raises:
         SyntaxError, ValueError, RecursionError, MemoryError: as `ast.parse` does.
     """
-    with _ONE_AT_A_TIME:
+    with one_at_a_time:
         return ast.parse(text, filename=filename)
