@@ -10,10 +10,12 @@ from coder.core.ports import Progress, TestRunner
 from coder.core.trials import Edit, Trials
 from coder.repair.candidates import Candidate
 
-ENOUGH = 8
+ENOUGH = 16
 """Survivors after which no more candidates are tried."""
 FURTHER = 600
 """Candidates that are tried after the first survivor: the next best may be the right one."""
+RIVAL = 0.3
+"""What scores less than this part of the first survivor's score would not outweigh it."""
 TELLING_SECONDS = 0.5
 
 
@@ -45,7 +47,7 @@ def search(
     """Try candidates in their order."""
     found = Search()
     started = told = time.monotonic()
-    first = 0
+    first, least = 0, 0.0
     results = trials.try_out(tree, tests, [candidate.edit for candidate in ranked], seconds=seconds)
     with closing(results):
         for candidate, tried in zip(ranked, results, strict=False):
@@ -54,14 +56,14 @@ def search(
             found.tried += 1
             found.seconds = time.monotonic() - started
             if tried.outcome == "passed":
-                first = first or found.tried
+                first, least = first or found.tried, least or RIVAL * candidate.score
                 found.survivors.append(candidate)
             elif tried.outcome == "cold":
                 found.cold.append(candidate)
             if progress is not None and time.monotonic() - told > TELLING_SECONDS:
                 told = time.monotonic()
                 progress(found.line)
-            if len(found.survivors) == ENOUGH or (first and found.tried >= first + FURTHER):
+            if len(found.survivors) == ENOUGH or (first and found.tried >= first + FURTHER) or candidate.score < least:
                 break
     return found
 
