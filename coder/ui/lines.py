@@ -12,8 +12,10 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
+from coder.core.decisions import CandidateDropped, StrategyChosen
 from coder.core.events import (
     BaselineMeasured,
+    CandidateForked,
     Event,
     Failed,
     MessageFinished,
@@ -117,6 +119,8 @@ def _plain_lines(event: Event) -> list[Text]:
         case BaselineMeasured(command=command, counts=counts, seconds=seconds, problem=problem):
             told = problem or f"{tally(counts)} in {seconds:.1f} s"
             return [Text.assemble(("tests on the untouched code: ", "bold"), told, (f"   {command}", "dim"))]
+        case StrategyChosen() | CandidateForked() | CandidateDropped():
+            return _branching(event)
         case PhaseEntered(phase=phase, attempt=attempt):
             return [Text(phase if attempt == 1 else f"{phase} (attempt {attempt})", "bold")]
         case NoteMade(note=note, implied=False) if note.kind != "give_up":
@@ -135,6 +139,16 @@ def _plain_lines(event: Event) -> list[Text]:
             return [Text(error, "red")]
         case _:
             return []
+
+
+def _branching(event: StrategyChosen | CandidateForked | CandidateDropped) -> list[Text]:
+    match event:
+        case StrategyChosen(strategy=strategy, reason=reason):
+            return [Text.assemble(("strategy: ", "bold"), f"{strategy}, {reason}")]
+        case CandidateForked(candidate=candidate, parent=parent, approach=approach):
+            return [Text(f"  {candidate} grows out of {parent}: {approach}", "dim")] if parent else []
+        case CandidateDropped(candidate=candidate, reason=reason):
+            return [Text(f"  {candidate} goes no further: {_cut(reason)}", "dim")]
 
 
 def doing(event: Event) -> str:

@@ -139,3 +139,10 @@ def test_the_end_says_of_a_judged_change_what_its_verdict_says_and_says_it_once(
     report = f"# PASSING\n\n{verdict.reason}\n\n- tree: `c0ffee`\n"
     finished = SessionFinished(kind=verdict.kind, summary=verdict.reason, verdict=verdict, report=report, exit_code=3)
     assert ended(finished).startswith(f"\n- tree: `c0ffee`\n\n{verdict.label}  Nobody knows.\n")
+
+
+def test_branches_are_told_apart_and_a_choice_is_told_with_its_reason() -> None:
+    text = shown(read(LOGS / "format-1-auto"))
+    assert "strategy: tree, the first attempt failed and" in text
+    assert "c2 grows out of c1: go to where the wrong value is made" in text
+    assert "goes no further: c2 has it first." in text
