@@ -48,8 +48,8 @@ class Chooser:
         compared = self._compared(ranked)
         held: list[Opinion] = []
         for opinion in opinions(ranked, worth, compared):
-            if len(held) <= MOST and (kept := self._confirmed(opinion)):
-                held.append(kept)
+            if len(held) <= MOST and self._holds(opinion.first, seen=True):
+                held.append(opinion)
         if not held:
             held = self._cold(sorted(found.cold, key=lambda one: _order(one, worth)), worth)
         if held and max(credible[one] for one in held[0].members) < LEAST_CREDIBLE:
@@ -64,22 +64,19 @@ class Chooser:
             return Compared()
         return self._trials.compare(self._case.tree, self._case.failing, [one.edit for one in ranked], seconds=left / 2)
 
-    def _confirmed(self, opinion: Opinion) -> Opinion | None:
-        return opinion if self._holds(opinion.first) else None
-
     def _cold(self, candidates: Sequence[Candidate], worth: Mapping[Candidate, float]) -> list[Opinion]:
         """The first that holds of those that only a process of its own can tell about."""
         for candidate in candidates[:COLD_RUNS]:
-            if self._holds(candidate):
+            if self._holds(candidate, seen=False):
                 return [Opinion(members=(candidate,), answers=(), weight=worth[candidate])]
         return []
 
-    def _holds(self, candidate: Candidate) -> bool:
+    def _holds(self, candidate: Candidate, *, seen: bool) -> bool:
         left = self._deadline - time.monotonic()
         tests = [*self._case.failing, *self._case.impacted(candidate)]
-        return left > 0 and confirmed(
-            self._runner, self._case.tree, candidate.edit, tests, targets=self._case.failing, seconds=max(left, LEAST_SECONDS)
-        )
+        seconds = max(left, LEAST_SECONDS)
+        targets, edit = self._case.failing, candidate.edit
+        return left > 0 and confirmed(self._runner, self._case.tree, edit, tests, targets=targets, seconds=seconds, seen=seen)
 
 
 def _order(candidate: Candidate, worth: Mapping[Candidate, float]) -> tuple[float, str, int, str]:

@@ -107,6 +107,15 @@ def test_a_run_that_says_nothing_confirms_nothing(tmp_path: Path) -> None:
     assert not confirmed(runner, tmp_path, candidate(TEXT, "a < 1", "a <= 1").edit, ["t"], targets=["t"], seconds=1.0)
 
 
+@pytest.mark.parametrize("seen", [True, False])
+def test_a_run_that_took_too_long_refutes_nothing_that_was_seen_to_hold(tmp_path: Path, seen: bool) -> None:
+    (tmp_path / "a.py").write_text(TEXT)
+    runner = FakeRunner(tmp_path / "a.py", problem=Problem(kind="timeout", text="too long"))
+    right, wrong = (candidate(TEXT, "a < 1", new).edit for new in ("a <= 1", "a > 1"))
+    assert confirmed(runner, tmp_path, right, ["t"], targets=["t"], seconds=1.0, seen=seen) is seen
+    assert not confirmed(runner, tmp_path, wrong, ["t"], targets=["t"], seconds=1.0, seen=seen)
+
+
 def test_the_file_is_as_it_was_even_after_an_error(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_bytes(b"def f(a):\r\n    return a < 1\r\n")
     with pytest.raises(ZeroDivisionError), written(tmp_path, candidate(TEXT, "def", "async def").edit):
