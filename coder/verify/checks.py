@@ -14,7 +14,7 @@ from coder.core.verdict import Checked
 from coder.verify.project import Project
 from coder.verify.roots import read_ini, read_toml
 
-SECONDS = 60.0
+SECONDS = 30.0
 _FOUND = re.compile(r"^(?P<path>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?P<text>.+)$", re.MULTILINE)
 _UNFORMATTED = re.compile(r"^(?:[Ww]ould reformat:? | +--> )(?P<path>.+?)(?::\d+)*$", re.MULTILINE)
 

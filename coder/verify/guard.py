@@ -49,6 +49,21 @@ def guard(old: Mapping[str, str], new: Mapping[str, str], notices: Notice, *, in
     return Guarded(unguarded=tuple(found), tried=tried)
 
 
+def weighed(texts: Mapping[str, str], notices: Notice, *, in_time: Callable[[], bool]) -> Guarded:
+    """Make any line of these texts wrong, by path, as long as there is time."""
+    found: list[Unguarded] = []
+    tried = 0
+    for path, text in texts.items():
+        for variant in mutants("", text):
+            if not in_time():
+                return Guarded(unguarded=tuple(found), tried=tried, ended=False)
+            noticed = notices({path: variant.text})
+            tried += noticed is not None
+            if noticed is False:
+                found.append(Unguarded(path=path, line=variant.line, what=variant.what))
+    return Guarded(unguarded=tuple(found), tried=tried)
+
+
 def hunks_out(old: str, new: str) -> Iterator[Variant]:
     """The new text with one block of changed lines as it was before; where that does not parse it says nothing and is left out."""
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)

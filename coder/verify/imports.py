@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
+from coder.core.paths import is_test_path
 from coder.core.syntax import parsed
 from coder.verify.launch import NOT_OURS
 from coder.verify.roots import source_roots
@@ -48,9 +49,11 @@ class ImportGraph:
             for name in self._names_of(path):
                 self._paths.setdefault(name, set()).add(path)
         self._importers: dict[str, set[str]] = {}
+        self._imported: dict[str, set[str]] = {}
         self._to_everything = {path for path, found in names.items() if EVERYTHING in found}
         for path, found in names.items():
-            for imported in self._files(path, found):
+            self._imported[path] = self._files(path, found)
+            for imported in self._imported[path]:
                 self._importers.setdefault(imported, set()).add(path)
 
     def importers(self, path: str) -> frozenset[str]:
@@ -62,6 +65,10 @@ class ImportGraph:
             found |= new
             todo.extend(new)
         return frozenset(found)
+
+    def imported(self, path: str) -> frozenset[str]:
+        """Files that it names in its own imports, and those above it."""
+        return frozenset(self._imported.get(path, ()))
 
     def _names_of(self, path: str) -> Iterable[str]:
         """Every dotted name that the file may be imported under: from the tree, from a source root, from above its packages."""
@@ -97,9 +104,21 @@ class ImportGraph:
 
 def importing(tree: Path, changed: Iterable[str]) -> frozenset[str]:
     """The Python files of a tree that import one of these, however indirectly, themselves included."""
-    texts = {path: (tree / path).read_text(encoding="utf-8", errors="replace") for path in files_of(tree) if path.endswith(".py")}
-    graph = ImportGraph(tree, {path: imported_names(text) for path, text in texts.items()})
+    graph = _graph(tree)
     return frozenset(file for path in changed for file in graph.importers(path))
+
+
+def imported_by(tree: Path, tests: Iterable[str]) -> tuple[str, ...]:
+    """The sources that test files import, sorted; of a package also what it imports itself, for that is what it gives."""
+    graph = _graph(tree)
+    found = {file for test in tests for file in graph.imported(test)}
+    found |= {file for package in found if package.endswith("__init__.py") for file in graph.imported(package)}
+    return tuple(sorted(path for path in found if not is_test_path(path)))
+
+
+def _graph(tree: Path) -> ImportGraph:
+    texts = {path: (tree / path).read_text(encoding="utf-8", errors="replace") for path in files_of(tree) if path.endswith(".py")}
+    return ImportGraph(tree, {path: imported_names(text) for path, text in texts.items()})
 
 
 def files_of(tree: Path) -> Iterator[str]:

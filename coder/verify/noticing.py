@@ -7,7 +7,7 @@ from pathlib import Path
 
 from coder.core.verdict import Guarded, TestReport
 from coder.verify.comparison import file_of
-from coder.verify.guard import guard
+from coder.verify.guard import guard, weighed
 from coder.verify.imports import importing
 from coder.verify.warm import Cold, WarmRunner
 
@@ -34,6 +34,20 @@ def watched(old: Path, new: Path, changed: Sequence[str], *, targets: Sequence[s
         return None if green is None else not green
 
     return guard({path: _text(old / path) for path in texts}, texts, notices, in_time=lambda: time.monotonic() < over)
+
+
+def killed(tree: Path, sources: Sequence[str], tests: Sequence[str], warm: WarmRunner) -> Guarded | None:
+    """Make these sources wrong, a place at a time, and see which of it the tests notice; None where a warm process cannot tell."""
+    if not tests or not _all_green(warm, {}, tests, SECONDS):
+        return None
+    over = time.monotonic() + SECONDS
+    texts = {path: _text(tree / path) for path in sources}
+
+    def notices(variant: Mapping[str, str]) -> bool | None:
+        green = _all_green(warm, variant, tests, over - time.monotonic())
+        return None if green is None else not green
+
+    return weighed(texts, notices, in_time=lambda: time.monotonic() < over)
 
 
 def _all_green(warm: WarmRunner, edits: Mapping[str, str], tests: Sequence[str], seconds: float) -> bool | None:

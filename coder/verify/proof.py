@@ -2,25 +2,24 @@
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from coder.core.candidate import Patch
 from coder.core.paths import is_test_path
 from coder.core.ports import Progress, TestRunner
-from coder.core.verdict import Checked, Evidence, Guarded, Problem, Reproduced, TestReport, TestResult, Verdict, VerdictKind
+from coder.core.verdict import Evidence, Problem, Reproduced, TestReport, TestResult, Verdict
 from coder.verify.comparison import file_of, is_test_file, meant
 from coder.verify.distil import distil
 from coder.verify.evidence import page, run_of, trailers
+from coder.verify.examination import Examined, Instruments, examine
 from coder.verify.judgement import Judgement
-from coder.verify.noticing import watched
 from coder.verify.reasons import why_not
 from coder.verify.runner import labelled
 from coder.verify.runs import Trees, patience
 from coder.verify.standby import FirstLook, Standby, edits_of, first_look
-from coder.verify.warm import Ran, WarmRunner
+from coder.verify.warm import Ran
 
-SHOWN = 4
 ENDLESS = "A test of code that never ends must end by itself: run the code in a daemon thread and assert that it is done in time."
 
 
@@ -34,22 +33,17 @@ class WorktreeVerifier:
         runner: TestRunner,
         issue: str,
         circumstances: tuple[str, ...] = (),
-        warm: Callable[[Path], WarmRunner] | None = None,
+        instruments: Instruments | None = None,
         standby: Standby | None = None,
-        checks: Callable[[Path, Path, Sequence[str]], Checked] | None = None,
-        strict: bool = False,
     ) -> None:
         """`circumstances` are sentences about the interpreter and the test command, for the evidence.
 
-        `warm` keeps a tree's tests ready, `standby` the base's. `checks` compares what linters find in an old and a new tree at the
-        changed paths; where it is `strict`, what is new there is no PROVEN fix.
+        `instruments` are for the second look at what broke nothing; `standby` keeps the base ready.
         """
         self._trees = trees
         self._runner = runner
-        self._warm = warm
+        self._instruments = instruments
         self._standby = standby
-        self._checks = checks
-        self._strict = strict
         self._after: dict[str, TestReport] = {}
         self._issue = issue
         self._circumstances = circumstances
@@ -119,16 +113,13 @@ class WorktreeVerifier:
         )
 
     def guard(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
+        after = self._after.get(verdict.tree)
+        if self._instruments is None or after is None:
+            return verdict
         changed = self._trees.changed(verdict.tree)
         with self._trees.checkout(self._trees.base, ()) as old, self._trees.checkout(verdict.tree) as new:
-            checked = self._checks(old, new, changed) if self._checks else None
-            guarded = self._watched(old, new, changed, verdict, progress)
-        notes = (*verdict.notes, *(_told(guarded) if guarded else ()), *_cut(checked.new if checked else ()))
-        verdict = verdict.model_copy(update={"guarded": guarded, "checked": checked, "notes": notes})
-        if not (self._strict and checked and checked.new and verdict.kind is VerdictKind.PROVEN):
-            return verdict
-        reason = f"{verdict.reason.rstrip('.')}, but the project's own checks find what they did not find before, and that counts here."
-        return verdict.model_copy(update={"kind": VerdictKind.PASSING, "reason": reason})
+            change = Examined(old=old, new=new, changed=changed, verdict=verdict, before=self.baseline(), after=after)
+            return examine(change, self._instruments, issue=self._issue, progress=progress)
 
     def preview(self, worktree: Path, paths: Sequence[str], tests: Sequence[str], progress: Progress | None = None) -> TestReport:
         if self._standby is not None:
@@ -145,17 +136,6 @@ class WorktreeVerifier:
 
     def evidence(self, verdict: Verdict) -> Evidence:
         return Evidence(trailers=trailers(verdict), page=page(verdict))
-
-    def _watched(self, old: Path, new: Path, changed: Sequence[str], verdict: Verdict, progress: Progress | None) -> Guarded | None:
-        """How closely the tests watch the change, where there are targets to ask and a suite that was run."""
-        after = self._after.get(verdict.tree)
-        if self._warm is None or after is None or not verdict.targets:
-            return None
-        if progress is not None:
-            progress("guard: what of the change would no test miss?")
-        sources = [path for path in changed if not is_test_path(path)]
-        with self._warm(new) as warm:
-            return watched(old, new, sources, targets=verdict.targets, after=after, warm=warm)
 
     def _first_look(self, patch: Patch, before: TestReport, progress: Progress | None) -> FirstLook:
         """What the tests that the change reaches say in a warm process, where one is ready: which of them to run first."""
@@ -179,13 +159,3 @@ class WorktreeVerifier:
 def _hint(problem: Problem) -> str:
     """What is wrong with a run, and how a test of what hangs is written."""
     return f"{problem.text} {ENDLESS}" if problem.kind == "timeout" else problem.text
-
-
-def _told(found: Guarded) -> list[str]:
-    """What nobody would miss, half a sentence each, the hunks first."""
-    loose = sorted(found.unguarded, key=lambda place: not place.whole_hunk)
-    return _cut([f"no test notices when {place.path}:{place.line} {place.what}" for place in loose])
-
-
-def _cut(told: Sequence[str]) -> list[str]:
-    return [*told] if len(told) <= SHOWN else [*told[:SHOWN], f"{len(told) - SHOWN} more of this kind, in the evidence"]

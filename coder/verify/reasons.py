@@ -14,6 +14,8 @@ NOT_ASSERTED = ("Timeout ", "async def functions are not natively supported")
 FIXTURES = frozenset({"setUp", "asyncSetUp", "tearDown", "asyncTearDown", "setup_method", "teardown_method"})
 """unittest runs these inside of the call."""
 VARYING = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|\d+""")
+RAISE = re.compile(r">\s*\d*\s+raise\b")
+"""The line of an extract that raised."""
 TELLING = 15
 """Characters from which on a message found in the issue is no coincidence."""
 
@@ -73,7 +75,7 @@ def _is_raised_by_a_double(failure: Failure) -> bool:
     frames = inside(failure)
     called_back = len(frames) > 2 and is_test_path(frames[-1].path) and not is_test_path(frames[-2].path)
     failing = [line for line in failure.text.splitlines() if line.startswith(">")]
-    return called_back and bool(failing) and failing[-1][1:].lstrip().startswith("raise ")
+    return called_back and bool(failing) and RAISE.match(failing[-1]) is not None
 
 
 def _tells(part: str) -> bool:

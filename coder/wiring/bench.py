@@ -14,12 +14,14 @@ from coder.sandbox.process import ProcessSandbox
 from coder.sandbox.walls import Walls
 from coder.settings import Config, configured, index_database
 from coder.verify.checks import Checks
+from coder.verify.examination import Instruments
 from coder.verify.impact import TracedImpact
 from coder.verify.launch import TARGET
 from coder.verify.project import Project, find_project
 from coder.verify.proof import WorktreeVerifier
 from coder.verify.reached import learn, load, save
 from coder.verify.runner import PytestRunner
+from coder.verify.scripts import Scripts
 from coder.verify.standby import Standby
 from coder.verify.tracing import PytestTracer
 from coder.verify.trials import PytestTrials
@@ -69,6 +71,14 @@ class Bench:
     def faults(self) -> SpectrumFaults:
         return SpectrumFaults(self.tracer())
 
+    def instruments(self) -> Instruments:
+        return Instruments(
+            warm=self.warm,
+            checks=Checks(self.project, self.sandbox).compared,
+            scripts=Scripts(self.project, self.sandbox, self.sandbox.scratch).shown,
+            strict=self.strict,
+        )
+
     def proposer(self) -> TemplateProposer:
         scratch = self.sandbox.scratch
         trials = PytestTrials(project=self.project, sandbox=self.sandbox, scratch=scratch, limits=self.limits)
@@ -85,10 +95,8 @@ class Bench:
                     runner=self.runner(),
                     issue=issue,
                     circumstances=self.project.why,
-                    warm=self.warm,
+                    instruments=self.instruments(),
                     standby=self._standby(repository),
-                    checks=Checks(self.project, self.sandbox).compared,
-                    strict=self.strict,
                 )
             return made[repository.base]
 

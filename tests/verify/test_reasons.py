@@ -53,9 +53,13 @@ def test_does_not_count(result: TestResult, said: str) -> None:
 @pytest.mark.parametrize(
     ("text", "frames", "counts"),
     [
-        (">       raise RuntimeError('read too often')", (*SOURCE, ("tests/test_calc.py", 9, "read")), True),
-        (">       return 1 / 0", (*SOURCE, ("tests/test_calc.py", 9, "read")), False),
-        (">       raise RuntimeError('not ready')", SOURCE[:1], False),
+        (
+            "    53         if many:\n>   54             raise RuntimeError('read too often'",
+            (*SOURCE, ("tests/test_calc.py", 9, "read")),
+            True,
+        ),
+        (">   54             return 1 / 0", (*SOURCE, ("tests/test_calc.py", 9, "read")), False),
+        (">   54             raise RuntimeError('not ready')", SOURCE[:1], False),
     ],
 )
 def test_what_a_double_in_the_test_raises_is_an_assertion(text: str, frames: tuple[tuple[str, int, str], ...], counts: bool) -> None:
