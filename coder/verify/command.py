@@ -49,6 +49,17 @@ def parse(text: str, interpreter: Path) -> Command:
     return Command(text=text, environment=environment, argv=tuple(_naming_tests(words)), is_pytest=False)
 
 
+def interpreter_of(text: str) -> Path | None:
+    """The interpreter that a command names by its whole path, itself or as the neighbour of its pytest; None where it names none."""
+    try:
+        words = [word for word in shlex.split(text) if not re.match(r"[A-Za-z_]\w*=", word)]
+    except ValueError:
+        return None
+    first = Path(words[0]) if words else Path()
+    python = first if _is_python(first.name) else first.with_name("python") if first.name in ("pytest", "py.test") else None
+    return python if python is not None and python.is_absolute() and python.is_file() else None
+
+
 def _naming_tests(words: list[str]) -> list[str]:
     """Python's own runner, and Django's, asked to name each test: without that only those that fail are known."""
     if any(re.match(r"-v|--verbos", word) for word in words):

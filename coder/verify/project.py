@@ -9,7 +9,7 @@ from coder.core.policy import READ_ONLY
 from coder.core.ports import Limits, Sandbox
 from coder.core.value import Value
 from coder.core.verdict import Problem
-from coder.verify.command import Command, parse
+from coder.verify.command import Command, interpreter_of, parse
 from coder.verify.configuration import DISTRIBUTION_OF_MODULE, hinted_commands, needed_distributions, needed_modules, pytest_options
 from coder.verify.interpreter import candidates, prefix_of
 
@@ -43,7 +43,8 @@ def find_project(root: Path, *, sandbox: Sandbox, environment: Mapping[str, str]
     Raises:
         UserError: `test_command` cannot be understood.
     """
-    interpreter, why = next(candidates(root, environment=environment, sandbox=sandbox))
+    named = interpreter_of(test_command) if test_command else None
+    interpreter, why = (named, "named in the test command") if named else next(candidates(root, environment=environment, sandbox=sandbox))
     reasons = [f"Interpreter: {interpreter}, {why}."]
     if (root / "uv.lock").exists() and not (root / ".venv").exists():
         reasons.append("uv.lock is here but no .venv: `uv sync` would make it.")

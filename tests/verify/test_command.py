@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.verify.command import Command, parse
+from coder.verify.command import Command, interpreter_of, parse
 
 PYTHON = Path("/venv/bin/python")
 MODULE = ("/venv/bin/python", "-m", "pytest")
@@ -47,3 +47,13 @@ def test_the_projects_own_pytest_script_is_kept(tmp_path: Path) -> None:
 def test_what_is_no_command_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"command|quotation"):
         parse(text, PYTHON)
+
+
+def test_an_interpreter_named_by_its_whole_path_is_meant(tmp_path: Path) -> None:
+    for name in ("python3", "python", "pytest"):
+        (tmp_path / name).touch()
+    assert interpreter_of(f"A=1 {tmp_path}/python3 -m pytest") == tmp_path / "python3"
+    assert interpreter_of(f"{tmp_path}/pytest -q") == tmp_path / "python"
+    assert interpreter_of("python -m pytest") is None
+    assert interpreter_of(f"{tmp_path}/python2 -m pytest") is None
+    assert interpreter_of("'") is None
