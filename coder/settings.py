@@ -62,6 +62,8 @@ class Config(Value):
     """Commands that are asked about."""
     deny: tuple[str, ...] = ()
     """Commands that never run."""
+    image: str | None = None
+    """A container image that is here already: commands and tests run in it, by podman or Docker, instead of on this machine."""
     deny_read: tuple[str, ...] = ()
     """Patterns of files that neither tools nor commands read, besides those of coder.core.private; `!` in front allows."""
 

@@ -31,8 +31,9 @@ def _program() -> Iterator[Finding]:
 
 def _sandbox() -> Iterator[Finding]:
     from coder.sandbox.choice import FLAG, choose
+    from coder.settings import config, settings
 
-    choice = choose()
+    choice = choose(config(settings()).image)
     if choice.walls is None:
         yield False, "sandbox", f"none works here, so nothing is run without {FLAG}"
     else:
@@ -48,13 +49,13 @@ def _repository(directory: Path) -> Iterator[Finding]:
     from coder.core.errors import CoderError
     from coder.repo.git import find
     from coder.sandbox.choice import choose
-    from coder.settings import trusted
+    from coder.settings import configured, trusted
     from coder.wiring.bench import project_of
 
     try:
         root = find(directory).root
         yield True, "git", f"repository {root}"
-        if (walls := choose().walls) is None:
+        if (walls := choose(configured(root, {}).image).walls) is None:
             return
         project = project_of(root, walls=walls)
     except CoderError as error:

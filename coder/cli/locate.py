@@ -46,10 +46,11 @@ def _traced(root: Path, tests: tuple[str, ...], *, unsafe: bool) -> "Suspected":
     from coder.cli.trusting import settle
     from coder.repo.git import find
     from coder.sandbox.choice import required
+    from coder.settings import configured
     from coder.wiring.faults import suspected
 
-    walls = required(unsafe=unsafe)
     top = find(root).root
+    walls = required(unsafe=unsafe, image=configured(top, {}).image)
     settle(top, attended=sys.stdin.isatty() and sys.stdout.isatty(), walled=walls is not None and not walls.reduced)
     return suspected(top, tests, walls=walls, progress=lambda line: print(f"\r{line[:WIDTH]:<{WIDTH}}", end="\r", file=sys.stderr))
 

@@ -44,9 +44,9 @@ def run_task(
     """
     root = find(directory).root
     attended = sys.stdin.isatty() and sys.stdout.isatty() and not json
-    walls = required(unsafe=unsafe)
-    trusted = trusted or settle(root, attended=attended, walled=walls is not None and not walls.reduced)
     config = configured(root, flags)
+    walls = required(unsafe=unsafe, image=config.image)
+    trusted = trusted or settle(root, attended=attended, walled=walls is not None and not walls.reduced)
     how = how or approach(config, named=flags.get("model"))
     console = PipedConsole(highlight=False)
     if not json:

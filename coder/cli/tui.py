@@ -44,10 +44,11 @@ def run_tui(directory: Path = Path(), *, unsafe: bool = False) -> None:
     from coder.cli.trusting import settle
     from coder.repo.git import find
     from coder.sandbox.choice import required
+    from coder.settings import configured
     from coder.ui.tui.app import CoderApp
 
     root = find(directory).root
-    walls = required(unsafe=unsafe)
+    walls = required(unsafe=unsafe, image=configured(root, {}).image)
     trusted = settle(root, attended=True, walled=walls is not None and not walls.reduced)
 
     async def start(issue: str) -> OpenSession:

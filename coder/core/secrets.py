@@ -1,7 +1,7 @@
 """Finds secrets in text and masks them: the person's own, tokens of known shape, and values too random to be anything else."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from math import log2
@@ -34,6 +34,10 @@ SHAPES = {
 }
 """As their issuers document them, and as secret scanners (gitleaks, detect-secrets) look for them."""
 _SHAPED = re.compile("|".join(f"(?P<s{number}>{shape})" for number, shape in enumerate(SHAPES.values())))
+_KEY_BEGINS = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY")
+_KEY_ENDS = re.compile(r"-----END [A-Z0-9 ]*PRIVATE KEY")
+_KEY_LINE = re.compile(r"[\s|\d>\"',+-]*(?:[\w-]+: .*|[A-Za-z0-9+/=]*)[\s\\nr\"',+]*")
+"""What follows the first line: a header, an empty line, base 64, with a diff's or a listing's marks in front."""
 _ASSIGNED = re.compile(
     r"""(?ix) (?P<before>
         (?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential)[\w-]* ["']? \s*(?:=>|[=:])\s* ["']?
@@ -71,6 +75,19 @@ class Secrets:
         text = _SHAPED.sub(lambda found: _mask(_name(found)), text)
         text = _ASSIGNED.sub(_assigned, text)
         return _RUN.sub(_run, text)
+
+    def by_line(self) -> Callable[[str], str]:
+        """Mask lines that come one by one: a private key begins with one that says so, and goes on while they look like it."""
+        inside = False
+
+        def mask(line: str) -> str:
+            nonlocal inside
+            ends = _KEY_ENDS.search(line)
+            hidden = bool(_KEY_BEGINS.search(line) if not inside else ends or _KEY_LINE.fullmatch(line))
+            inside = hidden and not ends
+            return _mask("private key") if inside or (hidden and not _KEY_BEGINS.search(line)) else self.masked(line)
+
+        return mask
 
     def out_of(self, value: Held) -> Held:
         """The value without the person's own secrets in any of its texts."""

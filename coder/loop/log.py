@@ -52,10 +52,11 @@ class EventLog:
     def progress(self, candidate: str) -> Progress:
         """A listener for what runs in threads, which shows each line as a fleeting event of the candidate."""
         loop = asyncio.get_running_loop()
+        masked = self._secrets.by_line()
 
         def show(line: str) -> None:
             if not loop.is_closed():  # a thread may outlive a stopped session for a moment
-                loop.call_soon_threadsafe(self.append, ToolStreamed(candidate=candidate, text=line))
+                loop.call_soon_threadsafe(self.append, ToolStreamed(candidate=candidate, text=masked(line)))
 
         return show
 

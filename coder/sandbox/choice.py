@@ -12,6 +12,7 @@ from pathlib import Path
 from coder.core.errors import SandboxError, UserError
 from coder.core.ports import Limits
 from coder.sandbox.bubblewrap import Bubblewrap
+from coder.sandbox.container import ENGINES, Container
 from coder.sandbox.landlock import Landlock
 from coder.sandbox.process import ProcessSandbox
 from coder.sandbox.remedies import remedy
@@ -22,6 +23,10 @@ SYSTEM = "/usr/bin:/usr/local/bin:/bin:/run/current-system/sw/bin"
 PROBE_SECONDS = 10.0
 PROBE = ": > written && ! touch /coder-was-here 2>/dev/null && echo walled"
 FLAG = "--unsafe-no-sandbox"
+WITHOUT_IMAGE = (
+    "Start the engine, or fetch the image with its own pull command: coder never does; "
+    'without `image = "{image}"` in your settings, commands run in this machine\'s own sandbox.'
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,10 +48,10 @@ class Choice:
         )
 
 
-def choose() -> Choice:
-    """Try the backends from the best down to the first that works."""
+def choose(image: str | None = None) -> Choice:
+    """Try the backends from the best down to the first that works; with an image, containers of it alone."""
     faults: list[str] = []
-    for name, make in backends():
+    for name, make in containers(image) if image else backends():
         try:
             walls = make()
             fault = probe(walls)
@@ -55,10 +60,10 @@ def choose() -> Choice:
         if not fault:
             return Choice(walls=walls, faults=tuple(faults), remedy=remedy(faults) if walls.reduced else "")
         faults.append(f"{name}: {fault}")
-    return Choice(walls=None, faults=tuple(faults), remedy=remedy(faults))
+    return Choice(walls=None, faults=tuple(faults), remedy=WITHOUT_IMAGE.format(image=image) if image else remedy(faults))
 
 
-def required(*, unsafe: bool = False) -> Walls | None:
+def required(*, unsafe: bool = False, image: str | None = None) -> Walls | None:
     """The best walls that work here; none with `unsafe`, which only the person may ask for.
 
     Raises:
@@ -66,7 +71,7 @@ def required(*, unsafe: bool = False) -> Walls | None:
     """
     if unsafe:
         return None
-    choice = choose()
+    choice = choose(image)
     if choice.walls is None:
         raise UserError(choice.refusal)
     return choice.walls
@@ -77,6 +82,12 @@ def backends() -> Iterator[tuple[str, Callable[[], Walls]]]:
     yield "bubblewrap", lambda: Bubblewrap(_system(), "bubblewrap")
     yield "bundled bubblewrap", lambda: Bubblewrap(_bundled(), "bundled bubblewrap")
     yield "Landlock", Landlock
+
+
+def containers(image: str) -> Iterator[tuple[str, Callable[[], Walls]]]:
+    """The engines that may run an image."""
+    for name in ENGINES:
+        yield name, lambda name=name: Container(_engine(name), image)  # type: ignore[misc]
 
 
 def probe(walls: Walls) -> str:
@@ -95,6 +106,12 @@ def _system() -> str:
     if sys.platform != "linux":
         raise SandboxError("it is for Linux only")
     if (found := shutil.which("bwrap", path=SYSTEM)) is None:
+        raise SandboxError("not installed")
+    return found
+
+
+def _engine(name: str) -> str:
+    if (found := shutil.which(name, path=SYSTEM)) is None:
         raise SandboxError("not installed")
     return found
 

@@ -42,7 +42,8 @@ class Landlock:
         signals = "" if self._abi >= SCOPED_ABI else ", and commands can send signals to your other programs"
         return (
             "Commands run behind reduced walls (Landlock and seccomp): they have no sockets and no /dev/shm, so tests with servers or "
-            f"multiprocessing locks fail; the names and arguments of your other processes can be read{signals}. "
+            "multiprocessing locks fail; the names and arguments of your other processes, and private files of the worktree such as .env, "
+            f"can be read{signals}. "
             "`coder doctor` says how to get the full ones."
         )
 

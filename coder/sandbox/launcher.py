@@ -70,8 +70,11 @@ def _supervised(order: dict[str, Any], *, lifeline: int, status: int, output: in
     os.set_blocking(alarm, False)
     signal.set_wakeup_fd(alarm, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
+    held, _holding = os.pipe() if order.get("held_input") else (None, None)  # ends with this process, whatever ends it
     child = os.fork()
     if child == 0:
+        if held is not None:
+            os.dup2(held, 0)
         become(order, status=status, output=output, own_threads=own_threads)
     os.close(output)
     os.write(status, f"pid {child}\n".encode())

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 SECTION = re.compile(r"\s*\[\s*([^\s\]\"]+)")
@@ -12,15 +13,24 @@ LARGEST_BYTES = 1_000_000
 
 def git_directory(tree: Path) -> Path | None:
     """The git directory that a checkout shares with its repository's other worktrees; None where there is none."""
-    pointer = tree / ".git"
-    if pointer.is_dir() and not pointer.is_symlink():
-        return pointer
-    if not (told := _first_line(pointer)).startswith("gitdir: "):
-        return None
-    own = tree / told.removeprefix("gitdir: ")
+    own = _own_directory(tree)
+    if own is None or own == tree / ".git":
+        return own
     common = own / (_first_line(own / "commondir") or ".")
     found = Path(os.path.realpath(common))
     return found if (found / "HEAD").is_file() and (found / "objects").is_dir() else None
+
+
+def holds(tree: Path, files: Iterable[Path]) -> bool:
+    """Does the repository of a checkout keep any of these files, so that they could be read out of it as well?"""
+    names = [os.fsencode(file.relative_to(tree)) for file in files]
+    own = _own_directory(tree)
+    index = own / "index" if own and names else None
+    if index is None or not index.is_file():
+        return False
+    # https://git-scm.com/docs/index-format: versions 2 and 3 hold each path as it is, with a zero after it; 4 shortens them.
+    content = index.read_bytes()
+    return content[4:8] == b"\0\0\0\4" or any(name + b"\0" in content for name in names)
 
 
 def sanitized(config: Path) -> bytes:
@@ -35,6 +45,15 @@ def sanitized(config: Path) -> bytes:
         if seen:
             kept.append(line)
     return os.fsencode("\n".join(kept) + "\n")
+
+
+def _own_directory(tree: Path) -> Path | None:
+    """A checkout's own git directory, with its index."""
+    pointer = tree / ".git"
+    if pointer.is_dir() and not pointer.is_symlink():
+        return pointer
+    told = _first_line(pointer)
+    return tree / told.removeprefix("gitdir: ") if told.startswith("gitdir: ") else None
 
 
 def _first_line(file: Path) -> str:

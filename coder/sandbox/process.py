@@ -18,7 +18,7 @@ from coder.core.private import DENY_READ
 from coder.sandbox.capture import Capture
 from coder.sandbox.environment import filtered
 from coder.sandbox.launching import Launcher, Lifeline, Pipes
-from coder.sandbox.linked import git_directory
+from coder.sandbox.linked import git_directory, holds
 from coder.sandbox.private import private_files
 from coder.sandbox.scratch import Scratch
 from coder.sandbox.view import check_place, tools, view
@@ -87,7 +87,7 @@ class ProcessSandbox:
         allowed = limits or Limits()
 
         def once() -> Execution:
-            walled = self.walled(argv, cwd=cwd, environment=environment, policy=policy)
+            walled = self.walled(argv, cwd=cwd, environment=environment, policy=policy, limits=allowed)
             done = self._execute(argv[0], self._order(walled, cwd, allowed), allowed, on_line)
             return done if self.walls is None or done.exit_code is None else self._told(argv[0], done, self.walls)
 
@@ -117,16 +117,22 @@ class ProcessSandbox:
             lifeline.cut()
 
     def walled(
-        self, argv: Sequence[str], *, cwd: Path, environment: Mapping[str, str] | None = None, policy: Policy | None = None
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        environment: Mapping[str, str] | None = None,
+        policy: Policy | None = None,
+        limits: Limits | None = None,
     ) -> Walled:
         """What is started instead of a command.
 
         Raises:
             SandboxError: there is nothing to be run, or no place for it.
         """
-        return self._walled(tuple(argv), cwd, {**self._environment, **(environment or {})}, policy or Policy())
+        return self._walled(tuple(argv), cwd, {**self._environment, **(environment or {})}, policy or Policy(), limits or Limits())
 
-    def _walled(self, argv: tuple[str, ...], cwd: Path, environment: Mapping[str, str], policy: Policy) -> Walled:
+    def _walled(self, argv: tuple[str, ...], cwd: Path, environment: Mapping[str, str], policy: Policy, limits: Limits) -> Walled:
         if self.walls is None:
             return Walled(argv=argv, directory=str(cwd), environment=environment)
         place = Path(os.path.realpath(cwd))
@@ -136,7 +142,7 @@ class ProcessSandbox:
             raise SandboxError(f"{argv[0]} could not be started: {error}.") from None
         with self._lock:
             if place not in self._known:  # remembered from before the first command there, which may write what leads to it
-                self._known[place] = git_directory(place), private_files(place, self._deny_read)
+                self._known[place] = _remembered(place, private_files(place, self._deny_read))
             git, private = self._known[place]
         key = argv[0], environment.get("PATH", "")
         if key not in self._tools:
@@ -151,8 +157,9 @@ class ProcessSandbox:
             exposed=self._exposed,
             denied=private,
         )
-        command = Command(argv=argv, cwd=place, environment=environment, policy=policy, view=seen, scratch=self._scratch.path)
-        return self.walls.around(command)
+        return self.walls.around(
+            Command(argv=argv, cwd=place, environment=environment, policy=policy, view=seen, scratch=self._scratch.path, limits=limits)
+        )
 
     def _order(self, walled: Walled, cwd: Path, limits: Limits) -> dict[str, Any]:
         machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -162,6 +169,7 @@ class ProcessSandbox:
             "environment": dict(walled.environment),
             "data": dict(walled.data),
             "confinement": walled.confinement and dict(walled.confinement),
+            "held_input": walled.held_input,
             "limits": {
                 **limits.model_dump(),
                 "resident_bytes": min(limits.resident_bytes, int(MOST_MEMORY * machine)),
@@ -187,6 +195,12 @@ class ProcessSandbox:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         self.close()
+
+
+def _remembered(place: Path, private: tuple[Path, ...]) -> tuple[Path | None, tuple[Path, ...]]:
+    """The git directory that commands may see, and what they may not: with files in the repository that are private, all of it."""
+    git = git_directory(place)
+    return (None, (*private, git)) if git and holds(place, private) else (git, private)
 
 
 class _Launched:

@@ -27,7 +27,9 @@ def needed(program: str, environment: Mapping[str, str], homes: tuple[Path, ...]
     """Directories that must be readable for a command to start and import, wherever they lie."""
     for home in homes:
         yield from (home / name for name in IN_HOMES)
-    search = [Path(name) for name in environment.get("PATH", "").split(":") if name.startswith("/")]
+    # What a PATH that was inherited from another user names may be closed to this one, and then nothing of it can be used.
+    named = [Path(name) for name in environment.get("PATH", "").split(":") if name.startswith("/")]
+    search = [place for place in named if os.access(place, os.X_OK)]
     yield from search
     if program.startswith("/"):
         search.append(Path(program).parent)
@@ -60,7 +62,7 @@ def _bases(prefix: Path) -> Iterator[Path]:
     program = prefix / "bin" / "python"
     for _ in range(16):
         yield program.parent.parent
-        if not program.is_symlink():
+        if not os.access(program.parent, os.X_OK) or not program.is_symlink():
             break
         program = program.parent / program.readlink()
     yield Path(os.path.realpath(program)).parent.parent
@@ -71,7 +73,7 @@ def _named(file: Path) -> Iterator[Path]:
     text = _text(file)
     words = [_literal(word) for word in QUOTED.findall(text)] if file.suffix == ".py" else text.splitlines()
     paths = (Path(word.strip()) for word in words if word.strip().startswith("/") and "\0" not in word)
-    return (path for path in paths if path.is_dir())
+    return (path for path in paths if os.access(path, os.X_OK) and path.is_dir())
 
 
 def _is_of_a_project(path: Path) -> bool:

@@ -35,6 +35,8 @@ class View:
     """What lies in something writable and is not to be written."""
     masked: tuple[Path, ...]
     """Files, directories and sockets of which nothing is seen."""
+    shared: tuple[Path, ...] = ()
+    """What is no tool and has to be readable, whether or not it lies in something hidden."""
     replaced: Mapping[Path, bytes] = field(default_factory=dict)
     """Files that are seen with another content."""
 
@@ -73,13 +75,15 @@ def view(
         readable=(*tools, *_worth_showing(wanted, hidden)),
         writable=(scratch, cwd) if writes else (scratch,),
         protected=tuple(path for path in _protected(cwd) if os.path.lexists(path)) if writes else (),
+        shared=tuple(Path(os.path.realpath(path)) for path in (*exposed, *([git] if git else [])) if os.access(path, os.F_OK)),
         masked=tuple(path for path in (*map(Path, MASKED), *denied) if os.path.lexists(path)),
         replaced={config: sanitized(config)} if config and config.is_file() else {},
     )
 
 
 def hidden_directories(homes: tuple[Path, ...]) -> tuple[Path, ...]:
-    return tuple(dict.fromkeys(path for path in (*map(Path, HIDDEN), *homes) if path.is_dir() and not path.is_symlink()))
+    places = (path for path in (*map(Path, HIDDEN), *homes) if os.access(path, os.F_OK))
+    return tuple(dict.fromkeys(path for path in places if path.is_dir() and not path.is_symlink()))
 
 
 def check_place(place: Path) -> None:
@@ -111,7 +115,7 @@ def _is_known() -> bool:
 
 def _worth_showing(wanted: Iterable[Path], hidden: tuple[Path, ...]) -> Iterator[Path]:
     """Those that would be hidden otherwise, that are there, and that do not bring a hidden place back with them."""
-    named = [path for path in dict.fromkeys(Path(os.path.normpath(path)) for path in wanted) if path.exists()]
+    named = [path for path in dict.fromkeys(Path(os.path.normpath(path)) for path in wanted) if os.access(path, os.F_OK)]
     real = [place for place in dict.fromkeys(Path(os.path.realpath(path)) for path in named) if _may_be_shown(place, hidden)]
     yield from real
     # A name that leads to one of them through links has to be there, too.

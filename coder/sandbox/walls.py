@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from coder.core.errors import SandboxError
 from coder.core.policy import Policy
+from coder.core.ports import Limits
 from coder.sandbox.view import View
 
 
@@ -24,6 +25,8 @@ class Command:
     policy: Policy
     view: View
     scratch: Path
+    limits: Limits = field(default_factory=Limits)
+    """For walls around what is no child of ours; the launcher sees to them otherwise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +40,8 @@ class Walled:
     """What the program finds at a descriptor."""
     confinement: Mapping[str, Any] | None = None
     """For `coder.sandbox.confinement.confine`."""
+    held_input: bool = False
+    """Its standard input stays open and silent until the command is over, or coder is gone."""
 
 
 class Walls(Protocol):

@@ -87,3 +87,21 @@ def test_the_persons_own_values_are_masked_as_they_stand() -> None:
 def test_what_stands_for_a_secret_is_known_again(what: str) -> None:
     assert PLACEHOLDER.search(SECRETS.masked(what))
     assert PLACEHOLDER.fullmatch(Secrets(own=("sesame-77",)).masked("sesame-77"))
+
+
+def test_a_stream_is_masked_line_by_line_and_a_private_key_as_a_whole() -> None:
+    key = ["-----BEGIN RSA PRIVATE KEY-----", "Proc-Type: 4,ENCRYPTED", "", "c2VzYW1lIG9wZW4=", "-----END RSA PRIVATE KEY-----"]
+    mask = Secrets(own=("hunter2hunter2",)).by_line()
+    lines = ["1 passed in 0.1 s", *key, "after hunter2hunter2", "key AKIAQ2W3E4R5T6Y7U5I6"]
+    hidden = "[masked: private key]"
+    assert [mask(line) for line in lines] == [
+        lines[0], *[hidden] * 5, "after [masked: a secret of yours]", "key [masked: AWS access key]",
+    ]  # fmt: skip
+
+
+def test_a_private_key_that_breaks_off_hides_nothing_after_it() -> None:
+    mask = Secrets().by_line()
+    assert [mask(line) for line in ("-----BEGIN PRIVATE KEY-----", "c2VzYW1lIG9wZW4=", "2 tests failed.", "c2VzYW1lIG9wZW4=")][2:] == [
+        "2 tests failed.",
+        "c2VzYW1lIG9wZW4=",
+    ]

@@ -1,6 +1,6 @@
 import asyncio
 
-from coder.core.events import Failed, FilesChanged, Record, TextStreamed, ToolStarted, Warned
+from coder.core.events import Failed, FilesChanged, Record, TextStreamed, ToolStarted, ToolStreamed, Warned
 from coder.core.messages import ToolCall
 from coder.core.secrets import Secrets
 from coder.loop.log import EventLog
@@ -72,3 +72,18 @@ def test_no_event_holds_a_secret_of_the_persons_own() -> None:
         log.append(event)
     assert not any("correct-horse" in record.model_dump_json() for record in log.records)
     assert log.records[0].event == Failed(error="401: [masked: a secret of yours]")
+
+
+def test_what_a_command_prints_is_masked_while_it_runs() -> None:
+    async def scenario() -> list[str]:
+        log = EventLog(clock=ticking())
+        following = asyncio.ensure_future(collect(log))
+        await asyncio.sleep(0)
+        show = log.progress("c1")
+        for line in ("-----BEGIN PRIVATE KEY-----", "c2VzYW1lIG9wZW4=", "-----END PRIVATE KEY-----", "AKIAQ2W3E4R5T6Y7U5I6", "1 passed"):
+            show(line)
+        await asyncio.sleep(0)
+        log.close()
+        return [record.event.text for record in await following if isinstance(record.event, ToolStreamed)]
+
+    assert asyncio.run(scenario()) == [*["[masked: private key]"] * 3, "[masked: AWS access key]", "1 passed"]

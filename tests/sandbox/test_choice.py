@@ -28,7 +28,7 @@ def test_what_keeps_nothing_out_is_no_sandbox(tmp_path: Path) -> None:
 
 def test_without_any_nothing_is_run_and_the_flag_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     nothing = Choice(walls=None, faults=("bubblewrap: not installed",), remedy="Install bubblewrap: sudo apt install bubblewrap.")
-    monkeypatch.setattr(choice, "choose", lambda: nothing)
+    monkeypatch.setattr(choice, "choose", lambda _image: nothing)
     with pytest.raises(UserError, match=r"nothing is run: bubblewrap: not installed\. Install bubblewrap: .* give --unsafe-no-sandbox\."):
         required()
     assert required(unsafe=True) is None

@@ -12,7 +12,7 @@ from coder.core.errors import SandboxError
 from coder.core.policy import READ_ONLY, Policy
 from coder.sandbox.confinement import abi
 from coder.sandbox.landlock import SCOPED_ABI, visible
-from coder.sandbox.linked import git_directory, sanitized
+from coder.sandbox.linked import git_directory, holds, sanitized
 from coder.sandbox.process import ProcessSandbox
 from coder.sandbox.toolchain import needed
 from coder.sandbox.walls import Walls
@@ -74,6 +74,35 @@ def test_a_repositorys_pointer_counts_as_it_was_before_the_first_command(walls: 
         shell(sandbox, worktree, "true")
         (worktree / ".git").write_text(f"gitdir: {other}/.git\n")
         assert "secret.py" not in shell(sandbox, worktree, "git ls-tree --name-only HEAD")
+
+
+def test_a_private_file_in_the_repository_is_not_read_out_of_it(walls: Walls, tmp_path: Path) -> None:
+    root = repo(tmp_path / "project", {"x.py": "1\n", "deploy/.env": "sesame\n"})
+    git(root, "worktree", "add", "--quiet", "--detach", str(tmp_path / "worktree"))
+    with ProcessSandbox(os.environ, walls=walls) as sandbox:
+        for place in (root, tmp_path / "worktree") if walls.name != "Landlock" else (tmp_path / "worktree",):
+            told = shell(sandbox, place, "git show HEAD:deploy/.env; git log -p; cat x.py")
+            assert "sesame" not in told
+            assert told.endswith("1\n")
+
+
+def test_a_private_file_beside_the_repository_hides_nothing_of_it(walled: ProcessSandbox, tmp_path: Path) -> None:
+    root = repo(tmp_path / "project", {"x.py": "1\n", ".gitignore": ".env\n"})
+    (root / ".env").write_text("sesame\n")
+    assert shell(walled, root, "git log --format=%s") == "start\n"
+    assert (holds(root, [root / "x.py"]), holds(root, [root / ".env"]), holds(root, [])) == (True, False, False)
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="to root no directory is closed")
+def test_a_path_that_is_closed_to_this_user_is_passed_over(walls: Walls, tree: Path, tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    (closed / "bin").mkdir(parents=True)
+    closed.chmod(0)
+    try:
+        with ProcessSandbox({"PATH": f"{closed}/bin:/usr/bin:/bin"}, walls=walls) as sandbox:
+            assert shell(sandbox, tree, "echo ran") == "ran\n"
+    finally:
+        closed.chmod(0o700)
 
 
 def test_nothing_runs_where_more_than_a_project_lies(walled: ProcessSandbox) -> None:

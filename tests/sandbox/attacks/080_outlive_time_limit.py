@@ -12,5 +12,5 @@ for _ in range(5):
         while time.monotonic() < end:
             if os.fork():
                 os._exit(0)
-            time.sleep(0.05)
+            time.sleep(0.4)
 time.sleep(60)
