@@ -140,7 +140,7 @@ def _compare(what: str, ways: dict[str, Callable[[], object]], runs: int) -> Non
 def projects(places: list[Path]) -> None:
     """The suites of checkouts, outside and inside: the last line of each, and the tests that differ."""
     for place in places:
-        words = [str(place / ".venv" / "bin" / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rA"]
+        words = [str(place / ".venv" / "bin" / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rA", "--color=no"]
         outcomes = {"outside": outcome(words, place, None)}
         for walls in working():
             outcomes[walls.name] = outcome(words, place, walls)
