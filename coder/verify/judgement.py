@@ -14,7 +14,7 @@ from coder.verify.reasons import why_not
 from coder.verify.runs import Runs, Trees
 from coder.verify.sampling import part_of
 from coder.verify.standby import FirstLook
-from coder.verify.triage import triage, triaged
+from coder.verify.triage import triage, triaged, unable
 
 PARTIAL = ("timeout", "crash", "no_tests")
 """Problems of a run whose results so far can still be read; any other means that nothing was learnt."""
@@ -64,6 +64,8 @@ class Judgement:
             return self._verdict(VerdictKind.INCONCLUSIVE, f"The base could not be tested: {problem.text}")
         if self._before.by_exit_code:
             return self._by_exit_code()
+        if lacking := unable(self._before):
+            return self._verdict(VerdictKind.INCONCLUSIVE, f"No test of the project can run on this machine: {lacking}.")
         if self._before.indirect:
             self._notes.append(f"known from the report of `{self._before.command}` alone: no test can be run by itself there")
         greens, verdict = self._aimed()
@@ -132,7 +134,8 @@ class Judgement:
         targets: list[str] = []
         is_named = meant(self._named)
         for result in report.results:
-            reason = why_not(result, issue=self._issue, unchanged=file_of(result.id) not in self._tests)
+            unchanged = file_of(result.id) not in self._tests
+            reason = why_not(result, issue=self._issue, unchanged=unchanged, mended=self._sources)
             if not reason:
                 targets.append(result.id)
             elif result.red or is_named(result.id):

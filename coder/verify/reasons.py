@@ -1,6 +1,7 @@
 """Decides whether a red test is red for the right reason: its assertion, or the issue's own error."""
 
 import re
+from collections.abc import Collection
 from pathlib import PurePosixPath
 
 from coder.core.paths import is_test_path
@@ -20,10 +21,11 @@ TELLING = 15
 """Characters from which on a message found in the issue is no coincidence."""
 
 
-def why_not(result: TestResult, *, issue: str, unchanged: bool) -> str:
+def why_not(result: TestResult, *, issue: str, unchanged: bool, mended: Collection[str] = ()) -> str:
     """Why a result on the base is no reproduction of the issue; empty where it is one.
 
-    `unchanged` says that the test stood like this in the base before the change: then any error from inside the project counts.
+    `unchanged` says that the test stood like this in the base before the change: then any error from inside the project counts. So does
+    one that a file of `mended` raises, the very sources that the change is made to.
     """
     if not result.red or result.failure is None:
         return _NOT_RED.get(result.outcome, "is red for an unknown reason")
@@ -42,7 +44,7 @@ def why_not(result: TestResult, *, issue: str, unchanged: bool) -> str:
         return ""
     if not innermost or is_test_path(innermost[0].path):
         return f"fails in the test itself{_at(innermost)} and not in an assertion: {what}"
-    if unchanged:
+    if unchanged or innermost[0].path in mended:
         return ""
     return f"raises{_at(innermost)} what the issue does not name ({what}): let the test assert what should be true instead"
 

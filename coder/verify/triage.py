@@ -3,7 +3,7 @@
 import re
 
 from coder.core.paths import is_test_path
-from coder.core.verdict import Cause, Failure, TestResult
+from coder.core.verdict import Cause, Failure, TestReport, TestResult
 from coder.verify.reasons import ASSERTIONS, FIXTURES, headline, inside
 
 NETWORK = "ConnectionError|ConnectionRefusedError|ConnectTimeout|TimeoutException|URLError|MaxRetryError|NewConnectionError|gaierror"
@@ -43,6 +43,13 @@ def triage(result: TestResult, *, before: TestResult | None) -> tuple[Cause, str
 def triaged(result: TestResult, *, before: TestResult | None) -> TestResult:
     """The result with its class, where it is red."""
     return result.model_copy(update={"cause": triage(result, before=before)[0]}) if result.red else result
+
+
+def unable(before: TestReport) -> str:
+    """What the machine lacks, where that is all that the tests say; empty where a single one got further."""
+    said = [environment(result.failure) if result.failure else "" for result in before.reds]
+    only = bool(said) and all(said) and all(result.red or result.outcome == "skipped" for result in before.results)
+    return ", ".join(dict.fromkeys(said)) if only else ""
 
 
 def environment(failure: Failure) -> str:

@@ -74,6 +74,13 @@ def test_a_new_test_must_assert_where_the_issue_names_no_error() -> None:
     assert reason == "raises at src/calc.py:7 what the issue does not name (IndexError): let the test assert what should be true instead"
 
 
+def test_an_error_in_the_very_source_that_the_change_mends_counts() -> None:
+    broken = red(ID, "IndexError", "", frames=SOURCE)
+    assert why_not(broken, issue="wrong sum", unchanged=False, mended=["src/calc.py"]) == ""
+    assert why_not(broken, issue="wrong sum", unchanged=False, mended=["src/other.py"]) != ""
+    assert why_not(red(ID, "TypeError", "add() got an argument"), issue="", unchanged=False, mended=["tests/test_calc.py"]) != ""
+
+
 def test_a_message_is_quoted_even_where_names_stand_in_it() -> None:
     issue = "creating an autospec gives warnings such as \"No '__dict__' attribute on 'NoneType' instance to cache ... property\""
     named = Failure(type="DeprecationWarning", message="No '__dict__' attribute on 'NoneType' instance to cache 'get' property.")

@@ -2,8 +2,9 @@
 
 import pytest
 
-from coder.core.verdict import Failure, Frame, TestResult
-from coder.verify.triage import triage
+from coder.core.verdict import Failure, Frame, TestReport, TestResult
+from coder.verify.triage import triage, unable
+from tests.verify.fakes import passed
 
 
 def red(type: str, message: str = "", *, when: str = "call", path: str = "calc.py", function: str = "add") -> TestResult:
@@ -41,3 +42,13 @@ def test_the_test_and_the_code_are_told_apart() -> None:
 def test_collection_and_time_have_classes_of_their_own() -> None:
     assert triage(red("SyntaxError", "bad", when="collect"), before=None)[0] == "collection"
     assert triage(red("Failed", "Timeout >1.0s"), before=None) == ("time-out", "it did not end in its time")
+
+
+def test_a_suite_of_which_nothing_can_run_says_what_is_lacking() -> None:
+    missing, failing, told = red("ModuleNotFoundError", "No module named 'x'", when="collect"), red("AssertionError"), passed("b.py::b")
+
+    def lacking(*results: TestResult) -> str:
+        return unable(TestReport(command="pytest", results=results))
+
+    assert lacking(missing) == "the package x is not installed for the project's interpreter"
+    assert [lacking(missing, told), lacking(missing, failing), lacking()] == ["", "", ""]
