@@ -64,8 +64,6 @@ class Judgement:
             return self._verdict(VerdictKind.INCONCLUSIVE, f"The base could not be tested: {problem.text}")
         if self._before.by_exit_code:
             return self._by_exit_code()
-        if lacking := unable(self._before):
-            return self._verdict(VerdictKind.INCONCLUSIVE, f"No test of the project can run on this machine: {lacking}.")
         if self._before.indirect:
             self._notes.append(f"known from the report of `{self._before.command}` alone: no test can be run by itself there")
         greens, verdict = self._aimed()
@@ -179,6 +177,8 @@ class Judgement:
                 return self._verdict(VerdictKind.INCONCLUSIVE, reason, still_red=flaky, after=after)
             reason = f"{_tests(len(red))} that the change adds or is judged by fail in the whole suite: {sentence(red)}."
             return self._verdict(VerdictKind.PASSING, reason, still_red=red, after=after)
+        if not targets and unable(self._before) and (lacking := unable(after)):
+            return self._verdict(VerdictKind.INCONCLUSIVE, f"No test of the project can run on this machine: {lacking}.", after=after)
         return self._conclusion(targets, after)
 
     def _take_part(self) -> None:

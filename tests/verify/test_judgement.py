@@ -352,3 +352,14 @@ def test_what_cannot_run_on_this_machine_is_inconclusive(tmp_path: Path) -> None
     verdict = judged(tmp_path, FIX, named=[OLD], ending=lambda _files: [lacking, passed(OTHER)])
     assert (verdict.kind, verdict.still_red) == (VerdictKind.INCONCLUSIVE, (of(lacking, "environment"),))
     assert "the package numpy is not installed" in verdict.reason
+
+
+def test_a_suite_that_the_machine_cannot_run_is_inconclusive_unless_the_change_mends_that(tmp_path: Path) -> None:
+    def lacking(files: Files) -> list[TestResult]:
+        missing = red(OLD, "ModuleNotFoundError", "No module named 'texts'", when="collect")
+        return [passed(OLD)] if "texts.py" in files else [missing]
+
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    assert judged(tmp_path / "a", FIX, ending=lacking).kind is VerdictKind.INCONCLUSIVE
+    assert judged(tmp_path / "b", {"texts.py": "hello"}, ending=lacking).kind is VerdictKind.PASSING
