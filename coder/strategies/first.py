@@ -11,7 +11,7 @@ from coder.core.proposals import Proposal, Proposals
 from coder.core.verdict import VerdictKind
 from coder.loop.baseline import baseline
 from coder.loop.kit import Kit, Strategy
-from coder.strategies.judge import attempt_number
+from coder.strategies.judge import attempt_number, weigh
 from coder.strategies.offline import propose, speaking_of
 from coder.tools.patching import apply
 
@@ -51,7 +51,7 @@ async def _proven(kit: Kit, candidate: Candidate, proposal: Proposal, found: Pro
     """Is it PROVEN? If not, nothing is told of it: it is no attempt of the model's."""
     await asyncio.to_thread(apply, proposal.diff, candidate.worktree)
     patch = await asyncio.to_thread(kit.repository.patch, candidate)
-    verdict = await asyncio.to_thread(kit.verifier.verify, patch, tests, kit.log.progress(candidate.id))
+    verdict = await weigh(kit, candidate, patch, tests)
     if verdict.kind is not VerdictKind.PROVEN:
         await asyncio.to_thread(kit.repository.rollback, candidate, candidate.base)
         return False
@@ -62,5 +62,5 @@ async def _proven(kit: Kit, candidate: Candidate, proposal: Proposal, found: Pro
     kit.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
     kit.log.append(NoteMade(candidate=candidate.id, phase="edit", note=Done(summary=proposal.summary)))
     kit.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=attempt))
-    kit.log.append(Verified(candidate=candidate.id, attempt=attempt, verdict=verdict.model_copy(update={"tree": patch.tree})))
+    kit.log.append(Verified(candidate=candidate.id, attempt=attempt, verdict=verdict))
     return True

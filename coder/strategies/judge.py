@@ -15,12 +15,13 @@ async def judge(kit: Kit, candidate: Candidate, patch: Patch, named: tuple[str, 
     known = next((old for old in reversed(judged) if old.tree == patch.tree and old.good and set(named) <= set(old.targets)), None)
     if known is not None and known is judged[-1]:
         return known
-    verdict = known or await _verdict(kit, candidate, patch, named)
+    verdict = known or await weigh(kit, candidate, patch, named)
     kit.log.append(Verified(candidate=candidate.id, attempt=attempt_number(kit, candidate), verdict=verdict))
     return verdict
 
 
-async def _verdict(kit: Kit, candidate: Candidate, patch: Patch, named: tuple[str, ...]) -> Verdict:
+async def weigh(kit: Kit, candidate: Candidate, patch: Patch, named: tuple[str, ...]) -> Verdict:
+    """The verdict on a change, with the second look at a good one; the log hears nothing of it."""
     progress = kit.log.progress(candidate.id)
     async with kit.pace.verification():
         verdict = await asyncio.to_thread(kit.verifier.verify, patch, named, progress)

@@ -7,10 +7,12 @@ from pathlib import Path
 from coder.core.candidate import Candidate
 from coder.core.events import NoteMade, Verified
 from coder.core.notes import Done
+from coder.core.ports import Progress
 from coder.core.proposals import Proposals
+from coder.core.verdict import Guarded, Verdict
 from coder.loop.kit import Kit
 from coder.strategies.first import FIRST_SECONDS, offline_first
-from tests.loop.fakes import BASELINE, PROVEN, STILL_RED, FakeVerifier
+from tests.loop.fakes import BASELINE, PROVEN, STILL_RED, UNTESTED, FakeVerifier
 from tests.strategies.test_offline import REDS, Proposing, equipped, found, proposal
 
 ISSUE = "tests/test_a.py::test_a fails: a.py says 1"
@@ -48,6 +50,23 @@ def test_what_is_not_proven_is_taken_back_and_becomes_a_hint(tmp_path: Path) -> 
     assert kit.hints == found(2)
     assert (tmp_path / "a.py").read_text() == "VALUE = 1\n"
     assert not [record for record in made.log.records if isinstance(record.event, Verified)]
+
+
+class Guarding(FakeVerifier):
+    """Looks at a good change once more, and thinks less of it."""
+
+    def guard(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
+        self.asked.append(("guard", ()))
+        return verdict.model_copy(update={"kind": self.verdicts[-1].kind, "guarded": Guarded(tried=4)})
+
+
+def test_what_is_proven_has_had_its_second_look(tmp_path: Path) -> None:
+    made = equipped(tmp_path / "held", Proposing([found(2)]), Guarding(verdicts=[PROVEN], report=REDS), issue=ISSUE)
+    assert asked(made) == []
+    assert [record.event.verdict.guarded for record in made.log.records if isinstance(record.event, Verified)] == [Guarded(tried=4)]
+    doubting = Guarding(verdicts=[PROVEN, UNTESTED], report=REDS)
+    assert len(asked(equipped(tmp_path / "doubted", Proposing([found(2)]), doubting, issue=ISSUE))) == 1
+    assert [question for question, _ in doubting.asked] == ["reproduces", "verify", "guard"]
 
 
 def test_what_has_rivals_is_only_a_hint(tmp_path: Path) -> None:
