@@ -76,6 +76,7 @@ CASES: dict[str, dict[str, Any]] = {
     "review_security": {},
     "review_simplicity": {},
     "mend": {"findings": (FINDING,)},
+    "mended": {"diff": DIFF},
     "astray": {"astray": ["a.py:9"], "findings": (FINDING,)},
     "repair": {},
     "reminder": {"phase": EDIT, "finish": "length", "text": "I think"},

@@ -7,8 +7,8 @@ after/        files as delivered (optional)      expect.json:
 kind, requests, attempts, targets, phases, subject: as in the session's end; flags: of the command line; refused: tools whose calls
 failed, in order; changed: delivered paths; report, said: words that the report, the messages to the model hold; summary: words of the
 end's one sentence; dropped: candidates, with words of the reason; chosen: strategies; diagnosed: what a failure was taken for, and what
-it is taken for now; readers: who read the change, and whether they approve; plans: steps of each plan; evidence: words of the notes;
-diff_only: no branch was made; editable: a venv that imports the checkout's own directory of that name.
+it is taken for now; readers: who read the change, and whether they approve; menders: forks that mend, and what; plans: steps of each
+plan; evidence: words of the notes; diff_only: no branch was made; editable: a venv that imports the checkout's own directory of that name.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 
 from coder.core.decisions import CandidateDropped, Diagnosed, StrategyChosen
-from coder.core.events import MessageFinished, NoteMade, PhaseEntered, Record, SessionFinished, ToolFinished
+from coder.core.events import CandidateForked, MessageFinished, NoteMade, PhaseEntered, Record, SessionFinished, ToolFinished
 from coder.core.messages import UserMessage
 from coder.core.notes import Findings, Plan
 from coder.core.task import Budget, Task
@@ -134,6 +134,7 @@ def seen(finished: SessionFinished, records: list[Record], expect: dict[str, Any
         "readers": sorted(
             [event.candidate, event.note.approve] for event in events if isinstance(event, NoteMade) and isinstance(event.note, Findings)
         ),
+        "menders": [[event.candidate, event.approach] for event in events if isinstance(event, CandidateForked) and event.role == "mender"],
         "plans": [len(event.note.steps) for event in events if isinstance(event, NoteMade) and isinstance(event.note, Plan)],
         "evidence": [words for words in expect.get("evidence", []) if finished.verdict and words in "\n".join(finished.verdict.notes)],
         "diff_only": bool(finished.delivery and finished.delivery.diff and not finished.delivery.branch),

@@ -124,10 +124,15 @@ async def _look(kit: Kit, candidate: Candidate, phase: Phase, before: Patch) -> 
         await asyncio.to_thread(kit.repository.rollback, candidate, before.tree)
         say(kit, candidate, f"Your last reply changed {', '.join(outside)}, which may not be changed. All it changed was taken back.")
         return before
+    await keep(kit, candidate, patch)
+    return patch
+
+
+async def keep(kit: Kit, candidate: Candidate, patch: Patch) -> None:
+    """Log the candidate's change as it is now, with what it means, and make a checkpoint of it."""
     await asyncio.to_thread(kit.repository.checkpoint, candidate, f"after {', '.join(patch.paths[:3])}")
     meaning = await asyncio.to_thread(_fingerprint, candidate, patch)
     kit.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff, fingerprint=meaning))
-    return patch
 
 
 def _fingerprint(candidate: Candidate, patch: Patch) -> str:

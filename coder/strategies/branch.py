@@ -42,13 +42,18 @@ async def fork(kit: Kit, parent: Candidate, seed: Seed) -> Candidate:
     await asyncio.to_thread(_bring_tests, child, patch)
     kept = await asyncio.to_thread(kit.repository.patch, child)
     kit.log.append(FilesChanged(candidate=child.id, paths=kept.paths, diff=kept.diff))
-    for path, lines in kit.workspace(parent).named.items():
-        kit.workspace(child).named.setdefault(path, set()).update(lines)
+    share_views(kit, parent, child)
     judged = verdicts(kit.log.records, parent.id)
     failed = kit.verifier.explain(judged[-1]) if judged and not judged[-1].good else ""
     aside = [path for path in patch.paths if path not in kept.paths]
     say(kit, child, kit.prompts.render("approach", aside=aside, failed=failed, approach=seed.approach))
     return child
+
+
+def share_views(kit: Kit, parent: Candidate, child: Candidate) -> None:
+    """What the parent has been shown counts as shown to the child, who shares the conversation."""
+    for path, lines in kit.workspace(parent).named.items():
+        kit.workspace(child).named.setdefault(path, set()).update(lines)
 
 
 def _bring_tests(child: Candidate, patch: Patch) -> None:

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from coder.core.candidate import Candidate, Patch
-from coder.core.events import CandidateForked, Event
+from coder.core.errors import LimitReached, ModelError
+from coder.core.events import CandidateForked, Event, Warned
 from coder.core.hunks import Hunk, hunks
 from coder.core.notes import Findings, Note
 from coder.core.phases import REVIEW
@@ -30,6 +31,15 @@ async def read(kit: Kit, candidate: Candidate, reader: str) -> Findings | None:
     purpose = Purpose(phase=REVIEW, opening=lambda _kit, _eyes: _open(kit, candidate, eyes, reader), settle=_settle)
     note = await run(fresh, eyes, purpose, number)
     return note if isinstance(note, Findings) else None
+
+
+async def opinion(kit: Kit, candidate: Candidate, reader: str) -> Findings | None:
+    """What a reader says; a review that cannot be had stops nothing."""
+    try:
+        return await read(kit, candidate, reader)
+    except (ModelError, LimitReached) as error:
+        kit.log.append(Warned(text=f"Nobody read the change for {reader}: {error}"))
+        return None
 
 
 def _reads(event: Event, candidate: Candidate, reader: str) -> bool:

@@ -4,16 +4,15 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from coder.core.candidate import Candidate, Patch
-from coder.core.errors import LimitReached, ModelError
-from coder.core.events import FilesChanged, Warned
+from coder.core.events import FilesChanged
 from coder.core.notes import Findings
 from coder.core.risk import high_risk
 from coder.core.state import named_tests
 from coder.loop.kit import Kit, Strategy
+from coder.strategies.flagged import flagged
 from coder.strategies.judge import judge
-from coder.strategies.reading import read
+from coder.strategies.reading import opinion
 from coder.strategies.standing import good
-from coder.strategies.targeted import flagged, narrowed
 
 Mend = Callable[[tuple[Findings, ...], Patch], Strategy]
 
@@ -33,30 +32,23 @@ def reviewed(
 
     async def whole(kit: Kit, candidate: Candidate) -> Candidate:
         candidate = await strategy(kit, candidate)
+        read_already = ""
         for number in range(1, rounds + 2):
             patch = await asyncio.to_thread(kit.repository.patch, candidate)
-            if not (good(kit, candidate) and when(patch)):
+            if patch.tree == read_already or not (good(kit, candidate) and when(patch)):
                 return candidate
-            found = await asyncio.gather(*(_opinion(kit, candidate, reader) for reader in readers))
+            read_already = patch.tree
+            found = await asyncio.gather(*(opinion(kit, candidate, reader) for reader in readers))
             wanted = tuple(one for one in found if one is not None and not one.approve and flagged(one, patch))
             if not wanted or number > rounds:
                 return candidate
-            await mend(wanted, patch)(narrowed(kit, wanted, patch), candidate)
+            await mend(wanted, patch)(kit, candidate)
             if not good(kit, candidate):
                 await _take_back(kit, candidate, patch)
                 return candidate
         return candidate
 
     return whole
-
-
-async def _opinion(kit: Kit, candidate: Candidate, reader: str) -> Findings | None:
-    """What a reader says; a review that cannot be had stops nothing."""
-    try:
-        return await read(kit, candidate, reader)
-    except (ModelError, LimitReached) as error:
-        kit.log.append(Warned(text=f"Nobody read the change for {reader}: {error}"))
-        return None
 
 
 async def _take_back(kit: Kit, candidate: Candidate, patch: Patch) -> None:

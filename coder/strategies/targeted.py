@@ -1,90 +1,78 @@
-"""Repair of what reviewers flagged, and of nothing else."""
+"""Repair of what reviewers flagged: at once where the places are independent."""
 
-import ast
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from difflib import SequenceMatcher
 
 from coder.core.candidate import Candidate, Patch
-from coder.core.events import FilesChanged
-from coder.core.notes import Done, Finding, Findings, Note
-from coder.core.phases import REPAIR
-from coder.core.syntax import parsed
+from coder.core.errors import LimitReached, ModelError
+from coder.core.events import CandidateForked
+from coder.core.notes import Finding, Findings
 from coder.loop.kit import Kit, Strategy
-from coder.loop.phase import Purpose, Standing
+from coder.loop.phase import keep
+from coder.loop.turn import say
+from coder.strategies.branch import drop, share_views
+from coder.strategies.flagged import apart, flagged, places, text_of
 from coder.strategies.follow import follow
-from coder.strategies.purposes import PURPOSES
+from coder.strategies.mending import mending
+from coder.strategies.merging import merged
 
-AROUND = 8
-"""Lines around a flagged one that may change with it, where no definition encloses it."""
-
-
-def flagged(findings: Findings, patch: Patch) -> tuple[Finding, ...]:
-    """What can be mended: findings that matter, at places of the change."""
-    return tuple(one for one in findings.findings if one.severity != "minor" and one.path in patch.paths)
-
-
-def narrowed(kit: Kit, wanted: Sequence[Findings], patch: Patch) -> Kit:
-    """The kit of whoever mends: only flagged files may be written to."""
-    only = tuple(dict.fromkeys(finding.path for one in wanted for finding in flagged(one, patch)))
-    return replace(kit, workspace=lambda candidate: replace(kit.workspace(candidate), only=only))
+DIFF_CHARACTERS = 6_000
 
 
 def mend(wanted: tuple[Findings, ...], patch: Patch) -> Strategy:
-    """A strategy that has the flagged places mended, and the whole verified again."""
+    """A strategy that has the flagged places mended, and the whole verified again.
+
+    Places that do not touch are mended at once, each in a fork of its own; where what comes of it clashes, all in one conversation.
+    """
     findings = tuple(finding for one in wanted for finding in flagged(one, patch))
 
-    async def opening(kit: Kit, _candidate: Candidate) -> str:
-        return kit.prompts.render("mend", findings=findings)
+    async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
+        groups = await asyncio.to_thread(apart, candidate.worktree, findings)
+        if len(groups) == 1 or not await _at_once(kit, candidate, groups, patch):
+            return await mending(findings, patch, then={("repair", True): "verify"})(kit, candidate)
+        fresh = await asyncio.to_thread(kit.repository.patch, candidate)
+        if fresh.tree == patch.tree:
+            return candidate
+        await keep(kit, candidate, fresh)
+        say(kit, candidate, kit.prompts.render("mended", diff=fresh.diff[:DIFF_CHARACTERS]))
+        return await follow({}, "verify")(kit, candidate)
 
-    async def settle(kit: Kit, candidate: Candidate, standing: Standing) -> Note | str | None:
-        if standing.entry or not standing.changed:
-            return None if standing.note is None else "Nothing was changed. Mend what was found, or hand_over(kind='give_up')."
-        astray = await asyncio.to_thread(_astray, kit, candidate, findings, patch)
-        if not astray:
-            return standing.note or Done(summary=f"What was found in {', '.join(dict.fromkeys(one.place for one in findings))} is mended.")
-        await asyncio.to_thread(kit.repository.rollback, candidate, patch.tree)
-        kit.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
-        return kit.prompts.render("astray", astray=astray, findings=findings)
-
-    purposes = {**PURPOSES, "repair": Purpose(phase=REPAIR, opening=opening, settle=settle)}
-    return follow({("repair", True): "verify"}, "repair", purposes)
+    return strategy
 
 
-def _astray(kit: Kit, candidate: Candidate, findings: Sequence[Finding], patch: Patch) -> list[str]:
-    """`path:line` of each change outside of the flagged places, by the lines as they were when they were flagged."""
-    with kit.repository.checkout(patch.tree) as before:
-        told = []
-        for path in dict.fromkeys(finding.path for finding in findings):
-            old, new = (
-                (root / path).read_text("utf-8", "replace") if (root / path).is_file() else "" for root in (before, candidate.worktree)
-            )
-            allowed = [span for finding in findings if finding.path == path for span in _spans(finding, old)]
-            told += [f"{path}:{line}" for line in _changed(old, new) if not any(line in span for span in allowed)]
-    return told
+async def _at_once(kit: Kit, candidate: Candidate, groups: Sequence[Sequence[Finding]], patch: Patch) -> bool:
+    """Have each group mended in a fork, and bring what they changed together in the candidate; False, with nothing changed, at a clash."""
+    forks = [await _fork(kit, candidate, group, patch) for group in groups]
+    own = replace(kit, purse=kit.purse.share(len(groups)))
+    await asyncio.gather(*(_mended(own, fork, group, patch) for fork, group in zip(forks, groups, strict=True)))
+    paths = dict.fromkeys(finding.path for group in groups for finding in group)
+    whole = {path: merged(text_of(candidate.worktree, path), [text_of(fork.worktree, path) for fork in forks]) for path in paths}
+    if clashes := [path for path, text in whole.items() if not text]:
+        for fork in forks:
+            drop(kit, fork, f"What was mended at once clashes in {', '.join(clashes)}.")
+        return False
+    for path, text in whole.items():
+        (candidate.worktree / path).write_bytes((text or "").encode("utf-8", "surrogateescape"))
+    return True
 
 
-def _spans(finding: Finding, text: str) -> Iterator[range]:
-    """Lines that may change for one finding: the innermost definition around it, or a few lines; all, where it names no line."""
-    if not finding.line:
-        yield range(0, len(text.splitlines()) + 2)
-        return
+async def _fork(kit: Kit, candidate: Candidate, group: Sequence[Finding], patch: Patch) -> Candidate:
+    """The candidate once more, as it is, to hear of some findings alone."""
+    begun = sum(isinstance(record.event, CandidateForked) and record.event.role == "mender" for record in kit.log.records)
+    position = kit.log.records[-1].number
+    child = await asyncio.to_thread(kit.repository.candidate, f"{candidate.id}-mend-{begun + 1}")
+    approach = f"mends {places(group)}"
+    kit.log.append(CandidateForked(candidate=child.id, parent=candidate.id, position=position, role="mender", approach=approach))
+    await asyncio.to_thread(kit.repository.rollback, child, patch.tree)
+    share_views(kit, candidate, child)
+    return child
+
+
+async def _mended(kit: Kit, fork: Candidate, group: Sequence[Finding], patch: Patch) -> None:
+    """Have one group mended; where that cannot be, the others go on."""
     try:
-        nodes = [node for node in ast.walk(parsed(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
-    except (SyntaxError, ValueError, RecursionError):
-        nodes = []
-    spans = [range(node.lineno, (node.end_lineno or node.lineno) + 2) for node in nodes]
-    around = [span for span in spans if finding.line in span] or [range(finding.line - AROUND, finding.line + AROUND + 1)]
-    yield min(around, key=len)
-
-
-def _changed(old: str, new: str) -> Iterator[int]:
-    """Numbers of old lines that were changed, or before which something new stands; a new import is nobody's fault."""
-    before, after = old.splitlines(), new.splitlines()
-    for tag, first, last, start, end in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
-        if tag == "equal" or (
-            tag == "insert" and all(line.startswith(("import ", "from ")) or not line.strip() for line in after[start:end])
-        ):
-            continue
-        yield from range(first + 1, max(last, first + 1) + 1)
+        await mending(group, patch, then={})(kit, fork)
+    except (ModelError, LimitReached) as error:
+        await asyncio.to_thread(kit.repository.rollback, fork, patch.tree)
+        drop(kit, fork, str(error))
