@@ -132,7 +132,7 @@ def test_what_clashes_is_mended_in_one_conversation(tmp_path: Path) -> None:
     mender = Mender(diffs, together=2)
     made = mended(tmp_path, mender, "a.py:2", "a.py:6")
     assert (tmp_path / "c1" / "a.py").read_text() == f"import re\n{PLAIN}"
-    assert (mender.asked, verifications(made)) == (["a.py:2", "a.py:6", "a.py:2"], ["c1"])
+    assert (sorted(mender.asked[:2]), mender.asked[2:], verifications(made)) == (["a.py:2", "a.py:6"], ["a.py:2"], ["c1"])
     assert dropped(made) == dict.fromkeys(("c1-mend-1", "c1-mend-2"), "What was mended at once clashes in a.py.")
 
 
