@@ -15,3 +15,13 @@ def parsed(text: str, filename: str = "<unknown>") -> ast.Module:
     """
     with one_at_a_time:
         return ast.parse(text, filename=filename)
+
+
+def expression(text: str) -> ast.expr:
+    """The tree of an expression.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError, MemoryError: as `ast.parse` does.
+    """
+    with one_at_a_time:
+        return ast.parse(text, mode="eval").body

@@ -13,6 +13,22 @@ from coder.repair.candidates import Candidate
 MAJORITY = 0.5
 """Of all that speaks for any survivor, an opinion needs so much to be believed."""
 SHOWN = 60
+ACCIDENT = 4.0
+"""How much it counts against an opinion that its answers are accidents where another's are none."""
+ACCIDENTS = frozenset(
+    f"raises {name}"
+    for name in (
+        "AttributeError",
+        "IndexError",
+        "NameError",
+        "RecursionError",
+        "TooLong",
+        "TypeError",
+        "UnboundLocalError",
+        "ZeroDivisionError",
+    )
+)
+"""What code raises where it is at a loss, rather than on purpose."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +39,7 @@ class Opinion:
     """Most credible first."""
     answers: tuple[str, ...]
     weight: float
-    """What independent families of templates say for it, together; less where it changes more than another opinion does."""
+    """What independent families say for it, together; less where it changes more than another does, or stumbles where another does not."""
 
     @property
     def first(self) -> Candidate:
@@ -37,14 +53,15 @@ def opinions(ranked: Sequence[Candidate], worth: Mapping[Candidate, float], foun
         answers = found.after[place] if place < len(found.after) else ()
         groups.setdefault(answers or candidate, []).append(place)
     changed = {key: _changed(found, found.after[places[0]] if found.after else ()) for key, places in groups.items()}
-    least = min(changed.values(), default=0.0)
+    stumbled = {key: _stumbled(found.after[places[0]]) if found.after else 0.0 for key, places in groups.items()}
+    least, surest = min(changed.values(), default=0.0), min(stumbled.values(), default=0.0)
     made = []
     for key, places in groups.items():
         members = tuple(ranked[place] for place in places)
         families: dict[str, float] = {}
         for member in members:
             families[member.edit.family] = max(worth[member], families.get(member.edit.family, 0.0))
-        weight = sum(families.values()) / (1 + 2 * (changed[key] - least))
+        weight = sum(families.values()) / (1 + 2 * (changed[key] - least)) / (1 + ACCIDENT * (stumbled[key] - surest))
         made.append(Opinion(members=members, answers=found.after[places[0]] if found.after else (), weight=weight))
     return sorted(made, key=lambda opinion: (-opinion.weight, ranked.index(opinion.first)))
 
@@ -67,6 +84,11 @@ def _changed(found: Compared, answers: Sequence[str]) -> float:
     """The part of the unchanged code's answers that are others now."""
     pairs = [*zip(found.before, answers, strict=False)]
     return sum(before != after for before, after in pairs) / len(pairs) if pairs else 0.0
+
+
+def _stumbled(answers: Sequence[str]) -> float:
+    """The part of the answers that are accidents."""
+    return sum(answer in ACCIDENTS for answer in answers) / len(answers) if answers else 0.0
 
 
 def _cut(text: str) -> str:

@@ -1,7 +1,7 @@
 """Makes candidate edits of the suspicious places, the likeliest first."""
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from coder.core.trials import Edit
@@ -37,10 +37,17 @@ def candidates(sources: Mapping[str, Source], scores: Mapping[str, Mapping[int, 
             identity = (path, *((change.start, change.end, change.text) for change in candidate.edit.changes))
             if identity not in best or best[identity].score < candidate.score:
                 best[identity] = candidate
-    ranked = sorted(
-        best.values(), key=lambda one: (-one.score, one.edit.path, one.edit.line, one.edit.changes[0].start, one.edit.changes[0].text)
-    )
-    return ranked[:MOST]
+    return ranked(best.values())
+
+
+def ranked(made: Iterable[Candidate]) -> list[Candidate]:
+    """The most promising of them, in an order that is always the same."""
+    return sorted(made, key=_order)[:MOST]
+
+
+def _order(one: Candidate) -> tuple[float, str, int, int, int, str]:
+    first = one.edit.changes[0]
+    return -one.score, one.edit.path, one.edit.line, first.start, len(one.edit.changes), first.text
 
 
 def _of_file(source: Source, lines: Mapping[int, float], failures: tuple[Failure, ...]) -> Iterator[Candidate]:

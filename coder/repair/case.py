@@ -6,8 +6,9 @@ from pathlib import Path
 from coder.core.ports import Progress
 from coder.core.proposals import Suspect, Suspected
 from coder.core.trials import Trace, Tracer, Traces
-from coder.repair.candidates import Candidate, candidates
+from coder.repair.candidates import Candidate, candidates, ranked
 from coder.repair.guarding import Guards
+from coder.repair.repeated import repeated
 from coder.repair.source import Source
 from coder.repair.spectrum import ochiai, suspects, weighted, with_imports
 
@@ -32,8 +33,8 @@ class Case:
 
     def candidates(self) -> list[Candidate]:
         """In the order in which to try them, each with its guards."""
-        ranked = candidates(self.sources, self._scores, self._failures)
-        return [self._guarded(candidate) for candidate in ranked]
+        single = candidates(self.sources, self._scores, self._failures)
+        return [self._guarded(candidate) for candidate in ranked([*single, *repeated(single, self.sources)])]
 
     def impacted(self, candidate: Candidate) -> tuple[str, ...]:
         """All passing tests seen to execute the changed function, as far as a process of its own can run them in time."""

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from coder.core.syntax import parsed
 from coder.repair.candidates import Candidate
 from coder.repair.source import Function, Source
 from coder.tools.words import words_of
@@ -77,7 +78,7 @@ def _orphans(candidate: Candidate, source: Source) -> bool:
     text = candidate.edit.apply(source.text)
     grown = len(text) - len(source.text)
     try:
-        after = ast.parse(_dedented(text[start : end + grown], source.indent(function))).body[0]
+        after = parsed(_dedented(text[start : end + grown], source.indent(function))).body[0]
     except (SyntaxError, IndexError):
         return False
     return isinstance(after, Function) and bool(_unread(after) - _unread(function))

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from coder.core.syntax import expression
 from coder.core.trials import Change
 from coder.core.verdict import Failure
 from coder.repair.source import Function, Source
@@ -92,7 +93,7 @@ Template = Callable[[Site], Iterator[Rewrite]]
 def needs_parentheses(text: str, node: ast.AST, source: Source) -> bool:
     """Would an expression's text be read otherwise, or as more than one expression, in the place of `node`?"""
     try:
-        new = ast.parse(text, mode="eval").body
+        new = expression(text)
     except SyntaxError:
         return False
     if isinstance(new, ATOMS):

@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
+from coder.core.syntax import parsed
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 LINE_END = re.compile(r"\r\n|\r|\n")
 BLOCKS = ("body", "orelse", "finalbody")
@@ -21,7 +23,7 @@ class Source:
         """
         self.path = path
         self.text = text
-        self.tree = ast.parse(text)
+        self.tree = parsed(text)
         self._starts = [0, *(match.end() for match in LINE_END.finditer(text))]
 
     @cached_property

@@ -36,5 +36,12 @@ def test_what_changes_more_answers_weighs_less() -> None:
     assert [opinion.first for opinion in opinions([OTHER, ONE], {OTHER: 0.6, ONE: 0.5}, found)] == [ONE, OTHER]
 
 
+def test_what_stumbles_where_another_answers_weighs_less() -> None:
+    found = compared(("True", "True", "raises IndexError", "raises IndexError"), ("True", "True", "True", "True"))
+    assert [opinion.first for opinion in opinions([OTHER, ONE], {OTHER: 0.6, ONE: 0.5}, found)] == [ONE, OTHER]
+    meant = compared(("True", "True", "raises ValueError", "raises ValueError"), ("True", "True", "True", "True"))
+    assert [opinion.first for opinion in opinions([OTHER, ONE], {OTHER: 0.6, ONE: 0.5}, meant)] == [OTHER, ONE]
+
+
 def test_who_could_not_be_asked_speaks_for_itself() -> None:
     assert [opinion.members for opinion in opinions([ONE, TWO], {ONE: 1.0, TWO: 0.5}, Compared())] == [(ONE,), (TWO,)]

@@ -1,18 +1,25 @@
 """The fix templates, by the name of their family: pure functions from a place in a file to ways of changing it."""
 
 from coder.repair.site import Template
+from coder.repair.templates.assigned import given_elsewhere, kept_best
 from coder.repair.templates.boundary import boundary
 from coder.repair.templates.branches import branch, target
 from coder.repair.templates.calls import argument_missing, argument_order, neighbour
+from coder.repair.templates.conditions import unconditional
 from coder.repair.templates.constants import constant, initial
 from coder.repair.templates.exceptions import exception_type
 from coder.repair.templates.formats import opening, placeholder
+from coder.repair.templates.grouping import grouping
 from coder.repair.templates.guards import condition, default_value, dropped_guard, inserted_guard
+from coder.repair.templates.indices import element, index_order
 from coder.repair.templates.insertion import copied, inserted
 from coder.repair.templates.keywords import awaiting, super_call, yielding
+from coder.repair.templates.literals import asserted_number, named_value
+from coder.repair.templates.modular import wraparound
 from coder.repair.templates.names import attribute, key, variable
 from coder.repair.templates.negation import negation
 from coder.repair.templates.operators import arithmetic, boolean, comparison
+from coder.repair.templates.options import option
 from coder.repair.templates.order import deletion, indentation, statement_order
 from coder.repair.templates.returns import missing_return, returned_value
 from coder.repair.templates.signatures import argument_added, mutable_default, signature
@@ -72,5 +79,15 @@ TEMPLATES: dict[str, Template] = {
         mutable_default,
         placeholder,
         opening,
+        index_order,
+        element,
+        named_value,
+        asserted_number,
+        unconditional,
+        given_elsewhere,
+        kept_best,
+        wraparound,
+        option,
+        grouping,
     )
 }

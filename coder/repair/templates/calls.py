@@ -42,7 +42,6 @@ NEIGHBOURS = (
     ("isdigit", "isnumeric", "isdecimal", "isalpha", "isalnum"),
     ("ljust", "rjust", "center", "zfill"),
     ("getattr", "hasattr"),
-    ("sum", "len", "max"),
     ("zip", "zip_longest", "product"),
     ("sort", "reverse"),
     ("encode", "decode"),
@@ -53,6 +52,10 @@ NEIGHBOURS = (
     ("total_seconds", "seconds"),
     ("utcnow", "now"),
 )
+
+
+REMOTE = (("sum", "len", "max", "min"), ("sorted", "list", "set"), ("append", "remove", "pop"))
+"""Functions that take the same and say something else: seldom what was meant."""
 
 
 def neighbour(site: Site) -> Iterator[Rewrite]:
@@ -135,3 +138,8 @@ def _others(name: str) -> Iterator[tuple[str, float]]:
             for rank, other in enumerate(one for one in group if one not in seen):
                 seen.add(other)
                 yield other, 0.8 * 0.9**rank
+    for group in REMOTE:
+        for other in group if name in group else ():
+            if other not in seen:
+                seen.add(other)
+                yield other, 0.3

@@ -10,7 +10,7 @@ from coder.repair.site import Rewrite, Site
 ARITHMETIC: dict[type[ast.operator], tuple[str, tuple[str, ...]]] = {
     ast.Add: ("+", ("-", "*", "|")),
     ast.Sub: ("-", ("+", "*", "//", "%")),
-    ast.Mult: ("*", ("+", "**", "/", "//", "-")),
+    ast.Mult: ("*", ("+", "**", "/", "//", "%", "-")),
     ast.Div: ("/", ("//", "*", "%")),
     ast.FloorDiv: ("//", ("/", "%", "*")),
     ast.Mod: ("%", ("//", "/", "*")),

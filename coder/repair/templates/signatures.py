@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from coder.core.syntax import expression
 from coder.core.trials import Change
 from coder.repair.scope import arguments_of, local_names, most_alike
 from coder.repair.site import Rewrite, Site
@@ -36,7 +37,7 @@ def argument_added(site: Site) -> Iterator[Rewrite]:
     here = visible(site.source, site.function)
     for text in dict.fromkeys(_keywords(site, node)):
         name, _, value = text.partition("=")
-        reads = {one.id for one in ast.walk(ast.parse(value, mode="eval")) if isinstance(one, ast.Name)}
+        reads = {one.id for one in ast.walk(expression(value)) if isinstance(one, ast.Name)}
         if name not in taken and reads <= here:
             yield from _with(site, node, len(node.args) + len(node.keywords), text, weight=0.5)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from functools import lru_cache
 
+from coder.core.syntax import expression
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Source
 from coder.repair.stock import bound, conditions, nearness, visible
@@ -78,4 +79,4 @@ def _read(node: ast.AST) -> frozenset[str]:
 
 
 def _bracketed(text: str) -> str:
-    return f"({text})" if isinstance(ast.parse(text, mode="eval").body, ast.BoolOp | ast.IfExp | ast.Lambda) else text
+    return f"({text})" if isinstance(expression(text), ast.BoolOp | ast.IfExp | ast.Lambda) else text

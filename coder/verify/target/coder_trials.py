@@ -32,7 +32,7 @@ COMPARE_SECONDS = 10.0
 """For all the calls that one candidate answers."""
 FIRST_LIMIT = 5.0
 """Seconds of processor time for one test on the unchanged code; afterwards a multiple of what it took."""
-LEAST_LIMIT, TIMES = 0.25, 10.0
+LEAST_LIMIT, TIMES = 0.1, 10.0
 ALONE = 32
 """So many candidates, the likeliest, are tried in forks of their own, where nothing that another one did can reach them."""
 BATCH = 32

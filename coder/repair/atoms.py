@@ -1,0 +1,75 @@
+"""Conditions that can be asked at a place, made of the names and the constants that stand around it."""
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+
+from coder.repair.scope import arguments_of, local_names
+from coder.repair.source import Function, Source
+from coder.repair.stock import conditions, nearness, visible
+
+MOST_NAMES, MOST_CONSTANTS, MOST_ASKED = 6, 4, 24
+FADING = 0.93
+"""Each further name weighs so much less."""
+
+
+def asked(source: Source, node: ast.AST) -> tuple[tuple[str, float], ...]:
+    """Conditions with their weights, 0 to 1, the likeliest first: what the file asks for elsewhere, then plain ones of each name."""
+    function = source.function(node)
+    found: dict[str, float] = {}
+    for text, weight in (*_elsewhere(source, function), *_plain(source, node)):
+        found[text] = max(found.get(text, 0.0), weight)
+    return tuple(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def _elsewhere(source: Source, function: Function | None) -> Iterator[tuple[str, float]]:
+    """What the file asks for where the same names can be read: the nearer the likelier."""
+    here, owner = visible(source, function), source.class_of(function)
+    pieces = [piece for piece in conditions(source) if piece.names <= here and "\n" not in piece.text]
+    pieces.sort(key=lambda piece: -nearness(piece, function, owner))
+    for piece in pieces[:MOST_ASKED]:
+        near = nearness(piece, function, owner)
+        yield piece.text, 0.7 * near
+        if near == 1.0 and not isinstance(piece.node, ast.BoolOp):
+            yield f"not {piece.text}" if isinstance(piece.node, ast.Name | ast.Call | ast.Attribute) else f"not ({piece.text})", 0.45
+
+
+def _plain(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
+    function = source.function(node)
+    parameters = set(arguments_of(function)) if function else set()
+    names = local_names(source, node)[:MOST_NAMES]
+    numbers = _constants(function)[:MOST_CONSTANTS] if function else []
+    for rank, name in enumerate(names):
+        fading = FADING**rank * (1.0 if name in parameters else 0.95)
+        yield name, 0.6 * fading
+        yield f"not {name}", 0.6 * fading
+        yield f"{name} is None", 0.5 * fading
+        yield f"{name} is not None", 0.5 * fading
+        for kind in _kinds(source):
+            yield f"isinstance({name}, {kind})", 0.4 * fading
+        for number in numbers:
+            for operator in ("==", "!=", "<", ">", ">="):
+                yield f"{name} {operator} {number}", 0.3 * fading
+        for other in names[rank + 1 :]:
+            for operator in ("==", "!=", "<", ">", "<=", ">=", "in", "not in"):
+                yield f"{name} {operator} {other}", 0.3 * fading
+
+
+@lru_cache(maxsize=1024)
+def _constants(function: Function) -> list[str]:
+    """What the function compares with, as it is written."""
+    compared = [one for node in ast.walk(function) if isinstance(node, ast.Compare) for one in (node.left, *node.comparators)]
+    return list(dict.fromkeys(repr(one.value) for one in compared if isinstance(one, ast.Constant) and one.value is not None))
+
+
+@lru_cache(maxsize=256)
+def _kinds(source: Source) -> tuple[str, ...]:
+    """The types that the file's isinstance calls name."""
+    found: dict[str, None] = {}
+    for node in ast.walk(source.tree):
+        match node:
+            case ast.Call(func=ast.Name(id="isinstance"), args=[_, ast.Name(id=name)]):
+                found[name] = None
+            case _:
+                pass
+    return tuple(found)[:4]

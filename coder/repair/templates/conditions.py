@@ -1,0 +1,30 @@
+"""A truth that is written down where it should be found out: `if True:`, `return True`, `seen = True`."""
+
+import ast
+from collections.abc import Iterator
+
+from coder.repair.atoms import asked
+from coder.repair.site import Rewrite, Site
+
+MOST = 60
+BRANCH, RESULT, STORED = 0.8, 0.35, 0.3
+
+
+def unconditional(site: Site) -> Iterator[Rewrite]:
+    """A condition over what can be read there, instead of a constant truth; a flag turned round instead of set."""
+    node = site.node
+    if not (isinstance(node, ast.Constant) and isinstance(node.value, bool)):
+        return
+    match site.parent:
+        case ast.If(test=test) | ast.IfExp(test=test) if test is node:
+            weight = BRANCH
+        case ast.Return():
+            weight = RESULT
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]):
+            weight = STORED
+            flag = site.source.code(target)
+            yield from site.replace(node, f"not {flag}", weight=0.6, summary=f"turn `{flag}` round")
+        case _:
+            return
+    for text, likely in asked(site.source, node)[:MOST]:
+        yield from site.replace(node, text, weight=weight * likely, summary=f"ask whether `{text[:40]}`")

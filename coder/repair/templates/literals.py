@@ -1,0 +1,58 @@
+"""A constant where a variable is meant, and the number that an assertion asks for."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from coder.core.verdict import Failure
+from coder.repair.scope import local_names
+from coder.repair.site import Rewrite, Site
+
+SEEN = re.compile(r"(?:^|assert )(-?\d+(?:\.\d+)?) (?:==|!=) (-?\d+(?:\.\d+)?)\s*$", re.MULTILINE)
+MOST = 10
+
+
+def named_value(site: Site) -> Iterator[Rewrite]:
+    """A variable of the function in the place of a number, a text, a truth or None."""
+    node = site.node
+    if not isinstance(node, ast.Constant) or (weight := _weight(site)) == 0.0:
+        return
+    for rank, name in enumerate(local_names(site.source, node)[:MOST]):
+        yield from site.replace(node, name, weight=weight * 0.95**rank, summary=f"use `{name}` instead of {site.source.code(node)[:20]}")
+
+
+def asserted_number(site: Site) -> Iterator[Rewrite]:
+    """A number that moves the result from what an assertion saw to what it expected: by their difference, or by their ratio."""
+    node = site.node
+    if not isinstance(node, ast.Constant) or isinstance(node.value, bool) or not isinstance(node.value, int | float):
+        return
+    found: dict[float, float] = {}
+    for one, other in numbers(site.failures):
+        for seen, expected in ((one, other), (other, one)):
+            found[node.value + expected - seen] = 0.4
+            if node.value == seen:
+                found[expected] = 0.45
+            if seen and node.value and (node.value * expected / seen) % 1 == 0:
+                found.setdefault(node.value * expected / seen, 0.35)
+    for number, weight in found.items():
+        text = str(int(number)) if number == int(number) and isinstance(node.value, int) else repr(float(number))
+        yield from site.replace(node, text, weight=weight, summary=f"use {text} instead of {site.source.code(node)}")
+
+
+def numbers(failures: tuple[Failure, ...]) -> list[tuple[float, float]]:
+    """Pairs of numbers that assertions found to differ."""
+    return [(float(one), float(other)) for failure in failures for one, other in SEEN.findall(failure.message)]
+
+
+def _weight(site: Site) -> float:
+    match site.parent:
+        case ast.Call(args=arguments):
+            return 0.4 if site.node in arguments else 0.0
+        case ast.keyword():
+            return 0.4
+        case ast.Compare() | ast.BinOp() | ast.Subscript() | ast.Slice():
+            return 0.3
+        case ast.Return() | ast.Assign(targets=[ast.Name() | ast.Attribute() | ast.Subscript()]):
+            return 0.25
+        case _:
+            return 0.0

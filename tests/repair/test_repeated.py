@@ -1,0 +1,33 @@
+"""The same mistake at several places is mended at all of them."""
+
+from coder.repair.candidates import candidates
+from coder.repair.repeated import repeated
+from coder.repair.source import Source
+from tests.repair.places import candidate
+
+TEXT = "def f(a, b):\n    if a < b:\n        return a < b\n\n\ndef g(a, b):\n    return a < b\n"
+
+
+def texts(lines: dict[int, float]) -> set[str]:
+    source = Source("a.py", TEXT)
+    made = candidates({"a.py": source}, {"a.py": lines}, [])
+    return {one.edit.apply(TEXT) for one in repeated(made, {"a.py": source})}
+
+
+def test_all_places_of_one_function_and_all_of_the_file() -> None:
+    function = TEXT.replace("a < b", "a <= b", 2)
+    assert {function, TEXT.replace("a < b", "a <= b")} <= texts({2: 1.0, 3: 1.0, 7: 1.0})
+    assert TEXT.replace("a < b", "a <= b", 1) not in texts({2: 1.0, 3: 1.0})
+
+
+def test_places_that_are_not_suspicious_stay_as_they_are() -> None:
+    assert TEXT.replace("a < b", "a <= b", 2) in texts({2: 1.0, 3: 1.0})
+    assert texts({7: 1.0}) == set()
+
+
+def test_removing_one_statement_says_nothing_about_another() -> None:
+    source = Source("a.py", "def f():\n    g()\n    g()\n")
+    first = candidate(source.text, "g()", "pass", family="deletion")
+    other = first.edit.changes[0].model_copy(update={"start": 21, "end": 24})
+    second = type(first)(edit=first.edit.model_copy(update={"changes": (other,)}), score=0.5, place=first.place)
+    assert [*repeated([first, second], {"a.py": source})] == []
