@@ -8,27 +8,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from coder.core.trials import Compared
+from coder.repair.answers import changed, contradicting, levelled, stumbling
 from coder.repair.candidates import Candidate
 
 MAJORITY = 0.5
 """Of all that speaks for any survivor, an opinion needs so much to be believed."""
 SHOWN = 60
+SECONDED = 0.35
+"""What a further family that says the same adds of its own weight."""
 ACCIDENT = 4.0
 """How much it counts against an opinion that its answers are accidents where another's are none."""
-ACCIDENTS = frozenset(
-    f"raises {name}"
-    for name in (
-        "AttributeError",
-        "IndexError",
-        "NameError",
-        "RecursionError",
-        "TooLong",
-        "TypeError",
-        "UnboundLocalError",
-        "ZeroDivisionError",
-    )
-)
-"""What code raises where it is at a loss, rather than on purpose."""
+CONTRADICTION = 4.0
+"""How much it counts against an opinion that it goes against examples of the documentation which another one keeps to."""
+LEVELLED = 0.2
+"""What an opinion is worth by which a function no longer tells anything apart."""
 
 
 @dataclass(frozen=True)
@@ -52,18 +45,30 @@ def opinions(ranked: Sequence[Candidate], worth: Mapping[Candidate, float], foun
     for place, candidate in enumerate(ranked):
         answers = found.after[place] if place < len(found.after) else ()
         groups.setdefault(answers or candidate, []).append(place)
-    changed = {key: _changed(found, found.after[places[0]] if found.after else ()) for key, places in groups.items()}
-    stumbled = {key: _stumbled(found.after[places[0]]) if found.after else 0.0 for key, places in groups.items()}
-    least, surest = min(changed.values(), default=0.0), min(stumbled.values(), default=0.0)
+    least = min((changed(_answers(found, places), found) for places in groups.values()), default=0.0)
+    surest = min((stumbling(_answers(found, places)) for places in groups.values()), default=0.0)
+    truest = min((contradicting(_answers(found, places), found) for places in groups.values()), default=0.0)
     made = []
-    for key, places in groups.items():
-        members = tuple(ranked[place] for place in places)
-        families: dict[str, float] = {}
-        for member in members:
-            families[member.edit.family] = max(worth[member], families.get(member.edit.family, 0.0))
-        weight = sum(families.values()) / (1 + 2 * (changed[key] - least)) / (1 + ACCIDENT * (stumbled[key] - surest))
-        made.append(Opinion(members=members, answers=found.after[places[0]] if found.after else (), weight=weight))
+    for places in groups.values():
+        members, answers = tuple(ranked[place] for place in places), _answers(found, places)
+        weight = _said(members, worth) / (1 + 2 * (changed(answers, found) - least)) / (1 + ACCIDENT * (stumbling(answers) - surest))
+        weight /= 1 + CONTRADICTION * (contradicting(answers, found) > truest)
+        weight *= LEVELLED if levelled(answers, found) else 1.0
+        made.append(Opinion(members=members, answers=answers, weight=weight))
     return sorted(made, key=lambda opinion: (-opinion.weight, ranked.index(opinion.first)))
+
+
+def _answers(found: Compared, places: Sequence[int]) -> tuple[str, ...]:
+    return found.after[places[0]] if places[0] < len(found.after) else ()
+
+
+def _said(members: Sequence[Candidate], worth: Mapping[Candidate, float]) -> float:
+    """The best that speaks for members, and a part of what other families add: there are many ways to do away with a behaviour."""
+    families: dict[str, float] = {}
+    for member in members:
+        families[member.edit.family] = max(worth[member], families.get(member.edit.family, 0.0))
+    best = max(families.values(), default=0.0)
+    return best + SECONDED * (sum(families.values()) - best)
 
 
 def decided(held: Sequence[Opinion]) -> bool:
@@ -78,17 +83,6 @@ def apart(opinion: Opinion, others: Sequence[Opinion], found: Compared) -> str:
             if mine != theirs:
                 return f"{call} gives {_cut(mine)}, elsewhere {_cut(theirs)}"
     return ""
-
-
-def _changed(found: Compared, answers: Sequence[str]) -> float:
-    """The part of the unchanged code's answers that are others now."""
-    pairs = [*zip(found.before, answers, strict=False)]
-    return sum(before != after for before, after in pairs) / len(pairs) if pairs else 0.0
-
-
-def _stumbled(answers: Sequence[str]) -> float:
-    """The part of the answers that are accidents."""
-    return sum(answer in ACCIDENTS for answer in answers) / len(answers) if answers else 0.0
 
 
 def _cut(text: str) -> str:

@@ -10,7 +10,7 @@ from coder.repair.candidates import Candidate, candidates, ranked
 from coder.repair.guarding import Guards
 from coder.repair.repeated import repeated
 from coder.repair.source import Source
-from coder.repair.spectrum import ochiai, suspects, weighted, with_imports
+from coder.repair.spectrum import ochiai, suspects, weighted, with_imports, without_comparisons
 
 MOST_SUSPECTS = 10
 MOST_IMPACTED, IMPACTED_SECONDS = 300, 10.0
@@ -27,6 +27,7 @@ class Case:
         scores = weighted(ochiai([*reds, *others]), self._failures)
         paths = [*sorted(scores), *sorted(found.imported.keys() - scores.keys())]
         self.sources = {path: source for path in paths if (source := read(tree, path)) is not None}
+        scores = without_comparisons(scores, self.sources)
         self.suspects: tuple[Suspect, ...] = suspects(scores, self.sources)
         self._scores = with_imports(scores, self.sources, found.imported)
         self._guards = Guards(others)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from coder.core.ports import TestRunner
 from coder.core.trials import Compared, Trials
 from coder.repair.agreement import Opinion, decided, opinions
+from coder.repair.answers import levelled
 from coder.repair.candidates import Candidate
 from coder.repair.case import Case
 from coder.repair.search import Search, confirmed
@@ -54,13 +55,15 @@ class Chooser:
             held = self._cold(sorted(found.cold, key=lambda one: _order(one, worth)), worth)
         if held and max(credible[one] for one in held[0].members) < LEAST_CREDIBLE:
             return Choice(tuple(held), compared, "what holds is hardly credible")
+        if held and levelled(held[0].answers, compared):
+            return Choice(tuple(held), compared, "what holds no longer tells apart what it told apart before")
         if held and compared.calls and not decided(held):
             return Choice(tuple(held), compared, "what holds disagrees on other calls, and nothing decides")
         return Choice(tuple(held), compared)
 
     def _compared(self, ranked: Sequence[Candidate]) -> Compared:
         left = self._deadline - time.monotonic()
-        if len(ranked) < 2 or left < LEAST_COMPARING:
+        if not ranked or left < LEAST_COMPARING:
             return Compared()
         return self._trials.compare(self._case.tree, self._case.failing, [one.edit for one in ranked], seconds=left / 2)
 

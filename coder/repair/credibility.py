@@ -26,6 +26,11 @@ DOUBT: dict[str, float] = {
     "slice_missing": 0.7,
     "yielding": 0.7,
     "argument_missing": 0.8,
+    "given_elsewhere": 0.6,
+    "kept_best": 0.8,
+    "asserted_number": 0.8,
+    "option": 0.9,
+    "element": 0.8,
 }
 """What a family is worth once the tests are green: some satisfy tests without being right more often than others."""
 SPECIAL_CASE, ORPHAN, DROPS = 0.3, 0.4, 0.6

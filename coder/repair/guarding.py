@@ -19,13 +19,13 @@ class Guards:
         self._executing: dict[tuple[str, int, int, int, float], tuple[str, ...]] = {}
 
     def of(self, candidate: Candidate, source: Source, *, most: int = MOST_GUARDS, seconds: float = MOST_SECONDS) -> tuple[str, ...]:
-        """Ids of the quickest passing tests that execute the changed function; outside of any, that execute the file."""
+        """Ids of the quickest passing tests that execute the changed function; that execute the file, where none does or there is none."""
         function = source.function_at(candidate.edit.line)
-        first = function.body[0].lineno if function else 1
-        last = (function.end_lineno or first) if function else source.text.count("\n") + 1
-        identity = (source.path, first, last, most, seconds)
+        whole = (source.path, 1, source.text.count("\n") + 1, most, seconds)
+        identity = (source.path, function.body[0].lineno, function.end_lineno or function.lineno, most, seconds) if function else whole
         if identity not in self._executing:
-            self._executing[identity] = self._found(*identity)
+            # What only an import calls is executed before any test, and whatever uses the file may depend on it.
+            self._executing[identity] = self._found(*identity) or self._found(*whole)
         return self._executing[identity]
 
     def _found(self, path: str, first: int, last: int, most: int, most_seconds: float) -> tuple[str, ...]:

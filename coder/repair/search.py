@@ -14,7 +14,7 @@ ENOUGH = 16
 """Survivors after which no more candidates are tried."""
 FURTHER = 600
 """Candidates that are tried after the first survivor: the next best may be the right one."""
-RIVAL = 0.3
+RIVAL = 0.2
 """What scores less than this part of the first survivor's score would not outweigh it."""
 TELLING_SECONDS = 0.5
 

@@ -22,6 +22,9 @@ AT_IMPORT = 0.4
 """What runs at import is executed before any test: it is as suspicious as the functions that use it, times this."""
 ELSEWHERE = 0.7
 """And times this where these functions are in another file."""
+COMPARING = 0.6
+"""A method that says whether values are equal, or which is less, is suspected less: assertions call it whatever they are about."""
+COMPARISONS = frozenset(f"__{name}__" for name in ("eq", "ne", "lt", "le", "gt", "ge", "hash", "bool"))
 BUILTIN = frozenset(dir(builtins))
 Scores = Mapping[str, Mapping[int, float]]
 """Suspicion by path and line; only lines that a failing test executes."""
@@ -52,6 +55,17 @@ def weighted(scores: Scores, failures: Sequence[Failure]) -> dict[str, dict[int,
             if frame.line in lines:
                 lines[frame.line] = max(lines[frame.line], scores[frame.path][frame.line] * factor)
     return raised
+
+
+def without_comparisons(scores: Scores, sources: Mapping[str, Source]) -> dict[str, dict[int, float]]:
+    """The same with the methods by which assertions compare lowered, where something else was executed as well."""
+    lowered = {path: dict(lines) for path, lines in scores.items()}
+    for path, source in sources.items():
+        for function in source.functions if path in lowered else ():
+            if function.name in COMPARISONS:
+                inside = range(function.lineno, (function.end_lineno or function.lineno) + 1)
+                lowered[path] |= {line: lowered[path][line] * COMPARING for line in inside if line in lowered[path]}
+    return lowered
 
 
 def with_imports(scores: Scores, sources: Mapping[str, Source], imported: Mapping[str, Collection[int]]) -> dict[str, dict[int, float]]:

@@ -37,10 +37,15 @@ def test_what_changes_more_answers_weighs_less() -> None:
 
 
 def test_what_stumbles_where_another_answers_weighs_less() -> None:
-    found = compared(("True", "True", "raises IndexError", "raises IndexError"), ("True", "True", "True", "True"))
+    found = compared(("True", "True", "False", "raises IndexError"), ("True", "True", "False", "True"))
     assert [opinion.first for opinion in opinions([OTHER, ONE], {OTHER: 0.6, ONE: 0.5}, found)] == [ONE, OTHER]
-    meant = compared(("True", "True", "raises ValueError", "raises ValueError"), ("True", "True", "True", "True"))
+    meant = compared(("True", "True", "False", "raises ValueError"), ("True", "True", "False", "True"))
     assert [opinion.first for opinion in opinions([OTHER, ONE], {OTHER: 0.6, ONE: 0.5}, meant)] == [OTHER, ONE]
+
+
+def test_what_goes_against_the_documentation_weighs_less() -> None:
+    found = Compared(calls=("f(1)", ">>> a.f"), before=("1", "1 of 2 otherwise"), after=(("2", "1 of 2 otherwise"), ("3", "as documented")))
+    assert [opinion.first for opinion in opinions([OTHER, ONE], {OTHER: 0.6, ONE: 0.4}, found)] == [ONE, OTHER]
 
 
 def test_who_could_not_be_asked_speaks_for_itself() -> None:

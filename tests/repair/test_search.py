@@ -80,7 +80,7 @@ def test_the_search_ends_some_way_behind_the_first_survivor(tmp_path: Path) -> N
 
 
 def test_what_could_not_outweigh_the_first_survivor_is_not_tried(tmp_path: Path) -> None:
-    scores = [0.9, 0.8, 0.5, 0.2, 0.2]
+    scores = [0.9, 0.8, 0.5, 0.15, 0.15]
     given = [candidate(TEXT, "a < 1", text, score=score) for text, score in zip(("x", "y", "z", "u", "v"), scores, strict=True)]
     found = search(FakeTrials("y"), tmp_path, ["t"], given, seconds=1.0, progress=None)
     assert (found.survivors, found.tried) == ([given[1]], 4)

@@ -6,7 +6,7 @@ from coder.core.proposals import Suspect
 from coder.core.trials import Trace
 from coder.core.verdict import Failure, Frame, Outcome, TestResult
 from coder.repair.source import Source
-from coder.repair.spectrum import ochiai, suspects, weighted, with_imports
+from coder.repair.spectrum import ochiai, suspects, weighted, with_imports, without_comparisons
 
 TEXT = """\
 LIMIT = 3
@@ -46,6 +46,12 @@ def test_the_innermost_frames_of_a_failure_weigh_more() -> None:
     raised = weighted(scores, [Failure(type="ValueError", message="", frames=frames)])
     assert raised["a.py"][10] == pytest.approx(scores["a.py"][10] * 1.3)
     assert raised["a.py"][6] == scores["a.py"][6]
+
+
+def test_methods_that_assertions_compare_with_are_suspected_less() -> None:
+    text = "class A:\n    def __eq__(self, other):\n        return True\n\n    def total(self):\n        return 1\n"
+    scores = without_comparisons({"a.py": {3: 1.0, 6: 0.9}}, {"a.py": Source("a.py", text)})
+    assert scores == {"a.py": {3: pytest.approx(0.6), 6: 0.9}}
 
 
 def test_what_runs_at_import_is_as_suspicious_as_what_reads_it() -> None:

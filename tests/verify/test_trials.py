@@ -258,15 +258,41 @@ def test_edits_are_compared_by_what_they_answer(trials: PytestTrials, tmp_path: 
     edits = [replacing(STACK, "a.py", "items[1]", new) for new in ("items[0]", "items[-2]", "min(items)", "next(iter(items))")]
     found = trials.compare(tmp_path, ["tests/test_a.py::test_first"], edits, seconds=20.0)
     assert found.calls[0] == "first(items=list[3, 4], default=0)"
-    assert found.before[0].startswith("4 ")
-    assert [answers[0][:2] for answers in found.after] == ["3 "] * 4
+    assert found.before[0].startswith("4\t")
+    assert [answers[0][:2] for answers in found.after] == ["3\t"] * 4
     of_one = found.calls.index("first(items=list[3], default=0)")
-    assert [answers[of_one].split(" dict")[0] for answers in found.after] == ["3", "raises IndexError", "3", "3"]
+    assert [answers[of_one].split("\t")[0] for answers in found.after] == ["3", "raises IndexError", "3", "3"]
     turned = found.calls.index("first(items=list[4, 3], default=0)")
-    assert [answers[turned][:2] for answers in found.after] == ["4 ", "4 ", "3 ", "4 "]
+    assert [answers[turned][:2] for answers in found.after] == ["4\t", "4\t", "3\t", "4\t"]
+
+
+PRINTING = "def told(item):\n    print('one', item)\n    return 1\n"
+
+
+def test_what_is_printed_belongs_to_the_answer(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": PRINTING, "tests/test_a.py": "from a import told\n\ndef test_told():\n    assert told(3) == 2\n"})
+    project = find_project(tmp_path, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
+    trials = PytestTrials(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None))
+    edits = [replacing(PRINTING, "a.py", "'one'", "'two'"), replacing(PRINTING, "a.py", "return 1", "return 2")]
+    found = trials.compare(tmp_path, ["tests/test_a.py::test_told"], edits, seconds=20.0)
+    assert found.before[0] == "1\tdict{'item': 3}\t'one 3\\n'"
+    assert [answers[0] for answers in found.after] == ["1\tdict{'item': 3}\t'two 3\\n'", "2\tdict{'item': 3}\t'one 3\\n'"]
+
+
+DOCUMENTED = 'def twice(number):\n    """Double it.\n\n    >>> twice(2)\n    4\n    """\n    return number * 3\n'
+
+
+def test_examples_of_the_documentation_are_asked_as_well(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": DOCUMENTED, "tests/test_a.py": "from a import twice\n\ndef test_two():\n    assert twice(2) == 4\n"})
+    project = find_project(tmp_path, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
+    trials = PytestTrials(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None))
+    edits = [replacing(DOCUMENTED, "a.py", "number * 3", new) for new in ("number * 2", "number + 3")]
+    found = trials.compare(tmp_path, ["tests/test_a.py::test_two"], edits, seconds=20.0)
+    assert found.calls[-1] == ">>> a.twice"
+    assert [found.before[-1], *(answers[-1] for answers in found.after)] == ["1 of 1 otherwise", "as documented", "1 of 1 otherwise"]
 
 
 def test_a_method_is_asked_on_a_copy_of_its_object(trials: PytestTrials, tmp_path: Path) -> None:
     found = trials.compare(tmp_path, ["tests/test_a.py::test_push"], [replacing(STACK, "a.py", " + 1", "")], seconds=20.0)
     place = found.calls.index("Stack.push(item=1)")
-    assert (found.before[place][:2], found.after[0][place][:2]) == ("2 ", "1 ")
+    assert (found.before[place][:2], found.after[0][place][:2]) == ("2\t", "1\t")

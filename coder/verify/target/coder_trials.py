@@ -22,10 +22,11 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
-import coder_compare  # type: ignore[import-not-found]  # they all lie beside this file
 import pytest
 from _pytest.runner import runtestprotocol
+from coder_compare import Recorder, TooLong  # type: ignore[import-not-found]
 from coder_fork import Child, limit  # type: ignore[import-not-found]  # they all lie beside this file
+from coder_questions import Questions  # type: ignore[import-not-found]
 from coder_swap import Cold, Swapper, edited, overlay  # type: ignore[import-not-found]
 
 COMPARE_SECONDS = 10.0
@@ -40,10 +41,6 @@ CANARIES = 3
 """So many guards are run on the unchanged code at the end of a batch: where one is red now, something was left behind."""
 MEMORY = 3 << 30
 FILE_SIZE = 256 << 20
-
-
-class TooLong(BaseException):
-    """One test has used more processor time than it may; no `except Exception` of the project keeps it alive."""
 
 
 def nothing() -> None:
@@ -123,25 +120,26 @@ class Trials:
 
     def answers(self, candidates: list[Any]) -> Iterator[Any]:
         """Runs in a fork, which records the calls and forks again for each candidate."""
-        recorder = coder_compare.Recorder(frozenset(os.path.join(self.request["tree"], path) for path in self.request["sources"]))
+        recorder = Recorder(frozenset(os.path.join(self.request["tree"], path) for path in self.request["sources"]))
         for test in [*self.targets, *self.request["guards"]]:
             if test in self.items:
                 sys.setprofile(recorder)
                 self.run(test, None, FIRST_LIMIT)
                 sys.setprofile(None)
-        calls = coder_compare.varied(recorder.calls)
-        yield {"index": -1, "calls": [coder_compare.described(call) for call in calls]}
+        paths = dict.fromkeys(os.path.join(self.request["tree"], candidate["path"]) for candidate in candidates)
+        questions = Questions(recorder.calls, [self.swapper.imported[path] for path in paths if path in self.swapper.imported])
+        yield {"index": -1, "calls": questions.described()}
         for index, candidate in [(-1, None), (-1, None), *enumerate(candidates)]:
-            child = Child([candidate], lambda batch: self.answer(batch[0], calls), seconds=COMPARE_SECONDS)
+            child = Child([candidate], lambda batch: self.answer(batch[0], questions), seconds=COMPARE_SECONDS)
             while not child.ended and not child.expired:
                 child.read(0.05)
             child.kill()
             yield {"index": index, "answers": child.answers[0] if child.answers else []}
 
-    def answer(self, candidate: dict[str, Any] | None, calls: list[Any]) -> Iterator[Any]:
+    def answer(self, candidate: dict[str, Any] | None, questions: Questions) -> Iterator[Any]:
         if candidate is not None:
             self.put_into_effect(candidate, alone=True)
-        yield [*coder_compare.answers(calls)]
+        yield [*questions.answers()]
 
     def try_all(self) -> None:
         with open(self.request["candidates"], encoding="utf-8") as file:
@@ -283,6 +281,7 @@ class Trials:
         return "timeout" if self.expired else "failed"
 
     def too_long(self, _number: int, _frame: FrameType | None) -> None:
+        """No `except Exception` of the project keeps a test alive that has used more processor time than it may."""
         self.expired = True
         raise TooLong("the test has used all the processor time that it may")
 

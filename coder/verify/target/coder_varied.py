@@ -1,0 +1,113 @@
+"""Makes further calls out of recorded ones; it runs in the project's interpreter.
+
+Each has one argument changed: to what another call gave for it, or to a value near its own. Nothing is left to chance.
+Stdlib only, Python 3.8 or later.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+MOST_OTHERS = 6
+KINDS = (type(None), bool, int, float, str, bytes, tuple, list, dict, set, frozenset)
+
+
+def varied(calls: list[Any], most: int) -> list[Any]:
+    """The calls themselves, then ones with a single argument changed, round by round: at most so many."""
+    given_to = pools(calls)
+    rows = []
+    for module, name, given in calls:
+        columns = [[(key, new) for new in changes(value, given_to[module, name, key])] for key, value in given.items()]
+        turns = [one for round_ in itertools.zip_longest(*columns) for one in round_ if one is not None]
+        rows.append([(module, name, {**given, key: new}) for key, new in turns])
+    rounds = [one for row in itertools.zip_longest(*rows) for one in row if one is not None]
+    return [*calls, *rounds][:most]
+
+
+def pools(calls: list[Any]) -> dict[Any, list[Any]]:
+    """What all calls of a function give for each of its parameters, as far as it is plain."""
+    found: dict[Any, list[Any]] = {}
+    for module, name, given in calls:
+        for key, value in given.items():
+            pool = found.setdefault((module, name, key), [])
+            if plain(value) and len(pool) < MOST_OTHERS and not any(same(value, one) for one in pool):
+                pool.append(value)
+    return found
+
+
+def changes(value: Any, pool: list[Any]) -> list[Any]:
+    """What others gave and what is near, by turns; each once."""
+    others = [one for one in pool if not same(one, value)] if plain(value) else []
+    found: list[Any] = []
+    for new in itertools.chain.from_iterable(itertools.zip_longest(variants(value), others, fillvalue=value)):
+        if new is not value and not same(new, value) and not any(same(new, one) for one in found):
+            found.append(new)
+    return found
+
+
+def variants(value: Any) -> list[Any]:
+    """Values near one."""
+    if value is None:
+        return [0, "", 1]
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int):
+        return [value + 1, value - 1, 0, -value, value * 2, value + 10]
+    if isinstance(value, float):
+        return [value + 1, 0.0, -value, value / 2]
+    if isinstance(value, str):
+        return texts(value)
+    if isinstance(value, bytes):
+        return [value[:-1], value[1:], value + value, b"", b"a", value[::-1]]
+    if type(value) in (list, tuple):
+        return sequences(value)
+    if type(value) is dict:
+        items = list(value.items())
+        other = [dict([(key, new), *items[1:]]) for key, one in items[:1] for new in variants(one)[:2]]
+        return [dict(items[1:]), dict(items[:-1]), *other, {}]
+    if type(value) in (set, frozenset):
+        ordered = sorted(value, key=repr)
+        return [type(value)(ordered[1:]), type(value)()]
+    return []
+
+
+def texts(value: str) -> list[str]:
+    middle = len(value) // 2
+    if not value:
+        return ["a", " ", "-", "aB1", "a b"]
+    doubled = f"{value[:middle]}{value[middle]}{value[middle:]}"
+    return [
+        value[:-1],
+        value[1:],
+        value.swapcase(),
+        f"{value} {value}",
+        value[::-1],
+        doubled,
+        f" {value}",
+        f"{value}\n",
+        "",
+        f"-{value}",
+        "a",
+    ]
+
+
+def sequences(value: Any) -> list[Any]:
+    """Fewer and more elements, another order, another first or last element."""
+    kind = type(value)
+    near = [value[:-1], value[1:], value[::-1], value + value, value + value[:1]]
+    for place in (0, len(value) - 1) if value else ():
+        near += [kind([*value[:place], new, *value[place + 1 :]]) for new in variants(value[place])[:3]]
+    return [*near, kind()]
+
+
+def plain(value: Any) -> bool:
+    """Is it a value that can be shared between calls?"""
+    if type(value) in (tuple, list):
+        return len(value) <= 20 and all(plain(one) for one in value)
+    return value is None or type(value) in (bool, int, float, str, bytes)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Are they of one kind and written alike? Equal is too little: so are True and 1."""
+    return type(one) is type(other) and isinstance(one, KINDS) and repr(one) == repr(other)

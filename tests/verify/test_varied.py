@@ -1,0 +1,31 @@
+"""Calls made out of recorded ones."""
+
+import pytest
+
+from coder.verify.target.coder_varied import changes, varied
+
+CALLS = [("a", ("f",), {"text": "ab", "mark": ""}), ("a", ("f",), {"text": "c", "mark": "-"})]
+
+
+def test_recorded_calls_come_first_and_one_argument_changes_at_a_time() -> None:
+    made = varied(CALLS, 30)
+    assert made[:2] == CALLS
+    assert len(made) == 30
+    assert all(any(sum(given[key] != old[key] for key in given) == 1 for _, _, old in CALLS) for _, _, given in made[2:])
+
+
+def test_what_another_call_gave_is_tried_here() -> None:
+    assert {"text": "c", "mark": ""} in [given for _, _, given in varied(CALLS, 100)]
+    assert {"text": "ab", "mark": "-"} in [given for _, _, given in varied(CALLS, 100)]
+
+
+@pytest.mark.parametrize("value", [None, True, 3, 0.5, "text", "", b"ab", [1, 2], (1, "a"), {"a": 1}, {1, 2}, frozenset("ab")])
+def test_every_plain_value_has_neighbours_of_its_kind(value: object) -> None:
+    near = changes(value, [])
+    assert len(near) >= 1
+    assert value is None or all(type(one) is type(value) for one in near)
+    assert value not in near
+
+
+def test_what_is_not_plain_stays_as_it_is() -> None:
+    assert changes(object(), [1, 2]) == []
