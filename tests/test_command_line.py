@@ -141,6 +141,20 @@ def test_a_dry_run_leaves_nothing_and_writes_the_diff_where_told(place: Place, s
     assert "+ int(rest)" in place.coder("log", "diff", "last").stdout
 
 
+def test_a_plan_is_made_edited_and_run(place: Place, server: Fake, tmp_path: Path) -> None:
+    steps = [{"intent": "The sign is right.", "files": ["clock.py"], "check": ISSUE.split()[0]}]
+    server.turns += [Turn(calls=(call("hand_over", kind="plan", summary="The sign is wrong.", steps=steps),)), PATCH]
+    before, plan = place.untouched(), tmp_path / "plan.md"
+    made = place.fix(server, "--plan-only", "--output", str(plan))
+    assert (made.returncode, place.untouched()) == (0, before), made.stderr
+    assert f"The plan is in {plan}" in made.stderr
+    plan.write_text(plan.read_text().replace("The sign is right", "The sign is a plus"))
+    done = place.fix(server, "--plan", str(plan))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(server.requests) == 2
+    assert "The sign is a plus." in json.dumps(server.requests[1])
+
+
 def test_merge_brings_a_proven_fix_onto_the_branch(place: Place, server: Fake) -> None:
     server.turns += [PATCH]
     assert place.fix(server, "--merge").returncode == 0
@@ -176,6 +190,9 @@ def test_a_wrong_key_is_a_line_and_exit_2(place: Place, server: Fake) -> None:
         (("fix", "it fails", "--trust", "--offline", "--model", "openai:x"), "--offline"),
         (("fix", "it fails", "--trust", "--model", "nobody:x"), "nobody"),
         (("fix", "it fails", "--dry-run", "--merge"), "--merge"),
+        (("fix", "it fails", "--plan", "nowhere.md"), "cannot be read"),
+        (("fix", "it fails", "--plan", "clock.py"), "clock.py holds no plan: there is no step in it"),
+        (("fix", "it fails", "--plan", "clock.py", "--strategy", "tree"), "--plan runs a plan"),
         (("apply", "nope"), "No session"),
         (("apply", "last"), "No session with a fix yet in"),
         (("log", "show", "nope"), "No session"),

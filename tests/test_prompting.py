@@ -7,6 +7,7 @@ import pytest
 from coder.core.decisions import Diagnosed
 from coder.core.notes import Finding, Plan, Step
 from coder.core.phases import EDIT
+from coder.core.plans import written
 from coder.core.proposals import Proposal, Proposals, Suspect
 from coder.core.task import Task
 from coder.core.verdict import Failure, Reproduced, TestReport, TestResult, Verdict, VerdictKind
@@ -53,6 +54,7 @@ CASES: dict[str, dict[str, Any]] = {
     "siblings": {"traces": ["The sign was changed: 1 test is red."]},
     "system_plan": {},
     "plan": {},
+    "plan_given": {"plan": written(PLAN)},
     "step": {"plan": PLAN, "step": PLAN.steps[0]},
     "step_done": {
         "step": PLAN.steps[0],

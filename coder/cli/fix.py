@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coder.cli.options import ApproveOption, RepositoryOption, TrustOption, UnsafeOption, issue_text
+from coder.cli.options import ApproveOption, RepositoryOption, TrustOption, UnsafeOption, issue_text, plan_in
 
 if TYPE_CHECKING:
     from coder.core.task import Task
@@ -53,11 +53,14 @@ def fix(
     width: Annotated[int | None, typer.Option(min=1, max=5, help="Candidates of a tree.", show_default="3")] = None,
     review_rounds: Annotated[int | None, typer.Option(min=0, help="Times that a review is answered.", show_default="2")] = None,
     plan_only: Annotated[bool, typer.Option("--plan-only", help="Show a plan and change nothing: --strategy plan.")] = False,
+    plan: Annotated[Path | None, typer.Option(metavar="FILE.md", help="Run this plan, such as one of --plan-only, edited.")] = None,
     approve: ApproveOption = None,
     trust: TrustOption = False,
     unsafe_no_sandbox: UnsafeOption = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a line instead of text.")] = False,
-    output: Annotated[Path | None, typer.Option(metavar="FILE.diff", help="Write the fix there as a diff, too.")] = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the fix there as a diff, too; with --plan-only the plan.")
+    ] = None,
     merge: Annotated[bool, typer.Option("--merge", help="Bring a PROVEN fix onto the current branch.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show what tools answer.")] = False,
 ) -> int:
@@ -71,9 +74,12 @@ def fix(
         raise UserError("--merge brings the fix onto your branch and --dry-run leaves nothing: give one of them.")
     if offline and (model or strategy not in (None, Strategy.offline)):
         raise UserError("--offline works without a model: leave --model and --strategy away.")
+    if plan is not None and (plan_only or offline or strategy not in (None, Strategy.plan)):
+        raise UserError("--plan runs a plan: leave --plan-only, --offline and any other --strategy away.")
     text = issue_text(issue)
+    own = plan_in(plan) if plan is not None else None
     allowed = tuple(path.removeprefix("./") for path in only or ())
-    how = "offline" if offline else "plan" if plan_only else strategy and strategy.value
+    how = "offline" if offline else "plan" if plan_only or plan else strategy and strategy.value
     flags: dict[str, Any] = {"model": model, "strategy": how, "base_url": base_url, "attempts": attempts, "test": test}
     flags["approve"] = approve and approve.value
     flags |= {"max_usd": None if max_usd is None else Decimal(str(max_usd)), "max_tokens": max_tokens, "max_seconds": max_seconds}
@@ -90,6 +96,7 @@ def fix(
             dry_run=dry_run,
             merge=merge,
             plan_only=plan_only,
+            plan=own,
         )
 
     try:

@@ -3,9 +3,12 @@
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from coder.core.notes import Plan
 
 RepositoryOption = Annotated[Path, typer.Option("--repo", metavar="DIR", help="The repository, or a place in it.", show_default="here")]
 SessionArgument = Annotated[str, typer.Argument(metavar="ID", help="A session's id, its beginning or its end, or `last`.")]
@@ -45,6 +48,23 @@ def issue_text(typed: str) -> str:
         raise UserError("The issue is empty. Give it as text, as @file, or as - for standard input.")
     # What no terminal should have let through: halves of characters, and NUL, which git refuses.
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "").strip()
+
+
+def plan_in(path: Path) -> "Plan":
+    """The plan that a person has written, or edited.
+
+    Raises:
+        UserError: the file cannot be read, or holds no plan.
+    """
+    from coder.core.errors import UserError
+    from coder.core.plans import read
+
+    try:
+        return read(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"The plan {str(path)!r} cannot be read: {error.strerror}.") from None
+    except ValueError as error:  # which a file that is no text raises as well
+        raise UserError(f"{path} holds no plan: {error}.") from None
 
 
 def _file(path: Path) -> str:

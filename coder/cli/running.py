@@ -56,7 +56,9 @@ def run_task(
         asyncio.run(_watched(opened, console, json=json, verbose=verbose))
     finished = opened.finished
     if output is not None and finished.delivery:
-        _write(output, finished.delivery.diff)
+        _write(output, finished.delivery.diff, what="diff", kept="coder log diff last")
+    elif output is not None and wanted.plan_only and finished.exit_code == 0:
+        _write(output, f"{finished.report}\n", what="plan", kept="coder log show last")
     if not json:
         summary.show(console, finished, session=opened.id)
     return opened
@@ -83,9 +85,9 @@ def _stop(opened: Opened, number: int) -> None:
     asyncio.get_running_loop().add_signal_handler(number, os._exit, 130)
 
 
-def _write(path: Path, diff: str) -> None:
+def _write(path: Path, text: str, *, what: str, kept: str) -> None:
     try:
-        path.write_text(diff, encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise UserError(f"The diff could not be written to {path}: {error.strerror}. It is kept: coder log diff last") from None
-    print(f"The diff is in {path}.", file=sys.stderr)
+        raise UserError(f"The {what} could not be written to {path}: {error.strerror}. It is kept: {kept}") from None
+    print(f"The {what} is in {path}.", file=sys.stderr)

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 from coder.core.candidate import Delivery
 from coder.core.decisions import CandidateDropped, CandidateScored, Diagnosed, StrategyChosen
 from coder.core.messages import AssistantMessage, Spent, ToolCall, ToolMessage, Usage, UserMessage
-from coder.core.notes import Note
+from coder.core.notes import Note, Plan
 from coder.core.phases import PhaseName
 from coder.core.task import Task
 from coder.core.value import EventValue, Value
@@ -154,6 +154,25 @@ class ReviewAnswered(EventValue):
     by: Literal["person", "default"]
 
 
+class PlanAsked(EventValue):
+    """A plan is made; the person may change it before it is run."""
+
+    type: Literal["plan_asked"] = "plan_asked"
+    question: str
+    """An id for the answer to name."""
+    plan: Plan
+
+
+class PlanAnswered(EventValue):
+    """The plan that will be run; another one than was asked about is the person's amendment."""
+
+    type: Literal["plan_answered"] = "plan_answered"
+    question: str
+    plan: Plan | None
+    """None: it was refused."""
+    by: Literal["person", "default"]
+
+
 class ContextCompacted(EventValue):
     """Long answers of tools up to a record are from now on sent as stubs, because the conversation outgrew the model."""
 
@@ -245,6 +264,8 @@ Lasting = (
     | QuestionAnswered
     | ReviewAsked
     | ReviewAnswered
+    | PlanAsked
+    | PlanAnswered
     | ContextCompacted
     | BudgetSpent
     | Warned

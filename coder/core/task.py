@@ -3,6 +3,7 @@
 from decimal import Decimal
 from pathlib import Path
 
+from coder.core.notes import Plan
 from coder.core.value import Value
 
 
@@ -35,6 +36,8 @@ class Task(Value):
     trusted: bool = False
     plan_only: bool = False
     """A plan is made and shown, and nothing is changed."""
+    plan: Plan | None = None
+    """The person's own, where no planner is to make one."""
     given: bool = False
     """The change is there already and only to be judged: nothing is delivered."""
     budget: Budget = Budget()

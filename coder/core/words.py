@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from coder.core.notes import Plan
 from coder.core.value import Value
 
 
@@ -29,10 +30,19 @@ class Decide(Value):
     """Their numbers in `coder.core.hunks.hunks(diff)`, ascending; none: deliver nothing."""
 
 
+class Amend(Value):
+    """The answer to a plan: the plan to run, as it was or changed."""
+
+    type: Literal["amend"] = "amend"
+    question: str
+    plan: Plan | None
+    """None: it is refused, and nothing is run."""
+
+
 class Stop(Value):
     """End the session now and say where things stand."""
 
     type: Literal["stop"] = "stop"
 
 
-Word = Say | Answer | Decide | Stop
+Word = Say | Answer | Decide | Amend | Stop

@@ -4,15 +4,16 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from coder.core.events import QuestionAnswered, QuestionAsked, ReviewAnswered, ReviewAsked
+from coder.core.events import PlanAnswered, PlanAsked, QuestionAnswered, QuestionAsked, ReviewAnswered, ReviewAsked
 from coder.core.hunks import hunks
 from coder.core.messages import ToolCall
+from coder.core.notes import Plan
 from coder.core.rules import Rule
 from coder.core.value import Value
-from coder.core.words import Answer, Decide
+from coder.core.words import Amend, Answer, Decide
 from coder.loop.log import EventLog
 
-Reply = TypeVar("Reply", Answer, Decide)
+Reply = TypeVar("Reply", Answer, Decide, Amend)
 ALLOW, ALWAYS, REFUSE = "allow", "always", "refuse"
 
 
@@ -38,6 +39,7 @@ class Approval:
         self._remember = remember
         self._answers: dict[str, asyncio.Future[Answer]] = {}
         self._decisions: dict[str, asyncio.Future[Decide]] = {}
+        self._amendments: dict[str, asyncio.Future[Amend]] = {}
         self._count = 0
         self._permitted: dict[ToolCall, bool] = {}
         """Of the newest question, what has not been carried out yet: an answer holds for one call, and ids of calls come again."""
@@ -91,13 +93,26 @@ class Approval:
         self._log.append(ReviewAnswered(question=question, accepted=accepted, by="person"))
         return accepted
 
-    def answer(self, word: Answer | Decide) -> None:
+    async def plan(self, plan: Plan) -> Plan | None:
+        """The plan as it is to be run, None for not at all; as it is, at once, where nobody attends."""
+        question = self._name()
+        self._log.append(PlanAsked(question=question, plan=plan))
+        if not self._attended:
+            self._log.append(PlanAnswered(question=question, plan=plan, by="default"))
+            return plan
+        wanted = (await _reply(self._amendments, question)).plan
+        self._log.append(PlanAnswered(question=question, plan=wanted, by="person"))
+        return wanted
+
+    def answer(self, word: Answer | Decide | Amend) -> None:
         """Give the answer to a waiting question; one that nobody waits for is dropped."""
         match word:
             case Answer():
                 _settle(self._answers, word)
             case Decide():
                 _settle(self._decisions, word)
+            case Amend():
+                _settle(self._amendments, word)
 
     def _name(self) -> str:
         self._count += 1

@@ -8,12 +8,13 @@ from coder.core.candidate import Candidate, Delivery, Patch
 from coder.core.errors import UserError
 from coder.core.events import NoteMade, Warned
 from coder.core.notes import Diagnosis, Done, GiveUp, Plan, Sites
+from coder.core.plans import written
 from coder.core.state import named_tests, notes, opinions, verdicts
 from coder.core.value import Value
 from coder.core.verdict import Verdict, VerdictKind
 from coder.loop.commit import message, slug, subject
 from coder.loop.kit import Kit
-from coder.loop.report import advice, explanation, written
+from coder.loop.report import advice, explanation
 from coder.loop.review import announce, clear, review, unreviewed
 
 INTERRUPTED = 130

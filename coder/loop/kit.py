@@ -56,7 +56,7 @@ class Kit:
     """The prompt that every request begins with."""
     temperature: float | None = None
     reviews: bool = False
-    """The person looks at each fix, hunk by hunk, before it is delivered."""
+    """The person looks at each plan before it is run, and at each fix, hunk by hunk, before it is delivered."""
     notices: tuple[str, ...] = ()
     """What the person should know before the work begins, such as uncommitted files that were left out."""
     instructions: str = ""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from coder.core.decisions import CandidateDropped
 from coder.core.events import FilesChanged, NoteMade, Record, Verified
-from coder.core.notes import Diagnosis, Done, Findings, GiveUp, Plan, Sites
+from coder.core.notes import Diagnosis, Done, Findings, GiveUp, Sites
 from coder.core.paths import is_test_path
 from coder.core.verdict import Cause, TestResult, Verdict, VerdictKind
 
@@ -127,16 +127,6 @@ def advice(opinions: Mapping[str, Findings]) -> tuple[str, ...]:
         told.append(f"{'approved' if opinion.approve else 'not approved'} by a reader for {reader}: {_line(opinion.summary)}")
         told += [f"{finding.severity}, {finding.place}: {_line(finding.text)}" for finding in opinion.findings]
     return tuple(told)
-
-
-def written(plan: Plan) -> str:
-    """A plan as Markdown."""
-    lines = ["## The plan", plan.summary, ""]
-    for number, step in enumerate(plan.steps, start=1):
-        lines.append(f"{number}. {step.intent}")
-        lines += [f"   - files: {', '.join(step.files)}"] if step.files else []
-        lines += [f"   - seen by: {step.check}"] if step.check else []
-    return "\n".join(lines)
 
 
 def _line(text: str) -> str:

@@ -9,7 +9,7 @@ from coder.core.errors import CoderError, LimitReached, ModelError, UserError
 from coder.core.events import CandidateForked, Failed, SessionFinished, SessionStarted, Warned
 from coder.core.state import status, working
 from coder.core.verdict import VerdictKind
-from coder.core.words import Answer, Decide, Say, Stop, Word
+from coder.core.words import Amend, Answer, Decide, Say, Stop, Word
 from coder.loop.baseline import baseline
 from coder.loop.ending import BUG, INTERRUPTED, MISUSE, Ending, conclude, ended
 from coder.loop.kit import Kit, Strategy
@@ -41,7 +41,7 @@ class Session:
             case Say(text=text):
                 self._remarks.append(text)
                 self._pass_on()
-            case Answer() | Decide():
+            case Answer() | Decide() | Amend():
                 self._kit.approval.answer(word)
             case Stop():
                 self._stopped = True

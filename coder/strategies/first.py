@@ -23,7 +23,7 @@ def offline_first(strategy: Strategy) -> Strategy:
     """The strategy, unless an edit that a short search finds is PROVEN; what it found else goes into the first message, as unproven."""
 
     async def first(kit: Kit, candidate: Candidate) -> Candidate:
-        tests = await _failing(kit, candidate)
+        tests = () if kit.task.plan_only or kit.task.plan else await _failing(kit, candidate)
         if not tests:
             return await strategy(kit, candidate)
         kit.log.append(PhaseEntered(candidate=candidate.id, phase="locate", attempt=1))

@@ -3,12 +3,13 @@
 from dataclasses import replace
 
 from coder.core.candidate import Candidate
-from coder.core.notes import Done, Plan
+from coder.core.events import NoteMade
+from coder.core.notes import Done, GiveUp, Plan
 from coder.core.state import verdicts
 from coder.loop.kit import Kit, Strategy
 from coder.loop.phase import run
 from coder.strategies.judge import attempt_number
-from coder.strategies.planning import execution, judging, planner_of, planning
+from coder.strategies.planning import execution, first_plan, judging, planner_of
 from coder.strategies.standing import mendable
 from coder.tools.registry import PLANNING
 
@@ -22,7 +23,7 @@ def planned(*, finish: Strategy, last: Strategy) -> Strategy:
     async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
         planner = planner_of(kit, candidate)
         thinking = replace(kit, role="planner", system="system_plan", tools=PLANNING)
-        plan = await run(thinking, planner, planning(), 1)
+        plan = await first_plan(thinking, planner)
         while isinstance(plan, Plan) and plan.steps and not kit.task.plan_only:
             step, rest = plan.steps[0], plan.steps[1:]
             purpose = execution(plan, step)
@@ -36,7 +37,10 @@ def planned(*, finish: Strategy, last: Strategy) -> Strategy:
                     return await last(kit, candidate)
                 failed = kit.verifier.explain(verdicts(kit.log.records, candidate.id)[-1])
             amended = await run(thinking, planner, judging(candidate, step, rest, failed), 1)
-            plan = amended if isinstance(amended, Plan) and amended.steps else None if failed else plan.model_copy(update={"steps": rest})
+            changed = isinstance(amended, Plan) and amended.steps
+            plan = amended if failed or changed else plan.model_copy(update={"steps": rest})
+        if isinstance(plan, GiveUp):
+            kit.log.append(NoteMade(candidate=candidate.id, phase="plan", note=plan, implied=True))
         return candidate
 
     return strategy

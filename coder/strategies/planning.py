@@ -3,13 +3,15 @@
 import asyncio
 
 from coder.core.candidate import Candidate
-from coder.core.events import CandidateForked
+from coder.core.events import CandidateForked, NoteMade, PhaseEntered
 from coder.core.notes import Done, GiveUp, Note, Plan, Step
 from coder.core.paths import node_ids
 from coder.core.phases import EDIT, PLAN
+from coder.core.plans import written
 from coder.core.state import conversation, verdicts
 from coder.loop.kit import Kit
-from coder.loop.phase import Purpose, Standing
+from coder.loop.phase import Purpose, Standing, run
+from coder.loop.turn import say
 from coder.strategies.objections import objections
 from coder.strategies.purposes import PURPOSES
 
@@ -21,6 +23,30 @@ def planner_of(kit: Kit, candidate: Candidate) -> Candidate:
     planner = candidate.model_copy(update={"id": f"{candidate.id}/plan"})
     kit.log.append(CandidateForked(candidate=planner.id, role="planner", approach="plan"))
     return planner
+
+
+async def first_plan(kit: Kit, planner: Candidate) -> Note | None:
+    """The plan to begin with: the person's own, or the planner's as the person wants it."""
+    if kit.task.plan is not None:
+        kit.log.append(PhaseEntered(candidate=planner.id, phase="plan", attempt=1))
+        await _adopt(kit, planner, kit.task.plan)
+        return kit.task.plan
+    plan = await run(kit, planner, planning(), 1)
+    if not isinstance(plan, Plan) or not kit.reviews:
+        return plan
+    wanted = await kit.approval.plan(plan)
+    if wanted not in (plan, None):
+        await _adopt(kit, planner, wanted)
+    return wanted or GiveUp(summary="You did not want this plan, so nothing was changed.")
+
+
+async def _adopt(kit: Kit, planner: Candidate, plan: Plan) -> None:
+    """Let the planner hear of a plan that is not its own: it will be asked about the steps."""
+    told = kit.prompts.render("plan_given", plan=written(plan))
+    if not conversation(kit.log.records, planner.id):
+        told = f"{await PURPOSES['locate'].opening(kit, planner)}\n\n{told}"
+    say(kit, planner, told)
+    kit.log.append(NoteMade(candidate=planner.id, phase="plan", note=plan))
 
 
 def planning() -> Purpose:

@@ -124,8 +124,9 @@ def _plain_lines(event: Event) -> list[Text]:
         case PhaseEntered(phase=phase, attempt=attempt):
             return [Text(phase if attempt == 1 else f"{phase} (attempt {attempt})", "bold")]
         case NoteMade(note=note, implied=False) if note.kind != "give_up":
+            steps = [Text(f"    {number}. {_cut(step.intent)}") for number, step in enumerate(getattr(note, "steps", ()), start=1)]
             places = [Text(f"    {place}", "cyan") for place in getattr(note, "places", ())[:5]]
-            return [Text(f"  {line}", "italic") for line in note.summary.splitlines()[:4]] + places
+            return [Text(f"  {line}", "italic") for line in note.summary.splitlines()[:4]] + steps + places
         case Verified(verdict=verdict):
             reds = [*verdict.still_red, *verdict.broken][:5]
             lines = [Text.assemble("  ", (verdict.label, STYLES[verdict.kind]), f"  {verdict.reason}")]

@@ -1,7 +1,10 @@
 import asyncio
 
-from coder.core.events import QuestionAnswered, QuestionAsked, ReviewAnswered, ReviewAsked
-from coder.core.words import Answer, Decide
+import pytest
+
+from coder.core.events import PlanAnswered, PlanAsked, QuestionAnswered, QuestionAsked, ReviewAnswered, ReviewAsked
+from coder.core.notes import Plan, Step
+from coder.core.words import Amend, Answer, Decide
 from coder.loop.approval import Approval
 from coder.loop.log import EventLog
 from tests.loop.fakes import ticking
@@ -58,4 +61,33 @@ def test_a_review_waits_for_the_decision() -> None:
     assert [record.event for record in log.records] == [
         ReviewAsked(question="q1", diff=DIFF),
         ReviewAnswered(question="q1", accepted=(1,), by="person"),
+    ]
+
+
+PLAN = Plan(summary="The sign goes.", steps=(Step(intent="It is gone."),))
+
+
+def test_a_plan_that_nobody_attends_is_run_as_it_is() -> None:
+    log = EventLog(clock=ticking())
+    assert asyncio.run(Approval(log, attended=False).plan(PLAN)) == PLAN
+    assert log.records[-1].event == PlanAnswered(question="q1", plan=PLAN, by="default")
+
+
+@pytest.mark.parametrize("wanted", [PLAN, PLAN.model_copy(update={"summary": "Mine."}), None])
+def test_a_plan_waits_for_what_the_person_makes_of_it(wanted: Plan | None) -> None:
+    async def scenario() -> tuple[Plan | None, EventLog]:
+        log = EventLog(clock=ticking())
+        approval = Approval(log, attended=True)
+        asking = asyncio.ensure_future(approval.plan(PLAN))
+        await asyncio.sleep(0)
+        approval.answer(Decide(question="q1", accepted=()))
+        assert not asking.done()
+        approval.answer(Amend(question="q1", plan=wanted))
+        return await asking, log
+
+    made, log = asyncio.run(scenario())
+    assert made == wanted
+    assert [record.event for record in log.records] == [
+        PlanAsked(question="q1", plan=PLAN),
+        PlanAnswered(question="q1", plan=wanted, by="person"),
     ]

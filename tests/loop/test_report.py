@@ -2,9 +2,9 @@ from datetime import UTC, datetime
 
 from coder.core.decisions import CandidateDropped
 from coder.core.events import Event, FilesChanged, NoteMade, Record, Verified
-from coder.core.notes import Diagnosis, GiveUp, Plan, Sites, Step
+from coder.core.notes import Diagnosis, GiveUp, Sites
 from coder.core.verdict import Failure, Frame, TestResult, Verdict, VerdictKind
-from coder.loop.report import explanation, written
+from coder.loop.report import explanation
 
 FRAMES = (Frame(path="tests/test_a.py", line=3, function="test_a"), Frame(path="a.py", line=9, function="work"))
 RED = TestResult(
@@ -71,8 +71,3 @@ def test_the_patch_that_came_closest_is_kept_and_shown() -> None:
 def test_who_went_no_further_is_told_with_the_reason() -> None:
     gave_up = NoteMade(candidate="c1", phase="locate", note=GiveUp(summary="no"))
     assert "- c2 went no further: The server is down." in told(gave_up, CandidateDropped(candidate="c2", reason="The server is down."))
-
-
-def test_a_plan_is_written_as_steps() -> None:
-    plan = Plan(summary="The sign goes.", steps=(Step(intent="It is gone.", files=("a.py",), check="test_a"),))
-    assert written(plan) == "## The plan\nThe sign goes.\n\n1. It is gone.\n   - files: a.py\n   - seen by: test_a"

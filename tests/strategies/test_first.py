@@ -4,9 +4,11 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from coder.core.candidate import Candidate
 from coder.core.events import NoteMade, Verified
-from coder.core.notes import Done
+from coder.core.notes import Done, Plan, Step
 from coder.core.ports import Progress
 from coder.core.proposals import Proposals
 from coder.core.verdict import Guarded, Verdict
@@ -83,6 +85,13 @@ def test_with_no_failing_test_of_the_issue_nothing_is_searched(tmp_path: Path) -
     assert kit.hints is None
     assert len(asked(equipped(tmp_path / "alien", proposer, FakeVerifier(report=REDS), issue="Parsing of dates is slow"))) == 1
     assert proposer.asked == []
+
+
+@pytest.mark.parametrize("wish", [{"plan_only": True}, {"plan": Plan(summary="Two.", steps=(Step(intent="It is two."),))}])
+def test_who_wants_a_plan_wants_no_search(tmp_path: Path, wish: dict[str, object]) -> None:
+    made = equipped(tmp_path, Proposing([found(2)]), FakeVerifier(verdicts=[PROVEN], report=REDS), issue=ISSUE)
+    (kit,) = asked(replace(made, task=made.task.model_copy(update=wish)))
+    assert (kit.hints, (tmp_path / "a.py").read_text()) == (None, "VALUE = 1\n")
 
 
 def test_hints_are_shown_as_unproven(tmp_path: Path) -> None:

@@ -4,10 +4,13 @@ from collections.abc import Callable
 
 from textual.app import App
 
-from coder.core.events import Event, QuestionAnswered, QuestionAsked, ReviewAnswered, ReviewAsked
-from coder.core.words import Answer, Decide, Word
+from coder.core.events import Event, PlanAnswered, PlanAsked, QuestionAnswered, QuestionAsked, ReviewAnswered, ReviewAsked
+from coder.core.words import Amend, Answer, Decide, Word
+from coder.ui.tui.screens.plan import PlanScreen, Wanted
 from coder.ui.tui.screens.question import QuestionScreen
 from coder.ui.tui.screens.review import ReviewScreen
+
+Asked = QuestionScreen | ReviewScreen | PlanScreen
 
 
 class Asking:
@@ -16,7 +19,7 @@ class Asking:
     def __init__(self, app: App[None], send: Callable[[Word], None]) -> None:
         self._app = app
         self._send = send
-        self._open: dict[str, QuestionScreen | ReviewScreen] = {}
+        self._open: dict[str, Asked] = {}
 
     def hear(self, event: Event) -> None:
         """Ask what is asked; take back what has been answered."""
@@ -25,7 +28,9 @@ class Asking:
                 self._ask(question, QuestionScreen(event))
             case ReviewAsked(question=question, diff=diff):
                 self._ask(question, ReviewScreen(diff))
-            case QuestionAnswered(question=question) | ReviewAnswered(question=question):
+            case PlanAsked(question=question, plan=plan):
+                self._ask(question, PlanScreen(plan))
+            case QuestionAnswered(question=question) | PlanAnswered(question=question) | ReviewAnswered(question=question):
                 self._close(question)
             case _:
                 pass
@@ -35,16 +40,18 @@ class Asking:
         for question in reversed([*self._open]):
             self._close(question)
 
-    def _ask(self, question: str, screen: QuestionScreen | ReviewScreen) -> None:
+    def _ask(self, question: str, screen: Asked) -> None:
         self._open[question] = screen
         if len(self._open) == 1:
             self._show(question, screen)
 
-    def _show(self, question: str, screen: QuestionScreen | ReviewScreen) -> None:
-        def answered(result: str | tuple[int, ...] | None) -> None:
+    def _show(self, question: str, screen: Asked) -> None:
+        def answered(result: str | tuple[int, ...] | Wanted | None) -> None:
             self._open.pop(question, None)
             if isinstance(result, str):
                 self._send(Answer(question=question, option=result))
+            elif isinstance(result, Wanted):
+                self._send(Amend(question=question, plan=result.plan))
             elif result is not None:
                 self._send(Decide(question=question, accepted=result))
             if self._open:

@@ -15,6 +15,7 @@ from coder.core.events import (
     MessageFinished,
     NoteMade,
     PhaseEntered,
+    PlanAnswered,
     QuestionAnswered,
     QuestionAsked,
     Record,
@@ -130,6 +131,8 @@ def _remarked(event: Event) -> Iterable[Widget]:
             yield _line(f"tests on the untouched code: {problem or f'{tally(counts)} in {seconds:.1f} s'}   {command}", "about")
         case NoteMade(note=note, implied=False):
             yield _line(f"{note.kind.replace('_', ' ')}: {note.summary}", "note")
+            for number, step in enumerate(getattr(note, "steps", ()), start=1):
+                yield _line(f"  {number}. {step.intent}", "note")
         case Warned(text=text):
             yield _line(text, "warning")
         case ContextCompacted():
@@ -138,6 +141,8 @@ def _remarked(event: Event) -> Iterable[Widget]:
             yield _line(text, "question")
         case QuestionAnswered(option=option, by=by):
             yield _line(option if by == "person" else f"nobody to ask: {option}", "answer")
+        case PlanAnswered(plan=plan):
+            yield _line("the plan is accepted" if plan else "the plan is refused", "answer")
         case ReviewAnswered(accepted=accepted):
             yield _line(f"reviewed: {len(accepted)} hunk{'s' * (len(accepted) != 1)} accepted", "answer")
 

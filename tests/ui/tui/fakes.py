@@ -71,7 +71,7 @@ class Stage:
     def press_at_once(self, *keys: str) -> None:
         """Press keys as fast as a terminal sends them in one piece."""
         for key in keys:
-            self.app.post_message(Key(key, {"enter": "\r", "space": " "}.get(key, key)))
+            self.app.post_message(Key(key, {"enter": "\r", "space": " ", "ctrl+s": "\x13"}.get(key, key)))
 
     async def settle(self) -> None:
         """Wait until nothing changes any more."""

@@ -13,6 +13,7 @@ from coder.core.events import (
     MessageFinished,
     NoteMade,
     PhaseEntered,
+    PlanAsked,
     QuestionAsked,
     ReviewAsked,
     SessionFinished,
@@ -24,7 +25,7 @@ from coder.core.events import (
     Warned,
 )
 from coder.core.messages import AssistantMessage, Spent, ToolCall, ToolMessage, Usage, UserMessage
-from coder.core.notes import Diagnosis, Sites
+from coder.core.notes import Diagnosis, Plan, Sites, Step
 from coder.core.task import Task
 from coder.core.verdict import Counts, Failure, TestResult, Verdict, VerdictKind
 
@@ -138,6 +139,18 @@ REPAIRED: list[Event] = [
     Verified(candidate="c1", attempt=2, verdict=PROVEN),
 ]
 REVIEW = ReviewAsked(question="q1", diff=DIFF)
+PLAN = Plan(
+    summary="A remainder takes off all days at once.",
+    steps=(
+        Step(
+            intent="A test adds more than two days.",
+            files=("tests/test_arithmetic.py",),
+            check="tests/test_arithmetic.py::test_adds_more_than_two_days",
+        ),
+        Step(intent="`add` takes the remainder of hours by 24.", files=("clock/arithmetic.py",)),
+    ),
+)
+PLANNED = PlanAsked(question="q1", plan=PLAN)
 QUESTION = QuestionAsked(
     question="q1", text="Allow run_command(command='make generated', seconds=60)?", options=("allow", "refuse"), default="refuse"
 )

@@ -4,7 +4,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from coder.core.events import QuestionAnswered, QuestionAsked
-from coder.core.words import Answer, Decide, Say, Stop, Word
+from coder.core.notes import Plan, Step
+from coder.core.words import Amend, Answer, Decide, Say, Stop, Word
 from coder.ui.tui.widgets.prompt import Prompt
 from tests.ui.tui import story
 from tests.ui.tui.fakes import Stage, stage
@@ -100,6 +101,45 @@ def test_keys_meant_for_the_prompt_decide_nothing() -> None:
     assert heard(scene) == [Decide(question="q1", accepted=(0, 1, 2))]
 
 
+@pytest.mark.parametrize(("keys", "plan"), [(["ctrl+s"], story.PLAN), (["ctrl+r"], None)])
+def test_a_plan_is_accepted_or_refused(keys: list[str], plan: Plan | None) -> None:
+    async def scene(shown: Stage) -> None:
+        shown.session.tell(story.PLANNED)
+        await shown.hear("Plan: ctrl+s runs it as it is, 2 steps")
+        await shown.pilot.press(*keys)
+
+    assert heard(scene) == [Amend(question="q1", plan=plan)]
+
+
+def test_a_plan_is_run_as_it_was_edited() -> None:
+    async def scene(shown: Stage) -> None:
+        shown.session.tell(story.PLANNED)
+        await shown.hear()
+        await shown.pilot.press(*["down"] * 7, "end", "enter")
+        await shown.type("and more")
+        await shown.hear("Not to be run yet: line 9 belongs to no step: 'and more'")
+        await shown.pilot.press("ctrl+s")
+        assert modal(shown)
+        await shown.pilot.press("home", "3", ".", "space")
+        await shown.hear("Plan: ctrl+s runs what you changed, 3 steps")
+        await shown.pilot.press("ctrl+s")
+
+    edited = story.PLAN.model_copy(update={"steps": (*story.PLAN.steps, Step(intent="and more"))})
+    assert heard(scene) == [Amend(question="q1", plan=edited)]
+
+
+def test_a_plan_is_accepted_with_all_that_was_typed_before() -> None:
+    async def scene(shown: Stage) -> None:
+        shown.session.tell(story.PLANNED)
+        await shown.hear()
+        shown.press_at_once("w", "a", "i", "t", "ctrl+s")
+
+    (word,) = heard(scene)
+    assert isinstance(word, Amend)
+    assert word.plan is not None
+    assert word.plan.summary == f"wait## The plan {story.PLAN.summary}"
+
+
 def test_questions_are_asked_one_after_the_other() -> None:
     second = QuestionAsked(question="q2", text="And pip?", options=("allow", "refuse"), default="refuse")
 
@@ -126,7 +166,7 @@ def test_a_question_answered_elsewhere_is_taken_back() -> None:
     assert heard(scene) == [Say(text="go on")]
 
 
-@pytest.mark.parametrize("asked", [story.QUESTION, story.REVIEW])
+@pytest.mark.parametrize("asked", [story.QUESTION, story.REVIEW, story.PLANNED])
 def test_escape_stops_the_session_in_front_of_a_question_too(asked: QuestionAsked) -> None:
     async def scene(shown: Stage) -> None:
         shown.session.tell(asked)

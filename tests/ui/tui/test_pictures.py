@@ -47,6 +47,13 @@ async def review(stage: Stage) -> None:
     await stage.pilot.press("y", "n")
 
 
+async def plan(stage: Stage) -> None:
+    await stage.fix(*story.LOCATED, story.PLANNED, issue=story.ISSUE)
+    await stage.hear()
+    await stage.pilot.press(*["down"] * 12, "end", "enter")
+    await stage.type("and more")
+
+
 async def finished(stage: Stage) -> None:
     await verified(stage)
     stage.session.end(story.FINISHED)
@@ -82,6 +89,8 @@ async def stopping(stage: Stage) -> None:
         (review, DARK, (80, 24)),
         (review, LIGHT, (80, 24)),
         (review, ANSI, (60, 16)),
+        (plan, DARK, (80, 24)),
+        (plan, LIGHT, (60, 16)),
         (finished, DARK, (100, 30)),
         (delivered, DARK, (80, 24)),
         (gave_up, LIGHT, (80, 24)),
