@@ -1,6 +1,6 @@
 """Which tests a change may reach: asked by whoever runs tests or shows them to a model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from coder.core.value import Value
@@ -25,6 +25,10 @@ class Impact(Protocol):
 
         What is not known reaches everything; it is never said that nothing is reached.
         """
+        ...
+
+    def prepared(self) -> Iterator[str]:
+        """Look at one source after another, for as long as this is asked on: what is asked of them later is answered at once."""
         ...
 
     def seconds(self, tests: Sequence[str]) -> float:

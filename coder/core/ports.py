@@ -1,7 +1,7 @@
 """Every Protocol that crosses a layer."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from decimal import Decimal
 from pathlib import Path
 from typing import Protocol
@@ -17,6 +17,8 @@ from coder.core.verdict import Evidence, Reproduced, TestReport, Verdict
 
 Progress = Callable[[str], None]
 """Hears one short line whenever there is something new to show; may be called from any thread."""
+
+Around = Callable[[], AbstractContextManager[object]]
 
 
 class Model(Protocol):
@@ -154,8 +156,13 @@ class Verifier(Protocol):
         """What to attach to the commit."""
         ...
 
-    def preview(self, worktree: Path, paths: Sequence[str], tests: Sequence[str], progress: Progress | None = None) -> TestReport:
-        """Run tests on the code of a candidate's worktree, which differs from the base at `paths`: for information, it proves nothing."""
+    def preview(
+        self, worktree: Path, paths: Sequence[str], tests: Sequence[str], progress: Progress | None = None, *, around: Around = nullcontext
+    ) -> TestReport:
+        """Run tests on the code of a candidate's worktree, which differs from the base at `paths`: for information, it proves nothing.
+
+        `around` is entered only where they run in that worktree itself.
+        """
         ...
 
 
@@ -222,6 +229,9 @@ class Repository(Protocol):
 
     def changed(self, tree: str) -> tuple[str, ...]:
         """Paths that differ between `base` and `tree`, sorted."""
+
+    def edits(self, tree: str) -> Mapping[str, str | None] | None:
+        """The texts in `tree` of all paths that differ (None: no such file); None at all where one is no plain file of UTF-8."""
 
     def rebased(self, patch: Patch) -> Patch | None:
         """The same change on HEAD without the uncommitted work, as a tree and diff; None where it does not fit there."""

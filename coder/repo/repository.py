@@ -1,6 +1,6 @@
 """The Repository port: one session's worktrees in a person's repository, and the delivery of its result."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -93,6 +93,10 @@ class SessionRepository:
     def changed(self, tree: str) -> tuple[str, ...]:
         """Paths that differ between `base` and `tree`, sorted."""
         return trees.changed_paths(self.place.git, old=self.base, new=tree)
+
+    def edits(self, tree: str) -> Mapping[str, str | None] | None:
+        """The texts in `tree` of all paths that differ (None: no such file); None at all where one is no plain file of UTF-8."""
+        return trees.edits(self.place.git, old=self.base, new=tree)
 
     def rebased(self, patch: Patch) -> Patch | None:
         """The same change on HEAD without the uncommitted work, as a tree and diff; None where it does not fit there."""

@@ -16,11 +16,12 @@ from coder.tools.patching.source import decode
 from coder.tools.patching.tree import Tree
 
 REGULAR = ("100644", "100755")
+GONE = "000000"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """What a tree holds at one path; mode `000000` is nothing."""
+    """What a tree holds at one path; mode GONE is nothing."""
 
     mode: str
     blob: str
@@ -56,6 +57,24 @@ def encoded(text: str, root: Path) -> bytes:
 def changed_paths(git: Git, *, old: str, new: str) -> tuple[str, ...]:
     """Sorted, and fit to be shown: a name that is no UTF-8 has its odd bytes replaced."""
     return tuple(os.fsencode(path).decode("utf-8", "replace") for path in changes(git, old=old, new=new))
+
+
+def edits(git: Git, *, old: str, new: str) -> dict[str, str | None] | None:
+    """The new text of every path that differs, None where it is gone; None at all where one is no plain file of UTF-8."""
+    found = changes(git, old=old, new=new)
+    there = {path: entry for path, entry in found.items() if entry.mode != GONE}
+    if any(entry.mode not in REGULAR for entry in there.values()):
+        return None
+    told = git.call("cat-file", "--batch", stdin="".join(f"{entry.blob}\n" for entry in there.values()).encode()).stdout
+    texts: dict[str, str | None] = dict.fromkeys(found)
+    try:
+        for path in there:
+            header, _, told = told.partition(b"\n")
+            size = int(header.split()[2])
+            texts[path], told = told[:size].decode(), told[size + 1 :]
+    except UnicodeDecodeError:
+        return None
+    return texts
 
 
 def patch(git: Git, *, old: str, new: str) -> Patch:

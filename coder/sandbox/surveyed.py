@@ -4,14 +4,10 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import ParamSpec, TypeVar
 
 from coder.core.policy import Policy
 from coder.core.ports import Execution, Limits, Progress, Sandbox
 from coder.sandbox.planted import Finding, findings, remove, survey
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 class Surveyed:
@@ -41,15 +37,6 @@ class Surveyed:
 
     def stop(self) -> None:
         self._sandbox.stop()
-
-    def over(self, act: Callable[P, T]) -> Callable[P, T]:
-        """The same function, for what it runs in the worktree past this sandbox."""
-
-        def looked_after(*arguments: P.args, **named: P.kwargs) -> T:
-            with self.looking():
-                return act(*arguments, **named)
-
-        return looked_after
 
     @contextmanager
     def looking(self) -> Iterator[list[Finding]]:

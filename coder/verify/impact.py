@@ -9,7 +9,7 @@ from coder.verify.comparison import file_of, is_test_file
 from coder.verify.configuration import may_configure
 from coder.verify.imports import ImportGraph
 from coder.verify.reached import Reached
-from coder.verify.swapping import Module
+from coder.verify.swapping import module_of, replacements_of
 
 
 class Unknown(Exception):
@@ -23,13 +23,30 @@ class TracedImpact:
         """`tree` holds the texts that were traced, for as long as this is asked."""
         self._tree = tree
         self._reached = reached
-        self._modules: dict[str, Module] = {}
         self._graph = ImportGraph(tree, {path: frozenset(names) for path, (_, names) in reached.imports.items()})
+        self._position = {test: position for position, test in enumerate(reached.tests)}
+        self._always = {test for test in reached.tests if (entry := reached.entries.get(test)) is None or entry.blind}
+        """Tests of which not all is known."""
+        self._readers: dict[str, list[str]] = {}
+        self._callers: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
+        self._inside: dict[str, list[str]] = {}
+        for test, entry in reached.entries.items():
+            self._inside.setdefault(file_of(test), []).append(test)
+            for path in entry.read:
+                self._readers.setdefault(path, []).append(test)
+            for path, lines in entry.calls.items():
+                self._callers.setdefault(path, []).append((test, lines))
+
+    def prepared(self) -> Iterator[str]:
+        """Look at one source after another, so that what is asked of it later is answered at once."""
+        for path in self._callers:
+            if path.endswith(".py") and not is_test_path(path) and (text := self._text(path)) is not None:
+                module_of(text)
+                yield path
 
     def reach(self, edits: Mapping[str, str | None]) -> Reach:
         if not self._reached.tests:
             return Reach(everything=True, why="it is not known yet what the tests reach")
-        found = {test for test in self._reached.tests if test not in self._reached.entries}  # of which nothing is known
         new: list[str] = []
         try:
             hit = {test for path, text in edits.items() for test in self._reached_by(path, text, new)}
@@ -37,8 +54,8 @@ class TracedImpact:
             return Reach(everything=True, why=str(error))
         if not hit and not new:
             return Reach(everything=True, why="no test is known to reach the change")
-        found |= hit | {test for test, entry in self._reached.entries.items() if entry.blind}
-        return Reach(tests=(*(test for test in self._reached.tests if test in found), *new))
+        found = {test for test in hit | self._always if test in self._position}
+        return Reach(tests=(*sorted(found, key=self._position.__getitem__), *new))
 
     def seconds(self, tests: Sequence[str]) -> float:
         return sum(entry.seconds for test in tests if (entry := self._reached.entries.get(test)) is not None)
@@ -51,7 +68,7 @@ class TracedImpact:
             raise Unknown(f"{path} may decide how tests run")
         if path in self._reached.read and not path.endswith(".py"):
             raise Unknown(f"{path} is read before any test runs")
-        yield from (test for test, entry in self._reached.entries.items() if path in entry.read)
+        yield from self._readers.get(path, ())
         if not path.endswith(".py"):
             return
         if before is None:
@@ -67,29 +84,26 @@ class TracedImpact:
 
     def _functions(self, path: str, before: str, text: str | None) -> list[tuple[int, int]] | None:
         """First and last lines of the functions that differ; None where more does, or where an import has called one of them."""
-        try:
-            if path not in self._modules:
-                self._modules[path] = Module(before)
-            replacements = self._modules[path].replacements(path, text) if text is not None else None
-        except (SyntaxError, ValueError):
-            return None
+        replacements = replacements_of(path, before, text) if text is not None else None
         if replacements is None or path in self._reached.read:
             return None
         found = [(replacement.function["line"], replacement.end) for replacement in replacements]
         return None if any(_within(self._reached.executed.get(path, ()), found)) else found
 
     def _calling(self, path: str, functions: list[tuple[int, int]]) -> Iterator[str]:
-        for test, entry in self._reached.entries.items():
-            if any(_within(entry.calls.get(path, ()), functions)) or (is_test_path(path) and file_of(test) == path):
+        if is_test_path(path):
+            yield from self._inside.get(path, ())
+        for test, lines in self._callers.get(path, ()):
+            if any(_within(lines, functions)):
                 yield test
 
     def _importing(self, path: str) -> Iterator[str]:
         importers = self._graph.importers(path)
         if path in self._reached.executed and not any(file_of(test) in importers for test in self._reached.tests):
             raise Unknown(f"{path} is imported in a way that cannot be seen in the sources")
-        for test, entry in self._reached.entries.items():
-            if file_of(test) in importers or any(called in importers for called in entry.calls):
-                yield test
+        for file in importers:
+            yield from self._inside.get(file, ())
+            yield from (test for test, _ in self._callers.get(file, ()))
 
     def _text(self, path: str) -> str | None:
         file = self._tree / path

@@ -3,11 +3,12 @@
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from coder.core.candidate import Patch
 from coder.core.paths import is_test_path
-from coder.core.ports import Progress, TestRunner
+from coder.core.ports import Around, Progress, TestRunner
 from coder.core.verdict import Evidence, Problem, Reproduced, TestReport, TestResult, Verdict
 from coder.verify.comparison import file_of, is_test_file, meant
 from coder.verify.distil import distil
@@ -121,13 +122,16 @@ class WorktreeVerifier:
             change = Examined(old=old, new=new, changed=changed, verdict=verdict, before=self.baseline(), after=after)
             return examine(change, self._instruments, issue=self._issue, progress=progress)
 
-    def preview(self, worktree: Path, paths: Sequence[str], tests: Sequence[str], progress: Progress | None = None) -> TestReport:
+    def preview(
+        self, worktree: Path, paths: Sequence[str], tests: Sequence[str], progress: Progress | None = None, *, around: Around = nullcontext
+    ) -> TestReport:
         if self._standby is not None:
             self._standby.begin()
             edits = edits_of(worktree, paths)
             if edits is not None and isinstance(ran := self._standby.run(edits, tests), Ran):
                 return ran.report
-        return self._runner.run(worktree, tests, progress=progress)
+        with around():
+            return self._runner.run(worktree, tests, progress=progress)
 
     def explain(self, verdict: Verdict) -> str:
         if self._standby is not None:
@@ -141,8 +145,7 @@ class WorktreeVerifier:
         """What the tests that the change reaches say in a warm process, where one is ready: which of them to run first."""
         if self._standby is None or not self._standby.ready:
             return FirstLook()
-        with self._trees.checkout(patch.tree) as tree:
-            edits = edits_of(tree, self._trees.changed(patch.tree))
+        edits = self._trees.edits(patch.tree)
         return FirstLook() if edits is None else first_look(self._standby, edits, before, labelled("first look", progress))
 
     def _passing_before(self, files: Sequence[str]) -> frozenset[str]:

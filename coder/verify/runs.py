@@ -1,6 +1,6 @@
 """The runs of tests on the way to one verdict, each in a clean worktree of its own."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
@@ -32,6 +32,8 @@ class Trees(Protocol):
         ...
 
     def changed(self, tree: str) -> tuple[str, ...]: ...
+
+    def edits(self, tree: str) -> Mapping[str, str | None] | None: ...
 
 
 class Runs:

@@ -1,14 +1,11 @@
 """A test process that stays: started once in the sandbox, asked through named pipes."""
 
 import json
-import os
-import select
 import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +13,7 @@ from typing import Any
 from coder.core.errors import SandboxError
 from coder.core.ports import Execution, Limits, Sandbox
 from coder.core.value import Value
-from coder.verify.editing import put
+from coder.verify.channel import Channel
 from coder.verify.launch import Launch, launch
 from coder.verify.problems import telling_line
 from coder.verify.project import Project
@@ -96,7 +93,7 @@ class Served:
         self.place = Path(self._scratch.name)
         self.temporary = self.place / "t"
         self.temporary.mkdir()
-        self._channels = {name: _Channel(self.place, name) for name in ("started", "collected")}
+        self._channels = {name: Channel(self.place, name) for name in ("started", "collected", "run")}
         self._constant = {"tree": str(tree), "addopts": project.command.environment.get("PYTEST_ADDOPTS", "")}
         self._sandbox = sandbox
         self._limits = limits.model_copy(update={"wall_seconds": LIFE_SECONDS})
@@ -106,6 +103,8 @@ class Served:
         }
         started = launch(project, tree, self.place, paths=paths, requests=requests, options=options)
         self._output = ""
+        self._used = self._unsettled = False
+        """Has something been put down for a run; may something of it be running still, though it has answered?"""
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._serve, args=(started, tree), daemon=True)
         self._thread.start()
@@ -116,9 +115,9 @@ class Served:
         Raises:
             Gone, Unsure.
         """
-        with self._prepared(asked) as (request, place):
-            swaps = [asdict(replacement) for replacement in replacements]
-            return self._forked("collected", {**request, "kind": "run", "swaps": swaps, "temporary": str(place / "t")}, place, asked)
+        request, place = self._prepared(asked)
+        swaps = [asdict(replacement) for replacement in replacements]
+        return self._forked("run", {**request, "swaps": swaps, "temporary": str(place / "t")}, place, asked)
 
     def try_out(self, request: Mapping[str, Any], *, seconds: float) -> None:
         """Let many edits be tried, until all were or a file called stop appears in `place`; results appear in a file there.
@@ -139,10 +138,10 @@ class Served:
         """
         results = self.place / "reached"
         asked = Asked(select=(), watch=(), seconds=seconds, test_seconds=test_seconds)
-        with self._prepared(asked) as (request, place):
-            mine = {"kind": "reach", "tests": [*tests], "results": str(results), "temporary": str(place / "t")}
-            self._channels["collected"].send({**request, **mine})
-            self.answer("collected", seconds=seconds + SPARE_SECONDS)
+        request, place = self._prepared(asked)
+        mine = {"kind": "reach", "tests": [*tests], "results": str(results), "temporary": str(place / "t")}
+        self._channels["collected"].send({**request, **mine})
+        self.answer("collected", seconds=seconds + SPARE_SECONDS)
         text = results.read_text(encoding="ascii") if results.exists() else ""
         return [json.loads(line) for line in text.rpartition("\n")[0].split("\n") if line]
 
@@ -152,30 +151,41 @@ class Served:
         Raises:
             Gone.
         """
-        with self._prepared(asked) as (request, place):
-            (place / "request").write_text(json.dumps(request), encoding="ascii")
-            mine = {"kind": "run", "report": str(place / "request"), "output": str(place / "output"), "paths": [*paths]}
-            limits = {"limit": asked.test_seconds, "seconds": asked.seconds, "temporary": str(place / "t")}
-            return self._forked("started", {**mine, **limits}, place, asked)
+        request, place = self._prepared(asked)
+        (place / "request").write_text(json.dumps(request), encoding="ascii")
+        mine = {"kind": "run", "report": str(place / "request"), "output": str(place / "output"), "paths": [*paths]}
+        limits = {"limit": asked.test_seconds, "seconds": asked.seconds, "temporary": str(place / "t")}
+        return self._forked("started", {**mine, **limits}, place, asked)
 
-    @contextmanager
-    def _prepared(self, asked: Asked) -> Iterator[tuple[dict[str, Any], Path]]:
-        """A directory for one run, and what the recorder in it is to do."""
+    def settle(self) -> None:
+        """Wait until nothing runs any more of what was asked last, and clear away what it has put down.
+
+        Raises:
+            Gone.
+        """
+        if self._unsettled:
+            self.answer("run", seconds=SPARE_SECONDS)
+        place = self.place / "run"
+        for entry in (*_entries(place), *_entries(place / "t"), self.place / "cache") if self._used else ():
+            if entry.is_symlink() or entry.is_file():
+                entry.unlink()
+            elif entry != place / "t":
+                shutil.rmtree(entry, ignore_errors=True)
+        self._used = self._unsettled = False
+
+    def _prepared(self, asked: Asked) -> tuple[dict[str, Any], Path]:
+        """What the recorder is to do in one run, and a directory for it."""
+        self.settle()
+        self._used = True
         place = self.place / "run"
         (place / "t").mkdir(parents=True, exist_ok=True)
-        try:
-            yield {**asked.model_dump(), "limit": asked.test_seconds, "report": str(place / "report"), **self._constant}, place
-        finally:
-            for entry in (*place.iterdir(), *(place / "t").iterdir(), self.place / "cache"):
-                if entry.is_symlink() or entry.is_file():
-                    entry.unlink()
-                elif entry.name != "t":
-                    shutil.rmtree(entry, ignore_errors=True)
+        return {**asked.model_dump(), "limit": asked.test_seconds, "report": str(place / "report"), **self._constant}, place
 
     def _forked(self, name: str, request: Mapping[str, Any], place: Path, asked: Asked) -> Forked:
         began = time.monotonic()
         self._channels[name].send(request)
         answer = self.answer(name, seconds=asked.seconds + SPARE_SECONDS)
+        self._unsettled = name == "run" and "settled" not in answer
         if "cold" in answer:
             raise Unsure(answer["cold"])
         recording = Recording(place / "report")
@@ -237,33 +247,7 @@ class Served:
             self._ended.set()
 
 
-class _Channel:
-    """Our end of a pair of pipes."""
-
-    def __init__(self, place: Path, name: str) -> None:
-        files = [place / f"{name}.{way}" for way in ("requests", "answers")]
-        for file in files:
-            os.mkfifo(file, 0o600)
-        self._asked = place / f"{name}.asked"
-        # For reading and writing both: then neither end waits for the other to be opened, and none ever ends.
-        self._requests, self._answers = (os.open(file, os.O_RDWR | os.O_CLOEXEC) for file in files)
-        self._read = b""
-
-    def send(self, request: Mapping[str, Any]) -> None:
-        # In a file, for it can be longer than what a pipe takes while nobody reads it.
-        put(self._asked, json.dumps(request).encode("ascii"))
-        os.write(self._requests, b"\n")
-
-    def line(self, seconds: float) -> str | None:
-        """The next line; None if none is complete after so long."""
-        if b"\n" not in self._read and select.select([self._answers], [], [], seconds)[0]:
-            self._read += os.read(self._answers, 1 << 16)
-        line, newline, rest = self._read.partition(b"\n")
-        if not newline:
-            return None
-        self._read = rest
-        return line.decode("ascii")
-
-    def close(self) -> None:
-        os.close(self._requests)
-        os.close(self._answers)
+def _entries(place: Path) -> list[Path]:
+    if place.is_symlink():  # made by a test, to lead elsewhere
+        place.unlink()
+    return [*place.iterdir()] if place.is_dir() else []

@@ -86,6 +86,7 @@ class Standby:
             self._warm = warm
             if not self._over.is_set():
                 self._impact = self._learn(tree)
+                next((path for path in self._impact.prepared() if self._over.is_set()), None)
             self._over.wait()
             self._warm = self._impact = None
 

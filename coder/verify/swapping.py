@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cached_property
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -15,6 +15,8 @@ from coder.core.trials import Change
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 LINE_END = re.compile(r"\r\n|\r|\n")
+KEPT = 1000
+"""So many modules, those asked for last, are not parsed again."""
 
 
 @dataclass(frozen=True)
@@ -49,17 +51,13 @@ class Module:
     def __init__(self, text: str) -> None:
         """Raises SyntaxError."""
         self.text = text
-        self._tree = parsed(text)
+        tree = parsed(text)
+        imports = (node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__")
+        self.future = tuple(alias.name for node in imports for alias in node.names)
         self._starts = [0, *(match.end() for match in LINE_END.finditer(text))]
-
-    @cached_property
-    def future(self) -> tuple[str, ...]:
-        imports = (node for node in self._tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__")
-        return tuple(alias.name for node in imports for alias in node.names)
-
-    @cached_property
-    def _outers(self) -> tuple[Outer, ...]:
-        return tuple(self._found(self._tree.body, ()))
+        self._outers = tuple(self._found(tree.body, ()))
+        for outer in self._outers:  # all that takes room, and nobody asks for it any more
+            outer.node.body.clear()
 
     def function_of(self, changes: Sequence[Change]) -> Outer | None:
         """The function in whose body all of the changes lie; None where one touches anything that runs at import."""
@@ -146,6 +144,22 @@ class Module:
         start = self._starts[line - 1]
         end = self._starts[line] if line < len(self._starts) else len(self.text)
         return start + len(self.text[start:end].encode()[:column].decode())
+
+
+@lru_cache(maxsize=KEPT)
+def module_of(text: str) -> Module | None:
+    """None where it is no Python that this interpreter can parse."""
+    try:
+        return Module(text)
+    except (SyntaxError, ValueError):
+        return None
+
+
+@lru_cache(maxsize=8)
+def replacements_of(path: str, old: str, new: str) -> tuple[Replacement, ...] | None:
+    """What makes a module another one by nothing but other bodies of functions; whoever asks next is told the same at once."""
+    module = module_of(old)
+    return module.replacements(path, new) if module is not None else None
 
 
 def difference(old: str, new: str) -> Change | None:

@@ -1,7 +1,9 @@
 """Runs the tests of one tree again and again with different edits, in forks of a process that has collected them."""
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Literal, Self
@@ -18,7 +20,7 @@ from coder.verify.project import Project
 from coder.verify.roots import module_name
 from coder.verify.runner import OUTPUT_TAIL, crashed, normal, not_there, paths_of
 from coder.verify.serving import Asked, Forked, Gone, Served, State, Unsure
-from coder.verify.swapping import Module, Replacement
+from coder.verify.swapping import Replacement, replacements_of
 
 BUILT = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".pxd", ".pyd", ".pyx", ".rs", ".so"})
 """Files that a build turns into what is imported, or that it makes."""
@@ -53,11 +55,12 @@ class WarmRunner:
         self._command = project.command.text
         self._wall_seconds = limits.wall_seconds
         self._lock = threading.Lock()
-        self._modules: dict[str, Module | None] = {}
         self._names: dict[str, str | None] = {}
         self._taken: dict[str, float] = {}
         self._state: State | None = None
         self._keeper: Keeper | None = None
+        self._tidier = ThreadPoolExecutor(max_workers=1)
+        self._tidying: Future[str] | None = None
         self._cold = project.problem.text if project.problem else "" if project.command.is_pytest else "the test command is no pytest"
         self._served = None if self._cold else Served(project, self._tree, sandbox=sandbox, scratch=scratch, limits=limits)
 
@@ -71,16 +74,17 @@ class WarmRunner:
                 self._get_ready()
                 if self._served is None or self._state is None or self._cold:
                     return Cold(reason=self._cold)
-                edits = {path: text for path, text in edits.items() if text != text_of(self._tree / path)}
-                swappable = self._swappable(edits)
-                with written(self._tree, edits):
+                texts = {path: text_of(self._tree / path) for path in edits}
+                edits = {path: text for path, text in edits.items() if text != texts[path]}
+                swappable = self._swappable(edits, texts)
+                with self._afterwards_tidied(), written(self._tree, edits):
                     return self._ran(edits, swappable, normal(tests, self._tree), seconds or self._wall_seconds)
             except Gone as error:
                 self._cold = str(error)
                 return Cold(reason=self._cold)
 
     def wait(self) -> str:
-        """Wait until the tests are collected; returns why they never will be, or nothing."""
+        """Wait until the tests are collected, and until nothing is left of the last run; returns why none can be run, or nothing."""
         with self._lock:
             try:
                 self._get_ready()
@@ -91,6 +95,9 @@ class WarmRunner:
     def close(self) -> None:
         """End the process; the tree is as it was."""
         with self._lock:
+            with suppress(Gone):
+                self._settled()
+            self._tidier.shutdown()
             self._cold = "it has been closed"
             if self._served is not None:
                 self._served.close()
@@ -108,8 +115,29 @@ class WarmRunner:
             self._state = self._served.opened(seconds=self._wall_seconds)
             self._cold = self._state.cold
             self._keeper = Keeper(self._tree)
-        elif self._keeper is not None and (changed := self._keeper.tidy()):
-            self._cold = self._cold or f"{changed} in the tree is not what it was: the tests have changed it"
+        else:
+            self._settled()
+
+    @contextmanager
+    def _afterwards_tidied(self) -> Iterator[None]:
+        """Begin to take away what a run leaves behind when it has ended; who asked for the run need not wait for that."""
+        try:
+            yield
+        finally:
+            self._tidying = self._tidier.submit(self._tidy)
+
+    def _tidy(self) -> str:
+        """Returns the path of a file that was changed, which cannot be mended, or nothing."""
+        if self._served is not None:
+            self._served.settle()
+        return self._keeper.tidy() if self._keeper is not None else ""
+
+    def _settled(self) -> None:
+        """Wait until the tree is as it was."""
+        if self._tidying is not None:
+            tidying, self._tidying = self._tidying, None
+            if changed := tidying.result():
+                self._cold = self._cold or f"{changed} in the tree is not what it was: the tests have changed it"
 
     def _ran(self, edits: Edits, swappable: Sequence[Replacement] | str, tests: tuple[str, ...], seconds: float) -> Ran | Cold:
         assert self._served is not None
@@ -131,18 +159,19 @@ class WarmRunner:
             return Cold(reason=reason)
         return Ran(report=self._report(self._served.imported(paths, asked), asked, watched), how="imported", why=why)
 
-    def _swappable(self, edits: Edits) -> tuple[Replacement, ...] | str:
+    def _swappable(self, edits: Edits, texts: Edits) -> tuple[Replacement, ...] | str:
         """All that the edits are, if they are nothing but other bodies of functions that no import has called; else why not."""
         assert self._state is not None
         if self._state.unfit:
             return self._state.unfit
         found: list[Replacement] = []
         for path, text in edits.items():
-            if is_test_path(path) or not path.endswith(".py") or text is None or not (self._tree / path).is_file():
+            before = texts[path]
+            if is_test_path(path) or not path.endswith(".py") or text is None or before is None:
                 return f"{path} is more than the source of an imported module"
             if path in self._state.read:
                 return f"{path} was read as text while the tests were collected"
-            replacements = module.replacements(path, text) if (module := self._module(path)) else None
+            replacements = replacements_of(path, before, text)
             if replacements is None:
                 return f"{path} differs in more than what its functions do"
             found += replacements
@@ -160,22 +189,16 @@ class WarmRunner:
                 return f"{path} is not in both, and a plugin of pytest may have looked for it"
         return ""
 
-    def _module(self, path: str) -> Module | None:
-        if path not in self._modules:
-            try:
-                self._modules[path] = Module((self._tree / path).read_bytes().decode())
-            except (SyntaxError, ValueError):  # not UTF-8, or no Python that this interpreter can parse
-                self._modules[path] = None
-        return self._modules[path]
-
     def _name(self, path: str) -> str | None:
         if path not in self._names:
             self._names[path] = module_name(path, self._tree)
         return self._names[path]
 
     def _test_seconds(self, tests: Sequence[str]) -> float:
-        is_meant = meant(tests)
-        known = [seconds for test, seconds in self._taken.items() if not tests or is_meant(test)]
+        known = [self._taken[test] for test in tests if test in self._taken]
+        if len(known) < len(tests) or not tests:
+            is_meant = meant(tests)
+            known = [seconds for test, seconds in self._taken.items() if not tests or is_meant(test)]
         return max(LEAST_SECONDS, TIMES * max(known)) if known else UNKNOWN_SECONDS
 
     def _report(self, forked: Forked, asked: Asked, watched: Mapping[str, str]) -> TestReport:

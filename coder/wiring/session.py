@@ -144,8 +144,8 @@ def _workspaces(
                 root=candidate.worktree,
                 sandbox=looked_after,
                 history=repository.history,
-                run=looked_after.over(
-                    lambda tests, progress: verifier.preview(candidate.worktree, repository.patch(candidate).paths, tests, progress)
+                run=lambda tests, progress: verifier.preview(
+                    candidate.worktree, repository.patch(candidate).paths, tests, progress, around=looked_after.looking
                 ),
                 baseline=verifier.baseline,
                 suspects=partial(_suspects, faults, candidate.worktree),

@@ -3,8 +3,9 @@
 Each PROJECT is a checkout with its environment in .venv, or `PATH@ENVIRONMENT`; it is copied and left as it is.
 
 --agree N   compares N seeded edits of each project, run warm, with plain cold runs of the same tests
---speed N   times N seeded edits inside of functions of each project: the tests that they reach, warm; the same tests in a pytest
-            process; and once the whole suite, as the verdict runs it and as plain pytest does
+--speed N   times N seeded edits inside of functions of each project, from an edit to the verdict of the tests that it reaches in a
+            warm process that is there already; the same tests in a pytest process; and once the whole suite, as the verdict runs it
+            and as plain pytest does. All ratios are medians over edits; swapped are those that need no import
 --leaks N   runs N edits in one warm process and says what is left of memory, processes and files
 """
 
@@ -33,11 +34,14 @@ from coder.verify.project import Project, find_project
 from coder.verify.reached import Reached, learn
 from coder.verify.roots import source_roots
 from coder.verify.runner import PytestRunner
+from coder.verify.swapping import replacements_of
 from coder.verify.warm import Cold, Ran, WarmRunner
 from tests.benchmarks.mutations import IN_FUNCTIONS, Mutation, mutations
 
 MOST_UNREACHED = 20
 """So many edits are made for each that counts: those that no test reaches do not."""
+BETWEEN_SECONDS = 0.25
+"""For what is done ahead of the next edit, so that it is not done while the other side is timed."""
 LEFT_OUT = (".git", ".venv", "venv", "__pycache__", ".hypothesis", ".tox", "*.pyc", ".pytest_cache")
 
 
@@ -142,7 +146,7 @@ def show(number: int, mutation: Mutation, how: str, warm: TestReport, cold: Test
     print(f"    {warm.problem} | {cold.problem}"[:400])
 
 
-def speed(here: Subject, count: int, seed: int) -> str:
+def speed(here: Subject, count: int, seed: int, *, misses: bool) -> str:
     """One row of the table."""
     plain = plain_pytest(here, ())
     cold = here.cold_runner()
@@ -159,43 +163,66 @@ def speed(here: Subject, count: int, seed: int) -> str:
     impact = TracedImpact(here.warm, reached)
     loaded = [path for path in subjects_of(here, whole)[0] if path in reached.executed]
     files = sorted({test.partition("::")[0] for test in reached.tests})
-    counts, warm_seconds, process_seconds, missed = [], [], [], 0
+    timed: list[Timed] = []
+    missed = 0
     hows: Counter[str] = Counter()
     with here.warm_runner() as warm:
         warm.run({}, [reached.tests[0]])
+        for _ in impact.prepared():  # as a base that is kept ready does
+            pass
         for _, mutation in zip(
             range(MOST_UNREACHED * count), mutations(here.warm, loaded, files, seed=seed, kinds=IN_FUNCTIONS), strict=False
         ):
             edits = {mutation.path: mutation.text}
+            if impact.reach(edits).everything:  # a function that no test calls: the whole suite is the verdict
+                continue
+            replacements_of.cache_clear()  # it has just been asked
+            warm.wait()
+            time.sleep(BETWEEN_SECONDS)
             started = time.monotonic()
             reach = impact.reach(edits)
-            if reach.everything:  # a function that no test calls: the whole suite is the verdict
-                continue
             ran = warm.run(edits, reach.tests)
             taken = time.monotonic() - started
             hows[ran.how if isinstance(ran, Ran) else "cold"] += 1
-            if isinstance(ran, Ran) and ran.how == "swapped":
-                counts.append(len(reach.tests))
-                warm_seconds.append(taken)
+            if isinstance(ran, Ran):
+                warm.wait()
+                time.sleep(BETWEEN_SECONDS)
                 with written(here.cold, edits):
-                    process_seconds.append(plain_pytest(here, reach.tests))
-                    if whole.seconds < 10.0:
+                    timed.append(Timed(ran.how == "swapped", len(reach.tests), taken, plain_pytest(here, reach.tests)))
+                    if misses:
                         reds = {result.id for result in cold.run(here.cold).reds} - {result.id for result in whole.reds}
                         missed += not reds <= set(reach.tests)
-            if sum(hows.values()) == count or len(warm_seconds) == count:
+            if sum(hows.values()) == count:
                 break
-    if not warm_seconds:
-        return f"{here.name:<16} {len(reached.tests):>6} no edit was swapped: {dict(hows)}"
-    ratio = statistics.median(process / own for process, own in zip(process_seconds, warm_seconds, strict=True))
+    if not timed:
+        return f"{here.name:<24} {len(reached.tests):>6} no edit was run warm: {dict(hows)}"
+    usual, ratio = statistics.median(one.warm for one in timed), statistics.median(one.ratio for one in timed)
+    swapped = statistics.median([one.ratio for one in timed if one.swapped] or [0.0])
     return (
-        f"{here.name:<16} {len(reached.tests):>6} {statistics.median(counts):>8.0f} {statistics.median(warm_seconds):>9.3f} "
-        f"{statistics.median(process_seconds):>9.2f} {ratio:>6.0f}x {whole.seconds:>8.1f} {plain:>8.1f} "
-        f"{whole.seconds / statistics.median(warm_seconds):>7.0f}x  {dict(hows)}" + (f", MISSED {missed}" if missed else "")
+        f"{here.name:<24} {len(reached.tests):>6} {statistics.median(one.tests for one in timed):>8.0f} {1000 * usual:>8.1f} "
+        f"{1000 * statistics.median(one.process for one in timed):>10.0f} {ratio:>6.0f}x {swapped:>7.0f}x "
+        f"{max(one.ratio for one in timed):>6.0f}x {whole.seconds:>8.1f} {plain:>8.1f} {plain / usual:>7.0f}x  {dict(hows)}"
+        + (f", MISSED {missed}" if misses else "")
     )
 
 
+@dataclass(frozen=True)
+class Timed:
+    """One edit: seconds in the warm process, from the edit to the verdict, and of a pytest process for the same tests."""
+
+    swapped: bool
+    tests: int
+    warm: float
+    process: float
+
+    @property
+    def ratio(self) -> float:
+        return self.process / self.warm
+
+
 HEADER = (
-    f"{'project':<16} {'tests':>6} {'reached':>8} {'warm s':>9} {'process s':>9} {'ratio':>7} {'whole s':>8} {'pytest s':>8} {'sooner':>8}"
+    f"{'project':<24} {'tests':>6} {'reached':>8} {'warm ms':>8} {'process ms':>10} {'ratio':>7} {'swapped':>8} {'best':>7} "
+    f"{'whole s':>8} {'pytest s':>8} {'sooner':>8}"
 )
 
 
@@ -261,6 +288,7 @@ def main() -> None:
     parser.add_argument("projects", nargs="+", metavar="PROJECT")
     parser.add_argument("--agree", type=int, default=0, metavar="N")
     parser.add_argument("--speed", type=int, default=0, metavar="N")
+    parser.add_argument("--misses", action="store_true", help="with --speed: count edits that break other tests (slow)")
     parser.add_argument("--leaks", type=int, default=0, metavar="N")
     parser.add_argument("--limit", type=float, default=300.0, metavar="SECONDS", help="of each run; edits may never end")
     parser.add_argument("--seed", type=int, default=1)
@@ -273,7 +301,7 @@ def main() -> None:
             if options.agree:
                 agree(here, options.agree, options.seed, tuple(options.tests))
             if options.speed:
-                print(speed(here, options.speed, options.seed), flush=True)
+                print(speed(here, options.speed, options.seed, misses=options.misses), flush=True)
             if options.leaks:
                 leaks(here, options.leaks, options.seed)
 

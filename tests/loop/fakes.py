@@ -2,7 +2,7 @@
 
 import hashlib
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -81,6 +81,9 @@ class FakeRepository:
     def checkout(self, tree: str, paths: Sequence[str] | None = None) -> Iterator[Path]:
         yield self.root
 
+    def edits(self, tree: str) -> Mapping[str, str | None] | None:
+        return None
+
     def changed(self, tree: str) -> tuple[str, ...]:
         return ()
 
@@ -133,7 +136,9 @@ class FakeVerifier:
     def guard(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
         return verdict
 
-    def preview(self, worktree: Path, paths: Sequence[str], tests: Sequence[str], progress: Progress | None = None) -> TestReport:
+    def preview(
+        self, worktree: Path, paths: Sequence[str], tests: Sequence[str], progress: Progress | None = None, *, around: object = None
+    ) -> TestReport:
         return self.report
 
 

@@ -43,6 +43,7 @@ def test_a_whole_session_touches_nothing_of_the_persons(tmp_path: Path) -> None:
         write(candidate.worktree, {"a.py": FIXED, "tests/test_a.py": "t\n", "_version.py": "2\n", "__pycache__/a.pyc": "x"})
         patch = repository.patch(candidate)
         assert patch.paths == repository.changed(patch.tree) == ("a.py", "tests/test_a.py")
+        assert repository.edits(patch.tree) == {path: (candidate.worktree / path).read_text() for path in patch.paths}
         assert "-line 15\n+line 15, fixed\n" in patch.diff
         with repository.checkout(patch.tree) as tree:
             assert files(tree) == FILES | {

@@ -27,6 +27,17 @@ def test_lists_both_names_of_a_renamed_file(tmp_path: Path) -> None:
     assert "rename from old.py" in patch.diff
 
 
+def test_tells_the_new_texts_where_all_are_plain(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"old.py": LINES, "kept.py": "k\n", "b.bin": "x"})
+    place = find(root).git
+    new = commit(root, {"old.py": None, "new.py": "\u00e9\n\n", "kept.py": ""})
+    assert trees.edits(place, old="main", new=new) == {"old.py": None, "new.py": "\u00e9\n\n", "kept.py": ""}
+    (root / "b.bin").write_bytes(b"\xff")
+    assert trees.edits(place, old="main", new=commit(root, {}, parent=new)) is None
+    (root / "link").symlink_to("kept.py")
+    assert trees.edits(place, old=new, new=commit(root, {}, parent=new)) is None
+
+
 def test_a_diff_means_the_same_whatever_the_person_configured(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "one\n", ".gitattributes": "*.py diff=evil\n"})
     new = commit(root, {"a.py": "two\n"})

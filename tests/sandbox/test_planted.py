@@ -76,5 +76,6 @@ def test_what_must_not_stay_is_taken_away_and_told_in_the_output(tmp_path: Path)
 def test_another_way_to_run_commands_there_is_looked_after_as_well(tmp_path: Path) -> None:
     told: list[str] = []
     sandbox = Surveyed(FakeSandbox(Execution(exit_code=0, output="", seconds=0)), tmp_path, told.append)
-    sandbox.over((tmp_path / ".envrc").touch)()
+    with sandbox.looking():
+        (tmp_path / ".envrc").touch()
     assert told == ["A command wrote .envrc: direnv runs it when somebody enters the directory."]

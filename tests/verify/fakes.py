@@ -46,6 +46,9 @@ class FakeTrees:
             yield Path(name)
         self.live -= 1
 
+    def edits(self, tree: str) -> Mapping[str, str | None]:
+        return {path: self.trees[tree].get(path) for path in self.changed(tree)}
+
     def changed(self, tree: str) -> tuple[str, ...]:
         old, new = self.trees["base"], self.trees[tree]
         return tuple(sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path)))

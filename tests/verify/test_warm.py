@@ -118,6 +118,7 @@ class Both:
     def run(self, edits: Edits, *tests: str) -> Ran:
         ran = self.warm.run(edits, tests)
         assert isinstance(ran, Ran), ran
+        self.warm.wait()
         with written(self._tree, edits):
             assert told(ran.report) == told(self._cold.run(self._tree, tests))
         return ran
@@ -297,10 +298,12 @@ def test_nothing_is_left_of_a_run(both: Open, sandbox: ProcessSandbox) -> None:
     here = both({"test_leaves.py": textwrap.dedent(code)})
     here.warm.run({})
     here.warm.run({"conftest.py": ""})
+    here.warm.wait()
     files = sorted(path.relative_to(sandbox.scratch) for path in sandbox.scratch.rglob("*"))
     for _ in range(3):
         here.warm.run({})
         here.warm.run({"conftest.py": ""})
+        here.warm.wait()
     assert sorted(path.relative_to(sandbox.scratch) for path in sandbox.scratch.rglob("*")) == files
     assert "sleep(77.5)" not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
     here.warm.close()

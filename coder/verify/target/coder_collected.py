@@ -26,7 +26,7 @@ from typing import Any
 
 import pytest
 from coder_channel import Channel  # type: ignore[import-not-found]  # they all lie beside this file
-from coder_fork import Child, adopt, code_of, end_orphans, silence  # type: ignore[import-not-found]
+from coder_fork import Child, adopt, code_of, end_orphans, populate, silence  # type: ignore[import-not-found]
 from coder_reach import Reach, lines_of  # type: ignore[import-not-found]
 from coder_swap import Cold, Swapper  # type: ignore[import-not-found]
 from coder_trials import Trials  # type: ignore[import-not-found]
@@ -73,6 +73,8 @@ class Collected:
 
     def __init__(self, channel: Channel, request: dict[str, Any], opened: Opened) -> None:
         self.channel = channel
+        self.runs = Channel(request["place"], "run")
+        """Requests to run tests go past this process: the fork that waits takes them."""
         self.request = request
         self.opened = opened
         self.calls = Calls()
@@ -109,17 +111,30 @@ class Collected:
         gc.freeze()
         self.channel.answer(ready=True)
         while True:
-            asked = self.channel.next(None if self.spare else IDLE_SECONDS)
-            if asked is None:
-                self.spare = self.forked()
-            elif asked["kind"] == "try":
+            self.serve(self.heard(None if self.spare else IDLE_SECONDS))
+
+    def heard(self, seconds: float | None) -> int:
+        """The descriptor on which something has come; -1 if nothing has in so many seconds."""
+        others = self.spare.pipe if self.spare else self.runs.requests
+        ready = select.select([self.channel.requests, others], [], [], seconds)[0]
+        return ready[0] if ready else -1
+
+    def serve(self, descriptor: int) -> None:
+        if descriptor == self.channel.requests:
+            asked = self.channel.next()
+            if asked["kind"] == "try":
                 Trials(self.items, self.swapper, {**asked, "tree": self.request["tree"]}).judge()
                 self.channel.answer(tried=True)
-            elif asked["kind"] == "reach":
+            else:
                 self.reach(asked)
                 self.channel.answer(reached=True)
-            else:
-                self.channel.answer(**self.answer_to(asked))
+        elif self.spare is None:
+            self.spare = Child([], self.run, seconds=0.0)
+        else:
+            child, self.spare = self.spare, None
+            ended = self.ended(child)
+            if child.answers:
+                self.runs.answer(settled=True, **ended)
 
     def unfit(self) -> str:
         """Why a fork of this process is not what a process of its own would be; empty where it is."""
@@ -130,44 +145,37 @@ class Collected:
             return "a connection is open since the tests were collected"
         return ""
 
+    def ended(self, child: Child) -> dict[str, Any]:
+        """Wait for a fork that has begun to run tests, and take away what is left of it: how it ended."""
+        child.read(0)
+        child.seconds = child.answers[0] if child.answers else 0.0
+        child.deadline = time.monotonic() + child.seconds
+        while len(child.answers) < 2 and not child.ended and not child.expired:
+            child.read(0.05)
+        expired = child.expired and not child.ended
+        status = child.kill()
+        end_orphans()
+        return {"code": code_of(status), "timed_out": expired}
+
+    def run(self, _batch: list[Any]) -> Iterator[Any]:
+        """In the fork: wait for a request, then do what pytest would do with the edited functions."""
+        self.settle()
+        self.channel.close()
+        if not select.select([self.runs.requests], [], [], 0)[0]:
+            touch_memory()
+        request = self.runs.next()
+        yield request["seconds"]
+        self.runs.answer(**self.answer_to(request))
+        yield True
+
     def answer_to(self, request: dict[str, Any]) -> dict[str, Any]:
         missing = [name for name in request["select"] if name not in self.positions]
         if missing:
             return {"cold": f"{missing[0]} was not collected"}
-        child, self.spare = self.spare or self.forked(), None
-        child.seconds, child.deadline = request["seconds"], time.monotonic() + request["seconds"]
-        os.close(self.order)
-        while not child.said.endswith(b"\n") and not child.ended and not child.expired:
-            child.read(0.05)
-        expired = child.expired
-        status = child.kill()
-        end_orphans()
-        said: dict[str, Any] = child.answers[0] if child.answers else {"code": code_of(status), "timed_out": expired}
-        return said
-
-    def forked(self) -> Child:
-        """A fork that waits for `order` to be closed before it reads its request."""
-        ordered, self.order = os.pipe()
-        child = Child([ordered, self.order], self.run, seconds=0.0)
-        os.close(ordered)
-        return child
-
-    def run(self, batch: list[int]) -> Iterator[Any]:
-        """In the fork: what pytest would do with the edited functions."""
-        ordered, order = batch
-        os.close(order)
-        self.settle()
-        if not select.select([ordered], [], [], 0)[0]:
-            touch_memory()
-        os.read(ordered, 1)
-        os.close(ordered)
-        request = self.channel.asked_for()
-        self.channel.close()
         try:
             self.put_into_effect(request["swaps"])
         except (Cold, SyntaxError, ValueError) as reason:
-            yield {"cold": str(reason)}
-            return
+            return {"cold": str(reason)}
         self.use(request["temporary"])
         wanted = {position for name in request["select"] for position in self.positions[name]}
         items = [self.items[position] for position in sorted(wanted)] if request["select"] else self.items
@@ -176,7 +184,7 @@ class Collected:
         self.limited.request = request
         self.recorder.begin_again(request, len(items))
         self.recorder.pytest_sessionfinish(self.session, self.exit_status(items))
-        yield {"code": 0, "timed_out": False}
+        return {"code": 0, "timed_out": False}
 
     def reach(self, request: dict[str, Any]) -> None:
         """Let the tests of each file be seen in a fork of its own, as long as there is time."""
@@ -196,6 +204,7 @@ class Collected:
     def see(self, request: dict[str, Any], items: list[Any]) -> Iterator[Any]:
         self.settle()
         self.channel.close()
+        self.runs.close()
         self.use(request["temporary"])
         self.limited.request = request
         self.recorder.begin_again({**request, "report": os.devnull}, len(items))
@@ -218,7 +227,7 @@ class Collected:
             manager.stop_global_capturing()
             silence()
             manager.start_global_capturing()
-        self.session.config.option.tbstyle = "native"  # nobody reads pytest's own rendering, which takes most of the time of a failure
+        self.session.config.option.tbstyle = "value"  # nobody reads pytest's own rendering, which takes most of the time of a failure
         random.seed()
         if "numpy" in sys.modules and hasattr(sys.modules["numpy"], "random"):
             sys.modules["numpy"].random.seed()
@@ -253,6 +262,7 @@ def touch_memory() -> None:
         resident = int(file.read().split()[1]) * resource.getpagesize()
     if resident < MOST_TOUCHED:
         gc.collect()
+        populate()
 
 
 def names_of(nodeid: str) -> Iterator[str]:

@@ -25,6 +25,8 @@ FRAMES = 30
 PHASES = ("setup", "call", "teardown")
 SECTION = 1200
 """Characters kept of each captured stream, from its end."""
+REAL: dict[str, str] = {}
+"""Where the files of frames really lie."""
 
 
 VARIABLES = ("CODER_PYTEST_REQUEST", "PYTEST_ADDOPTS")
@@ -137,6 +139,8 @@ class Recorder:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.when == "setup" and report.passed:  # it says nothing yet
+            return
         self.write(
             "phase",
             id=report.nodeid,
@@ -227,7 +231,9 @@ def frames_of(value: BaseException, tree: str) -> Iterator[tuple[str, int, str]]
 
 
 def relative(path: str, tree: str) -> str:
-    for form in (path, os.path.realpath(path)):
+    if path not in REAL:
+        REAL[path] = os.path.realpath(path)
+    for form in (path, REAL[path]):
         if form.startswith(tree + os.sep):
             return form[len(tree) + 1 :]
     return path

@@ -64,7 +64,8 @@ class Started:
             request = self.channel.next(GLANCE_SECONDS)
             if alive and has_ended(collected):
                 alive = False
-                Channel(self.place, "collected").answer(gone=True)
+                for name in ("collected", "run"):
+                    Channel(self.place, name).answer(gone=True)
             if request is None:
                 continue
             if request["kind"] == "end":
