@@ -7,7 +7,8 @@ from coder.strategies.chain import chain, early
 from coder.strategies.follow import DIRECT, ONCE, START, follow
 from coder.strategies.offline import search_repair
 from coder.strategies.planned import planned
-from coder.strategies.reviewed import reviewed, risky
+from coder.strategies.readers import committee, for_risk
+from coder.strategies.reviewed import reviewed
 from coder.strategies.score import score
 from coder.strategies.targeted import mend
 
@@ -21,10 +22,10 @@ def offered(name: str, *, width: int, rounds: int, review_rounds: int) -> Strate
     last = follow({}, "explain")
 
     def read(strategy: Strategy) -> Strategy:
-        return reviewed(strategy, mend, readers=("correctness", "tests"), rounds=review_rounds)
+        return reviewed(strategy, mend, readers=committee, rounds=review_rounds)
 
     def careful(strategy: Strategy) -> Strategy:
-        return reviewed(strategy, mend, readers=("security",), rounds=review_rounds, when=risky)
+        return reviewed(strategy, mend, readers=for_risk, rounds=review_rounds)
 
     def grown(check: Strategy) -> Strategy:
         first, then = follow({}, "edit"), follow({("diagnose", True): "repair"}, "diagnose")

@@ -15,7 +15,6 @@ from coder.loop.kit import Kit
 from coder.loop.phase import Purpose, Standing, run
 from coder.tools.registry import REVIEWING
 
-READERS = ("correctness", "tests", "security", "simplicity")
 DIFF_CHARACTERS = 20_000
 AROUND = 25
 """Lines shown before and after each changed place."""

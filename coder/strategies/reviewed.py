@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from coder.core.candidate import Candidate, Patch
 from coder.core.events import FilesChanged
 from coder.core.notes import Findings
-from coder.core.risk import high_risk
 from coder.core.state import named_tests
 from coder.loop.kit import Kit, Strategy
 from coder.strategies.flagged import flagged
@@ -17,29 +16,28 @@ from coder.strategies.standing import good
 Mend = Callable[[tuple[Findings, ...], Patch], Strategy]
 
 
-def risky(patch: Patch) -> bool:
-    """Does it touch files that ask for another look, green or not?"""
-    return bool(high_risk(patch.paths))
+Readers = Callable[[Patch], Sequence[str]]
 
 
-def reviewed(
-    strategy: Strategy, mend: Mend, *, readers: Sequence[str], rounds: int, when: Callable[[Patch], bool] = lambda _patch: True
-) -> Strategy:
-    """A strategy whose good change is read by each of `readers`; what they flag is mended and read again, up to `rounds` times.
+def reviewed(strategy: Strategy, mend: Mend, *, readers: Readers, rounds: int) -> Strategy:
+    """A strategy whose good change is read by those that `readers` says; what they flag is mended, and read again by them and by all
+    whom it concerns then, up to `rounds` times.
 
     A mended change that is no longer good is taken back: what they found then goes into the evidence as advice.
     """
 
     async def whole(kit: Kit, candidate: Candidate) -> Candidate:
         candidate = await strategy(kit, candidate)
-        read_already = ""
+        read_already, objecting = "", tuple[str, ...]()
         for number in range(1, rounds + 2):
             patch = await asyncio.to_thread(kit.repository.patch, candidate)
-            if patch.tree == read_already or not (good(kit, candidate) and when(patch)):
+            asked = dict.fromkeys((*readers(patch), *objecting))
+            if patch.tree == read_already or not (asked and good(kit, candidate)):
                 return candidate
-            read_already = patch.tree
-            found = await asyncio.gather(*(opinion(kit, candidate, reader) for reader in readers))
+            found = await asyncio.gather(*(opinion(kit, candidate, reader) for reader in asked))
             wanted = tuple(one for one in found if one is not None and not one.approve and flagged(one, patch))
+            read_already = patch.tree
+            objecting = tuple(reader for reader, one in zip(asked, found, strict=True) if one is not None and not one.approve)
             if not wanted or number > rounds:
                 return candidate
             await mend(wanted, patch)(kit, candidate)
