@@ -11,8 +11,8 @@ from coder.core.trials import Compared
 from coder.repair.answers import changed, contradicting, levelled, stumbling
 from coder.repair.candidates import Candidate
 
-MAJORITY = 0.5
-"""Of all that speaks for any survivor, an opinion needs so much to be believed."""
+MAJORITY, LEAD = 0.4, 1.5
+"""Of all that speaks for any survivor, an opinion needs so much to be believed, and so many times what speaks for the next."""
 SHOWN = 60
 SECONDED = 0.35
 """What a further family that says the same adds of its own weight."""
@@ -50,7 +50,8 @@ def opinions(ranked: Sequence[Candidate], worth: Mapping[Candidate, float], foun
     truest = min((contradicting(_answers(found, places), found) for places in groups.values()), default=0.0)
     made = []
     for places in groups.values():
-        members, answers = tuple(ranked[place] for place in places), _answers(found, places)
+        members = tuple(sorted((ranked[place] for place in places), key=lambda one: -worth[one]))
+        answers = _answers(found, places)
         weight = _said(members, worth) / (1 + 2 * (changed(answers, found) - least)) / (1 + ACCIDENT * (stumbling(answers) - surest))
         weight /= 1 + CONTRADICTION * (contradicting(answers, found) > truest)
         weight *= LEVELLED if levelled(answers, found) else 1.0
@@ -72,8 +73,11 @@ def _said(members: Sequence[Candidate], worth: Mapping[Candidate, float]) -> flo
 
 
 def decided(held: Sequence[Opinion]) -> bool:
-    """Does the first of these opinions outweigh the others together?"""
-    return bool(held) and held[0].weight >= MAJORITY * sum(opinion.weight for opinion in held)
+    """Does the first of these opinions outweigh the others together, or nearly so and each of them clearly?"""
+    if not held:
+        return False
+    first, others = held[0].weight, [opinion.weight for opinion in held[1:]]
+    return first >= sum(others) or (first >= MAJORITY * (first + sum(others)) and first >= LEAD * max(others))
 
 
 def apart(opinion: Opinion, others: Sequence[Opinion], found: Compared) -> str:

@@ -12,7 +12,8 @@ from coder.repair.templates import TEMPLATES
 
 LEAST = 0.25
 """Lines less suspicious than this part of the most suspicious one are left alone."""
-MOST = 30_000
+MOST = 8_000
+"""Candidates are counted, so that the same are tried on a slow machine; time is no more than a safeguard."""
 LARGE = 200
 """Characters of change that halve a candidate's score."""
 

@@ -10,6 +10,7 @@ from coder.repair.agreement import Opinion, decided, opinions
 from coder.repair.answers import levelled
 from coder.repair.candidates import Candidate
 from coder.repair.case import Case
+from coder.repair.disguise import removals, unmasked
 from coder.repair.search import Search, confirmed
 
 MOST = 3
@@ -42,11 +43,14 @@ class Chooser:
         self._runner = runner
         self._deadline = deadline
 
-    def chosen(self, found: Search, credible: Mapping[Candidate, float]) -> Choice:
-        """`credible` says of each survivor, and of each that no fork could tell about, how far to believe it."""
+    def chosen(self, found: Search, credible: Mapping[Candidate, float], tried: Sequence[Candidate] = ()) -> Choice:
+        """`credible` says of survivors, and of what no fork could tell about, how far to believe it; `tried` are all candidates."""
         worth = {candidate: candidate.score * value for candidate, value in credible.items()}
         ranked = sorted(found.survivors, key=lambda one: _order(one, worth))
-        compared = self._compared(ranked)
+        removed = removals(ranked, tried)
+        asked = [*dict.fromkeys([*ranked, *removed.values()])]
+        compared = self._compared(asked)
+        worth = unmasked(worth, removed, asked, compared)
         held: list[Opinion] = []
         for opinion in opinions(ranked, worth, compared):
             if len(held) <= MOST and self._holds(opinion.first, seen=True):

@@ -6,8 +6,8 @@ from coder.core.trials import Trace
 from coder.repair.candidates import Candidate
 from coder.repair.source import Source
 
-MOST_GUARDS = 30
-MOST_SECONDS = 1.0
+MOST_GUARDS = 80
+MOST_SECONDS = 2.0
 """Of a candidate's guards together, as they took when they were traced."""
 
 

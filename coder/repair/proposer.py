@@ -54,7 +54,7 @@ class TemplateProposer:
         found = search(self._trials, tree, case.failing, ranked, seconds=left * (1 - CONFIRMING_SHARE), progress=progress)
         evidence = Evidence(sources=case.sources, issue=issue, tests=_texts(tree, case.failing))
         credible = {candidate: credibility(candidate, evidence) for candidate in (*found.survivors, *found.cold)}
-        choice = Chooser(case, trials=self._trials, runner=self._runner, deadline=started + seconds).chosen(found, credible)
+        choice = Chooser(case, trials=self._trials, runner=self._runner, deadline=started + seconds).chosen(found, credible, ranked)
         shown = _shown(choice, case)
         return Proposals(
             proposals=() if choice.doubt else shown,

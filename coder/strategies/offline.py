@@ -16,7 +16,7 @@ from coder.strategies.judge import attempt_number, judge
 from coder.tools.patching import apply
 from coder.tools.words import words_of
 
-SEARCH_SECONDS = 60.0
+SEARCH_SECONDS = 120.0
 COUNTED_SECONDS = 600.0
 """Where candidates are counted, time is no more than a safeguard: the same is found on a slow machine."""
 SEARCH_SHARE = 0.6

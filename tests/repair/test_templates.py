@@ -79,6 +79,13 @@ MENDED = [
     ),
     ("option", "x = sorted(a)\n", "x = sorted(a, reverse=True)\n"),
     ("option", "x = a.split(b)\n", "x = a.split(b, 1)\n"),
+    ("step", "def f(a):\n    y = []\n    for x in a:\n        pass\n", "def f(a):\n    y = []\n    for x in a:\n        y.append(x)\n"),
+    (
+        "step",
+        "def f(a):\n    n = 0\n    while a:\n        a = a[1:]\n    return n\n",
+        "def f(a):\n    n = 0\n    while a:\n        a = a[1:]\n        n += 1\n    return n\n",
+    ),
+    ("step", "def f(a, b):\n    if a: pass\n", "def f(a, b):\n    if a: a = b\n"),
     ("grouping", "x = a + b * c\n", "x = (a + b) * c\n"),
     ("grouping", "x = (a + b) * c\n", "x = a + (b * c)\n"),
     ("grouping", "x = a or b and c\n", "x = (a or b) and c\n"),
@@ -311,6 +318,7 @@ SILENT = {
     "wraparound": "x = a / b\ny = 'a' + b\n",
     "option": "x = sorted(a, reverse=True, key=f)\n",
     "grouping": "x = a + b\n",
+    "step": "def f(x):\n    y = []\n    return y\n",
 }
 
 

@@ -1,6 +1,7 @@
 """The fix templates, by the name of their family: pure functions from a place in a file to ways of changing it."""
 
 from coder.repair.site import Template
+from coder.repair.templates.accumulating import step
 from coder.repair.templates.assigned import given_elsewhere, kept_best
 from coder.repair.templates.boundary import boundary
 from coder.repair.templates.branches import branch, target
@@ -89,5 +90,6 @@ TEMPLATES: dict[str, Template] = {
         wraparound,
         option,
         grouping,
+        step,
     )
 }

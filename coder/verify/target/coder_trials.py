@@ -179,7 +179,7 @@ class Trials:
             yield batch
 
     def patience(self, candidate: dict[str, Any]) -> float:
-        return 2.0 + sum(self.limits[test] for test in (*self.targets, *self.guards_of(candidate)))
+        return 4.0 + sum(self.limits[test] for test in (*self.targets, *self.guards_of(candidate)))
 
     def guards_of(self, candidate: dict[str, Any]) -> list[str]:
         return [test for test in (self.request["guards"][number] for number in candidate["guards"]) if test in self.guards]

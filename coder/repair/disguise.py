@@ -1,0 +1,35 @@
+"""Which edits are removals in disguise: they change how something is done, and it is as if it were not done at all.
+
+Z. Qi et al. saw most wrong patches of search-based repair to be equal to the deletion of functionality ("An Analysis of Patch Plausibility
+and Correctness for Generate-and-Validate Patch Generation Systems", ISSTA 2015).
+"""
+
+from collections.abc import Mapping, Sequence
+
+from coder.core.trials import Compared
+from coder.repair.candidates import Candidate
+
+REMOVING = ("deletion", "dropped_guard")
+DISGUISED = 0.4
+"""What such an edit is worth of what it would be otherwise."""
+
+
+def removals(survivors: Sequence[Candidate], tried: Sequence[Candidate]) -> dict[Candidate, Candidate]:
+    """The candidate that does away with the statement a survivor changes, where there is one."""
+    removing: dict[tuple[str, int], Candidate] = {}
+    for one in tried:
+        if one.edit.family in REMOVING:
+            removing.setdefault((one.edit.path, one.edit.line), one)
+    pairs = ((one, removing.get((one.edit.path, one.edit.line))) for one in survivors if one.edit.family not in REMOVING)
+    return {one: other for one, other in pairs if other is not None}
+
+
+def unmasked(
+    worth: Mapping[Candidate, float], removed: Mapping[Candidate, Candidate], asked: Sequence[Candidate], found: Compared
+) -> dict[Candidate, float]:
+    """What survivors are worth once it is seen which of them answer all calls as the removal of their statement does."""
+    answers = dict(zip(asked, found.after, strict=False))
+    return {
+        one: value * DISGUISED if one in removed and answers.get(one) and answers.get(one) == answers.get(removed[one]) else value
+        for one, value in worth.items()
+    }

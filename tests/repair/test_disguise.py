@@ -1,0 +1,24 @@
+"""Removals in disguise."""
+
+from coder.core.trials import Compared
+from coder.repair.disguise import removals, unmasked
+from tests.repair.places import candidate
+
+TEXT = "def f(a):\n    a = a.strip()\n    return a\n"
+REMOVAL = candidate(TEXT, "a = a.strip()", "pass", family="deletion")
+ODD = candidate(TEXT, "a.strip()", "a", family="unwrapped")
+GOOD = candidate(TEXT, "strip", "lstrip", family="neighbour")
+ELSEWHERE = candidate(TEXT, "return a", "return -a", family="unwrapped")
+
+
+def test_an_edit_that_answers_as_the_removal_of_its_statement_is_worth_less() -> None:
+    removed = removals([ODD, GOOD, ELSEWHERE], [GOOD, ODD, REMOVAL, ELSEWHERE])
+    assert removed == {ODD: REMOVAL, GOOD: REMOVAL}
+    asked = [ODD, GOOD, ELSEWHERE, REMOVAL]
+    found = Compared(calls=("f(' a')",), before=("'a'",), after=(("' a'",), ("'a '",), ("' a'",), ("' a'",)))
+    worth = unmasked({ODD: 1.0, GOOD: 1.0, ELSEWHERE: 1.0}, removed, asked, found)
+    assert worth == {ODD: 0.4, GOOD: 1.0, ELSEWHERE: 1.0}
+
+
+def test_where_nothing_was_answered_nothing_is_known() -> None:
+    assert unmasked({ODD: 1.0}, {ODD: REMOVAL}, [ODD, REMOVAL], Compared(calls=("f(1)",), after=((), ()))) == {ODD: 1.0}
