@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from coder.core.trials import Compared
 from coder.repair.answers import changed, contradicting, levelled, stumbling
 from coder.repair.candidates import Candidate
+from coder.repair.hints import mistyped
 
 MAJORITY, LEAD = 0.4, 1.5
 """Of all that speaks for any survivor, an opinion needs so much to be believed, and so many times what speaks for the next."""
@@ -19,7 +20,7 @@ SECONDED = 0.35
 ACCIDENT = 4.0
 """How much it counts against an opinion that its answers are accidents where another's are none."""
 CONTRADICTION = 4.0
-"""How much it counts against an opinion that it goes against examples of the documentation which another one keeps to."""
+"""How much it counts against an opinion that it goes against an example or an annotation which another one keeps to."""
 LEVELLED = 0.2
 """What an opinion is worth by which a function no longer tells anything apart."""
 
@@ -39,7 +40,9 @@ class Opinion:
         return self.members[0]
 
 
-def opinions(ranked: Sequence[Candidate], worth: Mapping[Candidate, float], found: Compared) -> list[Opinion]:
+def opinions(
+    ranked: Sequence[Candidate], worth: Mapping[Candidate, float], found: Compared, hinted: Mapping[str, str] | None = None
+) -> list[Opinion]:
     """Group survivors (most credible first) by what they answer, the weightiest group first; who was not asked speaks for itself."""
     groups: dict[object, list[int]] = {}
     for place, candidate in enumerate(ranked):
@@ -48,12 +51,14 @@ def opinions(ranked: Sequence[Candidate], worth: Mapping[Candidate, float], foun
     least = min((changed(_answers(found, places), found) for places in groups.values()), default=0.0)
     surest = min((stumbling(_answers(found, places)) for places in groups.values()), default=0.0)
     truest = min((contradicting(_answers(found, places), found) for places in groups.values()), default=0.0)
+    plainest = min((mistyped(_answers(found, places), found, hinted or {}) for places in groups.values()), default=0.0)
     made = []
     for places in groups.values():
         members = tuple(sorted((ranked[place] for place in places), key=lambda one: -worth[one]))
         answers = _answers(found, places)
         weight = _said(members, worth) / (1 + 2 * (changed(answers, found) - least)) / (1 + ACCIDENT * (stumbling(answers) - surest))
-        weight /= 1 + CONTRADICTION * (contradicting(answers, found) > truest)
+        against = contradicting(answers, found) > truest or mistyped(answers, found, hinted or {}) > plainest
+        weight /= 1 + CONTRADICTION * against
         weight *= LEVELLED if levelled(answers, found) else 1.0
         made.append(Opinion(members=members, answers=answers, weight=weight))
     return sorted(made, key=lambda opinion: (-opinion.weight, ranked.index(opinion.first)))

@@ -11,6 +11,7 @@ from coder.repair.answers import levelled
 from coder.repair.candidates import Candidate
 from coder.repair.case import Case
 from coder.repair.disguise import removals, unmasked
+from coder.repair.hints import hints
 from coder.repair.search import Search, confirmed
 
 MOST = 3
@@ -52,7 +53,7 @@ class Chooser:
         compared = self._compared(asked)
         worth = unmasked(worth, removed, asked, compared)
         held: list[Opinion] = []
-        for opinion in opinions(ranked, worth, compared):
+        for opinion in opinions(ranked, worth, compared, hints(self._case.sources.values())):
             if len(held) <= MOST and self._holds(opinion.first, seen=True):
                 held.append(opinion)
         if not held:

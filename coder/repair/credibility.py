@@ -36,6 +36,10 @@ DOUBT: dict[str, float] = {
 SPECIAL_CASE, ORPHAN, DROPS = 0.3, 0.4, 0.6
 SAID = 0.15
 """Each word of the changed place that the issue says as well adds so much, up to three of them."""
+NAMED, UNNAMED = 1.4, 0.8
+"""What an edit is worth where the issue names functions as code does, and this is one of them, or none."""
+CODE = re.compile(r"`([^`\n]+)`|\b([\w.]+)\(|\b(\w+_\w+)\b")
+TEST = re.compile(r"\S+::\S+|\btest_\w+")
 TELLING_NUMBER = 2
 """Numbers up to this say nothing about where they come from."""
 
@@ -60,7 +64,17 @@ def credibility(candidate: Candidate, evidence: Evidence) -> float:
         worth *= ORPHAN
     if candidate.edit.family != "deletion" and all(not change.text.strip() for change in candidate.edit.changes):
         worth *= DROPS
+    named = _named(evidence)
+    if named:
+        worth *= NAMED if candidate.place.rpartition("::")[2].rpartition(".")[2] in named else UNNAMED
     return worth * (1 + SAID * min(3, _said(candidate, source, evidence.issue)))
+
+
+def _named(evidence: Evidence) -> frozenset[str]:
+    """Functions of the suspicious files that the issue names; what it says of tests is left out."""
+    defined = {function.name for source in evidence.sources.values() for function in source.functions}
+    said = CODE.findall(TEST.sub(" ", evidence.issue))
+    return frozenset(defined & {word for found in said for text in found for word in re.findall(r"\w+", text)})
 
 
 def _special_case(candidate: Candidate, source: Source, tests: str) -> bool:

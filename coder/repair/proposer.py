@@ -14,6 +14,7 @@ from coder.repair.candidates import Candidate
 from coder.repair.case import MOST_SUSPECTS, Case, traced
 from coder.repair.choosing import MOST, Choice, Chooser
 from coder.repair.credibility import Evidence, credibility
+from coder.repair.pairs import search_pairs
 from coder.repair.search import search
 from coder.repair.source import Source
 from coder.tools.locating.clues import clues
@@ -23,6 +24,8 @@ from coder.tools.symbols.index import SymbolIndex
 TRACING_SHARE = 0.25
 """Of the time for tracing: failing tests come first, and what is left of their neighbours only sharpens the suspicion."""
 CONFIRMING_SHARE = 0.3
+LEAST_FOR_PAIRS = 10.0
+"""Seconds that must be left for a search for two faults where no single edit holds."""
 
 
 class TemplateProposer:
@@ -52,6 +55,8 @@ class TemplateProposer:
         ranked = [one for one in case.candidates() if may_write is None or may_write(one.edit.path)]
         left = seconds - (time.monotonic() - started)
         found = search(self._trials, tree, case.failing, ranked, seconds=left * (1 - CONFIRMING_SHARE), progress=progress)
+        if not found.survivors and not found.cold and (left := seconds - (time.monotonic() - started)) > LEAST_FOR_PAIRS:
+            found = search_pairs(self._trials, tree, case.failing, ranked, seconds=left * (1 - CONFIRMING_SHARE), progress=progress) + found
         evidence = Evidence(sources=case.sources, issue=issue, tests=_texts(tree, case.failing))
         credible = {candidate: credibility(candidate, evidence) for candidate in (*found.survivors, *found.cold)}
         choice = Chooser(case, trials=self._trials, runner=self._runner, deadline=started + seconds).chosen(found, credible, ranked)

@@ -29,6 +29,11 @@ class Search:
     tried: int = 0
     seconds: float = 0.0
 
+    def __add__(self, other: "Search") -> "Search":
+        """Both searches, this one's survivors first."""
+        both = {"survivors": [*self.survivors, *other.survivors], "cold": [*self.cold, *other.cold]}
+        return Search(**both, tried=self.tried + other.tried, seconds=self.seconds + other.seconds)
+
     @property
     def rate(self) -> float:
         """Candidates a second."""

@@ -8,7 +8,8 @@ TEXT = "def width(text, margin):\n    padding = margin + 1\n    return len(text)
 
 
 def worth(old: str, new: str, *, family: str = "comparison", issue: str = "", tests: str = "assert width('abc', 1) == 4711") -> float:
-    return credibility(candidate(TEXT, old, new, family=family), Evidence(sources={"a.py": Source("a.py", TEXT)}, issue=issue, tests=tests))
+    edit = candidate(TEXT, old, new, family=family, place="a.py::width")
+    return credibility(edit, Evidence(sources={"a.py": Source("a.py", TEXT)}, issue=issue, tests=tests))
 
 
 def test_an_ordinary_edit_is_believed() -> None:
@@ -31,3 +32,8 @@ def test_a_name_that_nobody_reads_any_more_is_doubted() -> None:
 def test_words_of_the_issue_speak_for_a_place() -> None:
     assert 1.0 < worth("margin + 1", "margin - 1", issue="The padding is wrong") < 1.5
     assert worth("margin + 1", "margin - 1", issue="Colours look odd") == 1.0
+
+
+def test_functions_that_the_issue_names_are_believed_more_than_others() -> None:
+    assert worth("margin + 1", "margin - 1", issue="`width('a', 1)` is off") > worth("margin + 1", "margin - 1", issue="width is off")
+    assert worth("margin + 1", "margin - 1", issue="test_x.py::test_width(a) fails") <= 1.3

@@ -150,6 +150,12 @@ def test_a_loop_without_end_and_a_crash_cost_nobody_else_their_turn(outcomes: Ou
     assert found == expected + ["failed"] * 40 + expected
 
 
+def test_waiting_for_what_never_comes_ends_as_a_loop_does(outcomes: Outcomes) -> None:
+    waiting = "__import__('threading').Event().wait() or 1"
+    found = outcomes(SHOP, ["tests/test_shop.py::test_total"], [("sum(self.values()) - 1", new) for new in (waiting, "sum(self.values())")])
+    assert [outcome for outcome, _ in found] == ["timeout", "passed"]
+
+
 def test_what_a_batch_leaves_behind_is_noticed(outcomes: Outcomes) -> None:
     tests = "import shop\n\ndef test_it():\n    assert shop.fresh() == 5\n\ndef test_clean():\n    assert shop.SEEN == []\n"
     files = {"shop.py": "SEEN = []\n\n\ndef fresh():\n    return len(SEEN) + 1\n", "tests/test_shop.py": tests}

@@ -13,7 +13,6 @@ import json
 import os
 import resource
 import select
-import signal
 import sys
 import time
 import unittest
@@ -22,6 +21,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
+import coder_timers  # type: ignore[import-not-found]
 import pytest
 from _pytest.runner import runtestprotocol
 from coder_compare import Recorder, TooLong  # type: ignore[import-not-found]
@@ -34,6 +34,8 @@ COMPARE_SECONDS = 10.0
 FIRST_LIMIT = 5.0
 """Seconds of processor time for one test on the unchanged code; afterwards a multiple of what it took."""
 LEAST_LIMIT, TIMES = 0.1, 10.0
+LEAST_WAITING, WAITING = 0.3, 3.0
+"""Seconds on the wall, and times what the test took there: one that waits for what never comes uses no processor time."""
 ALONE = 32
 """So many candidates, the likeliest, are tried in forks of their own, where nothing that another one did can reach them."""
 BATCH = 32
@@ -41,10 +43,6 @@ CANARIES = 3
 """So many guards are run on the unchanged code at the end of a batch: where one is red now, something was left behind."""
 MEMORY = 3 << 30
 FILE_SIZE = 256 << 20
-
-
-def nothing() -> None:
-    """Undo what cannot be undone: the fork ends."""
 
 
 class Trials:
@@ -58,6 +56,7 @@ class Trials:
         self.targets: list[str] = request["tests"]
         self.items = {item.nodeid: item for item in items}
         self.limits: dict[str, float] = {}
+        self.waits: dict[str, float] = {}
         self.guards: set[str] = set()
         self.expired = False
         self.part_failed = False
@@ -92,8 +91,9 @@ class Trials:
         while not child.ended and not child.expired and not self.over:
             child.read(0.05)
         child.kill()
-        found = {test: (green, seconds) for test, green, seconds in child.answers}
+        found = {test: (green, seconds) for test, green, seconds, _ in child.answers}
         self.limits = {test: max(LEAST_LIMIT, TIMES * seconds) for test, (_, seconds) in found.items()}
+        self.waits = {test: LEAST_WAITING + WAITING * max(waited, self.limits[test]) for test, _, _, waited in child.answers}
         self.targets = [test for test in self.targets if test in found and not found[test][0]]
         self.guards = {test for test, (green, _) in found.items() if green}
         if not self.targets:
@@ -102,10 +102,11 @@ class Trials:
 
     def measure(self, tests: list[str]) -> Iterator[Any]:
         for test, following in zip(tests, [*tests[1:], None]):
-            started = time.process_time()
+            started, began = time.process_time(), time.monotonic()
             outcome = self.run(test, following, FIRST_LIMIT)
             # A loop without end says nothing about how long the test takes when it ends.
-            yield test, outcome == "passed", 0.1 if outcome == "timeout" else time.process_time() - started
+            ended = outcome != "timeout"
+            yield test, outcome == "passed", time.process_time() - started if ended else 0.1, time.monotonic() - began if ended else 0.1
 
     def compare(self) -> None:
         """Write how the unchanged code, twice, and each of the candidates answer the calls that the tests make, and others like them."""
@@ -232,7 +233,7 @@ class Trials:
             if not alone:
                 raise
             self.swapper.execute_again(path, edited(path, candidate["changes"]))
-            return nothing
+            return lambda: None  # what cannot be undone ends with the fork
         return undo
 
     def first_red(self, tests: list[str]) -> tuple[str, str] | None:
@@ -265,14 +266,13 @@ class Trials:
         """What the two tests share stays set up, unless this one is not green: then it is the last."""
         item = self.items[test]
         self.expired = self.part_failed = False
-        signal.signal(signal.SIGPROF, self.too_long)
-        signal.setitimer(signal.ITIMER_PROF, limit, 0.1)
+        coder_timers.begin(limit, self.waits.get(test, WAITING * limit), self.too_long)
         try:
             reports = runtestprotocol(item, log=False, nextitem=self.items[following] if following else None)
         except BaseException:  # noqa: BLE001 - an exit, an interrupt, our own time limit: whatever it was, the test is not green
             reports = []
         finally:
-            signal.setitimer(signal.ITIMER_PROF, 0)
+            coder_timers.end()
         ran = any(report.when == "call" and report.outcome == "passed" for report in reports)
         if ran and not self.expired and not self.part_failed and not any(report.failed for report in reports):
             return "passed"

@@ -1,0 +1,37 @@
+"""Two faults, each seen by a test of its own."""
+
+from collections.abc import Generator, Sequence
+from pathlib import Path
+
+from coder.core.trials import Compared, Edit, Tried
+from coder.repair.pairs import search_pairs
+from tests.repair.places import candidate
+
+TEXT = "def f(a):\n    return a < 1\n\n\ndef g(a):\n    return a > 2\n"
+FIRST = candidate(TEXT, "a < 1", "a <= 1", score=0.6)
+SECOND = candidate(TEXT, "a > 2", "a >= 2", score=0.4, place="a.py::g")
+OTHER = candidate(TEXT, "a < 1", "a == 1", score=0.5)
+
+
+class Half:
+    """Each test is green where its own line reads as it should."""
+
+    def try_out(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Generator[Tried]:
+        for edit in edits:
+            text = edit.apply(TEXT)
+            green = all({"one": "a <= 1", "two": "a >= 2"}[test] in text for test in tests)
+            yield Tried(edit=edit, outcome="passed" if green else "failed")
+
+    def compare(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Compared:
+        return Compared()
+
+
+def test_what_mends_one_test_is_put_together_with_what_mends_the_other(tmp_path: Path) -> None:
+    found = search_pairs(Half(), tmp_path, ["one", "two"], [FIRST, OTHER, SECOND], seconds=5.0, progress=None)
+    (pair,) = found.survivors
+    assert pair.edit.apply(TEXT) == TEXT.replace("a < 1", "a <= 1").replace("a > 2", "a >= 2")
+    assert (pair.score, pair.place, pair.edit.summary) == (0.2, "a.py::f", f"{FIRST.edit.summary}; {SECOND.edit.summary}")
+
+
+def test_one_failing_test_tells_nothing_of_parts(tmp_path: Path) -> None:
+    assert search_pairs(Half(), tmp_path, ["one"], [FIRST, SECOND], seconds=5.0, progress=None).tried == 0
