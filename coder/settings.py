@@ -30,6 +30,10 @@ class Config(Value):
     """Roles with a model of their own; None: the executor's."""
     fallback_models: tuple[str, ...] = ()
     """What goes on, in this order, when a model is down."""
+    branch_models: tuple[str, ...] = ()
+    """Who thinks in the second and further candidates of a tree, in turn; none: the model of the first."""
+    seed: int | None = None
+    """Sent to providers that draw the same for the same seed: OpenAI-compatible servers, Google."""
     width: int = Field(default=3, ge=1, le=5)
     """Candidates of a tree."""
     review_rounds: int = Field(default=2, ge=0)
@@ -84,7 +88,7 @@ class Setting(Value):
 
 
 MODES: tuple[Mode, ...] = get_args(Mode)
-LISTS = ("allow", "ask", "deny", "deny_read", "fallback_models")
+LISTS = ("allow", "ask", "deny", "deny_read", "fallback_models", "branch_models")
 """Settings of which each file's entries count; the environment has none of them."""
 NARROWING = ("attempts", "max_usd", "max_tokens", "max_seconds", "max_requests", "suite_seconds")
 """What a repository may lower, never raise."""

@@ -108,7 +108,14 @@ def _flags(job: Job, task: SuiteTask) -> dict[str, Any]:
     """What the job says stands above the person's own settings, as on a command line; strategies are compared without a free first try."""
     named = None if job.model == SCRIPTED else job.model
     test = task.facts.test or f"{sys.executable} -m pytest"
-    return {"strategy": job.strategy, "model": named, "test": test, "attempts": job.budget.attempts, "offline_first": False}
+    return {
+        "strategy": job.strategy,
+        "model": named,
+        "test": test,
+        "attempts": job.budget.attempts,
+        "offline_first": False,
+        "seed": job.seed,
+    }
 
 
 def _session(job: Job, task: SuiteTask, config: Config, *, root: Path, walls: Walls | None) -> tuple[SessionFinished, str]:

@@ -33,6 +33,8 @@ class AssistantMessage(Value):
     calls: tuple[ToolCall, ...] = ()
     opaque: str = ""
     """What the provider wants back unchanged (signed reasoning and the like), as JSON that only its adapter reads."""
+    model: str = ""
+    """Whose reply it is, as `provider:name`; nobody else gets to see what is opaque in it."""
 
 
 class ToolMessage(Value):
@@ -88,6 +90,8 @@ class Request(Value):
     max_output_tokens: int = 16_384
     temperature: float | None = None
     """None is the provider's own."""
+    seed: int | None = None
+    """Asks the providers that know one for the same draw each time."""
 
 
 class Reply(Value):

@@ -55,6 +55,7 @@ class Kit:
     system: str = "system"
     """The prompt that every request begins with."""
     temperature: float | None = None
+    seed: int | None = None
     reviews: bool = False
     """The person looks at each plan before it is run, and at each fix, hunk by hunk, before it is delivered."""
     notices: tuple[str, ...] = ()

@@ -4,7 +4,7 @@ from coder.core.candidate import Candidate
 from coder.core.errors import ModelError
 from coder.core.events import BudgetSpent, ContextCompacted, MessageFinished, ReasoningStreamed, TextStreamed, Warned
 from coder.core.marking import marked
-from coder.core.messages import Delta, Reply, Request, Usage, UserMessage
+from coder.core.messages import AssistantMessage, Delta, Reply, Request, Usage, UserMessage
 from coder.core.ports import Model
 from coder.core.state import conversation
 from coder.loop.kit import Kit
@@ -34,27 +34,32 @@ async def turn(kit: Kit, candidate: Candidate) -> Reply:
 
 
 async def _ask(kit: Kit, candidate: Candidate) -> Reply:
-    """Ask the first model that answers; one that is down is not asked again.
-
-    What a provider wants back unchanged (`opaque`) is of no use to another, so only the first choice gets it.
-    """
+    """Ask the first model that answers; one that is down is not asked again."""
     request = Request(
         system=kit.prompts.render(kit.system),
         messages=tuple(map(marked, conversation(kit.log.records, candidate.id))),
         tools=tuple(tool.spec for tool in kit.tools),
         temperature=kit.temperature,
+        seed=kit.seed,
     )
     while True:
         model, *others = kit.speakers
         try:
-            return await _complete(kit, candidate, model, request)
+            return await _complete(kit, candidate, model, _for(model, request))
         except ModelError as error:
             if error.context_overflow or not others:
                 raise
             kit.down.add(model.name)
             kit.log.append(Warned(text=f"{error} {others[0].name} goes on."))
-            plain = (message.model_copy(update={"opaque": ""}) if message.role == "assistant" else message for message in request.messages)
-            request = request.model_copy(update={"messages": tuple(plain)})
+
+
+def _for(model: Model, request: Request) -> Request:
+    """The request without what another model's provider wants back: a conversation may have had several."""
+    own = (
+        message.model_copy(update={"opaque": ""}) if isinstance(message, AssistantMessage) and message.model != model.name else message
+        for message in request.messages
+    )
+    return request.model_copy(update={"messages": tuple(own)})
 
 
 async def _complete(kit: Kit, candidate: Candidate, model: Model, request: Request) -> Reply:
@@ -74,6 +79,6 @@ async def _complete(kit: Kit, candidate: Candidate, model: Model, request: Reque
             elif error.usage.cost_usd is not None:
                 spend(error.usage)
             raise
-        kit.log.append(MessageFinished(candidate=candidate.id, message=reply.message))
+        kit.log.append(MessageFinished(candidate=candidate.id, message=reply.message.model_copy(update={"model": model.name})))
         spend(reply.usage)
     return reply

@@ -82,6 +82,8 @@ class ProviderModel:
         settings = ModelSettings(max_tokens=request.max_output_tokens, max_retries=0, cache=True)
         if request.temperature is not None:
             settings["temperature"] = request.temperature
+        if request.seed is not None:
+            settings["seed"] = request.seed
         async with AsyncExitStack() as stack:
             http = await stack.enter_async_context(client(self._choice.base_url))
             opening = model_request_stream(self._wire(http), messages, model_request_parameters=parameters, model_settings=settings)

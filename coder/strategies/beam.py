@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from coder.core.candidate import Candidate
 from coder.core.errors import LimitReached, ModelError
 from coder.loop.kit import Kit, Strategy
-from coder.strategies.branch import SEEDS, drop, fork, race, seeded, teach, twin
+from coder.strategies.branch import branches, drop, race, teach, twin
 from coder.strategies.score import Score
 from coder.strategies.standing import good, mendable, red
 
@@ -22,9 +22,7 @@ def beam(
     """
 
     async def strategy(kit: Kit, trunk: Candidate) -> Candidate:
-        kits = {trunk: seeded(kit, None, width)}
-        for seed in SEEDS[: width - 1]:
-            kits[await fork(kit, trunk, seed)] = seeded(kit, seed, width)
+        kits = await branches(kit, trunk, width)
         failures: list[Exception] = []
 
         async def grow(branch: Candidate) -> bool:

@@ -32,13 +32,30 @@ SEEDS = (
 )
 
 
+async def branches(kit: Kit, trunk: Candidate, width: int) -> dict[Candidate, Kit]:
+    """The trunk and its new siblings, each with a share of what is left to spend, and all but the trunk with thoughts of their own."""
+    kits = {trunk: replace(kit, purse=kit.purse.share(width))}
+    for number, seed in enumerate(SEEDS[: width - 1], start=1):
+        role = f"branch {number}"
+        own = replace(
+            kits[trunk], purse=kit.purse.share(width), temperature=seed.temperature, role=role if role in kit.models else kit.role
+        )
+        kits[await fork(own, trunk, seed)] = own
+    return kits
+
+
 async def fork(kit: Kit, parent: Candidate, seed: Seed) -> Candidate:
-    """A sibling that shares the conversation so far and the tests in place; the parent's other changes are set aside for it."""
+    """A sibling that shares the conversation so far and the tests in place; the parent's other changes are set aside for it.
+
+    `kit` is the sibling's own.
+    """
     count = sum(isinstance(record.event, CandidateForked) and record.event.role == "executor" for record in kit.log.records)
     position = kit.log.records[-1].number
     patch = await asyncio.to_thread(kit.repository.patch, parent)
     child = await asyncio.to_thread(kit.repository.candidate, f"c{count + 1}")
-    kit.log.append(CandidateForked(candidate=child.id, parent=parent.id, position=position, approach=seed.approach))
+    who = kit.speakers[0].name
+    approach = seed.approach if who == kit.model.name else f"{seed.approach} ({who})"
+    kit.log.append(CandidateForked(candidate=child.id, parent=parent.id, position=position, approach=approach))
     await asyncio.to_thread(_bring_tests, child, patch)
     kept = await asyncio.to_thread(kit.repository.patch, child)
     kit.log.append(FilesChanged(candidate=child.id, paths=kept.paths, diff=kept.diff))
@@ -61,11 +78,6 @@ def _bring_tests(child: Candidate, patch: Patch) -> None:
     tests = [number for number, hunk in enumerate(hunks(patch.diff)) if is_test_path(hunk.path)]
     if tests:
         apply(rebuilt(patch.diff, tests), child.worktree)
-
-
-def seeded(kit: Kit, seed: Seed | None, parts: int) -> Kit:
-    """The kit of one branch of so many: its own share of what is left to spend, its own temperature."""
-    return replace(kit, purse=kit.purse.share(parts), temperature=seed.temperature if seed else kit.temperature)
 
 
 def drop(kit: Kit, candidate: Candidate, reason: str) -> None:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import cycle, islice
 from pathlib import Path
 
 from coder.core.candidate import Patch
@@ -79,6 +80,8 @@ def _models(choice: Choice, config: Config) -> tuple[Model, dict[str, tuple[Mode
     main = opened(choice)
     spare = tuple(named(name, "to fall back on") for name in config.fallback_models)
     roles = {"planner": config.planner_model, "reviewer": config.reviewer_model, "summariser": config.summariser_model}
+    branches = islice(cycle(config.branch_models), config.width - 1)
+    roles |= {f"branch {number}": name for number, name in enumerate(branches, start=1)}
     own = {role: (named(name, f"for the {role}"), main, *spare) for role, name in roles.items() if name}
     return main, {"executor": (main, *spare), **own}
 

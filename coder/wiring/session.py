@@ -108,6 +108,7 @@ def open_fix(
             secrets=private,
             workspace=_workspaces(task, config, repository, verifier=verifier(repository), faults=bench.faults(), sandbox=sandbox, log=log),
             instructions=_instructions(root, task.directory) if task.trusted else "",
+            seed=config.seed,
             reviews=reviews,
             notices=(*_untrusted(task, root), *repository.left_out, *passed_over(root), *filter(None, [sandbox.notice])),
         )

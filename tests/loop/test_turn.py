@@ -7,7 +7,7 @@ import pytest
 
 from coder.core.errors import ModelError
 from coder.core.events import BudgetSpent, Warned
-from coder.core.messages import Usage
+from coder.core.messages import AssistantMessage, Reply, Usage
 from coder.loop.kit import Kit
 from coder.loop.turn import say, turn
 from coder.models.scripted import Scripted, Step
@@ -29,6 +29,27 @@ def test_another_model_goes_on_where_the_first_is_down_and_the_first_is_not_aske
     assert [asked(made), asked(made)] == ["Yes.", "Again."]
     assert len(first.requests) == 1
     assert Warned(text="The server is down. second goes on.") in [record.event for record in made.log.records]
+
+
+def test_what_is_opaque_goes_back_to_nobody_but_its_own_model(tmp_path: Path) -> None:
+    signed = Reply(message=AssistantMessage(text="Yes.", opaque="signed"), usage=Usage(cost_usd=Decimal(0)))
+    first, second = Scripted([signed, Step(text="Again.")], name="first"), Scripted([signed, Step(text="And again.")], name="second")
+    made = kit(tmp_path)
+    for model in (first, second, second, first):
+        asked(replace(made, model=model))
+
+    def seen(model: Scripted) -> list[tuple[str, str]]:
+        return [(message.model, message.opaque) for message in model.requests[-1].messages if isinstance(message, AssistantMessage)]
+
+    assert seen(second) == [("first", ""), ("second", "signed")]
+    assert seen(first) == [("first", "signed"), ("second", ""), ("second", "")]
+
+
+def test_the_seed_goes_with_each_request(tmp_path: Path) -> None:
+    model = Scripted([Step(text="Yes."), Step(text="Yes.")])
+    for seed in (None, 7):
+        asked(replace(kit(tmp_path), model=model, seed=seed))
+    assert [request.seed for request in model.requests] == [None, 7]
 
 
 def test_a_role_has_a_model_of_its_own_and_is_counted_by_itself(tmp_path: Path) -> None:

@@ -44,6 +44,15 @@ def unmarked(value: Any) -> Any:
     return [unmarked(inner) for inner in value] if isinstance(value, list) else value
 
 
+def test_a_seed_is_sent_to_those_who_know_one(wire: str) -> None:
+    with WIRES[wire]([WHOLE, WHOLE]) as bench:
+        bench.ask(ASKED.model_copy(update={"seed": 7}))
+        bench.ask()
+        assert bench.fake
+        sent = [body.get("seed", body.get("generationConfig", {}).get("seed")) for body in bench.fake.requests]
+    assert sent == [7 if wire in ("chat", "google") else None, None]
+
+
 def test_a_stream_that_ends_too_early_is_asked_for_again(wire: str) -> None:
     with WIRES[wire]([Turn(text="It is", cut=True), WHOLE]) as bench:
         assert "broke off in the middle. Trying again in 1 s." in told(bench)

@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,9 @@ from coder.core.errors import ModelError
 from coder.core.events import CandidateForked, MessageFinished, Verified
 from coder.core.verdict import Verdict
 from coder.loop.kit import Kit, Strategy
+from coder.models.scripted import Scripted
 from coder.strategies.beam import beam
+from coder.strategies.branch import SEEDS, branches
 from coder.strategies.score import score
 from tests.loop.fakes import PROVEN, RED, STILL_RED, FakeRepository, kit
 
@@ -92,6 +94,25 @@ def test_the_best_are_grown_on_and_hear_how_the_others_failed(tmp_path: Path) ->
 def test_a_branch_that_dies_of_its_model_leaves_the_others_alive(tmp_path: Path) -> None:
     best, made, _ = walked(tmp_path, {"c1": [ModelError("down")], "c2": [STILL_RED], "c3": [PROVEN]})
     assert (best.id, dropped(made)) == ("c3", {"c1": "down"})
+
+
+def test_branches_ask_the_models_that_they_were_given(tmp_path: Path) -> None:
+    made, other = kit(tmp_path), Scripted((), name="other:model")
+    made = replace(made, repository=Forking(root=tmp_path), models={"branch 1": (other,), "executor": (made.model,)})
+
+    async def scenario() -> dict[Candidate, Kit]:
+        trunk = made.repository.candidate("c1")
+        made.log.append(CandidateForked(candidate="c1"))
+        return await branches(made, trunk, 3)
+
+    kits = asyncio.run(scenario())
+    assert {branch.id: (own.speakers[0].name, own.temperature) for branch, own in kits.items()} == {
+        "c1": (made.model.name, None),
+        "c2": ("other:model", SEEDS[0].temperature),
+        "c3": (made.model.name, SEEDS[1].temperature),
+    }
+    forked = [record.event.approach for record in made.log.records if isinstance(record.event, CandidateForked)]
+    assert forked == ["", f"{SEEDS[0].approach} (other:model)", SEEDS[1].approach]
 
 
 def test_where_all_die_their_error_is_told(tmp_path: Path) -> None:

@@ -1,0 +1,26 @@
+"""Who does the work: models by role."""
+
+import pytest
+
+from coder.settings import Config
+from coder.wiring.approach import Approach, approach
+
+
+@pytest.fixture
+def how(monkeypatch: pytest.MonkeyPatch) -> Approach:
+    monkeypatch.delenv("CODER_MODEL", raising=False)
+    config = Config(
+        tool_calling=False, base_url="http://127.0.0.1:9/v1", branch_models=("b", "c"), reviewer_model="r", fallback_models=("f",), width=4
+    )
+    return approach(config, named="a")
+
+
+def test_roles_and_branches_have_models_of_their_own_and_the_same_to_fall_back_on(how: Approach) -> None:
+    names = {role: [model.name.rpartition(":")[2] for model in chain] for role, chain in how.models.items()}
+    assert names == {
+        "executor": ["a", "f"],
+        "reviewer": ["r", "a", "f"],
+        "branch 1": ["b", "a", "f"],
+        "branch 2": ["c", "a", "f"],
+        "branch 3": ["b", "a", "f"],
+    }
