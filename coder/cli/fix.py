@@ -54,6 +54,8 @@ def fix(
     review_rounds: Annotated[int | None, typer.Option(min=0, help="Times that a review is answered.", show_default="2")] = None,
     plan_only: Annotated[bool, typer.Option("--plan-only", help="Show a plan and change nothing: --strategy plan.")] = False,
     plan: Annotated[Path | None, typer.Option(metavar="FILE.md", help="Run this plan, such as one of --plan-only, edited.")] = None,
+    minimise: Annotated[bool, typer.Option("--minimise", help="Deliver only the hunks that the verdict needs.")] = False,
+    keep_comments: Annotated[bool, typer.Option("--keep-comments", help="With --minimise: comments and documentation stay.")] = False,
     approve: ApproveOption = None,
     trust: TrustOption = False,
     unsafe_no_sandbox: UnsafeOption = False,
@@ -95,6 +97,8 @@ def fix(
             only=allowed,
             dry_run=dry_run,
             merge=merge,
+            minimise=minimise,
+            keep_comments=keep_comments,
             plan_only=plan_only,
             plan=own,
         )

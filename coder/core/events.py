@@ -138,6 +138,8 @@ class ReviewAsked(EventValue):
     question: str
     """An id for the answer to name."""
     diff: str
+    droppable: tuple[int, ...] = ()
+    """Numbers of the hunks that change no verdict."""
 
 
 class ReviewAnswered(EventValue):

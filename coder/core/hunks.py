@@ -48,6 +48,19 @@ def rebuilt(diff: str, accepted: Collection[int]) -> str:
     return "".join(parts)
 
 
+def blocks(hunk: Hunk) -> Iterator[int]:
+    """The lines of the new file, from 1, at which the hunk's runs of changed lines begin."""
+    ranges = _RANGES.match(hunk.body)
+    line = int(ranges["new"]) if ranges else 0
+    line += ranges is not None and ranges["plus"] == "0"  # then git names the line before
+    inside = False
+    for text in hunk.body.split("\n")[1:-1]:
+        if text[:1] in "+-" and not inside:
+            yield line
+        inside = text[:1] in ("+", "-", "\\") and (inside or text[:1] != "\\")
+        line += text[:1] in ("+", " ")
+
+
 def _of_file(section: str) -> Iterator[Hunk]:
     header, *bodies = _pieces(section, "@@ ")
     lines = header.split("\n")

@@ -33,6 +33,10 @@ class Task(Value):
     """Paths or globs, relative to the repository's root, that patches may write to; empty is all."""
     dry_run: bool = False
     merge: bool = False
+    minimise: bool = False
+    """Only what the verdict needs is delivered."""
+    keep_comments: bool = False
+    """Comments and documentation stay all the same."""
     trusted: bool = False
     plan_only: bool = False
     """A plan is made and shown, and nothing is changed."""

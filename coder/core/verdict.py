@@ -136,6 +136,8 @@ class Guarded(Value):
     """What is known of how closely tests watch a change."""
 
     unguarded: tuple[Unguarded, ...] = ()
+    wording: tuple[tuple[str, int], ...] = ()
+    """Path and line, in the changed file, of blocks of changed lines that are no code: comments, docstrings, blank lines."""
     tried: int = 0
     """Variants that tests could tell about."""
     ended: bool = True

@@ -81,10 +81,10 @@ class Approval:
         self._log.append(QuestionAnswered(question=question, option=option, by="person"))
         return option
 
-    async def review(self, diff: str) -> tuple[int, ...]:
-        """Numbers of the hunks of `diff` to deliver; all of them, at once, where nobody attends."""
+    async def review(self, diff: str, droppable: tuple[int, ...] = ()) -> tuple[int, ...]:
+        """Numbers of the hunks of `diff` to deliver; all of them, at once, where nobody attends. `droppable` ones change no verdict."""
         question = self._name()
-        self._log.append(ReviewAsked(question=question, diff=diff))
+        self._log.append(ReviewAsked(question=question, diff=diff, droppable=droppable))
         if not self._attended:
             everything = tuple(range(len(hunks(diff))))
             self._log.append(ReviewAnswered(question=question, accepted=everything, by="default"))

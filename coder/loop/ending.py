@@ -14,6 +14,7 @@ from coder.core.value import Value
 from coder.core.verdict import Verdict, VerdictKind
 from coder.loop.commit import message, slug, subject
 from coder.loop.kit import Kit
+from coder.loop.minimise import minimised
 from coder.loop.report import advice, explanation
 from coder.loop.review import announce, clear, review, unreviewed
 
@@ -45,6 +46,8 @@ async def conclude(kit: Kit, candidate: Candidate) -> Ending:
     patch = await asyncio.to_thread(kit.repository.patch, candidate)
     if newest is None or newest.tree != patch.tree or not newest.good:
         return _without(kit, candidate, newest)
+    if kit.task.minimise:
+        patch, newest = await minimised(kit, candidate, patch, newest)
     newest = newest.model_copy(update={"notes": (*newest.notes, *advice(opinions(kit.log.records, candidate.id)))})
     if kit.reviews:
         announce(kit, patch)

@@ -1,8 +1,10 @@
 """The person's own look at a fix before it is delivered: whole, in part, or not at all."""
 
 import asyncio
+from collections.abc import Collection
 
 from coder.core.candidate import Candidate, Patch
+from coder.core.droppable import droppable
 from coder.core.errors import UserError
 from coder.core.events import FilesChanged, Verified, Warned
 from coder.core.hunks import Hunk, hunks, rebuilt
@@ -65,19 +67,33 @@ async def review(kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdict)
     Raises:
         UserError: the part does not fit without the rest.
     """
-    accepted = await kit.approval.review(patch.diff)
+    accepted = await kit.approval.review(patch.diff, droppable(patch.diff, verdict.guarded))
     if len(accepted) == len(hunks(patch.diff)):
         return patch, verdict
     if not accepted:
         return None
-    await asyncio.to_thread(kit.repository.rollback, candidate, candidate.base)
     try:
-        await asyncio.to_thread(apply, rebuilt(patch.diff, accepted), candidate.worktree)
+        part, again = await part_of(kit, candidate, patch, accepted)
     except PatchError as error:
         raise UserError(f"What you accepted does not fit without the rest, so nothing was delivered. {error}") from None
-    part = await asyncio.to_thread(kit.repository.patch, candidate)
-    kit.log.append(FilesChanged(candidate=candidate.id, paths=part.paths, diff=part.diff))
-    again = await asyncio.to_thread(kit.verifier.verify, part, named_tests(kit.log.records, candidate.id), kit.log.progress(candidate.id))
-    again = again.model_copy(update={"tree": part.tree})
-    kit.log.append(Verified(candidate=candidate.id, attempt=1, verdict=again))
+    announced(kit, candidate, part, again)
     return part, again
+
+
+async def part_of(kit: Kit, candidate: Candidate, patch: Patch, accepted: Collection[int]) -> tuple[Patch, Verdict]:
+    """Make some hunks of a change alone, in the candidate's worktree, and judge that.
+
+    Raises:
+        PatchError: they do not fit without the rest; the worktree is as it was before any change.
+    """
+    await asyncio.to_thread(kit.repository.rollback, candidate, candidate.base)
+    await asyncio.to_thread(apply, rebuilt(patch.diff, accepted), candidate.worktree)
+    part = await asyncio.to_thread(kit.repository.patch, candidate)
+    again = await asyncio.to_thread(kit.verifier.verify, part, named_tests(kit.log.records, candidate.id), kit.log.progress(candidate.id))
+    return part, again.model_copy(update={"tree": part.tree})
+
+
+def announced(kit: Kit, candidate: Candidate, part: Patch, verdict: Verdict) -> None:
+    """Tell what is left of a change, and what it is worth."""
+    kit.log.append(FilesChanged(candidate=candidate.id, paths=part.paths, diff=part.diff))
+    kit.log.append(Verified(candidate=candidate.id, attempt=1, verdict=verdict))

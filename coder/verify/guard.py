@@ -3,6 +3,7 @@
 import ast
 import difflib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from coder.core.syntax import parsed
@@ -32,12 +33,13 @@ def guard(old: Mapping[str, str], new: Mapping[str, str], notices: Notice, *, in
     """Try all hunks, then mutants of the changed lines, as long as there is time; `old` and `new` are texts of changed sources by path."""
     found: list[Unguarded] = []
     tried = 0
+    words = tuple((path, line) for path, text in new.items() for line in wording(old.get(path, ""), text))
     loose: set[tuple[str, int]] = set()
     for whole, variants in ((True, hunks_out), (False, mutants)):
         for path, text in new.items():
             for variant in variants(old.get(path, ""), text):
                 if not in_time():
-                    return Guarded(unguarded=tuple(found), tried=tried, ended=False)
+                    return Guarded(unguarded=tuple(found), wording=words, tried=tried, ended=False)
                 if not whole and any(place == path and line == variant.line for place, line in loose):
                     continue  # of a line that no test misses nothing more is to be said
                 if (noticed := notices({path: variant.text})) is None:
@@ -46,7 +48,7 @@ def guard(old: Mapping[str, str], new: Mapping[str, str], notices: Notice, *, in
                 if not noticed:
                     found.append(Unguarded(path=path, line=variant.line, what=variant.what, whole_hunk=whole))
                     loose |= {(path, line) for line in (_lines_of(old.get(path, ""), text, variant.line) if whole else (variant.line,))}
-    return Guarded(unguarded=tuple(found), tried=tried)
+    return Guarded(unguarded=tuple(found), wording=words, tried=tried)
 
 
 def weighed(texts: Mapping[str, str], notices: Notice, *, in_time: Callable[[], bool]) -> Guarded:
@@ -66,11 +68,23 @@ def weighed(texts: Mapping[str, str], notices: Notice, *, in_time: Callable[[], 
 
 def hunks_out(old: str, new: str) -> Iterator[Variant]:
     """The new text with one block of changed lines as it was before; where that does not parse it says nothing and is left out."""
+    for variant in _each_out(old, new):
+        if _differs_in_code(variant.text, new):
+            yield variant
+
+
+def wording(old: str, new: str) -> Iterator[int]:
+    """The lines at which blocks begin that change comments, docstrings or blank lines alone."""
+    for variant in _each_out(old, new):
+        with suppress(SyntaxError, ValueError, RecursionError):
+            if _code(variant.text) == _code(new):
+                yield variant.line
+
+
+def _each_out(old: str, new: str) -> Iterator[Variant]:
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
     for start, end, was in _blocks(before, after):
-        text = "".join([*after[:start], *was, *after[end:]])
-        if _differs_in_code(text, new):
-            yield Variant(line=start + 1, what="is as it was before", text=text)
+        yield Variant(line=start + 1, what="is as it was before", text="".join([*after[:start], *was, *after[end:]]))
 
 
 def mutants(old: str, new: str) -> Iterator[Variant]:

@@ -51,6 +51,13 @@ def test_what_no_test_misses_is_told_with_its_line() -> None:
     assert found.tried > 5
 
 
+def test_what_is_no_code_is_told_apart() -> None:
+    old = "def f():\n    return 1\n\n\nX = 1\n"
+    new = "# why\ndef f():\n    return 2\n\n\nX = 1  # so\n"
+    found = guard({"a.py": old}, {"a.py": new}, lambda _: True, in_time=lambda: True)
+    assert found.wording == (("a.py", 1), ("a.py", 6))
+
+
 def test_each_hunk_is_taken_out_alone() -> None:
     texts = [variant.text for variant in hunks_out(OLD, NEW)]
     assert [variant.line for variant in hunks_out(OLD, NEW)] == [2, 5, 11]

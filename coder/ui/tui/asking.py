@@ -26,8 +26,8 @@ class Asking:
         match event:
             case QuestionAsked(question=question):
                 self._ask(question, QuestionScreen(event))
-            case ReviewAsked(question=question, diff=diff):
-                self._ask(question, ReviewScreen(diff))
+            case ReviewAsked(question=question, diff=diff, droppable=idle):
+                self._ask(question, ReviewScreen(diff, idle))
             case PlanAsked(question=question, plan=plan):
                 self._ask(question, PlanScreen(plan))
             case QuestionAnswered(question=question) | PlanAnswered(question=question) | ReviewAnswered(question=question):

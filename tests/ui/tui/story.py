@@ -138,7 +138,7 @@ REPAIRED: list[Event] = [
     PhaseEntered(candidate="c1", phase="verify", attempt=2),
     Verified(candidate="c1", attempt=2, verdict=PROVEN),
 ]
-REVIEW = ReviewAsked(question="q1", diff=DIFF)
+REVIEW = ReviewAsked(question="q1", diff=DIFF, droppable=(1,))
 PLAN = Plan(
     summary="A remainder takes off all days at once.",
     steps=(

@@ -20,13 +20,14 @@ class ReviewScreen(ModalScreen[tuple[int, ...]]):
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "app.stop", "stop")]
 
-    def __init__(self, diff: str) -> None:
+    def __init__(self, diff: str, droppable: tuple[int, ...] = ()) -> None:
         super().__init__()
         self._diff = diff
+        self._droppable = droppable
 
     def compose(self) -> ComposeResult:
         yield Static(id="outcome", markup=False)
-        yield HunkList(self._diff)
+        yield HunkList(self._diff, self._droppable)
         yield Static(KEYS, id="keys", markup=False)
 
     def on_mount(self) -> None:

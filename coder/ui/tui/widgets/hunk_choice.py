@@ -28,9 +28,10 @@ class HunkChoice(Vertical, can_focus=True):
     class Decided(Message):
         """The person accepted or rejected a hunk."""
 
-    def __init__(self, hunk: Hunk) -> None:
+    def __init__(self, hunk: Hunk, *, droppable: bool = False) -> None:
         super().__init__()
         self._hunk = hunk
+        self._remark = " · no test notices when it is left out" if droppable else ""
         self.accepted = True
 
     def compose(self) -> ComposeResult:
@@ -43,7 +44,7 @@ class HunkChoice(Vertical, can_focus=True):
     def decide(self, *, accepted: bool) -> None:
         self.accepted = accepted
         mark = "[accepted]" if accepted else "[rejected]"
-        self.query_one(".title", Static).update(f"{mark} {printable(self._hunk.path)}")
+        self.query_one(".title", Static).update(f"{mark} {printable(self._hunk.path)}{self._remark}")
         self.set_class(not accepted, "rejected")
         self.post_message(self.Decided())
 

@@ -23,13 +23,15 @@ class HunkList(VerticalScroll, can_focus=False):
     class Confirmed(Message):
         """The person has decided."""
 
-    def __init__(self, diff: str) -> None:
+    def __init__(self, diff: str, droppable: tuple[int, ...] = ()) -> None:
+        """`droppable` are the numbers of hunks that change no verdict."""
         super().__init__()
         self._diff = diff
+        self._droppable = droppable
 
     def compose(self) -> ComposeResult:
-        for hunk in hunks(self._diff):
-            yield HunkChoice(hunk)
+        for number, hunk in enumerate(hunks(self._diff)):
+            yield HunkChoice(hunk, droppable=number in self._droppable)
 
     @property
     def choices(self) -> tuple[bool, ...]:
