@@ -4,7 +4,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from coder.core.errors import SandboxError
 from coder.core.policy import READ_ONLY
@@ -32,6 +32,8 @@ class Checker(Value):
     section: str = ""
     """Of setup.cfg or tox.ini."""
     formats: bool = False
+    cache: tuple[str, ...] = ()
+    """Arguments before the directory in which it may remember what it has checked."""
 
 
 RUFF = Checker(
@@ -45,7 +47,8 @@ CHECKERS = (
     Checker(name="black", arguments=("--check",), table="black", formats=True),
     Checker(
         name="mypy",
-        arguments=("--no-error-summary", "--hide-error-context", "--no-incremental", "--cache-dir=/dev/null"),
+        arguments=("--no-error-summary", "--hide-error-context", "--no-sqlite-cache"),
+        cache=("--cache-dir",),
         files=("mypy.ini", ".mypy.ini"),
         table="mypy",
         section="mypy",
@@ -78,9 +81,11 @@ def _configured(checker: Checker, root: Path, tables: Mapping[str, object], sect
 class Checks:
     """Runs a project's checkers on both sides of a change."""
 
-    def __init__(self, project: Project, sandbox: Sandbox) -> None:
+    def __init__(self, project: Project, sandbox: Sandbox, scratch: Path) -> None:
+        """`scratch` is a directory outside of any tree that sandboxed commands may write."""
         self._project = project
         self._sandbox = sandbox
+        self._cache = scratch / "checks"
 
     def compared(self, old: Path, new: Path, changed: Sequence[str]) -> Checked:
         """What checkers find in the changed files of the tree `new` and not in the tree `old`; trees are left as they are."""
@@ -108,7 +113,8 @@ class Checks:
 
     def _found(self, program: Sequence[str], checker: Checker, tree: Path, files: Sequence[str]) -> list[tuple[str, str, str]]:
         """Path, line and text of each finding in these files."""
-        output = self._run((*program, *checker.arguments, *files), cwd=tree, accept=(0, 1)) if files else ""
+        cache = (*checker.cache, str(self._remembered(checker, files))) if checker.cache else ()
+        output = self._run((*program, *checker.arguments, *cache, *files), cwd=tree, accept=(0, 1)) if files else ""
         if output is None:
             return []
         if checker.formats:
@@ -116,6 +122,16 @@ class Checks:
             return [(path, "1", "is not formatted") for path in paths]
         matches = [(match["path"].removeprefix(f"{tree}/").removeprefix("./"), match) for match in _FOUND.finditer(output)]
         return [(path, match["line"], match["text"].strip()) for path, match in matches if path in files]
+
+    def _remembered(self, checker: Checker, files: Sequence[str]) -> Path:
+        """A directory that both sides share, which knows nothing of the files in which they differ: times would not tell these apart."""
+        place = self._cache / checker.name
+        place.mkdir(parents=True, exist_ok=True)
+        stems = {_stem(path) for path in files}
+        for entry in place.rglob("*"):
+            if entry.is_file() and entry.name.partition(".")[0] in stems:
+                entry.unlink()
+        return place
 
     def _run(self, argv: Sequence[str], *, cwd: Path, accept: Sequence[int] = (0,)) -> str | None:
         """What it prints; None where it does not run."""
@@ -125,6 +141,10 @@ class Checks:
         except SandboxError:
             return None
         return done.output if done.exit_code in accept else None
+
+
+def _stem(path: str) -> str:
+    return PurePosixPath(path).name.partition(".")[0]
 
 
 def _fresh(before: Sequence[tuple[str, str, str]], after: Sequence[tuple[str, str, str]]) -> Iterator[str]:

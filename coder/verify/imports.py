@@ -4,6 +4,7 @@ import ast
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from coder.core.paths import is_test_path
@@ -14,10 +15,13 @@ from coder.verify.roots import source_roots
 DYNAMIC = frozenset(
     {"__import__", "entry_points", "exec_module", "find_loader", "find_spec", "import_module", "import_string", "load_module"}
 )
+KEPT = 5000
+"""So many sources, those asked for last, are not parsed again."""
 EVERYTHING = "*"
 """In the place of a name: the file imports what nobody can read in its source."""
 
 
+@lru_cache(maxsize=KEPT)
 def imported_names(text: str) -> frozenset[str]:
     """Dotted names that a source imports, anywhere in it; those of relative imports begin with dots."""
     try:

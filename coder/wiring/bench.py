@@ -74,7 +74,7 @@ class Bench:
     def instruments(self) -> Instruments:
         return Instruments(
             warm=self.warm,
-            checks=Checks(self.project, self.sandbox).compared,
+            checks=Checks(self.project, self.sandbox, self.sandbox.scratch).compared,
             scripts=Scripts(self.project, self.sandbox, self.sandbox.scratch).shown,
             strict=self.strict,
         )

@@ -1,5 +1,6 @@
 """What a project's own checkers say of a change."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,9 @@ def compared(tmp_path: Path, sandbox: ProcessSandbox, *, old: dict[str, str], ne
     write(tmp_path / "old", {**old, **more})
     write(tmp_path / "new", {**new, **more})
     project = find_project(tmp_path / "new", sandbox=sandbox, environment={})
-    return Checks(project, sandbox).compared(tmp_path / "old", tmp_path / "new", sorted({*old, *new}))
+    for path in [*(tmp_path / "old").rglob("*"), *(tmp_path / "new").rglob("*")]:
+        os.utime(path, (1e9, 1e9))  # as two checkouts in one second may have it
+    return Checks(project, sandbox, sandbox.scratch).compared(tmp_path / "old", tmp_path / "new", sorted({*old, *new}))
 
 
 def test_only_what_is_new_counts(tmp_path: Path, sandbox: ProcessSandbox) -> None:
@@ -39,10 +42,12 @@ def test_a_project_without_checkers_gets_the_usual_ones(tmp_path: Path, sandbox:
 
 def test_a_formatter_and_a_type_checker_are_asked_too(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     more = {"pyproject.toml": "[tool.ruff.format]\n[tool.mypy]\n"}
-    found = compared(tmp_path, sandbox, old={"a.py": "x: int = 1\n"}, new={"a.py": "x: int = '1'\n"}, more=more)
+    found = compared(tmp_path, sandbox, old={"a.py": "x: int = 1\n"}, new={"a.py": "x:  str = 1"}, more=more)
     assert found.ran == ("ruff", "mypy")
     assert found.new[0] == "ruff: a.py:1: is not formatted"
     assert found.new[1].startswith("mypy: a.py:1: error: Incompatible types in assignment")
+    assert any((sandbox.scratch / "checks" / "mypy").iterdir())
+    assert not [*tmp_path.rglob(".mypy_cache")]
 
 
 def test_a_checker_that_is_configured_and_not_there_is_told(tmp_path: Path, sandbox: ProcessSandbox) -> None:

@@ -269,6 +269,13 @@ def test_source_that_was_read_as_text_is_not_swapped(both: Open) -> None:
     assert (ran.how, ran.why) == ("imported", "shop.py was read as text while the tests were collected")
 
 
+def test_a_source_that_is_opened_to_show_a_warning_is_swapped_all_the_same(both: Open) -> None:
+    code = "import warnings\nwarnings.warn('old')\n\ndef one():\n    return 1\n"
+    here = both({"shop.py": code, "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.one() == 1\n"})
+    ran = here.edited("return 1", "return 2")
+    assert (ran.how, names(ran.report)) == ("swapped", ["test_one"])
+
+
 def test_the_tree_stays_as_it_was(both: Open, tmp_path: Path) -> None:
     code = """\
         from pathlib import Path

@@ -9,10 +9,14 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import warnings
 from types import CodeType, FrameType
 from typing import Any
 
 STARTING = frozenset({"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "pty.spawn", "subprocess.Popen"})
+SHOWING = 6
+"""Frames from where a warning is made into text to where the source is opened for that."""
+FORMAT = getattr(getattr(warnings, "_formatwarnmsg_impl", None), "__code__", None)
 
 
 class Opened:
@@ -27,8 +31,7 @@ class Opened:
 
     def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event in ("open", "sqlite3.connect"):
-            # The import system reads sources to execute them, which is seen otherwise.
-            if isinstance(arguments[0], (str, bytes)) and not sys._getframe(1).f_code.co_filename.startswith("<frozen importlib"):
+            if isinstance(arguments[0], (str, bytes)) and not is_of_no_account(sys._getframe(1)):
                 self.paths[arguments[0]] = None
         elif event in STARTING:
             self.processes = True
@@ -39,6 +42,16 @@ class Opened:
     def inside(self, tree: str) -> list[str]:
         """Those below `tree`, relative to it, in the order in which they were first opened."""
         return [path for path in dict.fromkeys(relative(os.fsdecode(path), tree) for path in self.paths) if path]
+
+
+def is_of_no_account(frame: FrameType | None) -> bool:
+    """The import system reads sources to execute them, which is seen otherwise; a warning shows the line that it is about."""
+    if frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
+        return True
+    for _ in range(SHOWING):
+        if frame is not None and frame.f_code is not FORMAT:
+            frame = frame.f_back
+    return frame is not None and frame.f_code is FORMAT
 
 
 def relative(path: str, tree: str) -> str:
