@@ -7,6 +7,7 @@ import pytest
 
 from coder.tools.locating.clues import TracedCall, clues
 from coder.tools.locating.ranking import Located, locate
+from coder.tools.locating.snippets import meanings
 from coder.tools.symbols.index import SymbolIndex
 from tests.builders import write
 
@@ -123,3 +124,24 @@ def test_frames_are_read_as_python_pytest_and_ipython_write_them() -> None:
 def test_imports_are_read_from_examples() -> None:
     issue = "x\n\n>>> from a.b import (c, d as e)\n>>> import f.g, h\n    from i import *\n"
     assert clues(issue).imported == ("a.b.c", "a.b.d", "f.g", "h", "i")
+
+
+def test_what_an_example_makes_of_its_imports_is_followed(tmp_path: Path) -> None:
+    files = {**FILES, "pool/clock.py": "class Clock:\n    def wait(self, seconds):\n        return seconds\n"}
+    issue = "Waiting takes too long\n\n```\nimport pool as p\nbox = p.Throttle()\nbox.wait(3)\n```\n"
+    located = found(tmp_path, issue, files)
+    assert located.symbols[0].name == "pool/limits.py::BaseLimiter.wait"
+    assert "is pool.Throttle.wait" in located.symbols[0].reasons
+
+
+@pytest.mark.parametrize(
+    ("code", "meant"),
+    [
+        ("import numpy as np\nnp.linalg.norm(x)", {"np.linalg.norm": "numpy.linalg.norm"}),
+        ("from a.b import (C as D, e)\ne.f()", {"a.b": "a.b", "e.f": "a.b.e.f"}),
+        ("from shop import Box\nbox = Box()\nbox.get()", {"box.get": "shop.Box.get"}),
+        ("box = make()\nbox.get()", {"box.get": "box.get"}),
+    ],
+)
+def test_names_of_an_example_stand_for_what_they_are_bound_to(code: str, meant: dict[str, str]) -> None:
+    assert meanings(code) == meant

@@ -4,7 +4,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
+from coder.tools.locating.snippets import imports, meanings
 from coder.tools.words import COMMON, WORD, parts
 
 COMMENT = re.compile(r"<!--.{0,4000}?-->", re.DOTALL)
@@ -39,11 +41,6 @@ ADDRESS = re.compile(r"https?://\S+")
 FRAME = re.compile(
     r"^[ \t>E]*File \"(?P<path>[^\"\n]{1,400})\", line (?P<line>\d{1,7})(?:, in (?P<function>[\w.<>]{1,200}))?"
     r"|^(?P<short>[~\w./\\-]{1,400}\.py)(?::(?P<at>\d{1,7}):?)?(?: in (?P<named>\w{1,200}))?",
-    re.MULTILINE,
-)
-IMPORTED = re.compile(
-    r"^[ \t>.]*(?:In \[\d+\]: )?(?:from[ \t]+(?P<module>[.\w]{1,200})[ \t]+import[ \t]+(?P<names>\([^)]{0,2000}\)|[^\n]{1,2000})"
-    r"|import[ \t]+(?P<modules>[\w., ]{1,400}))",
     re.MULTILINE,
 )
 METHOD = re.compile(r"\.([A-Za-z_]\w*)\(")
@@ -84,8 +81,15 @@ class Clues:
     """As they stand: the innermost last."""
     imported: tuple[str, ...]
     """Dotted names that its code imports."""
+    meanings: Mapping[str, str]
+    """What each dotted name stands for, by its code's imports and assignments."""
     text: str
     """What it says, without comments and the reporter's machine."""
+
+    @cached_property
+    def methods(self) -> frozenset[str]:
+        """Such as `Box.get` for the `box.get()` of a `box = Box()`."""
+        return frozenset(".".join(meant.split(".")[-2:]) for meant in self.meanings.values())
 
 
 def clues(issue: str) -> Clues:
@@ -112,7 +116,8 @@ def clues(issue: str) -> Clues:
         phrases=tuple(dict.fromkeys(_phrases(text)))[:MOST_PHRASES],
         zones=_zones(text, title),
         frames=tuple(_frames(text))[-MOST_FRAMES:],
-        imported=tuple(dict.fromkeys(_imported(text)))[:MOST_IMPORTED],
+        imported=tuple(dict.fromkeys(dotted for dotted, _ in imports(text)))[:MOST_IMPORTED],
+        meanings=meanings(text),
         text=text,
     )
 
@@ -138,16 +143,6 @@ def _frames(text: str) -> Iterator[TracedCall]:
         path, line, function = match["path"] or match["short"], match["line"] or match["at"], match["function"] or match["named"]
         if line or function:
             yield TracedCall(path=path.replace("\\", "/"), line=int(line or 0), function=function or "")
-
-
-def _imported(text: str) -> Iterator[str]:
-    for match in IMPORTED.finditer(text):
-        for part in (match["names"] or match["modules"]).strip("() ").split(","):
-            name = part.split()[0] if part.split() else ""
-            if re.fullmatch(r"[\w.]+", name):
-                yield f"{match['module']}.{name}" if match["module"] else name
-            elif name == "*":
-                yield match["module"]
 
 
 def _protocol(text: str, in_code: set[str]) -> frozenset[str]:

@@ -115,7 +115,7 @@ class Case:
         zones = [zone for zone in ("title", "inline", "block", "name", "prose") if owner in self.clues.zones[zone]]
         if zones:
             found |= {f"owner in {zone}": self._rare(owner) for zone in zones}
-            if f"{owner}.{bare}" in self.clues.text:
+            if f"{owner}.{bare}" in self.clues.text or f"{owner}.{bare}" in self.clues.methods:
                 found["qualified"] = 1.0
         if bare in self.clues.protocol:
             found["protocol"] = 1.0 if zones else 0.3

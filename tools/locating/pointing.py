@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from coder.tools.files import standing, text_of
 from coder.tools.locating.clues import Clues
 from coder.tools.locating.terrain import Terrain
-from coder.tools.places import Known, dotted_names, places_in
+from coder.tools.places import Known, places_in
 from coder.tools.symbols.definition import Definition
 from coder.tools.symbols.resolve import resolve
 from coder.tools.words import WORD, parts
@@ -87,7 +87,7 @@ def _frames(terrain: Terrain, clues: Clues, known: Known, found: Pointed) -> Non
 
 def _imports(terrain: Terrain, clues: Clues, found: Pointed) -> None:
     """Names that the issue's code imports, or writes with dots, followed to where they are defined."""
-    for dotted in dict.fromkeys((*clues.imported, *dotted_names(clues.text))):
+    for dotted in dict.fromkeys((*clues.imported, *clues.meanings.values())):
         for place in resolve(terrain.snapshot, dotted)[:MOST_NAMESAKES]:
             if place.definition:
                 found.at(place.path, "resolved", 1.0, name=place.definition.name, reason=f"is {dotted}")
