@@ -62,8 +62,9 @@ class Chooser:
             return Choice(tuple(held), compared, "what holds is hardly credible")
         if held and levelled(held[0].answers, compared):
             return Choice(tuple(held), compared, "what holds no longer tells apart what it told apart before")
-        if held and compared.calls and not decided(held):
-            return Choice(tuple(held), compared, "what holds disagrees on other calls, and nothing decides")
+        if held and not decided(held):
+            why = "what holds disagrees on other calls" if compared.calls else "what holds could not be asked where it differs"
+            return Choice(tuple(held), compared, f"{why}, and nothing decides")
         return Choice(tuple(held), compared)
 
     def _compared(self, ranked: Sequence[Candidate]) -> Compared:

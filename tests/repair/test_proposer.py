@@ -87,6 +87,14 @@ def test_survivors_that_disagree_are_shown_and_not_offered(tmp_path: Path) -> No
     assert found.note.endswith("what holds disagrees on other calls, and nothing decides")
 
 
+def test_survivors_that_could_not_be_asked_are_not_offered_unless_one_outweighs_the_others(tmp_path: Path) -> None:
+    write(tmp_path, FILES)
+    proposer = TemplateProposer(tracer=FakeTracer(), trials=FakeTrials("<=", "!=", ">="), runner=AllGreen(tmp_path / "a.py"))
+    found = proposer.propose(tmp_path, [TEST], "", seconds=20.0)
+    assert found.proposals == ()
+    assert found.note.endswith("what holds could not be asked where it differs, and nothing decides")
+
+
 class AllGreen(FakeRunner):
     def run(
         self,
