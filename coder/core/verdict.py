@@ -209,6 +209,11 @@ class Verdict(Value):
         return self.kind is VerdictKind.PROVEN or (self.kind is VerdictKind.PASSING and not self.still_red)
 
     @property
+    def unable(self) -> bool:
+        """Is the machine to blame alone, whatever the change is?"""
+        return bool(self.still_red) and not self.broken and all(result.cause == "environment" for result in self.still_red)
+
+    @property
     def label(self) -> str:
         """The kind in a word or two; nothing that broke is no comfort while a target test is red."""
         return "NOT FIXED" if self.kind is VerdictKind.PASSING and self.still_red else self.kind.value

@@ -15,14 +15,13 @@ async def baseline(kit: Kit, candidate: Candidate, *, wait_seconds: float | None
     if not done:
         return None
     report = measuring.result()
-    if not any(isinstance(record.event, BaselineMeasured) for record in kit.log.records):
-        kit.log.append(
-            BaselineMeasured(
-                command=report.command,
-                counts=report.counts,
-                failing=tuple(result.id for result in report.reds),
-                seconds=report.seconds,
-                problem=report.problem.text if report.problem else "",
-            )
-        )
+    measured = BaselineMeasured(
+        command=report.command,
+        counts=report.counts,
+        failing=tuple(result.id for result in report.reds),
+        seconds=report.seconds,
+        problem=report.problem.text if report.problem else "",
+    )
+    if measured not in [record.event for record in kit.log.records if isinstance(record.event, BaselineMeasured)]:
+        kit.log.append(measured)
     return report

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from coder.core.candidate import Candidate
+from coder.core.equipment import Equipment
 from coder.core.ports import Model, Prompts, Proposer, Repository, Sandbox, Store, Verifier
 from coder.core.proposals import Proposals
 from coder.core.secrets import Secrets
@@ -39,6 +40,8 @@ class Kit:
     approval: Approval
     workspace: Callable[[Candidate], Workspace]
     """The candidate's workspace, the same one each time."""
+    equipment: Equipment | None = None
+    """Installs what tests lack; None where nothing can be."""
     hints: Proposals | None = None
     """What a search without a model has found, unproven."""
     rights: Rights = Rights()  # noqa: RUF009 (a frozen value)

@@ -12,6 +12,7 @@ from coder.core.verdict import VerdictKind
 from coder.core.words import Amend, Answer, Decide, Say, Stop, Word
 from coder.loop.baseline import baseline
 from coder.loop.ending import BUG, INTERRUPTED, MISUSE, Ending, conclude, ended
+from coder.loop.equipping import equipped
 from coder.loop.kit import Kit, Strategy
 from coder.loop.turn import say
 
@@ -123,6 +124,7 @@ class Session:
         kit.log.append(CandidateForked(candidate=self._candidate.id))
         self._pass_on()
         report = await baseline(kit, self._candidate, wait_seconds=BASELINE_WAIT_SECONDS)
+        report = await equipped(kit, self._candidate, report, wait_seconds=BASELINE_WAIT_SECONDS)
         if report is not None and report.problem is not None and report.problem.kind not in WORKABLE:
             return ended(VerdictKind.INCONCLUSIVE, report.problem.text, kit)
         return await conclude(kit, await self._strategy(kit, self._candidate))

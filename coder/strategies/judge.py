@@ -32,5 +32,5 @@ async def weigh(kit: Kit, candidate: Candidate, patch: Patch, named: tuple[str, 
 
 
 def attempt_number(kit: Kit, candidate: Candidate) -> int:
-    """From 1; each verification that was not good has spent one."""
-    return 1 + sum(not verdict.good for verdict in verdicts(kit.log.records, candidate.id))
+    """From 1; each verification that was not good has spent one, but where the machine alone is to blame."""
+    return 1 + sum(not verdict.good and not verdict.unable for verdict in verdicts(kit.log.records, candidate.id))

@@ -31,7 +31,12 @@ RUN_FIRST = ("conftest.py", "sitecustomize.py", "usercustomize.py")
 """Python that runs before any test, of its own accord."""
 SHADOWS = ("pytest", "_pytest", "pluggy", "unittest", "iniconfig")
 """Modules of the test machinery: one of the project's own by such a name, at the top of a source root, is imported instead."""
-DISTRIBUTION_OF_MODULE = {"xdist": "pytest-xdist", "random_order": "pytest-random-order"}
+DISTRIBUTION_OF_MODULE = {
+    "xdist": "pytest-xdist", "random_order": "pytest-random-order", "yaml": "PyYAML", "PIL": "pillow", "bs4": "beautifulsoup4",
+    "dateutil": "python-dateutil", "dotenv": "python-dotenv", "jwt": "PyJWT", "sklearn": "scikit-learn", "attr": "attrs",
+    "OpenSSL": "pyOpenSSL", "Crypto": "pycryptodome", "cv2": "opencv-python-headless", "git": "GitPython", "serial": "pyserial",
+}  # fmt: skip
+"""Where it has another name."""
 
 
 def pytest_options(root: Path) -> tuple[str, dict[str, Any]]:

@@ -42,6 +42,7 @@ def launch(
     command = project.command
     argv = command.argv if command.is_pytest else (str(project.interpreter), "-m", "pytest")
     own = command.environment.get("PYTEST_ADDOPTS", "")
+    place_of_more = project.overlay.place if project.overlay else None
     variables = {}
     for plugin, request in requests.items():
         (place / plugin).write_text(json.dumps({**request, "tree": str(tree), "addopts": own}), encoding="utf-8")
@@ -57,7 +58,12 @@ def launch(
             **command.environment,
             **variables,
             "PYTHONPATH": os.pathsep.join(
-                [*(str(root) for root in source_roots(tree)), *filter(None, [command.environment.get("PYTHONPATH")]), str(TARGET)]
+                [
+                    *(str(root) for root in source_roots(tree)),
+                    *filter(None, [command.environment.get("PYTHONPATH")]),
+                    *([str(place_of_more)] if place_of_more else []),
+                    str(TARGET),
+                ]
             ),
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONHASHSEED": "0",

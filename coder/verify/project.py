@@ -12,6 +12,7 @@ from coder.core.verdict import Problem
 from coder.verify.command import Command, interpreter_of, parse
 from coder.verify.configuration import DISTRIBUTION_OF_MODULE, hinted_commands, needed_distributions, needed_modules, pytest_options
 from coder.verify.interpreter import candidates, prefix_of
+from coder.verify.overlay import Overlay
 
 DEFAULT_COMMAND = "python -m pytest"
 PROBE = Path(__file__).parent / "target" / "coder_probe.py"
@@ -31,6 +32,8 @@ class Project(Value):
     """Why the tests cannot run as things are, and what to install where."""
     options: tuple[str, ...] = ()
     """Of pytest: what a run for evidence has to add here."""
+    overlay: Overlay | None = None
+    """Packages of coder's own that tests find as well."""
     has_cache: bool = True
     """False where the configuration turns pytest's cache off."""
 

@@ -58,6 +58,11 @@ class WorktreeVerifier:
                     self._baseline = self._runner.run(tree, progress=labelled("baseline", progress))
             return self._baseline
 
+    def renew(self) -> None:
+        """Forget the base's results: tests run in another environment from here on."""
+        with self._lock:
+            self._baseline = None
+
     def reproduces(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Reproduced:
         changed = self._trees.changed(patch.tree)
         tests = [path for path in changed if is_test_path(path)]

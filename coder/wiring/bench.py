@@ -5,18 +5,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from coder.core.ports import Limits, Repository, Verifier
+from coder.core.ports import Limits, Repository
 from coder.core.private import DENY_READ
 from coder.core.task import Task
 from coder.repair.case import SpectrumFaults
 from coder.repair.proposer import TemplateProposer
 from coder.sandbox.process import ProcessSandbox
 from coder.sandbox.walls import Walls
-from coder.settings import Config, configured, index_database
+from coder.settings import Config, configured, index_database, state_directory
 from coder.verify.checks import Checks
+from coder.verify.equipment import OverlayEquipment
 from coder.verify.examination import Instruments
 from coder.verify.impact import TracedImpact
 from coder.verify.launch import TARGET
+from coder.verify.overlay import Overlay
 from coder.verify.project import Project, find_project
 from coder.verify.proof import WorktreeVerifier
 from coder.verify.reached import learn, load, save
@@ -28,13 +30,14 @@ from coder.verify.trials import PytestTrials
 from coder.verify.warm import WarmRunner
 from coder.wiring.counted import CountedTrials
 
+OVERLAYS = "overlays"
 LEARNING_SECONDS = 180.0
 COLLECTING_SECONDS = 30.0
 """A project whose tests take longer to collect has none kept ready."""
 
 
 def sandbox_behind(walls: Walls | None, *, deny_read: tuple[str, ...] = DENY_READ) -> ProcessSandbox:
-    return ProcessSandbox(os.environ, walls=walls, exposed=(TARGET,), deny_read=deny_read)
+    return ProcessSandbox(os.environ, walls=walls, exposed=(TARGET, state_directory() / OVERLAYS), deny_read=deny_read)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,11 +87,14 @@ class Bench:
         trials = PytestTrials(project=self.project, sandbox=self.sandbox, scratch=scratch, limits=self.limits)
         return TemplateProposer(tracer=self.tracer(), trials=CountedTrials(trials, most=self.candidates), runner=self.runner())
 
-    def verifiers(self, issue: str) -> Callable[[Repository], Verifier]:
-        """A verifier for each base, made once: it remembers the base's own results."""
-        made: dict[str, Verifier] = {}
+    def equipment(self, root: Path, installed: Callable[[], None]) -> OverlayEquipment:
+        return OverlayEquipment(self.project, root, sandbox=self.sandbox, environment=os.environ, installed=installed)
 
-        def verifier(repository: Repository) -> Verifier:
+    def verifiers(self, issue: str) -> Callable[[Repository], WorktreeVerifier]:
+        """A verifier for each base, made once: it remembers the base's own results."""
+        made: dict[str, WorktreeVerifier] = {}
+
+        def verifier(repository: Repository) -> WorktreeVerifier:
             if repository.base not in made:
                 made[repository.base] = WorktreeVerifier(
                     trees=repository,
@@ -122,6 +128,9 @@ def bench_for(task: Task, config: Config, *, root: Path, sandbox: ProcessSandbox
     limits = Limits(wall_seconds=config.suite_seconds, memory_bytes=None)
     reached = index_database(root).with_suffix(".reached.json")
     strict = config.checks == "block"
+    chosen = index_database(root).with_suffix(".packages.json")
+    overlay = Overlay(interpreter=project.interpreter, root=state_directory() / OVERLAYS, chosen=chosen)
+    project = project.model_copy(update={"overlay": overlay})
     return Bench(project=project, sandbox=sandbox, limits=limits, reached=reached, strict=strict, candidates=task.budget.candidates)
 
 

@@ -99,6 +99,7 @@ def open_fix(
             verifier=verifier(repository),
             verifier_of=verifier,
             proposer=bench.proposer(),
+            equipment=bench.equipment(root, verifier(repository).renew),
             sandbox=sandbox,
             store=store,
             log=log,

@@ -1,0 +1,28 @@
+"""Packages that the base's tests lack: asked about once, before any model is, and no attempt is spent on them."""
+
+import asyncio
+
+from coder.core.candidate import Candidate
+from coder.core.events import Warned
+from coder.core.verdict import TestReport
+from coder.loop.baseline import baseline
+from coder.loop.kit import Kit
+
+INSTALL, GO_ON = "install", "go on without"
+
+
+async def equipped(kit: Kit, candidate: Candidate, report: TestReport | None, *, wait_seconds: float) -> TestReport | None:
+    """The base's report, made anew where the person let packages be installed for it; unattended nothing is."""
+    lacking = kit.equipment.lacks(report) if kit.equipment is not None and report is not None else ()
+    if kit.equipment is None or not lacking:
+        return report
+    question = (
+        f"Tests cannot run: {', '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} not installed for the project's interpreter. "
+        "Install from the package index into an environment of coder's own? Yours stays as it is."
+    )
+    if await kit.approval.ask(question, options=(INSTALL, GO_ON), default=GO_ON) != INSTALL:
+        return report
+    if problem := await asyncio.to_thread(kit.equipment.install, lacking):
+        kit.log.append(Warned(text=f"{', '.join(lacking)} could not be installed: {problem}"))
+        return report
+    return await baseline(kit, candidate, wait_seconds=wait_seconds)

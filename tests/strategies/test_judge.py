@@ -1,0 +1,17 @@
+from pathlib import Path
+
+from coder.core.events import Verified
+from coder.core.verdict import TestResult, Verdict, VerdictKind
+from coder.strategies.judge import attempt_number
+from tests.loop.fakes import STILL_RED, kit
+
+
+def test_what_the_machine_lacks_spends_no_attempt(tmp_path: Path) -> None:
+    made = kit(tmp_path)
+    candidate = made.repository.candidate("c1")
+    red = TestResult(id="t.py::test_a", outcome="failed", cause="environment")
+    unable = Verdict(kind=VerdictKind.INCONCLUSIVE, reason="It cannot run.", still_red=(red,))
+    made.log.append(Verified(candidate="c1", attempt=1, verdict=unable))
+    assert attempt_number(made, candidate) == 1
+    made.log.append(Verified(candidate="c1", attempt=1, verdict=STILL_RED))
+    assert attempt_number(made, candidate) == 2
