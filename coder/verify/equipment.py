@@ -27,9 +27,9 @@ class OverlayEquipment:
     """The Equipment of one project."""
 
     def __init__(
-        self, project: Project, tree: Path, *, sandbox: Sandbox, environment: Mapping[str, str], installed: Callable[[], None]
+        self, project: Project, tree: Path, *, sandbox: Sandbox, environment: Mapping[str, str], installed: Callable[[str], None]
     ) -> None:
-        """`environment` is the person's, whose settings for pip hold; `installed` is called when tests may end otherwise."""
+        """`environment` is the person's, whose settings for pip hold; `installed` hears a sentence on what tests find from then on."""
         self._project = project
         self._tree = tree
         self._sandbox = sandbox
@@ -50,7 +50,7 @@ class OverlayEquipment:
         if not place.is_dir() and (problem := self._make(place, wanted)):
             return problem
         overlay.choose(wanted)
-        self._installed()
+        self._installed(overlay.told)
         return ""
 
     def _make(self, place: Path, packages: Sequence[str]) -> str:

@@ -31,6 +31,11 @@ class Overlay(Value):
         place = self.place_of(self.packages)
         return place if self.packages and place.is_dir() else None
 
+    @property
+    def told(self) -> str:
+        """A sentence for the evidence; empty where there is none."""
+        return f"Packages of coder's own, which the project's environment lacks: {', '.join(self.packages)}." if self.place else ""
+
     def place_of(self, packages: Sequence[str]) -> Path:
         """Named after all that decides what is in it: the interpreter, the packages, the system."""
         name = json.dumps([os.path.realpath(self.interpreter), sorted(packages), platform.platform()])

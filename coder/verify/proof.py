@@ -58,10 +58,11 @@ class WorktreeVerifier:
                     self._baseline = self._runner.run(tree, progress=labelled("baseline", progress))
             return self._baseline
 
-    def renew(self) -> None:
+    def renew(self, circumstance: str) -> None:
         """Forget the base's results: tests run in another environment from here on."""
         with self._lock:
             self._baseline = None
+            self._circumstances = (*self._circumstances, circumstance)
 
     def reproduces(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Reproduced:
         changed = self._trees.changed(patch.tree)

@@ -87,7 +87,7 @@ class Bench:
         trials = PytestTrials(project=self.project, sandbox=self.sandbox, scratch=scratch, limits=self.limits)
         return TemplateProposer(tracer=self.tracer(), trials=CountedTrials(trials, most=self.candidates), runner=self.runner())
 
-    def equipment(self, root: Path, installed: Callable[[], None]) -> OverlayEquipment:
+    def equipment(self, root: Path, installed: Callable[[str], None]) -> OverlayEquipment:
         return OverlayEquipment(self.project, root, sandbox=self.sandbox, environment=os.environ, installed=installed)
 
     def verifiers(self, issue: str) -> Callable[[Repository], WorktreeVerifier]:
@@ -130,7 +130,7 @@ def bench_for(task: Task, config: Config, *, root: Path, sandbox: ProcessSandbox
     strict = config.checks == "block"
     chosen = index_database(root).with_suffix(".packages.json")
     overlay = Overlay(interpreter=project.interpreter, root=state_directory() / OVERLAYS, chosen=chosen)
-    project = project.model_copy(update={"overlay": overlay})
+    project = project.model_copy(update={"overlay": overlay, "why": (*project.why, *filter(None, [overlay.told]))})
     return Bench(project=project, sandbox=sandbox, limits=limits, reached=reached, strict=strict, candidates=task.budget.candidates)
 
 

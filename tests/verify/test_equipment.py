@@ -42,7 +42,7 @@ def prepared(tmp_path: Path, sandbox: ProcessSandbox, heard: list[str]) -> tuple
     project = found.model_copy(update={"overlay": overlay})
     settings = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path / "wheels"), "PIP_TARGET": "elsewhere"}
     tree = tmp_path / "project"
-    return project, OverlayEquipment(project, tree, sandbox=sandbox, environment=settings, installed=lambda: heard.append("installed"))
+    return project, OverlayEquipment(project, tree, sandbox=sandbox, environment=settings, installed=heard.append)
 
 
 def report_of(project: Project, sandbox: ProcessSandbox, tree: Path) -> TestReport:
@@ -58,7 +58,7 @@ def test_what_tests_lack_is_installed_over_the_environment_and_kept(tmp_path: Pa
     assert equipment.lacks(before) == ("answers",)
     assert equipment.install(["answers"]) == ""
     assert report_of(project, sandbox, tmp_path / "project").counts.passed == 1
-    assert (heard, project.overlay.packages) == (["installed"], ("answers",))
+    assert (heard, project.overlay.packages) == (["Packages of coder's own, which the project's environment lacks: answers."], ("answers",))
     assert [place.name for place in (tmp_path / "overlays").iterdir()] == [project.overlay.place_of(["answers"]).name]
     (tmp_path / "wheels" / "answers-1.0-py3-none-any.whl").unlink()
     assert equipment.install(["answers"]) == ""  # it is there already

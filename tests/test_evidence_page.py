@@ -1,0 +1,63 @@
+"""docs/evidence.md says what evidence.json holds: every field of every part, and no other."""
+
+import re
+import types
+import typing
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from enum import Enum
+from pathlib import Path
+from typing import Any, Literal
+
+from coder.core.attestation import FORMAT, Attestation
+from coder.core.value import Value
+
+PAGE = (Path(__file__).parents[1] / "docs" / "evidence.md").read_text(encoding="utf-8")
+WORDS = {str: "text", int: "number", float: "number", bool: "true or false", datetime: "time, UTC, ISO 8601", Decimal: "number as text"}
+
+
+def models() -> list[type[Value]]:
+    """The parts, the whole first, in the order in which they are met."""
+    found: list[type[Value]] = [Attestation]
+    for model in found:
+        met = [part for field in model.model_fields.values() for part in parts_of(field.annotation)]
+        found += [part for part in dict.fromkeys(met) if part not in found]
+    return found
+
+
+def parts_of(annotation: Any) -> list[type[Value]]:
+    if isinstance(annotation, type) and issubclass(annotation, Value):
+        return [annotation]
+    return [part for inner in typing.get_args(annotation) for part in parts_of(inner)]
+
+
+def kind(annotation: Any) -> str:
+    """A type as a reader of JSON sees it."""
+    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join("null" if one is type(None) else kind(one) for one in inner)
+    if origin is Literal:
+        return ", ".join(f"`{value}`" for value in inner)
+    if origin is tuple and inner[-1] is Ellipsis:
+        return f"list of {kind(inner[0])}"
+    if origin is tuple:
+        return f"[{', '.join(map(kind, inner))}]"
+    if origin is not None and issubclass(origin, Mapping):
+        return f"object of {kind(inner[1])}"
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return ", ".join(f"`{one.value}`" for one in annotation)
+    if isinstance(annotation, type) and issubclass(annotation, Value):
+        return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
+    return WORDS[annotation]
+
+
+def test_every_part_is_told_with_all_its_fields() -> None:
+    sections = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+    told = {name: re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \|$", text, re.MULTILINE) for name, text in sections.items()}
+    rows = {name: [(field, type_) for field, type_, _ in found] for name, found in told.items() if found}
+    assert rows == {model.__name__: [(name, kind(field.annotation)) for name, field in model.model_fields.items()] for model in models()}
+
+
+def test_the_format_is_the_one_in_use() -> None:
+    assert f"`format` is {FORMAT}" in PAGE
