@@ -10,6 +10,8 @@ WIDTH, HEIGHT = 420, 260
 LEFT, RIGHT, TOP, BOTTOM = 48, 14, 14, 44
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999999")
 """Told apart with any colour vision (M. Okabe, K. Ito)."""
+APART = 12.0
+"""Units between two marks, so that none hides another."""
 
 
 class Point(Value):
@@ -28,19 +30,35 @@ def colour(number: int) -> str:
 
 
 def chart(points: Sequence[Point], *, across: str, up: str) -> str:
-    """A scatter plot with intervals; the x axis begins at 0."""
-    most = _round_up(max((point.x for point in points), default=0.0))
-    parts = [*_frame(across, up, most), *(_mark(point, number, most) for number, point in enumerate(points))]
+    """A scatter plot with intervals; the x axis begins at 0. Marks that would hide one another stand side by side."""
+    ticks = _ticks(max((point.x for point in points), default=0.0))
+    places = _beside([_x(point.x, ticks[-1]) for point in points])
+    parts = [*_frame(across, up, ticks), *(_mark(point, number, places[number]) for number, point in enumerate(points))]
     name = escape(f"{up} against {across}", quote=True)
     return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{name}">{"".join(parts)}</svg>'
 
 
-def _round_up(value: float) -> float:
-    """The next number that begins with 1, 2 or 5."""
-    if value <= 0:
-        return 1.0
-    power = 10.0 ** math.floor(math.log10(value))
-    return next(step * power for step in (1, 2, 5, 10) if step * power >= value)
+def _ticks(most: float) -> list[float]:
+    """Up to six round numbers from 0 to just beyond the largest value."""
+    if most <= 0:
+        return [0.0, 1.0]
+    power = 10.0 ** math.floor(math.log10(most / 5))
+    step = next(step * power for step in (1, 2, 5, 10) if step * power * 5 >= most)
+    return [number * step for number in range(math.ceil(most / step) + 1)]
+
+
+def _beside(places: Sequence[float]) -> list[float]:
+    """The places, in their order, with those that are too close to one another spread around their middle."""
+    found = [*places]
+    ranked = sorted(range(len(places)), key=lambda number: places[number])
+    while ranked:
+        close = [ranked.pop(0)]
+        while ranked and places[ranked[0]] - places[close[-1]] < APART:
+            close.append(ranked.pop(0))
+        middle = sum(places[number] for number in close) / len(close)
+        for rank, number in enumerate(close):
+            found[number] = middle + (rank - (len(close) - 1) / 2) * APART
+    return found
 
 
 def _x(value: float, most: float) -> float:
@@ -51,23 +69,24 @@ def _y(share: float) -> float:
     return HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM)
 
 
-def _frame(across: str, up: str, most: float) -> list[str]:
+def _frame(across: str, up: str, ticks: Sequence[float]) -> list[str]:
     parts = []
     for quarter in range(5):
-        share, value = quarter / 4, quarter / 4 * most
+        share = quarter / 4
         parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{_y(share):.1f}" y2="{_y(share):.1f}"/>')
         parts.append(f'<text x="{LEFT - 6}" y="{_y(share) + 4:.1f}" text-anchor="end">{100 * share:.0f} %</text>')
-        parts.append(f'<text x="{_x(value, most):.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{value:g}</text>')
+    for value in ticks:
+        parts.append(f'<text x="{_x(value, ticks[-1]):.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{value:g}</text>')
     parts.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 8}" text-anchor="middle">{escape(across)}</text>')
     parts.append(f"<title>{escape(up)} against {escape(across)}</title>")
     return parts
 
 
-def _mark(point: Point, number: int, most: float) -> str:
-    x, shade = _x(point.x, most), colour(number)
+def _mark(point: Point, number: int, x: float) -> str:
+    shade = colour(number)
     told = f"{point.label}: {100 * point.y:.0f} % ({100 * point.low:.0f} to {100 * point.high:.0f}), {point.x:.4g}"
     return (
         f"<g><title>{escape(told)}</title>"
         f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{_y(point.low):.1f}" y2="{_y(point.high):.1f}" stroke="{shade}" stroke-width="2"/>'
-        f'<circle cx="{x:.1f}" cy="{_y(point.y):.1f}" r="6" fill="{shade}"/></g>'
+        f'<circle cx="{x:.1f}" cy="{_y(point.y):.1f}" r="5" fill="{shade}"/></g>'
     )

@@ -67,7 +67,8 @@ def _difference(place: Place, old: Outcome | None, new: Outcome | None) -> Diffe
 def _told(one: Outcome | None) -> str:
     if one is None:
         return "not run"
-    return f"{verdict(one)}, hidden tests: {hidden(one)}, {one.attempts} attempts, {one.spent.requests} requests"
+    counts = ((one.attempts, "attempt"), (one.spent.requests, "request"))
+    return ", ".join([verdict(one), f"hidden tests: {hidden(one)}", *(f"{count} {name}{'s' * (count != 1)}" for count, name in counts)])
 
 
 def markdown(comparison: Comparison) -> str:

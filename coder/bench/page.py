@@ -6,16 +6,18 @@ from html import escape
 from coder.bench.charts import Point, chart, colour
 from coder.bench.comparison import Comparison
 from coder.bench.outcome import Outcome
-from coder.bench.sums import Sums, sums
-from coder.bench.tables import hidden, money, ordered, verdict, written
+from coder.bench.sums import Share, Sums, sums
+from coder.bench.tables import hidden, money, ordered, verdict
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; }
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 90rem; padding: 0 1rem; }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 1rem; }
-svg { width: 100%; } svg text { font-size: 11px; fill: currentColor; } .grid { stroke: var(--line); }
-.wide { overflow-x: auto; } table { border-collapse: collapse; }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(22rem, 1fr)); gap: 1.5rem; } figure { margin: 0; }
+svg { width: 100%; } svg text { font-size: 12px; fill: currentColor; } .grid { stroke: var(--line); }
+.legend span { margin-right: 1.5em; white-space: nowrap; } .legend .dot { margin-right: .4em; }
+.wide { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { border-bottom: 1px solid var(--line); padding: .25rem .6rem; text-align: left; vertical-align: top; }
+th { vertical-align: bottom; } small { display: block; white-space: nowrap; opacity: .75; } td:nth-child(-n+3) { white-space: nowrap; }
 .good { color: #009e73; } .bad { color: #d55e00; } .dot { display: inline-block; width: .8em; height: .8em; border-radius: 50%; }
 pre { overflow-x: auto; font-size: 12px; }
 """
@@ -24,7 +26,8 @@ pre { overflow-x: auto; font-size: 12px; }
 def page(name: str, outcomes: Sequence[Outcome], comparison: Comparison | None = None) -> str:
     """The whole page."""
     groups = sums(outcomes)
-    parts = [f"<h1>{escape(name)}</h1>", _charts(groups), "<h2>Strategies and models</h2>", _groups(groups)]
+    parts = [f"<h1>{escape(name)}</h1>", _legend(groups), _charts(groups), "<h2>Strategies and models</h2>", _groups(groups)]
+    parts += ["<h2>Task by task</h2>", _tasks(groups, outcomes)]
     if comparison is not None:
         parts += ["<h2>Compared with the other run</h2>", _comparison(comparison)]
     parts += ["<h2>Runs</h2>", _runs(ordered(outcomes))]
@@ -32,18 +35,26 @@ def page(name: str, outcomes: Sequence[Outcome], comparison: Comparison | None =
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>\n'
 
 
+def _legend(groups: Sequence[Sums]) -> str:
+    return f'<p class="legend">{"".join(f"<span>{_dot(number)}{escape(one.label)}</span>" for number, one in enumerate(groups))}</p>'
+
+
+def _dot(number: int) -> str:
+    return f'<span class="dot" style="background:{colour(number)}"></span>'
+
+
 def _charts(groups: Sequence[Sums]) -> str:
     """Solved against what it took: by money where all prices are known."""
-    kinds = [("attempts of a run", "attempts"), ("seconds of a run", "seconds")]
+    kinds = [("attempts", "attempts of a run", "attempts"), ("time", "seconds of a run", "seconds")]
     if all(one.usd is not None for one in groups):
-        kinds.insert(0, ("USD of a run", "usd"))
+        kinds.insert(0, ("cost", "USD of a run", "usd"))
     drawn = []
-    for across, field in kinds:
+    for name, across, field in kinds:
         points = [
             Point(label=one.label, x=float(getattr(one, field)), y=one.solved.value, low=one.solved.low, high=one.solved.high)
             for one in groups
         ]
-        drawn.append(f"<figure><figcaption>Solved, by {escape(across)}</figcaption>{chart(points, across=across, up='solved')}</figure>")
+        drawn.append(f"<figure><figcaption>Solved against {name}</figcaption>{chart(points, across=across, up='solved')}</figure>")
     return f'<div class="charts">{"".join(drawn)}</div>'
 
 
@@ -62,14 +73,46 @@ def _groups(groups: Sequence[Sums]) -> str:
     )
     rows = []
     for number, one in enumerate(groups):
-        dot = f'<span class="dot" style="background:{colour(number)}"></span>'
-        shares = (written(one.proven), written(one.solved), str(one.wrongly_proven), written(one.left_alone))
-        roles = "; ".join(f"{role} {used.input} in, {used.cached} cached, {used.output} out" for role, used in one.tokens.items())
-        costs = (f"{one.attempts:.1f}", f"{one.requests:.1f}", roles or "none", money(one.usd), f"{one.seconds:.1f}")
-        cells = map(escape, (one.strategy, one.model, str(one.runs), *shares, *costs))
-        rows.append((dot, *cells))
+        shares = (_share(one.proven), _share(one.solved), str(one.wrongly_proven), _share(one.left_alone))
+        costs = (f"{one.attempts:.1f}", f"{one.requests:.1f}", escape(money(one.usd)), f"{one.seconds:.1f}", _roles(one))
+        rows.append((_dot(number), escape(one.strategy), escape(one.model), str(one.runs), *shares, *costs))
     note = "<p>Shares are of the tasks that can be solved, with 95 % intervals (Wilson). What stands without a unit is a mean of a run.</p>"
-    return _table((*head, "tokens of all runs, by role", "USD", "seconds"), rows) + note
+    return _table((*head, "USD", "seconds", "tokens of all runs, by role"), rows) + note
+
+
+def _share(share: Share) -> str:
+    """Such as `7 of 11`, and small below it `64 % (35 to 85)`."""
+    told = f"{100 * share.value:.0f} % ({100 * share.low:.0f} to {100 * share.high:.0f})"
+    return f"{share.count} of {share.of}<small>{told}</small>" if share.of else "none"
+
+
+def _roles(sums: Sums) -> str:
+    told = (f"{role}: {used.input:,} in, {used.cached:,} cached, {used.output:,} out" for role, used in sums.tokens.items())
+    return "".join(f"<small>{escape(line)}</small>" for line in told) or "none"
+
+
+def _tasks(groups: Sequence[Sums], outcomes: Sequence[Outcome]) -> str:
+    """A row for each task: how its runs ended under each strategy and model."""
+    ended: dict[str, dict[str, list[Outcome]]] = {}
+    for one in ordered(outcomes):
+        ended.setdefault(one.job.task, {}).setdefault(f"{one.job.strategy}, {one.job.model}", []).append(one)
+    labels = [one.label for one in groups]
+    return _table(("task", *labels), [(escape(task), *(_ends(found.get(label, [])) for label in labels)) for task, found in ended.items()])
+
+
+def _ends(outcomes: Sequence[Outcome]) -> str:
+    """What came of one task: in a word, or counted where it was run more than once."""
+    if not outcomes:
+        return "not run"
+    right = [_right(one) for one in outcomes]
+    word = f"{sum(right)} of {len(right)}"
+    if len(outcomes) == 1:
+        word = ("solved" if outcomes[0].solvable else "left alone") if right[0] else "wrong" if outcomes[0].delivered else "not solved"
+    return f'<span class="{"good" if all(right) else "bad"}">{word}</span>'
+
+
+def _right(one: Outcome) -> bool:
+    return one.passes_hidden if one.solvable else not one.delivered
 
 
 def _comparison(comparison: Comparison) -> str:
@@ -81,8 +124,7 @@ def _comparison(comparison: Comparison) -> str:
 def _runs(outcomes: Sequence[Outcome]) -> str:
     rows = []
     for one in outcomes:
-        right = one.passes_hidden if one.solvable else not one.delivered
-        ended = f'<span class="{"good" if right else "bad"}">{escape(verdict(one))}</span>'
+        ended = f'<span class="{"good" if _right(one) else "bad"}">{escape(verdict(one))}</span>'
         change = (
             f"<details><summary>{escape(hidden(one))}</summary><pre>{escape(one.diff)}</pre></details>" if one.diff else escape(hidden(one))
         )

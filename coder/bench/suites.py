@@ -4,7 +4,8 @@ NAME/task.toml      title, about, solvable (true), test (a command): all optiona
 NAME/issue.md       the issue, as a user writes it
 NAME/repository/    or repository.tar.gz, .tar, .zip: the repository's files
 NAME/hidden/        tests, put over the fixed repository and run there
-NAME/script.jsonl   what the model `scripted` answers: optional
+NAME/script.jsonl   what the model `scripted` answers: optional. A line with `when` is kept for requests that hold these words, such as
+                    those of a planner, a reader or a branch, so that one script serves every strategy.
 """
 
 import shutil

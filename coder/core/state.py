@@ -122,6 +122,7 @@ class Status(Value):
     model: str = ""
     phase: str = ""
     attempt: int = 0
+    """The furthest of any candidate; planners and readers make none."""
     spent: Spent = Spent()
     paths: tuple[str, ...] = ()
     verdict: str = ""
@@ -138,7 +139,7 @@ class Status(Value):
 
 def advance(status: Status, record: Record) -> Status:
     """The status after one more record."""
-    return status.model_copy(update={"newest": record.at, "started": status.started or record.at, **_news(record.event)})
+    return status.model_copy(update={"newest": record.at, "started": status.started or record.at, **_news(status, record.event)})
 
 
 def status(records: Iterable[Record]) -> Status:
@@ -157,12 +158,12 @@ def outcome(finished: SessionFinished) -> str:
     return verdict.label if verdict and verdict.kind is finished.kind else finished.kind.value
 
 
-def _news(event: Event) -> dict[str, object]:
+def _news(status: Status, event: Event) -> dict[str, object]:
     match event:
         case SessionStarted(session=session, model=model):
             return {"session": session, "model": model}
-        case PhaseEntered(phase=phase, attempt=attempt):
-            return {"phase": phase, "attempt": attempt}
+        case PhaseEntered(candidate=who, phase=phase, attempt=attempt):
+            return {"phase": phase, "attempt": status.attempt if "/" in who else max(status.attempt, attempt)}
         case BudgetSpent(total=total):
             return {"spent": total}
         case FilesChanged(paths=paths):

@@ -22,8 +22,8 @@ def test_what_changed_is_told_job_by_job() -> None:
         strategy="linear",
         model="m:one",
         seed=1,
-        before="PROVEN, hidden tests: pass, 1 attempts, 2 requests",
-        after="PROVEN, hidden tests: 1 fail, 1 attempts, 2 requests",
+        before="PROVEN, hidden tests: pass, 1 attempt, 2 requests",
+        after="PROVEN, hidden tests: 1 fail, 1 attempt, 2 requests",
     )
     assert (found.differences[2].after, found.differences[4].before) == ("not run", "not run")
     assert found.differences[3].after.endswith("(other diff)")

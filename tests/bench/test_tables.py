@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 
 from coder.bench.charts import Point, chart
 from coder.bench.comparison import compared
+from coder.bench.outcome import Outcome
 from coder.bench.page import page
 from coder.bench.tables import as_json, comma_separated, markdown, table
 from coder.core.verdict import VerdictKind
@@ -72,6 +73,35 @@ def test_the_page_is_whole_needs_nothing_else_and_believes_nobody() -> None:
     parser.feed(text)
     assert (parser.open, parser.foreign, parser.seen.count("svg")) == ([], [], 3)
     assert not {"script", "i", "b"} & {*parser.seen}
+
+
+def test_the_page_tells_each_task_under_each_strategy() -> None:
+    runs = [outcome("a"), outcome("a", model="m:two", solves=False), outcome("b", kind=VerdictKind.GAVE_UP), *_unsolvable(), *_thrice()]
+    rows = re.findall(r"<tr>(.*?)</tr>", page("bench", runs).partition("<h2>Task by task</h2>")[2].partition("</table>")[0])
+    told = [[re.sub(r"<[^>]+>", "", cell) for cell in re.findall(r"<td>(.*?)</td>", row)] for row in rows]
+    assert told == [
+        [],
+        ["a", "solved", "wrong"],
+        ["b", "not solved", "not run"],
+        ["c", "2 of 3", "not run"],
+        ["u", "left alone", "not run"],
+    ]
+
+
+def _unsolvable() -> list[Outcome]:
+    return [outcome("u", kind=VerdictKind.GAVE_UP, solvable=False)]
+
+
+def _thrice() -> list[Outcome]:
+    return [outcome("c", seed=seed, solves=seed != 2) for seed in (1, 2, 3)]
+
+
+def test_marks_that_would_hide_one_another_stand_side_by_side() -> None:
+    points = [Point(label=label, x=1, y=1, low=0, high=1) for label in "abc"]
+    drawn = chart([*points, Point(label="d", x=2, y=1, low=0, high=1)], across="attempts", up="solved")
+    first, second, third, fourth = map(float, re.findall(r'cx="([\d.]+)"', drawn))
+    assert (second - first, third - second) == (12, 12)
+    assert (second, fourth) == (48 + 358 / 2, 406)
 
 
 def test_points_lie_where_they_should() -> None:

@@ -81,3 +81,13 @@ def test_status_holds_the_newest_of_everything() -> None:
     )
     now = status(log)
     assert (now.phase, now.attempt, now.spent.requests, now.seconds) == ("repair", 2, 3, 2.0)
+
+
+def test_attempts_are_those_of_the_furthest_and_not_of_readers_or_planners() -> None:
+    log = records(
+        PhaseEntered(candidate="c1", phase="repair", attempt=2),
+        PhaseEntered(candidate="c1/review-3/tests", phase="review", attempt=3),
+        PhaseEntered(candidate="c1/plan", phase="plan", attempt=1),
+        PhaseEntered(candidate="c2", phase="edit", attempt=1),
+    )
+    assert (status(log).phase, status(log).attempt) == ("edit", 2)
