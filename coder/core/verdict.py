@@ -153,6 +153,12 @@ class Checked(Value):
     """Their names."""
     missing: tuple[str, ...] = ()
     """Those that the project configures and that are not installed."""
+    mended: tuple[str, ...] = ()
+    """Commands that a changed configuration is for, which failed before and pass now on the whole project."""
+    failing: tuple[str, ...] = ()
+    """Those that fail as before."""
+    broken: tuple[str, ...] = ()
+    """Those that passed before and fail now."""
 
 
 class VerdictKind(StrEnum):

@@ -8,11 +8,11 @@ from pathlib import Path, PurePosixPath
 
 from coder.core.errors import SandboxError
 from coder.core.policy import READ_ONLY
-from coder.core.ports import Limits, Sandbox
+from coder.core.ports import Execution, Limits, Sandbox
 from coder.core.value import Value
 from coder.core.verdict import Checked
 from coder.verify.project import Project
-from coder.verify.roots import read_ini, read_toml
+from coder.verify.roots import read_ini, read_text, read_toml
 
 SECONDS = 30.0
 _FOUND = re.compile(r"^(?P<path>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?P<text>.+)$", re.MULTILINE)
@@ -32,6 +32,8 @@ class Checker(Value):
     section: str = ""
     """Of setup.cfg or tox.ini."""
     formats: bool = False
+    whole: tuple[str, ...] = (".",)
+    """What stands for the files where the whole project is meant."""
     cache: tuple[str, ...] = ()
     """Arguments before the directory in which it may remember what it has checked."""
 
@@ -57,6 +59,7 @@ CHECKERS = (
         name="bandit",
         arguments=("-q", "-f", "custom", "--msg-template", "{relpath}:{line}: {test_id} {msg}"),
         files=(".bandit",),
+        whole=("-r", "."),
         table="bandit",
     ),
 )
@@ -69,6 +72,22 @@ def checkers_of(root: Path) -> tuple[Checker, ...]:
     tables = read_toml(root / "pyproject.toml").get("tool", {})
     sections = {name for file in ("setup.cfg", "tox.ini") for name in read_ini(root / file)}
     return tuple(checker for checker in CHECKERS if _configured(checker, root, tables, sections))
+
+
+def concerned(old: Path, new: Path) -> tuple[Checker, ...]:
+    """Those that both trees configure, each in its own way."""
+    before = checkers_of(old)
+    there = (checker for checker in checkers_of(new) if checker in before)
+    return tuple(checker for checker in there if _configuration(checker, old) != _configuration(checker, new))
+
+
+def _configuration(checker: Checker, root: Path) -> object:
+    found: object = read_toml(root / "pyproject.toml").get("tool", {})
+    for name in checker.table.split("."):
+        found = found.get(name) if isinstance(found, dict) else None
+    inis = [read_ini(root / file) for file in ("setup.cfg", "tox.ini")]
+    sections = [dict(ini[checker.section]) if checker.section in ini else None for ini in inis]
+    return found, sections, [read_text(root / name) for name in checker.files]
 
 
 def _configured(checker: Checker, root: Path, tables: Mapping[str, object], sections: set[str]) -> bool:
@@ -102,7 +121,32 @@ class Checks:
             ran.append(checker.name)
             before = self._found(program, checker, old, [path for path in there if (old / path).is_file()])
             told += [f"{checker.name}: {line}" for line in _fresh(before, self._found(program, checker, new, there))]
-        return Checked(new=tuple(told), ran=tuple(dict.fromkeys(ran)), missing=tuple(dict.fromkeys(missing)))
+        ends: dict[str, list[str]] = {"mended": [], "failing": [], "broken": []}
+        for checker in concerned(old, new) if not any(path.endswith(".py") for path in changed) else ():
+            command, end = self._ends(checker, old, new)
+            ends.setdefault(end, []).append(command)
+        found = {name: tuple(ends[name]) for name in ("mended", "failing", "broken")}
+        return Checked(new=tuple(told), ran=tuple(dict.fromkeys(ran)), missing=tuple(dict.fromkeys(missing)), **found)
+
+    def _ends(self, checker: Checker, old: Path, new: Path) -> tuple[str, str]:
+        """What a change of its configuration alone does to a checker's run over the whole project."""
+        words = (checker.name, *checker.arguments[: 1 if checker.name == "ruff" else 0], *checker.whole)
+        program = self._program(checker)
+        passes = [self._passes(program, checker, tree) if program else None for tree in (old, new)]
+        known = {
+            (False, True): "mended",
+            (False, False): "failing",
+            (True, False): "broken",
+            (None, True): "mended",
+            (True, None): "broken",
+        }
+        return " ".join(words), known.get((passes[0], passes[1]), "")
+
+    def _passes(self, program: Sequence[str], checker: Checker, tree: Path) -> bool | None:
+        """None where it cannot be run, as with a configuration that it refuses."""
+        cache = (*checker.cache, str(self._remembered(checker, ()))) if checker.cache else ()
+        done = self._done((*program, *checker.arguments, *cache, *checker.whole), cwd=tree)
+        return done.exit_code == 0 if done is not None and done.exit_code in (0, 1) else None
 
     def _program(self, checker: Checker) -> tuple[str, ...] | None:
         """How it is started: in the project's environment, else as found on its PATH."""
@@ -135,12 +179,15 @@ class Checks:
 
     def _run(self, argv: Sequence[str], *, cwd: Path, accept: Sequence[int] = (0,)) -> str | None:
         """What it prints; None where it does not run."""
+        done = self._done(argv, cwd=cwd)
+        return done.output if done is not None and done.exit_code in accept else None
+
+    def _done(self, argv: Sequence[str], *, cwd: Path) -> Execution | None:
         limits = Limits(wall_seconds=SECONDS)
         try:
-            done = self._sandbox.run(argv, cwd=cwd, environment=self._project.environment, policy=READ_ONLY, limits=limits)
+            return self._sandbox.run(argv, cwd=cwd, environment=self._project.environment, policy=READ_ONLY, limits=limits)
         except SandboxError:
             return None
-        return done.output if done.exit_code in accept else None
 
 
 def _stem(path: str) -> str:

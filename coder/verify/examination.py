@@ -60,7 +60,12 @@ def examine(change: Examined, instruments: Instruments, *, issue: str, progress:
     shown = Shown() if verdict.targets else instruments.scripts(change.old, change.new, change.changed, issue)
     notes += [f"the issue's own code failed before and works now: `{line}`" for line in shown.fixed]
     notes += [f"the issue's own code fails as before: `{line}`" for line in shown.failing]
+    notes += [f"`{command}` failed before and passes now" for command in checked.mended]
+    notes += [f"`{command}` fails as before" for command in checked.failing]
     verdict = verdict.model_copy(update={"guarded": guarded, "checked": checked, "notes": (*verdict.notes, *notes)})
+    if checked.broken:
+        reason = f"The change of the configuration breaks {', '.join(f'`{command}`' for command in checked.broken)}, which passed before."
+        return verdict.model_copy(update={"kind": VerdictKind.BROKEN, "reason": reason})
     if shown.lost:
         reason = f"The change breaks the import of {', '.join(shown.lost)}."
         return verdict.model_copy(update={"kind": VerdictKind.BROKEN, "reason": reason})

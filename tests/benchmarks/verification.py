@@ -245,11 +245,19 @@ def leaks(here: Subject, count: int, seed: int) -> None:
         for number, mutation in zip(range(count), mutations(here.warm, loaded, files, seed=seed), strict=False):
             warm.run({mutation.path: mutation.text}, files[:1])
             if number == count // 10:
-                first = used(here)
+                first = settled(here, warm)
         warm.run({}, files[:1])
+        last = settled(here, warm)
         names = ("KB in use", "processes", "files put away", "files of the tree")
-        for name, before, after in zip(names, first, used(here), strict=True):
+        for name, before, after in zip(names, first, last, strict=True):
             print(f"{here.name}: {name} {before} after {count // 10} runs, {after} after {count}")
+
+
+def settled(here: Subject, warm: WarmRunner) -> tuple[int, ...]:
+    """What is in use once all is done that comes after a run."""
+    warm.wait()
+    time.sleep(2 * BETWEEN_SECONDS)
+    return used(here)
 
 
 def used(here: Subject) -> tuple[int, ...]:

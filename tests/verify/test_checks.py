@@ -50,6 +50,24 @@ def test_a_formatter_and_a_type_checker_are_asked_too(tmp_path: Path, sandbox: P
     assert not [*tmp_path.rglob(".mypy_cache")]
 
 
+CAREFUL, LENIENT = "[lint]\nselect = ['F']\n", "[lint]\nselect = ['F']\nignore = ['F401']\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        (CAREFUL, LENIENT, Checked(mended=("ruff check .",))),
+        (LENIENT, CAREFUL, Checked(broken=("ruff check .",))),
+        (CAREFUL, f"{CAREFUL}# why\n", Checked(failing=("ruff check .",))),
+        ("[lint]\nselect = ['nothing']\n", LENIENT, Checked(mended=("ruff check .",))),
+    ],
+)
+def test_a_change_of_configuration_is_judged_by_the_command_it_is_for(
+    tmp_path: Path, sandbox: ProcessSandbox, before: str, after: str, found: Checked
+) -> None:
+    assert compared(tmp_path, sandbox, old={"ruff.toml": before}, new={"ruff.toml": after}, more={"a.py": OLD}) == found
+
+
 def test_a_checker_that_is_configured_and_not_there_is_told(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     found = compared(tmp_path, sandbox, old={"a.py": OLD}, new={"a.py": NEW}, more={".flake8": "", ".bandit": ""})
     assert found == Checked(missing=("flake8", "bandit"))

@@ -98,3 +98,9 @@ def test_what_linters_newly_find_counts_where_the_project_says_so(look: Examine,
     )
     assert (verdict.kind, verdict.checked) == (kind, checked)
     assert "ruff: calc.py:1: F401" in verdict.notes
+
+
+def test_a_configuration_that_breaks_its_own_command_is_broken(look: Examine) -> None:
+    found = look({"ruff.toml": "a"}, {"ruff.toml": "b"}, PASSING, checked=Checked(broken=("ruff check .",), mended=("mypy .",)))
+    assert (found.kind, found.notes) == (VerdictKind.BROKEN, ("`mypy .` failed before and passes now",))
+    assert found.reason == "The change of the configuration breaks `ruff check .`, which passed before."
