@@ -53,10 +53,10 @@ def _of_file(case: Case, path: str, evidence: Evidence, inside: Mapping[str, lis
     yield from filter(None, case.pointed.reasons.get((path, ""), ()))
     if evidence.keys() & {"stem in title", "stem said"}:
         yield "its name is in the issue"
-    for one in inside.get(path, [])[:1]:
-        for reason in of_definition(case, one)[:2]:
-            yield reason if one.item.bare in reason else f"{one.item.bare}: {reason}"
-    if telling := case.telling(path)[:MOST_WORDS]:
+    likeliest = [(one.item.bare, reason) for one in inside.get(path, [])[:1] for reason in of_definition(case, one)[:2]]
+    for bare, reason in likeliest:
+        yield reason if bare in reason else f"{bare}: {reason}"
+    if not any(reason.startswith("says ") for _, reason in likeliest) and (telling := case.telling(path)[:MOST_WORDS]):
         yield f"says {', '.join(telling)}"
     if is_test_path(path):
         yield "a test"
