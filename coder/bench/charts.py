@@ -49,16 +49,18 @@ def _ticks(most: float) -> list[float]:
 
 def _beside(places: Sequence[float]) -> list[float]:
     """The places, in their order, with those that are too close to one another spread around their middle."""
-    found = [*places]
-    ranked = sorted(range(len(places)), key=lambda number: places[number])
-    while ranked:
-        close = [ranked.pop(0)]
-        while ranked and places[ranked[0]] - places[close[-1]] < APART:
-            close.append(ranked.pop(0))
-        middle = sum(places[number] for number in close) / len(close)
-        for rank, number in enumerate(close):
-            found[number] = middle + (rank - (len(close) - 1) / 2) * APART
-    return found
+    groups: list[list[int]] = []
+    for number in sorted(range(len(places)), key=places.__getitem__):
+        groups.append([number])
+        while len(groups) > 1 and _spread(groups[-1], places)[0] - _spread(groups[-2], places)[-1] < APART:
+            groups[-2:] = [groups[-2] + groups[-1]]
+    found = {number: place for group in groups for number, place in zip(group, _spread(group, places), strict=True)}
+    return [found[number] for number in range(len(places))]
+
+
+def _spread(group: Sequence[int], places: Sequence[float]) -> list[float]:
+    middle = sum(places[number] for number in group) / len(group)
+    return [middle + (rank - (len(group) - 1) / 2) * APART for rank in range(len(group))]
 
 
 def _x(value: float, most: float) -> float:

@@ -104,6 +104,13 @@ def test_marks_that_would_hide_one_another_stand_side_by_side() -> None:
     assert (second, fourth) == (48 + 358 / 2, 406)
 
 
+def test_marks_that_are_spread_push_their_neighbours_along() -> None:
+    drawn = chart([Point(label="p", x=x, y=1, low=0, high=1) for x in (40, 40, 41.5, 60)], across="seconds", up="solved")
+    places = [float(place) for place in re.findall(r'cx="([\d.]+)"', drawn)]
+    assert [round(place - places[0], 1) for place in places[:3]] == [0, 12, 24]
+    assert places[3] == 406
+
+
 def test_points_lie_where_they_should() -> None:
     drawn = chart([Point(label="x", x=1, y=1, low=0, high=1), Point(label="y", x=0, y=0, low=0, high=1)], across="USD", up="solved")
     assert re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', drawn) == [("406.0", "14.0"), ("48.0", "216.0")]

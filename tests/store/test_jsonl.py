@@ -72,6 +72,11 @@ def test_sessions_are_found_by_either_end_of_their_id(tmp_path: Path) -> None:
         find(tmp_path, "c3")
 
 
+def test_there_is_a_recorded_session_of_each_strategy() -> None:
+    names = {log.name.removeprefix("format-1-") for log in LOGS.iterdir()}
+    assert {"auto", "committee", "offline", "plan", "tree", "wrong-then-repaired"} <= names
+
+
 @pytest.mark.parametrize("log", sorted(LOGS.iterdir()), ids=lambda path: path.name)
 def test_every_recorded_session_can_still_be_read(log: Path) -> None:
     started, finished = ends(log)

@@ -11,7 +11,7 @@ from coder.core.notes import Done, Reproduction
 from coder.core.verdict import Problem, Reproduced, TestReport, Verdict, VerdictKind
 from coder.loop.kit import Kit
 from coder.models.scripted import Scene, Scripted, ScriptedCall, Step
-from coder.strategies.follow import DIRECT, follow
+from coder.strategies.follow import AGAIN, DIRECT, MEND, ONCE, START, Route, follow
 from tests.loop.fakes import BASELINE, PROVEN, RED, STILL_RED, UNTESTED, FakeRepository, FakeVerifier, kit
 
 FIX = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"
@@ -53,6 +53,18 @@ def asked(made: Kit) -> int:
 def last_words(made: Kit) -> str:
     assert isinstance(made.model, Scripted)
     return made.model.requests[-1].messages[-1].text
+
+
+def test_the_table_in_the_docs_is_the_route() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in text.partition("| after |")[2].partition("\n\n")[0].splitlines()[2:]
+    ]
+    told = {(row[0], outcome): row[column] for row in rows for column, outcome in ((1, True), (2, False), (3, "spent")) if row[column]}
+    assert told == dict(DIRECT)
+    parts: dict[str, Route] = {"`START`": START, "`ONCE`": ONCE, "`MEND`": MEND, "`AGAIN`, with `MEND`": AGAIN}
+    assert all((row[0], outcome) in parts[row[4]] for row in rows for outcome in (True, False, "spent") if (row[0], outcome) in told)
 
 
 def test_a_named_red_test_needs_no_reproduction_and_a_patch_no_second_request(tmp_path: Path) -> None:
