@@ -4,14 +4,15 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from coder.core.candidate import Candidate, Patch
-from coder.core.events import FilesChanged
+from coder.core.errors import LimitReached, ModelError
+from coder.core.events import FilesChanged, Warned
 from coder.core.notes import Findings
 from coder.core.state import named_tests
 from coder.loop.kit import Kit, Strategy
 from coder.strategies.flagged import flagged
 from coder.strategies.judge import judge
 from coder.strategies.reading import opinion
-from coder.strategies.standing import good
+from coder.strategies.standing import good, stands
 
 Mend = Callable[[tuple[Findings, ...], Patch], Strategy]
 
@@ -23,7 +24,7 @@ def reviewed(strategy: Strategy, mend: Mend, *, readers: Readers, rounds: int) -
     """A strategy whose good change is read by those that `readers` says; what they flag is mended, and read again by them and by all
     whom it concerns then, up to `rounds` times.
 
-    A mended change that is no longer good is taken back: what they found then goes into the evidence as advice.
+    What is no longer good, or cannot be mended, is taken back: what they found then goes into the evidence as advice.
     """
 
     async def whole(kit: Kit, candidate: Candidate) -> Candidate:
@@ -40,8 +41,11 @@ def reviewed(strategy: Strategy, mend: Mend, *, readers: Readers, rounds: int) -
             objecting = tuple(reader for reader, one in zip(asked, found, strict=True) if one is not None and not one.approve)
             if not wanted or number > rounds:
                 return candidate
-            await mend(wanted, patch)(kit, candidate)
-            if not good(kit, candidate):
+            try:
+                await mend(wanted, patch)(kit, candidate)
+            except (ModelError, LimitReached) as error:
+                kit.log.append(Warned(text=f"What was found is not mended: {error}"))
+            if not await stands(kit, candidate):
                 await _take_back(kit, candidate, patch)
                 return candidate
         return candidate

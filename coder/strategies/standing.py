@@ -34,6 +34,12 @@ async def red(kit: Kit, candidate: Candidate) -> bool:
     return bool(judged) and not judged[-1].good and judged[-1].tree == (await asyncio.to_thread(kit.repository.patch, candidate)).tree
 
 
+async def stands(kit: Kit, candidate: Candidate) -> bool:
+    """Is its change, as it is now, judged and good?"""
+    judged = verdicts(kit.log.records, candidate.id)
+    return bool(judged) and judged[-1].good and judged[-1].tree == (await asyncio.to_thread(kit.repository.patch, candidate)).tree
+
+
 async def fresh(kit: Kit, candidate: Candidate) -> bool:
     """Has it changed the code in a way that nobody has judged?"""
     patch = await asyncio.to_thread(kit.repository.patch, candidate)
