@@ -12,7 +12,7 @@ from coder.repair.answers import changed, contradicting, levelled, stumbling
 from coder.repair.candidates import Candidate
 from coder.repair.hints import mistyped
 
-MAJORITY, LEAD = 0.4, 1.5
+MAJORITY, LEAD = 0.4, 2.0
 """Of all that speaks for any survivor, an opinion needs so much to be believed, and so many times what speaks for the next."""
 SHOWN = 60
 SECONDED = 0.35

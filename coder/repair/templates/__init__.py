@@ -2,7 +2,7 @@
 
 from coder.repair.site import Template
 from coder.repair.templates.accumulating import step
-from coder.repair.templates.assigned import given_elsewhere, kept_best
+from coder.repair.templates.assigned import given_by_sibling, given_elsewhere, kept_best
 from coder.repair.templates.boundary import boundary
 from coder.repair.templates.branches import branch, target
 from coder.repair.templates.calls import argument_missing, argument_order, neighbour
@@ -86,6 +86,7 @@ TEMPLATES: dict[str, Template] = {
         asserted_number,
         unconditional,
         given_elsewhere,
+        given_by_sibling,
         kept_best,
         wraparound,
         option,

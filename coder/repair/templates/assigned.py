@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from coder.repair.site import Rewrite, Site
-from coder.repair.stock import visible
+from coder.repair.stock import statements, visible
 
 MOST = 6
 
@@ -39,6 +39,25 @@ def given_elsewhere(site: Site) -> Iterator[Rewrite]:
     for rank, text in enumerate([text for text in others if "\n" not in text][:MOST]):
         what = "return" if mine == "return" else f"give `{mine[:30]}`"
         yield from site.replace(node.value, text, weight=0.45 * 0.95**rank, summary=f"{what} `{text[:40]}` as elsewhere")
+
+
+def given_by_sibling(site: Site) -> Iterator[Rewrite]:
+    """The value that a variable of the same name is given in another function of the file, where the same names can be read."""
+    node, function = site.node, site.function
+    if function is None or not isinstance(node, ast.Assign):
+        return
+    mine, here = _what(site, node), visible(site.source, function)
+    others: dict[str, None] = {}
+    for piece in statements(site.source):
+        if (
+            isinstance(piece.node, ast.Assign)
+            and piece.function is not function
+            and _what(site, piece.node) == mine
+            and piece.names <= here
+        ):
+            others[site.source.code(piece.node.value)] = None
+    for rank, text in enumerate([text for text in others if "\n" not in text][:MOST]):
+        yield from site.replace(node.value, text, weight=0.5 * 0.9**rank, summary=f"give `{mine[:30]}` `{text[:40]}` as its sibling does")
 
 
 def _what(site: Site, node: ast.Assign | ast.AugAssign | ast.Return) -> str:
