@@ -111,14 +111,6 @@ def test_a_fix_is_proven_taken_and_taken_back(place: Place, server: Fake) -> Non
     assert place.traces() == ("", "")
 
 
-def test_a_fix_that_a_search_proves_costs_no_request(place: Place, server: Fake) -> None:
-    done = place.coder("fix", ISSUE, "--base-url", f"{server.url}/v1", "--model", "fake", "--trust", "--json")
-    events = [json.loads(line) for line in done.stdout.splitlines()]
-    assert (done.returncode, events[-1]["verdict"], events[-1]["requests"], server.requests) == (0, "PROVEN", 0, [])
-    branch = git(place.repository, "for-each-ref", "--format=%(refname:short)", "refs/heads/coder").strip()
-    assert "variants of the change are noticed" in git(place.repository, "notes", "--ref=coder", "show", branch)
-
-
 def test_json_is_one_object_a_line_and_ends_with_the_verdict(place: Place, server: Fake) -> None:
     server.turns += [LOOK, PATCH]
     done = place.fix(server, "--json")

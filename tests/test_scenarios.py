@@ -4,11 +4,12 @@ issue.md      the issue                          before/   the repository's one 
 script.jsonl  what the model says                dirty/    uncommitted files on top (optional)
 after/        files as delivered (optional)      expect.json:
 
-kind, requests, attempts, targets, phases, subject: as in the session's end; flags: of the command line; refused: tools whose calls
-failed, in order; changed: delivered paths; report, said: words that the report, the messages to the model hold; summary: words of the
-end's one sentence; dropped: candidates, with words of the reason; chosen: strategies; diagnosed: what a failure was taken for, and what
-it is taken for now; readers: who read the change, and whether they approve; menders: forks that mend, and what; plans: steps of each
-plan; evidence: words of the notes; diff_only: no branch was made; editable: a venv that imports the checkout's own directory of that name.
+kind, requests, attempts, targets, phases, subject: as in the session's end; flags: of the command line (search_seconds: before the
+model); refused: tools whose calls failed, in order; changed: delivered paths; report, said: words that the report, the messages to the
+model hold; summary: words of the end's one sentence; dropped: candidates, with words of the reason; chosen: strategies; diagnosed: what a
+failure was taken for, and what it is taken for now; readers: who read the change, and whether they approve; menders: forks that mend, and
+what; plans: steps of each plan; evidence: words of the notes; diff_only: no branch was made; editable: a venv that imports the checkout's
+own directory of that name.
 """
 
 import asyncio
@@ -29,6 +30,7 @@ from coder.core.notes import Findings, Plan
 from coder.core.task import Budget, Task
 from coder.models.scripted import Scripted, load
 from coder.settings import Config
+from coder.strategies.first import offline_first
 from coder.strategies.offer import offered
 from coder.wiring.approach import Approach
 from coder.wiring.session import open_fix
@@ -78,6 +80,8 @@ def run(scenario: Path, root: Path, expect: dict[str, Any]) -> tuple[SessionFini
         budget=budget,
     )
     strategy = offered(flags.get("strategy", "linear"), width=flags.get("width", 3), rounds=flags.get("rounds", 2), review_rounds=2)
+    if seconds := flags.get("search_seconds"):
+        strategy = offline_first(strategy, seconds=seconds)
     how = Approach(model=Scripted(load(scenario / "script.jsonl")), strategy=strategy, reason="")
     with open_fix(task, Config(), how=how, root=root, walls=walls(), attended=False) as opened:
         finished = asyncio.run(opened.session.run())

@@ -16,18 +16,20 @@ from coder.strategies.offline import propose, speaking_of
 from coder.tools.patching import apply
 
 FIRST_SECONDS = 10.0
-"""For the suite on the untouched code, and as many again for the search."""
 
 
-def offline_first(strategy: Strategy) -> Strategy:
-    """The strategy, unless an edit that a short search finds is PROVEN; what it found else goes into the first message, as unproven."""
+def offline_first(strategy: Strategy, *, seconds: float = FIRST_SECONDS) -> Strategy:
+    """The strategy, unless an edit that a short search finds is PROVEN; what it found else goes into the first message, as unproven.
+
+    `seconds` are for the suite on the untouched code, and as many again for the search.
+    """
 
     async def first(kit: Kit, candidate: Candidate) -> Candidate:
-        tests = () if kit.task.plan_only or kit.task.plan else await _failing(kit, candidate)
+        tests = () if kit.task.plan_only or kit.task.plan else await _failing(kit, candidate, seconds)
         if not tests:
             return await strategy(kit, candidate)
         kit.log.append(PhaseEntered(candidate=candidate.id, phase="locate", attempt=1))
-        found = await propose(kit, candidate, tests, most=FIRST_SECONDS)
+        found = await propose(kit, candidate, tests, most=seconds)
         if found.proposals and not found.alternatives and await _proven(kit, candidate, found.proposals[0], found, tests):
             return candidate
         return await strategy(replace(kit, hints=found), candidate)
@@ -35,9 +37,9 @@ def offline_first(strategy: Strategy) -> Strategy:
     return first
 
 
-async def _failing(kit: Kit, candidate: Candidate) -> tuple[str, ...]:
+async def _failing(kit: Kit, candidate: Candidate, seconds: float) -> tuple[str, ...]:
     """Tests that fail already for the right reason and that the issue names, or shares a word with."""
-    report = await baseline(kit, candidate, wait_seconds=FIRST_SECONDS)
+    report = await baseline(kit, candidate, wait_seconds=seconds)
     reds = tuple(result.id for result in report.reds) if report is not None and report.problem is None else ()
     asked = node_ids(f"{kit.task.issue}\n{kit.task.test_command or ''}") if reds else ()
     meant = asked or speaking_of(kit.task.issue, reds)
