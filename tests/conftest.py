@@ -1,8 +1,11 @@
 """No test reaches the network: loopback only where a test is marked for it, and never a real model."""
 
 import os
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +22,17 @@ def _guard(event: str, arguments: tuple[object, ...]) -> None:
 
 
 sys.addaudithook(_guard)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have pytest compile its plugins once: hundreds of test runs behind walls, which can keep nothing, would each do it again."""
+    if hasattr(config, "workerinput") or config.option.collectonly:
+        return
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONDONTWRITEBYTECODE", "PYTEST_ADDOPTS")}
+    with tempfile.TemporaryDirectory() as place:
+        Path(place, "test_red.py").write_text("def test_red():\n    assert 0\n", encoding="utf-8")
+        words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_red.py"]
+        subprocess.run(words, cwd=place, env=environment, capture_output=True, check=False, timeout=60)
 
 
 @pytest.fixture(autouse=True)
