@@ -166,6 +166,30 @@ def test_what_a_batch_leaves_behind_is_noticed(outcomes: Outcomes) -> None:
     assert found[-1] == ("passed", "")
 
 
+def test_a_batch_with_several_failing_tests_needs_one_process(outcomes: Outcomes, tmp_path: Path) -> None:
+    tests = f"""\
+        import os, shop
+
+        def test_one():
+            print(os.getpid(), file=open({str(tmp_path / "processes")!r}, "a"))
+            assert shop.fresh() == 5
+
+        def test_two():
+            assert shop.fresh() == 5
+        """
+    guard = "import shop\n\ndef test_clean():\n    assert shop.SEEN == []\n"
+    files = {
+        "shop.py": "SEEN = []\n\n\ndef fresh():\n    return len(SEEN) + 1\n",
+        "tests/test_shop.py": textwrap.dedent(tests),
+        "tests/test_clean.py": guard,
+    }
+    count = 64
+    edits = [("len(SEEN) + 1", f"len(SEEN) + {100 + number}") for number in range(count)]
+    outcomes(files, ["tests/test_shop.py::test_one", "tests/test_shop.py::test_two"], edits, guards=("tests/test_clean.py::test_clean",))
+    processes = set((tmp_path / "processes").read_text().split())
+    assert len(processes) < count
+
+
 def test_a_module_that_tests_import_late_is_imported_with_the_edit(outcomes: Outcomes) -> None:
     files = {"late.py": "VALUE = 1\n", "tests/test_late.py": "def test_late():\n    import late\n    assert late.VALUE == 2\n"}
     found = outcomes(files, ["tests/test_late.py::test_late"], [("1", "3"), ("1", "2"), ("1", "(")], path="late.py")

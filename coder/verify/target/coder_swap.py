@@ -19,7 +19,7 @@ from typing import Any
 
 CACHE = type(functools.lru_cache()(int))
 SIMPLE = (bool, int, float, complex, str, bytes, tuple, frozenset, type(None))
-"""Kinds of values that are equal by chance: only the same name elsewhere means that they came from the same place."""
+"""Kinds of values that are the same by chance: only the same name elsewhere means that they came from the same place."""
 
 
 class Cold(Exception):
@@ -36,6 +36,8 @@ class Swapper:
         self.caches: list[Any] = []
         """Results of project functions that outlive a test."""
         self.imported: dict[str, Any] = {}
+        self.holders: dict[Any, list[tuple[ModuleType, str]]] = {}
+        """What a module's value is known by -> the modules that hold it, each with the name."""
         self.executed: set[Any] = set()
         """Keys of code that has been executed by now: what it made may be anywhere."""
         self.before: dict[Any, CodeType] = {}
@@ -51,6 +53,8 @@ class Swapper:
             path = getattr(module, "__file__", None)
             if isinstance(path, str):
                 self.imported[os.path.realpath(path)] = module
+            for name, value in list(vars(module).items()) if isinstance(module, ModuleType) else ():
+                self.holders.setdefault(known_by(value, name), []).append((module, name))
         self.executed = {key_of(code) for code in executed if code.co_filename.startswith(self.tree)}
 
     def is_ours(self, thing: Any) -> bool:
@@ -92,16 +96,13 @@ class Swapper:
         module = self.imported[path]
         before = dict(vars(module))
         exec(compile(text, path, "exec", dont_inherit=True), vars(module))  # the project's own code, in a fork
-        made = {name: (old, vars(module)[name]) for name, old in before.items() if vars(module).get(name, old) is not old}
-        anew = {id(old): new for old, new in made.values() if type(old) not in SIMPLE}
-        for other in list(sys.modules.values()):
-            for name, value in list(vars(other).items()) if isinstance(other, ModuleType) and other is not module else ():
-                old, new = made.get(name, (value, None))
-                if id(value) in anew:
-                    setattr(other, name, anew[id(value)])
-                elif new is not None and value is old:
-                    setattr(other, name, new)
-        for old, new in made.values():
+        for name, old in before.items():
+            new = vars(module).get(name, old)
+            if new is old:
+                continue
+            for other, there in self.holders.get(known_by(old, name), ()):
+                if other is not module and vars(other).get(there) is old:
+                    setattr(other, there, new)
             children: list[Any] = type.__subclasses__(old) if isinstance(old, type) and isinstance(new, type) else []
             for child in children:
                 with contextlib.suppress(TypeError):
@@ -146,6 +147,10 @@ class Swapper:
 
 KIND = 0x20 | 0x80 | 0x100 | 0x200 | 0x04 | 0x08
 """Generator, coroutine, iterable coroutine, asynchronous generator, and whether further arguments are taken."""
+
+
+def known_by(value: Any, name: str) -> Any:
+    return (id(value), name) if type(value) in SIMPLE else id(value)
 
 
 def restore(replaced: list[tuple[FunctionType, CodeType, CodeType]]) -> None:

@@ -4,8 +4,7 @@ Stdlib only, Python 3.8 or later, pytest 6.2 or later. Nothing in the tree is wr
 replaced in memory, or the edited module is what gets imported where it has not been imported so far.
 """
 
-# A test may have replaced pathlib; zip is strict from Python 3.10 on.
-# ruff: noqa: PTH110, PTH118, PTH123, B905
+# ruff: noqa: PTH110, PTH118, PTH123, B905 - a test may have replaced pathlib; zip is strict from Python 3.10 on
 from __future__ import annotations
 
 import contextlib
@@ -19,7 +18,7 @@ import unittest
 import warnings
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 import coder_timers  # type: ignore[import-not-found]
 import pytest
@@ -29,6 +28,7 @@ from coder_fork import Child, limit  # type: ignore[import-not-found]  # they al
 from coder_questions import Questions  # type: ignore[import-not-found]
 from coder_swap import Cold, Swapper, edited, overlay  # type: ignore[import-not-found]
 
+Undo = Callable[[], None]
 COMPARE_SECONDS = 10.0
 """For all the calls that one candidate answers."""
 FIRST_LIMIT = 5.0
@@ -81,19 +81,23 @@ class Trials:
     def over(self) -> bool:
         return time.monotonic() > self.deadline or os.path.exists(self.request["stop"])
 
+    def all_of(self, child: Child) -> list[Any]:
+        """What a fork has answered when it has ended, or time has."""
+        while not child.ended and not child.expired and not self.over:
+            child.read(0.05)
+        child.kill()
+        return list(child.answers)
+
     def measured(self) -> bool:
         """Run everything on the unchanged code, once: what is not red here cannot turn green, what is red guards nothing."""
         # In pytest's own order: what one test sets up for the session, a later one may need.
         targets, guards = set(self.targets), set(self.request["guards"])
         self.targets = [test for test in self.items if test in targets]
         tests = [*self.targets, *(test for test in self.items if test in guards - targets)]
-        child = Child([], lambda _: self.measure(tests), seconds=FIRST_LIMIT * (1 + len(tests)))
-        while not child.ended and not child.expired and not self.over:
-            child.read(0.05)
-        child.kill()
-        found = {test: (green, seconds) for test, green, seconds, _ in child.answers}
+        answers = self.all_of(Child([], lambda _: self.measure(tests), seconds=FIRST_LIMIT * (1 + len(tests))))
+        found = {test: (green, seconds) for test, green, seconds, _ in answers}
         self.limits = {test: max(LEAST_LIMIT, TIMES * seconds) for test, (_, seconds) in found.items()}
-        self.waits = {test: LEAST_WAITING + WAITING * max(waited, self.limits[test]) for test, _, _, waited in child.answers}
+        self.waits = {test: LEAST_WAITING + WAITING * max(waited, self.limits[test]) for test, _, _, waited in answers}
         self.targets = [test for test in self.targets if test in found and not found[test][0]]
         self.guards = {test for test, (green, _) in found.items() if green}
         if not self.targets:
@@ -112,11 +116,7 @@ class Trials:
         """Write how the unchanged code, twice, and each of the candidates answer the calls that the tests make, and others like them."""
         with open(self.request["candidates"], encoding="utf-8") as file:
             candidates = [json.loads(line) for line in file]
-        child = Child(candidates, self.answers, seconds=self.request["seconds"])
-        while not child.ended and not child.expired and not self.over:
-            child.read(0.05)
-        child.kill()
-        for answer in child.answers:
+        for answer in self.all_of(Child(candidates, self.answers, seconds=self.request["seconds"])):
             self.write(**answer)
 
     def answers(self, candidates: list[Any]) -> Iterator[Any]:
@@ -131,11 +131,8 @@ class Trials:
         questions = Questions(recorder.calls, [self.swapper.imported[path] for path in paths if path in self.swapper.imported])
         yield {"index": -1, "calls": questions.described()}
         for index, candidate in [(-1, None), (-1, None), *enumerate(candidates)]:
-            child = Child([candidate], lambda batch: self.answer(batch[0], questions), seconds=COMPARE_SECONDS)
-            while not child.ended and not child.expired:
-                child.read(0.05)
-            child.kill()
-            yield {"index": index, "answers": child.answers[0] if child.answers else []}
+            told = self.all_of(Child([candidate], lambda batch: self.answer(batch[0], questions), seconds=COMPARE_SECONDS))
+            yield {"index": index, "answers": told[0] if told else []}
 
     def answer(self, candidate: dict[str, Any] | None, questions: Questions) -> Iterator[Any]:
         if candidate is not None:
@@ -217,24 +214,21 @@ class Trials:
     def is_imported(self, candidate: dict[str, Any]) -> bool:
         return os.path.join(self.request["tree"], candidate["path"]) in self.swapper.imported
 
-    def put_into_effect(self, candidate: dict[str, Any], *, alone: bool) -> Callable[[], None]:
+    def put_into_effect(self, candidate: dict[str, Any], *, alone: bool) -> Undo:
         """Swap the function, or else execute the module again, which only a fork that is for nothing else can do."""
         self.swapper.forget_results()
         path = os.path.join(self.request["tree"], candidate["path"])
-        undo: Callable[[], None]
         if not self.is_imported(candidate):
-            undo = overlay(path, edited(path, candidate["changes"]))
-            return undo
+            return cast("Undo", overlay(path, edited(path, candidate["changes"])))
         try:
             if candidate["function"] is None:
                 raise Cold("it changes what happens at import")
-            undo = self.swapper.swap(path, self.request["functions"][candidate["function"]], candidate["source"])
+            return cast("Undo", self.swapper.swap(path, self.request["functions"][candidate["function"]], candidate["source"]))
         except Cold:
             if not alone:
                 raise
             self.swapper.execute_again(path, edited(path, candidate["changes"]))
             return lambda: None  # what cannot be undone ends with the fork
-        return undo
 
     def first_red(self, tests: list[str]) -> tuple[str, str] | None:
         """Run tests up to the first that is not green: how it ended, and which it was."""
@@ -277,7 +271,7 @@ class Trials:
         if ran and not self.expired and not self.part_failed and not any(report.failed for report in reports):
             return "passed"
         with contextlib.suppress(BaseException):
-            item.ihook.pytest_runtest_teardown(item=item, nextitem=None)
+            tear_down(item.session._setupstate)
         return "timeout" if self.expired else "failed"
 
     def too_long(self, _number: int, _frame: FrameType | None) -> None:
@@ -296,3 +290,11 @@ class Trials:
         return pytest.TestReport(
             nodeid=item.nodeid, location=item.location, keywords={}, outcome="failed", longrepr="", when=call.when, duration=call.duration
         )
+
+
+def tear_down(setups: Any) -> None:
+    """All that is still set up; not by the hook, for plugins expect theirs to be called once a test."""
+    if hasattr(setups, "teardown_all"):  # before pytest 7
+        setups.teardown_all()
+    else:
+        setups.teardown_exact(None)
