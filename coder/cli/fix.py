@@ -78,6 +78,10 @@ def fix(
         raise UserError("--offline works without a model: leave --model and --strategy away.")
     if plan is not None and (plan_only or offline or strategy not in (None, Strategy.plan)):
         raise UserError("--plan runs a plan: leave --plan-only, --offline and any other --strategy away.")
+    if plan_only and (offline or strategy not in (None, Strategy.plan)):
+        raise UserError("--plan-only shows a plan: leave --offline and any other --strategy away.")
+    if keep_comments and not minimise:
+        raise UserError("--keep-comments says what --minimise leaves in: give both, or neither.")
     text = issue_text(issue)
     own = plan_in(plan) if plan is not None else None
     allowed = tuple(path.removeprefix("./") for path in only or ())

@@ -7,8 +7,10 @@ from coder.repair.site import Rewrite, Site
 
 
 def index_order(site: Site) -> Iterator[Rewrite]:
-    """`grid[y][x]` for `grid[x][y]`."""
+    """`grid[y][x]` for `grid[x][y]`, and `grid[y, x]` for `grid[x, y]`."""
     match site.node:
+        case ast.Subscript(slice=ast.Tuple(elts=[first, second])):
+            yield from site.swap(first, second, weight=0.6, summary="swap two indices")
         case ast.Subscript(value=ast.Subscript(slice=first), slice=second) if not isinstance(first, ast.Slice | ast.Tuple):
             if not isinstance(second, ast.Slice | ast.Tuple):
                 yield from site.swap(first, second, weight=0.6, summary="swap two indices")

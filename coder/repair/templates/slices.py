@@ -23,8 +23,6 @@ def slicing(site: Site) -> Iterator[Rewrite]:
             yield from site.replace(node.slice, "-1", weight=0.7, summary="take the last instead of the first")
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1)):
             yield from site.replace(node.slice, "0", weight=0.7, summary="take the first instead of the last")
-        case ast.Tuple(elts=[first, second]):
-            yield from site.swap(first, second, weight=0.6, summary="swap two indices")
         case _:
             pass
 
