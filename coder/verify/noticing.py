@@ -52,7 +52,7 @@ def killed(tree: Path, sources: Sequence[str], tests: Sequence[str], warm: WarmR
 
 def _all_green(warm: WarmRunner, edits: Mapping[str, str], tests: Sequence[str], seconds: float) -> bool | None:
     """None: not known."""
-    ran = warm.run(edits, tests, seconds=max(seconds, 0.1))
+    ran = warm.run(edits, tests, seconds=max(seconds, 0.1), until_red=True)
     if isinstance(ran, Cold):
         return None
     if ran.report.reds or (ran.report.problem is not None and ran.report.problem.kind == "crash"):

@@ -21,6 +21,8 @@ class Recording:
         self.began = False
         """Did a pytest session start with the plugin in it?"""
         self.finished = False
+        self.stopped = False
+        """Did the session end as it was asked to, before all chosen tests had run?"""
         self.exit_status: int | None = None
         self.loaded: dict[str, list[str]] = {}
         """Watched module -> the files it was imported from."""
@@ -49,7 +51,7 @@ class Recording:
     @property
     def ended_early(self) -> bool:
         """Did the session end by itself before all chosen tests had run?"""
-        return self.finished and self.collected is not None and max(self._starts, len(self._results)) < self.collected
+        return self.finished and not self.stopped and self.collected is not None and max(self._starts, len(self._results)) < self.collected
 
     @property
     def progress(self) -> str:
@@ -74,6 +76,7 @@ class Recording:
             case "finish":
                 self.finished = True
                 self.exit_status = line["exit"]
+                self.stopped = line["stopped"]
                 self.loaded = line["loaded"]
 
     def _take_phase(self, line: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -28,15 +28,22 @@ SPARE_SECONDS = 20.0
 """For an answer, on top of what the run itself may take."""
 
 
+OnRed = Callable[[str], None] | None
+"""Hears of the first red test of a run as soon as it is."""
+
+
 class Asked(Value):
     """One run, as the recorder in the process wants it."""
 
     select: tuple[str, ...]
-    watch: tuple[str, ...]
+    watch: Mapping[str, str]
+    """Changed modules, and their paths: where were they imported from?"""
     seconds: float
     """Of the whole run."""
     test_seconds: float
     """Of processor time, for each test."""
+    until_red: bool = False
+    """Does the run end with the first red test?"""
 
 
 class Gone(Exception):
@@ -109,7 +116,7 @@ class Served:
         self._thread = threading.Thread(target=self._serve, args=(started, tree), daemon=True)
         self._thread.start()
 
-    def swapped(self, replacements: Sequence[Replacement], asked: Asked) -> Forked:
+    def swapped(self, replacements: Sequence[Replacement], asked: Asked, on_red: OnRed) -> Forked:
         """Run tests in a fork that has collected them, with other bodies of functions.
 
         Raises:
@@ -117,7 +124,7 @@ class Served:
         """
         request, place = self._prepared(asked)
         swaps = [asdict(replacement) for replacement in replacements]
-        return self._forked("run", {**request, "swaps": swaps, "temporary": str(place / "t")}, place, asked)
+        return self._forked("run", {**request, "swaps": swaps, "temporary": str(place / "t")}, place, asked, on_red)
 
     def try_out(self, request: Mapping[str, Any], *, seconds: float) -> None:
         """Let many edits be tried, until all were or a file called stop appears in `place`; results appear in a file there.
@@ -137,7 +144,7 @@ class Served:
             Gone.
         """
         results = self.place / "reached"
-        asked = Asked(select=(), watch=(), seconds=seconds, test_seconds=test_seconds)
+        asked = Asked(select=(), watch={}, seconds=seconds, test_seconds=test_seconds)
         request, place = self._prepared(asked)
         mine = {"kind": "reach", "tests": [*tests], "results": str(results), "temporary": str(place / "t")}
         self._channels["collected"].send({**request, **mine})
@@ -145,7 +152,7 @@ class Served:
         text = results.read_text(encoding="ascii") if results.exists() else ""
         return [json.loads(line) for line in text.rpartition("\n")[0].split("\n") if line]
 
-    def imported(self, paths: Sequence[str], asked: Asked) -> Forked:
+    def imported(self, paths: Sequence[str], asked: Asked, on_red: OnRed) -> Forked:
         """Run tests in a fork that imports the project and collects the tests at `paths` anew.
 
         Raises:
@@ -154,8 +161,8 @@ class Served:
         request, place = self._prepared(asked)
         (place / "request").write_text(json.dumps(request), encoding="ascii")
         mine = {"kind": "run", "report": str(place / "request"), "output": str(place / "output"), "paths": [*paths]}
-        limits = {"limit": asked.test_seconds, "seconds": asked.seconds, "temporary": str(place / "t")}
-        return self._forked("started", {**mine, **limits}, place, asked)
+        limits = {"limit": asked.test_seconds, "seconds": asked.seconds, "until_red": asked.until_red, "temporary": str(place / "t")}
+        return self._forked("started", {**mine, **limits}, place, asked, on_red)
 
     def settle(self) -> None:
         """Wait until nothing runs any more of what was asked last, and clear away what it has put down.
@@ -181,10 +188,12 @@ class Served:
         (place / "t").mkdir(parents=True, exist_ok=True)
         return {**asked.model_dump(), "limit": asked.test_seconds, "report": str(place / "report"), **self._constant}, place
 
-    def _forked(self, name: str, request: Mapping[str, Any], place: Path, asked: Asked) -> Forked:
+    def _forked(self, name: str, request: Mapping[str, Any], place: Path, asked: Asked, on_red: OnRed) -> Forked:
         began = time.monotonic()
         self._channels[name].send(request)
-        answer = self.answer(name, seconds=asked.seconds + SPARE_SECONDS)
+        while "red" in (answer := self.answer(name, seconds=asked.seconds + SPARE_SECONDS)):
+            if on_red is not None:
+                on_red(answer["red"])
         self._unsettled = name == "run" and "settled" not in answer
         if "cold" in answer:
             raise Unsure(answer["cold"])

@@ -12,6 +12,7 @@ from coder.core.verdict import Run, TestReport
 from coder.tools.patching import PatchError
 from coder.tools.patching.tree import Tree
 from coder.verify.evidence import run_of
+from coder.verify.serving import OnRed
 from coder.verify.warm import Cold, Edits, Ran, WarmRunner
 
 
@@ -61,10 +62,10 @@ class Standby:
         """Is it known what the tests reach?"""
         return self._impact is not None
 
-    def run(self, edits: Edits, tests: Sequence[str]) -> Ran | Cold:
+    def run(self, edits: Edits, tests: Sequence[str], *, on_red: OnRed = None) -> Ran | Cold:
         """Run tests on the base with other texts at some paths."""
         warm = self._warm
-        return warm.run(edits, tests) if warm is not None else NOT_YET
+        return warm.run(edits, tests, on_red=on_red) if warm is not None else NOT_YET
 
     def reach(self, edits: Edits) -> Reach:
         """The tests that may end otherwise with these texts."""
@@ -103,10 +104,10 @@ def edits_of(tree: Path, paths: Sequence[str]) -> Edits | None:
 def first_look(standby: Standby, edits: Edits, before: TestReport, progress: Progress | None) -> FirstLook:
     """Run what the change reaches, warm; it says what to look at first, and proves nothing."""
     reach = standby.reach(edits)
-    if reach.everything or not isinstance(ran := standby.run(edits, reach.tests), Ran):
+    told = progress or (lambda _line: None)
+    if reach.everything or not isinstance(ran := standby.run(edits, reach.tests, on_red=lambda test: told(f"{test} is red")), Ran):
         return FirstLook(reach=reach)
     counts = ran.report.counts
-    if progress is not None:
-        progress(f"{counts.passed + counts.failed} tests that the change reaches, {counts.failed} red")
+    told(f"{counts.passed + counts.failed} tests that the change reaches, {counts.failed} red")
     suspects = tuple(result.id for result in ran.report.reds if (was := before.of(result.id)) is not None and was.green)
     return FirstLook(reach=reach, suspects=suspects, runs=(run_of("first look, warm", reach.tests, ran.report),))

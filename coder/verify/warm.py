@@ -19,7 +19,7 @@ from coder.verify.problems import problem_of, wrong_code
 from coder.verify.project import Project
 from coder.verify.roots import module_name
 from coder.verify.runner import OUTPUT_TAIL, crashed, normal, not_there, paths_of
-from coder.verify.serving import Asked, Forked, Gone, Served, State, Unsure
+from coder.verify.serving import Asked, Forked, Gone, OnRed, Served, State, Unsure
 from coder.verify.swapping import Replacement, replacements_of
 
 BUILT = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".pxd", ".pyd", ".pyx", ".rs", ".so"})
@@ -38,6 +38,8 @@ class Ran(Value):
     """swapped: functions got other bodies in a process that has collected all; imported: the project was imported and collected anew."""
     why: str = ""
     """Why nothing could be swapped."""
+    stopped: bool = False
+    """At the first red test, as was asked."""
 
 
 class Cold(Value):
@@ -64,7 +66,15 @@ class WarmRunner:
         self._cold = project.problem.text if project.problem else "" if project.command.is_pytest else "the test command is no pytest"
         self._served = None if self._cold else Served(project, self._tree, sandbox=sandbox, scratch=scratch, limits=limits)
 
-    def run(self, edits: Edits, tests: Sequence[str] = (), *, seconds: float | None = None) -> Ran | Cold:
+    def run(
+        self,
+        edits: Edits,
+        tests: Sequence[str] = (),
+        *,
+        seconds: float | None = None,
+        until_red: bool = False,
+        on_red: OnRed = None,
+    ) -> Ran | Cold:
         """Run the suite, or just `tests` (node ids or paths), on the tree with other texts at some paths (None: no such file).
 
         `seconds` is the limit of the run; None is the project's own.
@@ -78,7 +88,8 @@ class WarmRunner:
                 edits = {path: text for path, text in edits.items() if text != texts[path]}
                 swappable = self._swappable(edits, texts)
                 with self._afterwards_tidied(), written(self._tree, edits):
-                    return self._ran(edits, swappable, normal(tests, self._tree), seconds or self._wall_seconds)
+                    asked = self._asked(edits, normal(tests, self._tree), seconds or self._wall_seconds, until_red=until_red)
+                    return self._ran(edits, swappable, asked, on_red)
             except Gone as error:
                 self._cold = str(error)
                 return Cold(reason=self._cold)
@@ -139,25 +150,27 @@ class WarmRunner:
             if changed := tidying.result():
                 self._cold = self._cold or f"{changed} in the tree is not what it was: the tests have changed it"
 
-    def _ran(self, edits: Edits, swappable: Sequence[Replacement] | str, tests: tuple[str, ...], seconds: float) -> Ran | Cold:
+    def _asked(self, edits: Edits, tests: tuple[str, ...], seconds: float, *, until_red: bool) -> Asked:
+        watch = {name: path for path in edits if not is_test_path(path) and (name := self._name(path))}
+        return Asked(select=tests, watch=watch, seconds=seconds, test_seconds=self._test_seconds(tests), until_red=until_red)
+
+    def _ran(self, edits: Edits, swappable: Sequence[Replacement] | str, asked: Asked, on_red: OnRed) -> Ran | Cold:
         assert self._served is not None
         assert self._state is not None
-        paths = paths_of(tests, self._tree)
-        if tests and not paths:
-            return Ran(report=TestReport(command=self._command, problem=not_there(tests)), how="swapped")
-        watched = {name: path for path in edits if not is_test_path(path) and (name := self._name(path))}
-        asked = Asked(select=tests, watch=tuple(watched), seconds=seconds, test_seconds=self._test_seconds(tests))
+        paths = paths_of(asked.select, self._tree)
+        if asked.select and not paths:
+            return Ran(report=TestReport(command=self._command, problem=not_there(asked.select)), how="swapped")
         if used := next((path for path in edits if path in self._state.loaded | self._state.opened), ""):
             return Cold(reason=f"{used} is used before any test is collected, by a plugin of pytest or as its configuration")
         why = swappable if isinstance(swappable, str) else ""
         if not isinstance(swappable, str):
             try:
-                return Ran(report=self._report(self._served.swapped(swappable, asked), asked, watched), how="swapped")
+                return self._made(self._served.swapped(swappable, asked, on_red), asked, how="swapped")
             except Unsure as error:
                 why = str(error)
         if reason := self._not_importable(edits):
             return Cold(reason=reason)
-        return Ran(report=self._report(self._served.imported(paths, asked), asked, watched), how="imported", why=why)
+        return self._made(self._served.imported(paths, asked, on_red), asked, how="imported", why=why)
 
     def _swappable(self, edits: Edits, texts: Edits) -> tuple[Replacement, ...] | str:
         """All that the edits are, if they are nothing but other bodies of functions that no import has called; else why not."""
@@ -201,7 +214,7 @@ class WarmRunner:
             known = [seconds for test, seconds in self._taken.items() if not tests or is_meant(test)]
         return max(LEAST_SECONDS, TIMES * max(known)) if known else UNKNOWN_SECONDS
 
-    def _report(self, forked: Forked, asked: Asked, watched: Mapping[str, str]) -> TestReport:
+    def _made(self, forked: Forked, asked: Asked, *, how: Literal["swapped", "imported"], why: str = "") -> Ran:
         recording, done = forked.recording, forked.done
         problem = problem_of(recording, done, is_pytest=True, wall_seconds=asked.seconds)
         late = next((result for result in recording.results if result.failure and result.failure.type == TOO_LONG), None)
@@ -210,14 +223,15 @@ class WarmRunner:
         for result in recording.results:
             if result.green:
                 self._taken[result.id] = max(result.seconds, self._taken.get(result.id, 0.0))
-        return TestReport(
+        report = TestReport(
             command=self._command,
             results=(*recording.results, *crashed(recording, problem)),
             seconds=done.seconds,
             exit_code=recording.exit_status if recording.finished else done.exit_code,
-            problem=problem or wrong_code(recording.loaded, watched, self._tree),
+            problem=problem or wrong_code(recording.loaded, asked.watch, self._tree),
             output=done.output.replace(f"{self._tree}/", "")[-OUTPUT_TAIL:],
         )
+        return Ran(report=report, how=how, why=why, stopped=recording.stopped)
 
 
 def text_of(file: Path) -> str | None:

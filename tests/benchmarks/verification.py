@@ -3,9 +3,11 @@
 Each PROJECT is a checkout with its environment in .venv, or `PATH@ENVIRONMENT`; it is copied and left as it is.
 
 --agree N   compares N seeded edits of each project, run warm, with plain cold runs of the same tests
---speed N   times N seeded edits inside of functions of each project, from an edit to the verdict of the tests that it reaches in a
-            warm process that is there already; the same tests in a pytest process; and once the whole suite, as the verdict runs it
-            and as plain pytest does. All ratios are medians over edits; swapped are those that need no import
+--speed N   times N seeded edits inside of functions of each project, in a warm process that is there already: from an edit to the first
+            verdict (the first red test, or that all which the edit reaches are green), and to the verdict of all that it reaches; a
+            pytest process on the same tests, with -x for the first; and once the whole suite, as the verdict runs it and as plain
+            pytest does. All ratios are medians over edits; swapped are those that need no import; sooner is against plain pytest on
+            the whole suite. What the tests reach is seen before (map s), or read from --maps
 --leaks N   runs N edits in one warm process and says what is left of memory, processes and files
 """
 
@@ -31,7 +33,7 @@ from coder.verify.editing import written
 from coder.verify.impact import TracedImpact
 from coder.verify.launch import sources
 from coder.verify.project import Project, find_project
-from coder.verify.reached import Reached, learn
+from coder.verify.reached import Reached, learn, load, save
 from coder.verify.roots import source_roots
 from coder.verify.runner import PytestRunner
 from coder.verify.swapping import replacements_of
@@ -40,6 +42,7 @@ from tests.benchmarks.mutations import IN_FUNCTIONS, Mutation, mutations
 
 MOST_UNREACHED = 20
 """So many edits are made for each that counts: those that no test reaches do not."""
+MAP_SECONDS = 1200.0
 BETWEEN_SECONDS = 0.25
 """For what is done ahead of the next edit, so that it is not done while the other side is timed."""
 LEFT_OUT = (".git", ".venv", "venv", "__pycache__", ".hypothesis", ".tox", "*.pyc", ".pytest_cache")
@@ -146,24 +149,33 @@ def show(number: int, mutation: Mutation, how: str, warm: TestReport, cold: Test
     print(f"    {warm.problem} | {cold.problem}"[:400])
 
 
-def speed(here: Subject, count: int, seed: int, *, misses: bool) -> str:
+def learnt(here: Subject, maps: Path | None) -> tuple[Reached, float]:
+    """What the tests reach, and how long it took to see that."""
+    started = time.monotonic()
+    file = maps / f"{here.name}.json" if maps else None
+    known = load(file) if file else Reached()
+    scratch = here.sandbox.scratch
+    found = learn(here.warm, known, project=here.project, sandbox=here.sandbox, scratch=scratch, limits=here.limits, seconds=MAP_SECONDS)
+    if file and found is not known:
+        save(found, file)
+    return found, time.monotonic() - started
+
+
+def speed(here: Subject, count: int, seed: int, *, misses: bool, maps: Path | None) -> str:
     """One row of the table."""
     plain = plain_pytest(here, ())
     cold = here.cold_runner()
     whole = cold.run(here.cold)
-    reached = learn(
-        here.warm,
-        Reached(),
-        project=here.project,
-        sandbox=here.sandbox,
-        scratch=here.sandbox.scratch,
-        limits=here.limits,
-        seconds=600.0,
-    )
+    reached, map_seconds = learnt(here, maps)
     impact = TracedImpact(here.warm, reached)
     loaded = [path for path in subjects_of(here, whole)[0] if path in reached.executed]
     files = sorted({test.partition("::")[0] for test in reached.tests})
     timed: list[Timed] = []
+    heard: list[float] = []
+
+    def hear(_test: str) -> None:
+        heard.append(time.monotonic())
+
     missed = 0
     hows: Counter[str] = Counter()
     with here.warm_runner() as warm:
@@ -179,29 +191,35 @@ def speed(here: Subject, count: int, seed: int, *, misses: bool) -> str:
             replacements_of.cache_clear()  # it has just been asked
             warm.wait()
             time.sleep(BETWEEN_SECONDS)
+            heard.clear()
             started = time.monotonic()
             reach = impact.reach(edits)
-            ran = warm.run(edits, reach.tests)
+            ran = warm.run(edits, reach.tests, on_red=hear)
             taken = time.monotonic() - started
+            first = heard[0] - started if heard else taken
             hows[ran.how if isinstance(ran, Ran) else "cold"] += 1
             if isinstance(ran, Ran):
                 warm.wait()
                 time.sleep(BETWEEN_SECONDS)
                 with written(here.cold, edits):
-                    timed.append(Timed(ran.how == "swapped", len(reach.tests), taken, plain_pytest(here, reach.tests)))
+                    process = plain_pytest(here, reach.tests)
+                    stopping = plain_pytest(here, reach.tests, "-x") if heard else process
+                    timed.append(Timed(ran.how == "swapped", len(reach.tests), first, taken, stopping, process))
                     if misses:
                         reds = {result.id for result in cold.run(here.cold).reds} - {result.id for result in whole.reds}
                         missed += not reds <= set(reach.tests)
             if sum(hows.values()) == count:
                 break
     if not timed:
-        return f"{here.name:<24} {len(reached.tests):>6} no edit was run warm: {dict(hows)}"
-    usual, ratio = statistics.median(one.warm for one in timed), statistics.median(one.ratio for one in timed)
-    swapped = statistics.median([one.ratio for one in timed if one.swapped] or [0.0])
+        return f"{here.name:<22} {len(reached.tests):>6} no edit was run warm: {dict(hows)}"
+    first, usual = statistics.median(one.first for one in timed), statistics.median(one.warm for one in timed)
+    swapped = [one for one in timed if one.swapped]
+    ratios = [[one.first_ratio for one in timed], [one.first_ratio for one in swapped], [one.ratio for one in timed]]
+    shown = " ".join(f"{statistics.median(found or [0.0]):>6.0f}x" for found in ratios)
     return (
-        f"{here.name:<24} {len(reached.tests):>6} {statistics.median(one.tests for one in timed):>8.0f} {1000 * usual:>8.1f} "
-        f"{1000 * statistics.median(one.process for one in timed):>10.0f} {ratio:>6.0f}x {swapped:>7.0f}x "
-        f"{max(one.ratio for one in timed):>6.0f}x {whole.seconds:>8.1f} {plain:>8.1f} {plain / usual:>7.0f}x  {dict(hows)}"
+        f"{here.name:<22} {len(reached.tests):>6} {map_seconds:>6.1f} {statistics.median(one.tests for one in timed):>8.0f} "
+        f"{1000 * first:>8.1f} {1000 * usual:>8.1f} {1000 * statistics.median(one.process for one in timed):>7.0f} {shown} "
+        f"{whole.seconds:>8.1f} {plain:>8.1f} {plain / first:>7.0f}x {plain / usual:>7.0f}x  {dict(hows)}"
         + (f", MISSED {missed}" if misses else "")
     )
 
@@ -212,8 +230,14 @@ class Timed:
 
     swapped: bool
     tests: int
+    first: float
     warm: float
+    stopping: float
     process: float
+
+    @property
+    def first_ratio(self) -> float:
+        return self.stopping / self.first
 
     @property
     def ratio(self) -> float:
@@ -221,17 +245,17 @@ class Timed:
 
 
 HEADER = (
-    f"{'project':<24} {'tests':>6} {'reached':>8} {'warm ms':>8} {'process ms':>10} {'ratio':>7} {'swapped':>8} {'best':>7} "
-    f"{'whole s':>8} {'pytest s':>8} {'sooner':>8}"
+    f"{'project':<22} {'tests':>6} {'map s':>6} {'reached':>8} {'first ms':>8} {'all ms':>8} {'process':>7} {'first':>7} {'swapped':>7} "
+    f"{'all':>7} {'whole s':>8} {'pytest s':>8} {'first':>8} {'all':>8}"
 )
 
 
-def plain_pytest(here: Subject, tests: Sequence[str]) -> float:
+def plain_pytest(here: Subject, tests: Sequence[str], *options: str) -> float:
     """Seconds of `pytest` as a person starts it, on the cold copy."""
     environment = {**os.environ, **here.project.environment, "PYTHONPATH": os.pathsep.join(map(str, source_roots(here.cold)))}
     chosen = tests if len(tests) <= 200 else sorted({test.partition("::")[0] for test in tests})
     started = time.monotonic()
-    command = [str(here.project.interpreter), "-m", "pytest", "-q", "-p", "no:cacheprovider", *here.project.options, *chosen]
+    command = [str(here.project.interpreter), "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, *here.project.options, *chosen]
     with suppress(subprocess.TimeoutExpired):
         subprocess.run(command, cwd=here.cold, env=environment, capture_output=True, check=False, timeout=here.limits.wall_seconds)
     return time.monotonic() - started
@@ -296,6 +320,7 @@ def main() -> None:
     parser.add_argument("projects", nargs="+", metavar="PROJECT")
     parser.add_argument("--agree", type=int, default=0, metavar="N")
     parser.add_argument("--speed", type=int, default=0, metavar="N")
+    parser.add_argument("--maps", type=Path, metavar="DIRECTORY", help="with --speed: where what tests reach is kept")
     parser.add_argument("--misses", action="store_true", help="with --speed: count edits that break other tests (slow)")
     parser.add_argument("--leaks", type=int, default=0, metavar="N")
     parser.add_argument("--limit", type=float, default=300.0, metavar="SECONDS", help="of each run; edits may never end")
@@ -309,7 +334,7 @@ def main() -> None:
             if options.agree:
                 agree(here, options.agree, options.seed, tuple(options.tests))
             if options.speed:
-                print(speed(here, options.speed, options.seed, misses=options.misses), flush=True)
+                print(speed(here, options.speed, options.seed, misses=options.misses, maps=options.maps), flush=True)
             if options.leaks:
                 leaks(here, options.leaks, options.seed)
 

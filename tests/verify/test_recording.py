@@ -59,7 +59,7 @@ def test_says_what_runs_and_how_far_it_is(tmp_path: Path) -> None:
 
 
 def test_a_session_that_ends_before_all_have_run_ended_early(tmp_path: Path) -> None:
-    end = line(kind="finish", exit=2, loaded={})
+    end = line(kind="finish", exit=2, loaded={}, stopped=False)
     begun = (line(kind="session"), line(kind="collected", count=2), line(kind="start", id="a"))
     assert read(tmp_path, *begun, end).ended_early
     assert not read(tmp_path, *begun, line(kind="start", id="b"), end).ended_early

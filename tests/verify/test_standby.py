@@ -62,7 +62,9 @@ def test_what_a_change_reaches_is_run_first_and_what_it_breaks_is_suspected(stan
     standby.begin()
     while not standby.ready:
         time.sleep(0.02)
-    found = first_look(standby, {"numbers_.py": SOURCE.replace("return 2", "return 3")}, before, None)
+    heard: list[str] = []
+    found = first_look(standby, {"numbers_.py": SOURCE.replace("return 2", "return 3")}, before, heard.append)
+    assert heard == ["test_numbers.py::test_two is red", "1 tests that the change reaches, 1 red"]
     assert found.reach.tests == ("test_numbers.py::test_two",)
     assert found.suspects == ("test_numbers.py::test_two",)
     assert [run.counts.failed for run in found.runs] == [1]

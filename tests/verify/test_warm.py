@@ -223,6 +223,24 @@ def test_a_process_that_dies_is_a_crash(shop: Both) -> None:
         assert shop.edited("sum(self.values())", new, "tests/test_shop.py::test_total").how == "swapped"
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "how"), [("sum(self.values())", "sum(self.values()) + 1", "swapped"), ("rate=RATE", "rate=1", "imported")]
+)
+def test_the_first_red_test_is_told_at_once_and_ends_a_run_that_asks_no_more(shop: Both, old: str, new: str, how: str) -> None:
+    edits = {"shop.py": CODE.replace(old, new)}
+    heard: list[str] = []
+    whole = shop.warm.run(edits, on_red=heard.append)
+    part = shop.warm.run(edits, until_red=True, on_red=heard.append)
+    assert isinstance(whole, Ran)
+    assert isinstance(part, Ran)
+    assert (whole.how, part.how, whole.stopped, part.stopped) == (how, how, False, True)
+    assert heard == [whole.report.reds[0].id] * 2
+    assert part.report.problem is None
+    assert [result.id for result in part.report.results] == [result.id for result in whole.report.results][: len(part.report.results)]
+    assert names(part.report) == names(whole.report)[:1]
+    assert len(part.report.results) < len(whole.report.results) == 6
+
+
 def test_what_the_configuration_says_holds_in_a_fork(both: Open) -> None:
     code = "import warnings\n\ndef old():\n    return 1\n"
     tests = "import shop\n\ndef test_old():\n    assert shop.old() == 1\n"

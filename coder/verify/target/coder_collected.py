@@ -19,7 +19,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -46,11 +46,12 @@ class TooLong(BaseException):
 
 
 class Limited:
-    """Ends a run in which a test uses more processor time than it may."""
+    """Says which test is red first; ends a run there if that is asked, and where a test uses more processor time than it may."""
 
-    def __init__(self, request: dict[str, Any]) -> None:
+    def __init__(self, request: dict[str, Any], say: Callable[..., None] | None = None) -> None:
         self.request = request
-        self.expired = False
+        self.say = say
+        self.expired = self.red = False
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: Any) -> Generator[None, None, None]:
@@ -62,6 +63,15 @@ class Limited:
         signal.signal(signal.SIGPROF, previous)
         if self.expired:
             item.session.shouldstop = "a test took too long"
+        elif self.red and self.request["until_red"]:
+            item.session.shouldstop = "a test is red"
+            item.config.pluginmanager.get_plugin("coder_recorder").stopped = True
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed and not self.red and not hasattr(report, "wasxfail"):
+            self.red = True
+            if self.say is not None:
+                self.say(red=report.nodeid)
 
     def too_long(self, _number: int, _frame: FrameType | None) -> None:
         self.expired = True
@@ -83,7 +93,7 @@ class Collected:
         self.positions: dict[str, list[int]] = {}
         self.spare: Any = None
         """A fork that waits for the next request."""
-        self.limited = Limited({"limit": 0.0})
+        self.limited = Limited({})
 
     def pytest_configure(self, config: Any) -> None:
         config.option.dist, config.option.tx = "no", []
@@ -181,7 +191,7 @@ class Collected:
         items = [self.items[position] for position in sorted(wanted)] if request["select"] else self.items
         self.session.items = items
         self.session.testscollected = len(items)
-        self.limited.request = request
+        self.limited.request, self.limited.say = request, self.runs.answer
         self.recorder.begin_again(request, len(items))
         self.recorder.pytest_sessionfinish(self.session, self.exit_status(items))
         return {"code": 0, "timed_out": False}

@@ -59,6 +59,8 @@ class Recorder:
         self.is_worker = is_worker
         self.pid = os.getpid()
         self.loaded: dict[str, list[str]] = {}
+        self.stopped = False
+        """Was the session ended as was asked, before all tests had run?"""
         self.collecting: list[dict[str, Any]] = []
         """What was written about files that could not be collected, or were skipped."""
         # Bound now: a test may replace or forbid what the modules offer by the time that its report is written.
@@ -156,7 +158,7 @@ class Recorder:
         self.add_loaded({name: [path] for name, path in loaded_from(self.request["watch"])})
         if self.is_worker:
             session.config.workeroutput["coder_loaded"] = self.loaded
-        self.write("finish", exit=int(exitstatus), loaded=self.loaded)
+        self.write("finish", exit=int(exitstatus), loaded=self.loaded, stopped=self.stopped)
 
     def add_loaded(self, found: dict[str, list[str]]) -> None:
         for name, paths in found.items():

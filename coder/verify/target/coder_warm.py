@@ -100,12 +100,11 @@ class Started:
 
     def become(self, request: dict[str, Any]) -> None:
         """Turn this fork into a pytest process of its own."""
-        self.channel.close()
         settle(request["output"], request["temporary"])
         coder_pytest_report.OURS["CODER_PYTEST_REQUEST"] = request["report"]
         self.args += request["paths"]
         self.config.known_args_namespace.file_or_dir[:] = request["paths"]
-        self.config.pluginmanager.register(Limited(request), "coder_limited")
+        self.config.pluginmanager.register(Limited(request, self.channel.answer), "coder_limited")
 
     def awaited(self, pid: int, seconds: float) -> dict[str, Any]:
         """How a fork has ended, with all that it has started."""
