@@ -22,7 +22,8 @@ from coder.tools.locating.ranking import locate
 from coder.tools.symbols.index import SymbolIndex
 
 TRACING_SHARE = 0.25
-"""Of the time for tracing: failing tests come first, and what is left of their neighbours only sharpens the suspicion."""
+MOST_TRACING = 15.0
+"""Of the time, and seconds, for tracing: failing tests come first, and what is left of their neighbours only sharpens the suspicion."""
 CONFIRMING_SHARE = 0.3
 LEAST_FOR_PAIRS = 10.0
 """Seconds that must be left for a search for two faults where no single edit holds."""
@@ -49,7 +50,7 @@ class TemplateProposer:
         started = time.monotonic()
         if not tests:
             return Proposals(suspects=by_words(tree, issue), note="There is no failing test to search with.")
-        case = traced(self._tracer, tree, tests, seconds=seconds * TRACING_SHARE, progress=progress)
+        case = traced(self._tracer, tree, tests, seconds=min(seconds * TRACING_SHARE, MOST_TRACING), progress=progress)
         if isinstance(case, str):
             return Proposals(suspects=by_words(tree, issue), note=case)
         ranked = [one for one in case.candidates() if may_write is None or may_write(one.edit.path)]

@@ -30,6 +30,8 @@ SHOWING = (
     (unittest.case, "safe_repr"),
 )
 """What failing assertions call to show their values."""
+COLLECTING = ((rewrite, "_rewrite_test"),)
+"""What pytest does with each test file before it is executed: much, and nothing of it is the project's."""
 REQUEST_FILE = os.environ.pop(VARIABLE, "")
 
 
@@ -59,6 +61,7 @@ class Tracing:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_collection(self) -> Generator[None, None, None]:
+        self.hide(COLLECTING)
         self.tracer.go_on()
         yield
         self.tracer.pause()
@@ -71,7 +74,10 @@ class Tracing:
 
     def pytest_collection_finish(self) -> None:
         self.deadline = time.monotonic() + self.request["seconds"]
-        for module, name in SHOWING:
+        self.hide(SHOWING)
+
+    def hide(self, functions: tuple[tuple[Any, str], ...]) -> None:
+        for module, name in functions:
             if hasattr(module, name):
                 setattr(module, name, self.unseen(getattr(module, name)))
 
