@@ -87,16 +87,25 @@ def _wide(data: bytes) -> Source | None:
     return Source(lines=tuple(lines), ends=("\n",) * len(lines), encoding="utf-16")
 
 
-def text_of(root: Path, path: str) -> str:
-    """A file's text for looking through it, whatever its encoding; empty where it is too large or cannot be read."""
+def bytes_of(root: Path, path: str) -> bytes:
+    """A file's content for looking through it; empty where it is too large or cannot be read."""
     if denied(path):
-        return ""
+        return b""
     try:
         with os.fdopen(_opened(root, path), "rb") as file:
             status = os.fstat(file.fileno())
-            data = file.read() if stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST_BYTES else b""
+            return file.read() if stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST_BYTES else b""
     except OSError:
-        return ""
+        return b""
+
+
+def text_of(root: Path, path: str) -> str:
+    """A file's text for looking through it, whatever its encoding; empty where it is too large or cannot be read."""
+    return decoded(bytes_of(root, path))
+
+
+def decoded(data: bytes) -> str:
+    """What `bytes_of` gave, as text."""
     wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return data.decode("utf-16" if wide else "utf-8-sig", "replace").replace("\r\n", "\n")
 

@@ -2,24 +2,27 @@
 
 import os
 import re
+import selectors
 import shutil
 import subprocess
 import sys
-import threading
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import metadata
+from itertools import islice
 from pathlib import Path
 
 from ripgrepy import RipGrepOut, Ripgrepy  # type: ignore[import-untyped]  # it has no types
 
 from coder.core.errors import UserError
-from coder.core.private import DENY_READ, denied
-from coder.tools.records import LONGEST_RECORD, Hit, hit_of, path_of, whole
+from coder.core.private import DENY_READ, readable
+from coder.tools.records import MATCH, Hit, blocks, by_file, hits_of
 from coder.tools.tool import ToolError
 
 SECONDS = 20.0
+CHUNK_BYTES = 1 << 18
 MOST_BYTES = 256 << 20
 KEPT_BYTES = 24 << 20
 MOST_HITS = 20_000
@@ -37,13 +40,17 @@ class FileFound:
     path: str
     count: int
     """Lines that match."""
-    records: tuple[bytes, ...]
+    records: bytes
     """Of the first of them, and those around them, as ripgrep wrote them: read when they are asked for."""
 
     @cached_property
     def hits(self) -> tuple[Hit, ...]:
         """Sorted by line."""
-        return tuple(sorted(filter(None, (hit_of(self.path, record) for record in self.records)), key=lambda hit: hit.line))
+        return tuple(hits_of(self.path, self.records))
+
+    def first(self, count: int) -> tuple[Hit, ...]:
+        """The first lines that match."""
+        return tuple(islice((hit for hit in hits_of(self.path, self.records) if hit.spans), count))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,32 +87,35 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the same
         self.command += ["--no-config", "--no-messages", "--hidden", "--max-filesize", LARGEST_FILE]
 
     def run(self, universal_newlines: bool = True) -> RipGrepOut:  # noqa: ARG002  # the parent's signature
-        return RipGrepOut(b"".join(self.lines()).decode("utf-8", "replace"), self.command)
+        return RipGrepOut(b"".join(self.output()).decode("utf-8", "replace"), self.command)
 
-    def lines(self, pattern: str | None = None) -> Iterator[bytes]:
-        """Yield what ripgrep writes for a pattern, or for none when files are listed, until it ends or a limit is reached.
-
-        A line over LONGEST_RECORD bytes comes in pieces.
-        """
+    def output(self, pattern: str | None = None) -> Iterator[bytes]:
+        """Yield what ripgrep writes for a pattern, or for none when files are listed, until it ends or a limit is reached."""
         asked = ["-e", pattern] if pattern is not None else ["--files"]
         command = [*self.command, *ASIDE, *asked, "--", *self._paths]
-        with self._started(command) as process:
+        with self._started(command) as process, selectors.DefaultSelector() as selector:
             assert process.stdout is not None and process.stderr is not None
-            timer = threading.Timer(SECONDS, self._time_out, args=[process])
-            timer.start()
+            selector.register(process.stdout, selectors.EVENT_READ)
             size = 0
             try:
-                while line := process.stdout.readline(LONGEST_RECORD):
-                    size += len(line)
+                for chunk in self._read(process.stdout.fileno(), selector):
+                    size += len(chunk)
                     if size > MOST_BYTES:
                         self.cut = "there was too much"
                         break
-                    yield line
+                    yield chunk
                 self.error = process.stderr.read(4000).decode("utf-8", "replace") if not self.cut else ""
             finally:
-                timer.cancel()
                 process.kill()
             self.exit_code = process.wait()
+
+    def _read(self, descriptor: int, selector: selectors.BaseSelector) -> Iterator[bytes]:
+        end = time.monotonic() + SECONDS
+        while selector.select(max(0, end - time.monotonic())):
+            if not (chunk := os.read(descriptor, CHUNK_BYTES)):
+                return
+            yield chunk
+        self.cut = f"it took more than {SECONDS:g} s"
 
     def _started(self, command: list[str]) -> "subprocess.Popen[bytes]":
         environment = {"PATH": os.defpath, "LC_ALL": "C.UTF-8"}
@@ -114,10 +124,6 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the same
             return subprocess.Popen(command, cwd=self._root, env=environment, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)
         except OSError as error:
             raise ToolError(f"Nothing can be searched: {error.strerror}, when ripgrep was started in {self._root.name}.") from None
-
-    def _time_out(self, process: "subprocess.Popen[bytes]") -> None:
-        self.cut = f"it took more than {SECONDS:g} s"
-        process.kill()
 
 
 @cache
@@ -179,26 +185,34 @@ def grep(
     """
     ripgrep = SafeRipgrep(root, *([path] if isinstance(path, str) else path))
     ripgrep.command += ["--json", *options]
-    gathered: list[_Gathered] = []
-    count = size = 0
-    for record in whole(ripgrep.lines(pattern)):
-        matches = record.startswith(b'{"type":"match"')
-        if record.startswith(b'{"type":"begin"'):
-            gathered.append(_Gathered(path=path_of(record)))
-        elif gathered and (matches or record.startswith(b'{"type":"context"')):
-            count += matches
-            gathered[-1].count += matches
-            if size < KEPT_BYTES:
-                gathered[-1].records.append(record)
-                size += len(record)
-        if count >= most:
-            ripgrep.cut = f"there are more than {most:,} matches"
-            break
+    gathered, full = _gathered(ripgrep, pattern, most)
     if not gathered and not ripgrep.cut:
         _check(ripgrep)
-    readable = [file for file in gathered if file.count and not denied(file.path, deny_read)]
-    files = (FileFound(path=file.path, count=file.count, records=tuple(file.records)) for file in readable)
-    return Found(files=tuple(sorted(files, key=lambda file: file.path)), cut=ripgrep.cut, full=count >= most)
+    allowed = readable([file.path for file in gathered], deny_read)
+    found = sorted((file for file in gathered if file.count and file.path in allowed), key=lambda file: file.path)
+    files = (FileFound(path=file.path, count=file.count, records=b"".join(file.records)) for file in found)
+    return Found(files=tuple(files), cut=ripgrep.cut, full=full)
+
+
+def _gathered(ripgrep: SafeRipgrep, pattern: str, most: int) -> tuple[list["_Gathered"], bool]:
+    """What comes of each file, and whether that is as much as was asked for; nothing is looked at line by line."""
+    found: list[_Gathered] = []
+    count = kept = 0
+    for block in blocks(ripgrep.output(pattern)):
+        for begun, records in by_file(block):
+            if begun:
+                found.append(_Gathered(path=begun))
+            if found and records:
+                matches = records.count(MATCH)
+                found[-1].count += matches
+                count += matches
+                if kept < KEPT_BYTES:
+                    found[-1].records.append(records)
+                    kept += len(records)
+        if count >= most:
+            ripgrep.cut = f"there are more than {most:,} matches"
+            return found, True
+    return found, False
 
 
 @dataclass(kw_only=True)
@@ -220,11 +234,11 @@ def tally(
     """
     ripgrep = SafeRipgrep(root, path)
     ripgrep.command += ["--count", "--null", "--with-filename", *options]
-    output = b"".join(ripgrep.lines(pattern))
+    output = b"".join(ripgrep.output(pattern))
     if not output and not ripgrep.cut:
         _check(ripgrep)
     counts = {os.fsdecode(name).removeprefix("./"): int(number) for name, number in TALLIED.findall(output)}
-    return {name: counts[name] for name in sorted(counts) if not denied(name, deny_read)}, ripgrep.cut
+    return {name: counts[name] for name in sorted(readable(list(counts), deny_read))}, ripgrep.cut
 
 
 def _check(ripgrep: SafeRipgrep) -> None:
@@ -255,7 +269,7 @@ def listing(root: Path, path: str = ".", *, glob: str = "") -> Listing:
     """
     ripgrep = SafeRipgrep(root, path)
     ripgrep.command += ["--null", *((f"--glob={glob}",) if glob else ())]
-    output = b"".join(ripgrep.lines())
+    output = b"".join(ripgrep.output())
     if not output and ripgrep.error:
         raise ToolError(f"Files cannot be listed: {_reason(ripgrep.error)}")
     names = output[: output.rfind(b"\0") + 1].split(b"\0")[:-1]

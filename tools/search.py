@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from coder.tools.files import SOURCE, check_readable, clipped, counted, existing, standing, text_of
+from coder.tools.files import SOURCE, bytes_of, check_readable, clipped, counted, decoded, existing, standing
 from coder.tools.ripgrep import FileFound, Found, Hit, grep, shown, tally
 from coder.tools.symbols import Definition, definitions, enclosing
 from coder.tools.tool import ToolError, tool
@@ -19,12 +19,12 @@ MOST_FILES = 25
 LOOKED_INTO = 12
 """Of so many of them the first hits are shown."""
 A_FILE = 4
-VERY_MANY = 2500
-"""From here on they are only counted."""
+VERY_MANY = 20_000
+"""Lines, with those around matches: from here on they are only counted."""
 WIDEST = 220
 LONGEST_PATTERN = 4000
 LARGEST_PARSED = 1_000_000
-"""Characters; in a larger file it is not said what a hit stands in."""
+"""Bytes; in a larger file it is not said what a hit stands in."""
 
 
 @tool
@@ -67,14 +67,15 @@ def search(
 def _found(workspace: Workspace, pattern: str, where: str, *, options: tuple[str, ...], context: int) -> Found:
     """All hits; where there are very many, the counts of all files and the first hits of those that will be shown."""
     root, deny_read = workspace.root, workspace.deny_read
-    found = grep(root, pattern, path=where, options=(*options, f"--context={context}"), most=VERY_MANY, deny_read=deny_read)
+    most = VERY_MANY // (1 + 2 * context)
+    found = grep(root, pattern, path=where, options=(*options, f"--context={context}"), most=most, deny_read=deny_read)
     if not found.full:
         return found
     counts, cut = tally(root, pattern, path=where, options=options, deny_read=deny_read)
     shown_of_each = f"--max-count={MOST_MATCHES if len(counts) == 1 else A_FILE}"
     first = grep(root, pattern, path=_ranked(counts)[:LOOKED_INTO], options=(*options, shown_of_each), deny_read=deny_read)
     records = {file.path: file.records for file in first.files}
-    files = (FileFound(path=path, count=count, records=records.get(path, ())) for path, count in counts.items())
+    files = (FileFound(path=path, count=count, records=records.get(path, b"")) for path, count in counts.items())
     return Found(files=tuple(files), cut=cut)
 
 
@@ -120,7 +121,7 @@ def _report(workspace: Workspace, found: Found, *, context: int) -> str:
         cut = f"; context={fits}, for {MOST_LINES} lines are the most" if fits < context else ""
         return f"{head}{cut}\n{_located(workspace, hits)}"
     if len(counts) == 1:
-        first = [hit for hit in found.hits if hit.spans][:MOST_MATCHES]
+        first = found.files[0].first(MOST_MATCHES)
         return f"{head}; the first {len(first)} follow. A longer pattern finds fewer.\n{_located(workspace, first)}"
     paths = _ranked(counts)
     each = "\n".join(f"{counts[path]:>6} {shown(path)}" for path in paths[:MOST_FILES])
@@ -148,7 +149,7 @@ def _with_context(hits: Sequence[Hit], context: int) -> tuple[Sequence[Hit], int
 
 def _first_of_each(found: Found, paths: Sequence[str]) -> list[Hit]:
     files = {file.path: file for file in found.files}
-    return [hit for path in paths[:LOOKED_INTO] for hit in [hit for hit in files[path].hits if hit.spans][:A_FILE]]
+    return [hit for path in paths[:LOOKED_INTO] for hit in files[path].first(A_FILE)]
 
 
 def _located(workspace: Workspace, hits: Sequence[Hit]) -> str:
@@ -158,10 +159,16 @@ def _located(workspace: Workspace, hits: Sequence[Hit]) -> str:
         own = list(group)
         for hit in own:
             workspace.name(path, hit.line)
-        text = text_of(workspace.root, path) if path.endswith(SOURCE) else ""
-        found = definitions(path, text) if len(text) <= LARGEST_PARSED else ()
-        blocks.append((path, "\n".join(by_definition(own, found))))
+        blocks.append((path, "\n".join(by_definition(own, _defined(workspace, path)))))
     return blocks[0][1] if len(blocks) == 1 else "\n".join(f"{shown(path)}\n{block}" for path, block in blocks)
+
+
+def _defined(workspace: Workspace, path: str) -> Sequence[Definition]:
+    data = bytes_of(workspace.root, path) if path.endswith(SOURCE) else b""
+    if not 0 < len(data) <= LARGEST_PARSED:
+        return ()
+    known = workspace.index.known(path, data)
+    return definitions(path, decoded(data)) if known is None else known
 
 
 def by_definition(hits: Sequence[Hit], found: Sequence[Definition]) -> Iterator[str]:

@@ -1,7 +1,6 @@
 """What a path inside a repository is for, told from its name alone."""
 
 import re
-from pathlib import PurePosixPath
 
 TEST_DIRECTORIES = frozenset({"test", "tests", "testing", "unit_tests", "unittests", "functional_tests", "integration_tests"})
 _NODE_ID = re.compile(r"[\w./-]+\.py::[\w.:-]+(?:\[[^\]\s]*\])?")
@@ -9,10 +8,9 @@ _NODE_ID = re.compile(r"[\w./-]+\.py::[\w.:-]+(?:\[[^\]\s]*\])?")
 
 def is_test_path(path: str) -> bool:
     """Is this a test, or something that only tests use (fixtures, data, conftest.py)?"""
-    parts = PurePosixPath(path).parts
-    name = parts[-1] if parts else ""
+    *folders, name = path.rstrip("/").split("/")
     return (
-        any(part.lower() in TEST_DIRECTORIES for part in parts[:-1])
+        not TEST_DIRECTORIES.isdisjoint([folder.lower() for folder in folders])
         or name in ("conftest.py", "tests.py")
         or (name.startswith("test_") and name.endswith(".py"))
         or name.endswith("_test.py")

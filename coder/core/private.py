@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from fnmatch import fnmatchcase, translate
+from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from coder.core.paths import is_test_path
@@ -23,21 +23,29 @@ DENY_READ = (
 
 def denied(path: str, patterns: Sequence[str] = DENY_READ) -> bool:
     """May the content of the file at `path` (relative or absolute, with forward slashes) not be read?"""
-    if not _may_fit(tuple(patterns)).search(path.lower()):
+    lowered = path.lower()
+    if not any(map(lowered.__contains__, _telling(tuple(patterns)))):
         return False
     hidden = False
     for pattern in patterns:
-        if _fits(path.lower(), pattern.removeprefix("!").lower()):
+        if _fits(lowered, pattern.removeprefix("!").lower()):
             hidden = not pattern.startswith("!") and not (pattern in KEY_FILES and is_test_path(path))
     return hidden
 
 
+def readable(paths: Sequence[str], patterns: Sequence[str] = DENY_READ) -> frozenset[str]:
+    """Those of many paths that are not denied; much sooner than one by one where that is most of them."""
+    together = "\n".join(paths).lower()
+    doubtful = [text for text in _telling(tuple(patterns)) if text in together]
+    return frozenset(path for path in paths if not any(text in path.lower() for text in doubtful) or not denied(path, patterns))
+
+
 @lru_cache(maxsize=16)
-def _may_fit(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    """All patterns as one, which fits too much rather than too little: few of the thousands of paths of a search need a closer look."""
-    bare = (pattern.removeprefix("!").lower().lstrip("/") for pattern in patterns)
-    either = "|".join(translate(pattern).removesuffix(r"\Z") for pattern in bare)
-    return re.compile(rf"(?:^|/)(?:{either})(?:/|$)" if either else r"(?!)")
+def _telling(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    """Texts of which a path that any pattern fits holds one: few of the thousands of paths of a search need a closer look."""
+    pieces = (re.split(r"[*?]", pattern.removeprefix("!").lower().lstrip("/").partition("[")[0]) for pattern in patterns)
+    longest = {max(each, key=len) for each in pieces}
+    return tuple(text for text in longest if not any(other in text for other in longest - {text}))
 
 
 def _fits(path: str, pattern: str) -> bool:

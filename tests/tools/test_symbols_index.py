@@ -47,6 +47,17 @@ def test_knows_definitions_uses_imports_and_bases(tmp_path: Path) -> None:
     assert (found.definitions("no.py"), found.imports("no.py"), found.names("no.py"), dict(found.bases("no.py"))) == ((), (), (), {})
 
 
+def test_definitions_of_a_known_content_need_no_look_at_the_tree(tmp_path: Path) -> None:
+    write(tmp_path / "tree", {"a.py": BOX})
+    index = SymbolIndex(tmp_path / "tree", tmp_path / "index.sqlite")
+    assert index.known("a.py", BOX.encode()) is None
+    assert not (tmp_path / "index.sqlite").exists()
+    found = index.current().definitions("a.py")
+    other = SymbolIndex(tmp_path / "tree", tmp_path / "index.sqlite")
+    assert other.known("copied/b.py", BOX.encode()) == index.known("a.py", BOX.encode()) == found
+    assert [index.known("a.py", b"x = 1\n"), index.known("a.rs", BOX.encode())] == [None, None]
+
+
 def test_words_of_documents_are_those_of_their_own_lines(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": BOX})
     found = SymbolIndex(tmp_path).current()

@@ -7,8 +7,9 @@ from collections.abc import Collection
 from pathlib import Path
 
 from coder.tools.symbols.database import MOST_CONTENTS, SPARE_CONTENTS, Database
+from coder.tools.symbols.definition import Definition
 from coder.tools.symbols.listing import UNTRUSTED, Listing, Look, look
-from coder.tools.symbols.parsing import key_of, read_bytes
+from coder.tools.symbols.parsing import defined, key_of, read_bytes
 from coder.tools.symbols.snapshot import Snapshot
 from coder.tools.symbols.worker import parse_all
 
@@ -39,6 +40,20 @@ class SymbolIndex:
             except sqlite3.DatabaseError:
                 self._opened().remake()
                 return self._current()
+
+    def known(self, path: str, data: bytes) -> tuple[Definition, ...] | None:
+        """The definitions of a file with this content, much sooner than they are read from it; None where that was not yet done."""
+        if (self._database is None and (self._path is None or not self._path.exists())) or not self._lock.acquire(blocking=False):
+            return None
+        try:
+            database = self._opened()
+            identity = next(iter(database.known([key_of(path, data)]).values()), None)
+            found = defined(database.facts(identity, "definitions")) if identity is not None else None
+            return None if database.damaged else found
+        except sqlite3.Error:
+            return None
+        finally:
+            self._lock.release()
 
     def _opened(self) -> Database:
         if self._database is None:

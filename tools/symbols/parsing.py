@@ -156,6 +156,11 @@ def dumped(item: Definition) -> str:
     return _json((item.name, item.kind, item.start, item.line, item.end, item.signature, item.summary, *item.docstring))
 
 
+def defined(lines: str) -> tuple[Definition, ...]:
+    """All definitions of a file from the lines that `dumped` wrote."""
+    return tuple(map(loaded, json.loads(f"[{lines.replace(chr(10), ',')}]")))
+
+
 def loaded(row: Sequence[Any]) -> Definition:
     """One definition from what `dumped` wrote, read as JSON."""
     name, kind, start, line, end, signature, summary, first, last = row

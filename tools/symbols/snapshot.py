@@ -13,7 +13,7 @@ from coder.tools.symbols.database import Database
 from coder.tools.symbols.definition import Definition
 from coder.tools.symbols.facts import Import
 from coder.tools.symbols.near import nearest
-from coder.tools.symbols.parsing import DEFINED, DERIVED, TOKEN, USED, loaded
+from coder.tools.symbols.parsing import DEFINED, DERIVED, TOKEN, USED, defined, loaded
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,8 +55,7 @@ class Snapshot:
     def definitions(self, path: str) -> tuple[Definition, ...]:
         """Those of a file in the order they stand in; none where it is not indexed."""
         if path not in self._known:
-            lines = self._column(path, "definitions").replace("\n", ",")
-            self._known[path] = tuple(map(loaded, json.loads(f"[{lines}]")))
+            self._known[path] = defined(self._column(path, "definitions"))
         return self._known[path]
 
     def imports(self, path: str) -> tuple[Import, ...]:
