@@ -25,17 +25,22 @@ class TracedImpact:
         self._reached = reached
         self._graph = ImportGraph(tree, {path: frozenset(names) for path, (_, names) in reached.imports.items()})
         self._position = {test: position for position, test in enumerate(reached.tests)}
-        self._always = {test for test in reached.tests if (entry := reached.entries.get(test)) is None or entry.blind}
+        known = reached.entry_of
+        self._always = {test for test in reached.tests if test not in known or reached.entries[known[test]].blind}
         """Tests of which not all is known."""
-        self._readers: dict[str, list[str]] = {}
-        self._callers: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
+        self._doing: list[list[str]] = [[] for _ in reached.entries]
+        """The tests that do what an entry says."""
+        self._readers: dict[str, list[int]] = {}
+        self._callers: dict[str, list[tuple[int, tuple[int, ...]]]] = {}
         self._inside: dict[str, list[str]] = {}
-        for test, entry in reached.entries.items():
+        for test, number in known.items():
             self._inside.setdefault(file_of(test), []).append(test)
+            self._doing[number].append(test)
+        for number, entry in enumerate(reached.entries):
             for path in entry.read:
-                self._readers.setdefault(path, []).append(test)
+                self._readers.setdefault(path, []).append(number)
             for path, lines in entry.calls.items():
-                self._callers.setdefault(path, []).append((test, lines))
+                self._callers.setdefault(path, []).append((number, lines))
 
     def prepared(self) -> Iterator[str]:
         """Look at one source after another, so that what is asked of it later is answered at once."""
@@ -58,7 +63,7 @@ class TracedImpact:
         return Reach(tests=(*sorted(found, key=self._position.__getitem__), *new))
 
     def seconds(self, tests: Sequence[str]) -> float:
-        return sum(entry.seconds for test in tests if (entry := self._reached.entries.get(test)) is not None)
+        return sum(self._reached.seconds.get(test, 0.0) for test in tests)
 
     def _reached_by(self, path: str, text: str | None, new: list[str]) -> Iterator[str]:
         before = self._text(path)
@@ -68,7 +73,8 @@ class TracedImpact:
             raise Unknown(f"{path} may decide how tests run")
         if path in self._reached.read and not path.endswith(".py"):
             raise Unknown(f"{path} is read before any test runs")
-        yield from self._readers.get(path, ())
+        for number in self._readers.get(path, ()):
+            yield from self._doing[number]
         if not path.endswith(".py"):
             return
         if before is None:
@@ -93,9 +99,9 @@ class TracedImpact:
     def _calling(self, path: str, functions: list[tuple[int, int]]) -> Iterator[str]:
         if is_test_path(path):
             yield from self._inside.get(path, ())
-        for test, lines in self._callers.get(path, ()):
+        for number, lines in self._callers.get(path, ()):
             if any(_within(lines, functions)):
-                yield test
+                yield from self._doing[number]
 
     def _importing(self, path: str) -> Iterator[str]:
         importers = self._graph.importers(path)
@@ -103,7 +109,7 @@ class TracedImpact:
             raise Unknown(f"{path} is imported in a way that cannot be seen in the sources")
         for file in importers:
             yield from self._inside.get(file, ())
-            yield from (test for test, _ in self._callers.get(file, ()))
+            yield from (test for number, _ in self._callers.get(file, ()) for test in self._doing[number])
 
     def _text(self, path: str) -> str | None:
         file = self._tree / path

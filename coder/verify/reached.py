@@ -5,7 +5,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from coder.core.ports import Limits, Sandbox
 from coder.core.value import Value
@@ -18,7 +18,7 @@ COLLECTING_SECONDS = 300.0
 
 
 class Entry(Value):
-    """One test."""
+    """What one test does, or many of one file."""
 
     calls: Mapping[str, tuple[int, ...]]
     """First lines of the code that it executes, by path relative to the tree."""
@@ -26,8 +26,6 @@ class Entry(Value):
     """Files of the tree that it opens."""
     blind: bool = False
     """It starts other processes, or traces itself: it may reach more."""
-    seconds: float = 0.0
-    """Of processor time."""
     files: Mapping[str, str] = {}
     """The content of all these files when it ran, as a hash each."""
 
@@ -35,13 +33,17 @@ class Entry(Value):
 class Reached(Value):
     """All tests of one tree."""
 
-    format: Literal[1] = 1
+    format: Literal[2] = 2
     content: str = ""
     """A hash of all files of the tree."""
     tests: tuple[str, ...] = ()
     """Node ids, in the order in which they are collected."""
-    entries: Mapping[str, Entry] = {}
-    """What is known of them, which may be less than all."""
+    entries: tuple[Entry, ...] = ()
+    """All that any of them does, once."""
+    entry_of: Mapping[str, int] = {}
+    """Test -> the position of what it does: what is known of them, which may be less than all."""
+    seconds: Mapping[str, float] = {}
+    """Processor time of each, in which it was watched."""
     executed: Mapping[str, tuple[int, ...]] = {}
     """First lines of the code that is executed while tests are collected."""
     read: frozenset[str] = frozenset()
@@ -59,31 +61,49 @@ def learn(tree: Path, known: Reached, *, project: Project, sandbox: Sandbox, scr
     hashes = {path: hash_of(tree / path) for path in files_of(tree)}
     imports = {path: _imports(tree / path, hashes[path], known.imports.get(path)) for path in hashes if path.endswith(".py")}
     content = hashlib.sha256(json.dumps(sorted(hashes.items())).encode()).hexdigest()
-    if content == known.content and len(known.entries) == len(known.tests):
+    if content == known.content and len(known.entry_of) == len(known.tests):
         return known
-    entries = {test: entry for test, entry in known.entries.items() if _holds(entry, hashes)}
+    entries = [*known.entries]
+    holding = [_holds(entry, hashes) for entry in entries]
+    entry_of = {test: number for test, number in known.entry_of.items() if holding[number]}
+    seconds_of = dict(known.seconds)
     served = Served(project, tree, sandbox=sandbox, scratch=scratch, limits=limits)
     try:
         state = served.opened(seconds=COLLECTING_SECONDS)
-        missing = [test for test in state.tests if test not in entries]
+        missing = [test for test in state.tests if test not in entry_of]
         lines = served.reach(missing, seconds=seconds, test_seconds=TEST_SECONDS) if missing and not state.cold else []
     except Gone:
-        return Reached(imports=imports, entries=entries)
+        return Reached(imports=imports, **_kept(entries, entry_of, seconds_of, [*entry_of]))
     finally:
         served.close()
     for line in lines:
-        entry = Entry(calls=line["calls"], read=line["read"], blind=line["blind"], seconds=line["seconds"])
-        files = {path: hashes.get(path, "") for path in (*entry.calls, *entry.read, line["id"].partition("::")[0])}
-        entries[line["id"]] = entry.model_copy(update={"files": files})
-    entries = {test: entries[test] for test in state.tests if test in entries}
+        test: str = line["id"]
+        seconds_of[test] = line["seconds"]
+        if "like" in line:
+            entry_of[test] = entry_of[line["like"]]
+            continue
+        files = {path: hashes.get(path, "") for path in (*line["calls"], *line["read"], test.partition("::")[0])}
+        entry_of[test] = len(entries)
+        entries.append(Entry(calls=line["calls"], read=line["read"], blind=line["blind"], files=files))
     return Reached(
         content=content,
         tests=state.tests,
-        entries=entries,
+        **_kept(entries, entry_of, seconds_of, state.tests),
         executed=state.executed,
         read=state.read | state.opened,
         imports=imports,
     )
+
+
+def _kept(entries: Sequence[Entry], entry_of: Mapping[str, int], seconds: Mapping[str, float], tests: Sequence[str]) -> dict[str, Any]:
+    """What is known of these tests, and no more."""
+    known = {test: entry_of[test] for test in tests if test in entry_of}
+    places = {number: place for place, number in enumerate(dict.fromkeys(known.values()))}
+    return {
+        "entries": tuple(entries[number] for number in places),
+        "entry_of": {test: places[number] for test, number in known.items()},
+        "seconds": {test: seconds[test] for test in known},
+    }
 
 
 def load(file: Path) -> Reached:

@@ -42,17 +42,30 @@ def told():
 
 def nobody():
     return 0
+
+
+def asked(request):
+    return request.getfixturevalue("rare")
+
+
+def waited(event):
+    event.wait()
+    return 1
 """,
     "other.py": "def alone():\n    return 1\n",
     "note.txt": "note",
     "README.md": "Hello.",
     "pytest.ini": "[pytest]\n",
     "tests/test_shop.py": """\
-import subprocess, sys
+import subprocess, sys, threading
 import pytest, shop
 
 @pytest.fixture(scope="module")
 def stock():
+    return shop.opened()
+
+@pytest.fixture(scope="module")
+def rare():
     return shop.opened()
 
 def test_first(stock):
@@ -66,10 +79,19 @@ def test_note():
 
 def test_elsewhere():
     subprocess.run([sys.executable, "-c", "import shop"], check=True)
+
+def test_asked(request):
+    assert shop.asked(request) == [2]
+
+def test_thread():
+    threading.Thread(target=shop.waited, args=(threading.Event(),), daemon=True).start()
 """,
     "tests/test_other.py": "import other\n\ndef test_alone():\n    assert other.alone() == 1\n",
 }
-FIRST, SECOND, NOTE, ELSEWHERE = (f"tests/test_shop.py::test_{name}" for name in ("first", "second", "note", "elsewhere"))
+FIRST, SECOND, NOTE, ELSEWHERE, THREAD, ASKED = (
+    f"tests/test_shop.py::test_{name}" for name in ("first", "second", "note", "elsewhere", "thread", "asked")
+)
+ALL = (FIRST, SECOND, NOTE, ELSEWHERE, THREAD, ASKED)
 ALONE = "tests/test_other.py::test_alone"
 
 
@@ -94,14 +116,16 @@ def edited(path: str, old: str, new: str) -> Mapping[str, str]:
 @pytest.mark.parametrize(
     ("edits", "reached"),
     [
-        (edited("shop.py", "number * RATE", "number * 3"), Reach(tests=(FIRST, SECOND, ELSEWHERE))),
+        (edited("shop.py", "number * RATE", "number * 3"), Reach(tests=(FIRST, SECOND, ELSEWHERE, ASKED))),
         (edited("shop.py", ".read_text()", ".read_text()[1:]"), Reach(tests=(NOTE, ELSEWHERE))),
-        (edited("shop.py", "return RATE", "return 5"), Reach(tests=(FIRST, SECOND, NOTE, ELSEWHERE))),
-        (edited("shop.py", "RATE = 2", "RATE = 3"), Reach(tests=(FIRST, SECOND, NOTE, ELSEWHERE))),
+        (edited("shop.py", "return RATE", "return 5"), Reach(tests=ALL)),
+        (edited("shop.py", "RATE = 2", "RATE = 3"), Reach(tests=ALL)),
         (edited("other.py", "return 1", "return 2"), Reach(tests=(ALONE, ELSEWHERE))),
         ({**edited("note.txt", "note", "other"), "README.md": "Hello, you."}, Reach(tests=(NOTE, ELSEWHERE))),
         (edited("tests/test_other.py", "== 1", "== 2"), Reach(tests=(ALONE, ELSEWHERE))),
         ({"tests/test_new.py": "def test_new(): pass\n"}, Reach(tests=(ELSEWHERE, "tests/test_new.py"))),
+        (edited("shop.py", "event.wait()", "event.wait(9)"), Reach(tests=(THREAD, ELSEWHERE))),
+        (edited("shop.py", "request.get", "request . get"), Reach(tests=(ASKED, ELSEWHERE))),
         (edited("shop.py", "return 0", "return 1"), Reach(everything=True, why="no test is known to reach the change")),
         ({"README.md": ""}, Reach(everything=True, why="no test is known to reach the change")),
         ({"pytest.ini": "[pytest]\naddopts = -x\n"}, Reach(everything=True, why="pytest.ini may decide how tests run")),
@@ -119,8 +143,8 @@ def test_an_edit_reaches_what_calls_reads_or_imports_it(
 
 def test_a_test_of_which_nothing_is_known_is_always_reached(traced: tuple[Path, Reached]) -> None:
     tree, known = traced
-    entries = {test: entry for test, entry in known.entries.items() if test != ALONE}
-    impact = TracedImpact(tree, known.model_copy(update={"entries": entries}))
+    less = {test: number for test, number in known.entry_of.items() if test != ALONE}
+    impact = TracedImpact(tree, known.model_copy(update={"entry_of": less}))
     assert ALONE in impact.reach(edited("shop.py", "number * RATE", "number * 3")).tests
 
 
@@ -133,10 +157,11 @@ def test_only_what_a_change_of_files_concerns_is_traced_again(traced: tuple[Path
     save(known, tmp_path / "state" / "known.json")
     assert load(tmp_path / "state" / "known.json") == known
     assert load(tmp_path / "nowhere.json") == Reached()
-    marked = {test: entry.model_copy(update={"seconds": 77.0}) for test, entry in known.entries.items()}
+    marked = dict.fromkeys(known.tests, 77.0)
     write(tmp_path / "tree", {**FILES, "other.py": "def alone():\n    return 0 + 1\n", "tests/test_new.py": "def test_new(): pass\n"})
-    again = learned(tmp_path / "tree", known.model_copy(update={"entries": marked}))
+    again = learned(tmp_path / "tree", known.model_copy(update={"seconds": marked}))
     new = "tests/test_new.py::test_new"
-    assert {test for test, entry in again.entries.items() if entry.seconds != 77.0} == {ALONE, new}
+    assert {test for test, seconds in again.seconds.items() if seconds != 77.0} == {ALONE, new}
+    assert again.entry_of.keys() == {*known.tests, new}
     assert set(again.tests) == {*known.tests, new}
     assert learned(tmp_path / "tree", again) is again

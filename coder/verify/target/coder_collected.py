@@ -13,20 +13,19 @@ import os
 import random
 import resource
 import select
-import signal
 import stat
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
 from coder_channel import Channel  # type: ignore[import-not-found]  # they all lie beside this file
 from coder_fork import Child, adopt, code_of, end_orphans, populate, silence  # type: ignore[import-not-found]
+from coder_limits import Limited  # type: ignore[import-not-found]
 from coder_reach import Reach, lines_of  # type: ignore[import-not-found]
 from coder_swap import Cold, Swapper  # type: ignore[import-not-found]
 from coder_trials import Trials  # type: ignore[import-not-found]
@@ -35,47 +34,10 @@ from coder_watch import Calls, Opened  # type: ignore[import-not-found]
 INTERRUPTED, INTERNAL_ERROR = 2, 3
 IDLE_SECONDS = 0.03
 """Without a request for so long, there is time to fork ahead of the next one."""
-FILE_SECONDS = 120.0
-"""For seeing the tests of one file: if they wait for ever, nothing is known of those left."""
+SILENT_SECONDS = 120.0
+"""Without a word from the tests of one file while they are seen: if one waits for ever, nothing is known of those left."""
 MOST_TOUCHED = 300 << 20
 """Of memory that a fork may copy ahead."""
-
-
-class TooLong(BaseException):
-    """A test has used more processor time than it may; no `except Exception` of the project keeps it alive."""
-
-
-class Limited:
-    """Says which test is red first; ends a run there if that is asked, and where a test uses more processor time than it may."""
-
-    def __init__(self, request: dict[str, Any], say: Callable[..., None] | None = None) -> None:
-        self.request = request
-        self.say = say
-        self.expired = self.red = False
-
-    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_runtest_protocol(self, item: Any) -> Generator[None, None, None]:
-        self.seconds = self.request["limit"]
-        previous = signal.signal(signal.SIGPROF, self.too_long)
-        signal.setitimer(signal.ITIMER_PROF, self.seconds, 0.1)
-        yield
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, previous)
-        if self.expired:
-            item.session.shouldstop = "a test took too long"
-        elif self.red and self.request["until_red"]:
-            item.session.shouldstop = "a test is red"
-            item.config.pluginmanager.get_plugin("coder_recorder").stopped = True
-
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        if report.failed and not self.red and not hasattr(report, "wasxfail"):
-            self.red = True
-            if self.say is not None:
-                self.say(red=report.nodeid)
-
-    def too_long(self, _number: int, _frame: FrameType | None) -> None:
-        self.expired = True
-        raise TooLong(f"the test has used {self.seconds:g} s of processor time, which is all that it may")
 
 
 class Collected:
@@ -110,10 +72,15 @@ class Collected:
                 self.positions.setdefault(name, []).append(position)
         unfit = "" if complete else "something else traces calls while the tests are collected"
         unfit = unfit or self.unfit()
-        self.swapper.look_around([*self.calls.seen.values()])
+        executed = [*self.calls.now().values()]
+        self.swapper.look_around(executed)
         tree = self.request["tree"]
-        executed = lines_of([*self.calls.seen.values()], tree)
-        told = {"read": self.opened.inside(tree), "unfit": unfit, "executed": executed, "tests": [item.nodeid for item in self.items]}
+        told = {
+            "read": self.opened.inside(tree),
+            "unfit": unfit,
+            "executed": lines_of(executed, tree),
+            "tests": [item.nodeid for item in self.items],
+        }
         with open(os.path.join(self.request["place"], "ready"), "w", encoding="utf-8") as file:
             json.dump(told, file)
         adopt()
@@ -205,8 +172,8 @@ class Collected:
             if item.nodeid in wanted:
                 files.setdefault(item.nodeid.partition("::")[0], []).append(item)
         for items in files.values():
-            child = Child(items, lambda items: self.see(request, items), seconds=min(FILE_SECONDS, deadline - time.monotonic()))
-            while not child.said and not child.ended and not child.expired:
+            child = Child(items, lambda items: self.see(request, items), seconds=SILENT_SECONDS)
+            while not child.ended and not child.expired and time.monotonic() < deadline:
                 child.read(0.05)
             child.kill()
             end_orphans(*([self.spare.pid] if self.spare else []))
@@ -218,8 +185,7 @@ class Collected:
         self.use(request["temporary"])
         self.limited.request = request
         self.recorder.begin_again({**request, "report": os.devnull}, len(items))
-        Reach(self.request["tree"], self.opened, request["results"]).run(items)
-        yield True
+        yield from Reach(self.request["tree"], self.opened, request["results"]).run(items)
 
     def put_into_effect(self, swaps: list[Any]) -> None:
         for swap in reversed(swaps):  # from the end of each file, so that what is replaced later lies where it lay

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from types import CodeType
 from typing import Any
 
@@ -26,8 +26,12 @@ class Reach:
         self.calls = Calls()
         self.results = results
         self.fixtures: dict[int, Seen] = {}
+        self.told: dict[str, str] = {}
+        """What a test does, and the first one that does that: parametrised tests are often alike."""
 
-    def run(self, items: list[Any]) -> None:
+    def run(self, items: list[Any]) -> Iterator[bool]:
+        """Says once a second that it goes on."""
+        said = time.monotonic()
         items[0].config.pluginmanager.register(self, "coder_reach")
         for item, following in zip(items, [*items[1:], None]):
             self.opened.forget()
@@ -43,6 +47,9 @@ class Reach:
             self.write(item.nodeid, seen, complete=complete, seconds=time.process_time() - started)
             if item.session.shouldfail or item.session.shouldstop:
                 return
+            if time.monotonic() > said + 1.0:
+                said = time.monotonic()
+                yield True
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_fixture_setup(self, fixturedef: Any) -> Generator[None, None, None]:
@@ -52,25 +59,26 @@ class Reach:
             return
         outside = self.now()
         self.opened.forget()
-        self.calls.again()
+        self.calls.again({})
         yield
         mine = self.fixtures[id(fixturedef)] = self.now()
         outside.add(mine)
-        self.calls.seen, self.opened.paths, self.opened.processes = dict(outside.calls), dict(outside.paths), outside.processes
+        self.calls.again(outside.calls)
+        self.opened.paths, self.opened.processes = dict(outside.paths), outside.processes
 
     def now(self) -> Seen:
-        return Seen(dict(self.calls.seen), dict(self.opened.paths), self.opened.processes)
+        return Seen(self.calls.now(), dict(self.opened.paths), self.opened.processes)
 
     def write(self, test: str, seen: Seen, *, complete: bool, seconds: float) -> None:
         self.opened.paths = seen.paths
-        line = {
-            "id": test,
+        does: dict[str, Any] = {
             "calls": lines_of([*seen.calls.values()], self.tree),
             "read": self.opened.inside(self.tree),
             # What another process does, or what something else traces, is not seen.
             "blind": seen.processes or not complete,
-            "seconds": seconds,
         }
+        first = self.told.setdefault(json.dumps(does, sort_keys=True), test)
+        line = {"id": test, "seconds": seconds, **(does if first == test else {"like": first})}
         descriptor = os.open(self.results, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         os.write(descriptor, json.dumps(line).encode("ascii") + b"\n")
         os.close(descriptor)

@@ -23,8 +23,9 @@ from typing import Any
 import coder_pytest_report  # type: ignore[import-not-found]  # they all lie beside this file
 import pytest
 from coder_channel import Channel  # type: ignore[import-not-found]
-from coder_collected import Collected, Limited  # type: ignore[import-not-found]
+from coder_collected import Collected  # type: ignore[import-not-found]
 from coder_fork import adopt, code_of, end_orphans, has_ended  # type: ignore[import-not-found]
+from coder_limits import Limited  # type: ignore[import-not-found]
 from coder_watch import Opened, relative  # type: ignore[import-not-found]
 
 REQUEST_FILE = os.environ.pop("CODER_WARM_REQUEST", "")

@@ -1,0 +1,55 @@
+"""A pytest plugin that ends a run where it has to end, and says what is red first; it runs in the project's interpreter.
+
+Stdlib only, Python 3.8 or later, pytest 6.2 or later.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Generator
+from types import FrameType
+from typing import Any
+
+import pytest
+
+
+class TooLong(BaseException):
+    """A test has used more processor time than it may; no `except Exception` of the project keeps it alive."""
+
+
+class Limited:
+    """Says which test is red first; ends a run there if that is asked, and where a test uses more processor time than it may."""
+
+    def __init__(self, request: dict[str, Any], say: Callable[..., None] | None = None) -> None:
+        self.request = request
+        self.say = say
+        self.expired = self.red = False
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: Any) -> Generator[None, None, None]:
+        self.seconds = self.request["limit"]
+        previous = signal.signal(signal.SIGPROF, self.too_long)
+        signal.setitimer(signal.ITIMER_PROF, self.seconds, 0.1)
+        yield
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, previous)
+        if self.expired:
+            item.session.shouldstop = "a test took too long"
+        elif self.red and self.request["until_red"]:
+            item.session.shouldstop = "a test is red"
+            item.config.pluginmanager.get_plugin("coder_recorder").stopped = True
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(self) -> None:
+        if self.expired:  # it has ended, and what is told of it takes time as well
+            signal.setitimer(signal.ITIMER_PROF, 0)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed and not self.red and not hasattr(report, "wasxfail"):
+            self.red = True
+            if self.say is not None:
+                self.say(red=report.nodeid)
+
+    def too_long(self, _number: int, _frame: FrameType | None) -> None:
+        self.expired = True
+        raise TooLong(f"the test has used {self.seconds:g} s of processor time, which is all that it may")
