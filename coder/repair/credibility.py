@@ -2,12 +2,14 @@
 
 import ast
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from coder.core.syntax import parsed
 from coder.repair.candidates import Candidate
 from coder.repair.source import Function, Source
+from coder.repair.stock import calls
 from coder.tools.words import words_of
 
 DOUBT: dict[str, float] = {
@@ -33,13 +35,18 @@ DOUBT: dict[str, float] = {
     "element": 0.8,
 }
 """What a family is worth once the tests are green: some satisfy tests without being right more often than others."""
-SPECIAL_CASE, ORPHAN, DROPS = 0.3, 0.4, 0.6
+SPECIAL_CASE, ORPHAN, DROPS, SETTLED, ASKED_TWICE = 0.3, 0.4, 0.6, 0.25, 0.25
+AS_ELSEWHERE, UNLIKE_ELSEWHERE = 1.3, 0.7
+"""What an edit is worth after which a call is given what all other calls of the file are given at that place, or no longer is."""
+ENOUGH_CALLS = 2
 SAID = 0.15
 """Each word of the changed place that the issue says as well adds so much, up to three of them."""
 NAMED, UNNAMED = 1.4, 0.8
 """What an edit is worth where the issue names functions as code does, and this is one of them, or none."""
 CODE = re.compile(r"`([^`\n]+)`|\b([\w.]+)\(|\b(\w+_\w+)\b")
 TEST = re.compile(r"\S+::\S+|\btest_\w+")
+SETTLES = re.compile(r"\bif (?:not )?(?:True|False)\s*:")
+"""A condition that is always the same: what stands under it is always done, or never."""
 TELLING_NUMBER = 2
 """Numbers up to this say nothing about where they come from."""
 
@@ -64,6 +71,12 @@ def credibility(candidate: Candidate, evidence: Evidence) -> float:
         worth *= ORPHAN
     if candidate.edit.family != "deletion" and all(not change.text.strip() for change in candidate.edit.changes):
         worth *= DROPS
+    after = _line_after(candidate, source)
+    if SETTLES.search(after):
+        worth *= SETTLED
+    if _asked_twice(after, candidate, source):
+        worth *= ASKED_TWICE
+    worth *= _elsewhere(candidate, source)
     named = _named(evidence)
     if named:
         worth *= NAMED if candidate.place.rpartition("::")[2].rpartition(".")[2] in named else UNNAMED
@@ -88,19 +101,73 @@ def _special_case(candidate: Candidate, source: Source, tests: str) -> bool:
     return False
 
 
+def _line_after(candidate: Candidate, source: Source) -> str:
+    """The line on which the first change begins, as it is then."""
+    text, start = candidate.edit.apply(source.text), candidate.edit.changes[0].start
+    return text[text.rfind("\n", 0, start) + 1 :].partition("\n")[0]
+
+
+def _asked_twice(line: str, candidate: Candidate, source: Source) -> bool:
+    """Does it ask for what the same function asks for elsewhere already?"""
+    function = source.function_at(candidate.edit.line)
+    question = re.match(r"\s*(?:el)?if (.+):$", line)
+    if function is None or question is None:
+        return False
+    asked = [source.code(node.test) for node in ast.walk(function) if isinstance(node, ast.If) and node.lineno != candidate.edit.line]
+    return question[1] in asked
+
+
+def _elsewhere(candidate: Candidate, source: Source) -> float:
+    """Are the calls that it changes given what the file's other calls of the same function are all given at some place?"""
+    function, after = _functions(candidate, source)
+    if function is None or after is None:
+        return 1.0
+    before = Counter(ast.dump(node) for node in ast.walk(function) if isinstance(node, ast.Call))
+    made = [node for node in ast.walk(after) if isinstance(node, ast.Call) and not _taken(before, ast.dump(node))]
+    told = {same for call in made for same in _same(call, [one for one in calls(source).get(_called(call), ()) if _apart(one, candidate)])}
+    return UNLIKE_ELSEWHERE if False in told else AS_ELSEWHERE if True in told else 1.0
+
+
+def _taken(counted: Counter[str], one: str) -> bool:
+    counted[one] -= 1
+    return counted[one] >= 0
+
+
+def _same(call: ast.Call, others: Sequence[ast.Call]) -> Iterator[bool]:
+    """For each place at which all others are given the same: is this one?"""
+    for place, given in enumerate(call.args):
+        found = {ast.dump(one.args[place]) for one in others if place < len(one.args)}
+        if len(others) >= ENOUGH_CALLS and len(found) == 1 and all(place < len(one.args) for one in others):
+            yield ast.dump(given) in found
+
+
+def _called(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id if isinstance(call.func, ast.Name) else ""
+
+
+def _apart(call: ast.Call, candidate: Candidate) -> bool:
+    return not call.lineno <= candidate.edit.line <= (call.end_lineno or call.lineno)
+
+
 def _orphans(candidate: Candidate, source: Source) -> bool:
     """Is there a name in the function that nobody reads any more?"""
+    function, after = _functions(candidate, source)
+    return function is not None and after is not None and bool(_unread(after) - _unread(function))
+
+
+def _functions(candidate: Candidate, source: Source) -> tuple[Function | None, Function | None]:
+    """The function that is changed, before and after."""
     function = source.function_at(candidate.edit.line)
     if function is None:
-        return False
+        return None, None
     start, end = source.span(function)
     text = candidate.edit.apply(source.text)
     grown = len(text) - len(source.text)
     try:
         after = parsed(_dedented(text[start : end + grown], source.indent(function))).body[0]
     except (SyntaxError, IndexError):
-        return False
-    return isinstance(after, Function) and bool(_unread(after) - _unread(function))
+        return function, None
+    return function, after if isinstance(after, Function) else None
 
 
 def _dedented(text: str, indent: str) -> str:

@@ -27,7 +27,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from coder.core.hunks import hunks
 from coder.tools.patching import apply
@@ -134,8 +134,28 @@ def _judged(case: Case, diff: str) -> tuple[str, str]:
 
 
 def _same(one: Path, other: Path) -> bool:
-    trees = [ast.dump(ast.parse(path.read_text(encoding="utf-8"))) for path in (one, other) if path.is_file()]
+    trees = [ast.dump(Plain().visit(ast.parse(path.read_text(encoding="utf-8")))) for path in (one, other) if path.is_file()]
     return len(trees) == 2 and trees[0] == trees[1]
+
+
+class Plain(ast.NodeTransformer):
+    """Writes `a is not b` for `not (a is b)` and the like: they are the same by the language's own definition."""
+
+    OPPOSITES: ClassVar[dict[type[ast.cmpop], type[ast.cmpop]]] = {
+        ast.Is: ast.IsNot,
+        ast.IsNot: ast.Is,
+        ast.In: ast.NotIn,
+        ast.NotIn: ast.In,
+    }
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:  # the name that NodeTransformer looks for
+        self.generic_visit(node)
+        match node:
+            case ast.UnaryOp(op=ast.Not(), operand=ast.Compare(ops=[op]) as compared) if type(op) in self.OPPOSITES:
+                compared.ops = [self.OPPOSITES[type(op)]()]
+                return compared
+            case _:
+                return node
 
 
 def _place(case: Case, places: Sequence[str]) -> int:

@@ -37,3 +37,34 @@ def test_words_of_the_issue_speak_for_a_place() -> None:
 def test_functions_that_the_issue_names_are_believed_more_than_others() -> None:
     assert worth("margin + 1", "margin - 1", issue="`width('a', 1)` is off") > worth("margin + 1", "margin - 1", issue="width is off")
     assert worth("margin + 1", "margin - 1", issue="test_x.py::test_width(a) fails") <= 1.3
+
+
+BRANCHES = """\
+def kind(char, text):
+    if True:
+        return quoted(text, "plain")
+    if char == "t":
+        return joined(text, "plain")
+    return joined(char, "plain")
+"""
+
+
+def worth_of(old: str, new: str) -> float:
+    edit = candidate(BRANCHES, old, new, family="comparison", place="a.py::kind")
+    return credibility(edit, Evidence(sources={"a.py": Source("a.py", BRANCHES)}, issue="", tests=""))
+
+
+def test_a_condition_that_is_always_the_same_is_doubted() -> None:
+    assert worth_of("if True", "if not True") < 0.3 < worth_of("if True", 'if char == "q"')
+
+
+def test_what_is_asked_for_elsewhere_already_is_doubted() -> None:
+    assert worth_of("if True", 'if char == "t"') < 0.3
+
+
+def test_a_call_that_is_given_what_all_others_are_given_is_believed() -> None:
+    text = "def kind(x):\n    a = cast(int, x)\n    b = cast(int, -x)\n    return cast(x, int), a, b\n"
+    sources = {"a.py": Source("a.py", text)}
+    right, wrong = (candidate(text, "cast(x, int)", new, family="comparison", place="a.py::kind") for new in ("cast(int, x)", "cast(x, x)"))
+    evidence = Evidence(sources=sources, issue="", tests="")
+    assert credibility(wrong, evidence) < 1.0 < credibility(right, evidence)

@@ -82,6 +82,18 @@ MENDED = [
         "class A:\n    def f(self):\n        self.at = self.at + 1\n        return self.kept[self.at]\n",
         "class A:\n    def f(self):\n        self.at = (self.at + 1) % len(self.kept)\n        return self.kept[self.at]\n",
     ),
+    (
+        "copied",
+        "class A:\n    def up(self):\n        pass\n    def down(self):\n        self.n -= 1\n",
+        "class A:\n    def up(self):\n        self.n += 1\n    def down(self):\n        self.n -= 1\n",
+    ),
+    (
+        "inserted",
+        "class A:\n    def __init__(self):\n        self.seen = {}\n    def f(self, name, kind):\n        pass\n"
+        "        return self.seen[name]\n",
+        "class A:\n    def __init__(self):\n        self.seen = {}\n    def f(self, name, kind):\n        self.seen[name] = kind\n"
+        "        return self.seen[name]\n",
+    ),
     ("option", "x = sorted(a)\n", "x = sorted(a, reverse=True)\n"),
     ("option", "x = a.split(b)\n", "x = a.split(b, 1)\n"),
     ("step", "def f(a):\n    y = []\n    for x in a:\n        pass\n", "def f(a):\n    y = []\n    for x in a:\n        y.append(x)\n"),
@@ -256,6 +268,27 @@ TOLD = [
     ("asserted_number", "x = 7 * 24\n", "x = 7 * 25\n", "AssertionError", "assert 168 == 175"),
     ("asserted_number", "x = 7\n", "x = 21\n", "AssertionError", "assert 14 == 42"),
     ("lookup", "x = a[k]\n", "x = a.get(k, 0)\n", "KeyError", "'k'"),
+    (
+        "raising",
+        "class A:\n    def f(self):\n        pass\n",
+        "class A:\n    def f(self):\n        raise NotImplementedError()\n",
+        "Failed",
+        "DID NOT RAISE <class 'NotImplementedError'>",
+    ),
+    (
+        "raising",
+        "class Odd(Exception): ...\ndef f(x):\n    return g(x)\n",
+        "class Odd(Exception): ...\ndef f(x):\n    if x is None:\n        raise Odd()\n    return g(x)\n",
+        "AssertionError",
+        "Odd not raised by f",
+    ),
+    (
+        "raising",
+        "def f(x):\n    try:\n        g(x)\n    except KeyError as error:\n        return None\n",
+        "def f(x):\n    try:\n        g(x)\n    except KeyError as error:\n        raise ValueError() from error\n",
+        "Failed",
+        "DID NOT RAISE <class 'ValueError'>",
+    ),
     ("string", "x = 'Hello, ' + name\n", "x = 'Hello ' + name\n", "AssertionError", "assert 'Hello, Ada' == 'Hello Ada'"),
     ("string", 'x = "Hello, " + name\n', 'x = "Hello " + name\n', "AssertionError", "'Hello, Ada' != 'Hello Ada'\n- Hello, Ada\n"),
     (
@@ -299,6 +332,7 @@ SILENT = {
     "branch": "x = a\n",
     "target": "f(x)\n",
     "wrapped": "x\n",
+    "raising": "def f(x):\n    pass\n",
     "unwrapped": "x = f(a, b)\n",
     "undefined_name": "x = y\n",
     "unknown_attribute": "x = y.z\n",

@@ -3,18 +3,22 @@
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from coder.core.trials import Change
 from coder.repair.scope import arguments_of, local_names, most_alike
 from coder.repair.site import Rewrite, Site
-from coder.repair.source import Function, is_docstring
+from coder.repair.source import Function, Source, is_docstring
 from coder.repair.stock import Piece, nearness, statements, visible
 from coder.repair.templates.suggestions import NAME, said
 
 NOTHING_YET = ("[]", "{}", "0", "None", "''", "set()", "False")
 MOST_COPIES = 60
 MOST_RENAMED = 3
+MOST_VALUES = 8
 COPY = 0.3
+UNPAIRED = 2.0
+"""What is counted only up, or only down, in the whole file speaks for the other."""
 
 
 def inserted(site: Site) -> Iterator[Rewrite]:
@@ -31,14 +35,38 @@ def inserted(site: Site) -> Iterator[Rewrite]:
     for name in _unread(function):
         lines |= {f"self.{name} = {name}": 0.6} if site.source.class_of(function) else {}
         lines |= {f"{other}.{way}({name})": 0.3 for other in _bound(function)[:4] for way in ("append", "add", "update", "extend")}
+    for table, key in _never_filled(site.source):
+        values = [name for name in local_names(site.source, node) if name != key][:MOST_VALUES]
+        lines |= {f"{table}[{key}] = {value}": 0.6 * 0.9**rank for rank, value in enumerate(values)}
     if any(isinstance(one, ast.For | ast.While) for one in site.source.around(node)) and isinstance(node, ast.Pass):
         lines |= {"continue": 0.5, "break": 0.5}
     for line, weight in lines.items():
         yield from _put(site, node, [line], weight=weight)
 
 
+@lru_cache(maxsize=256)
+def _never_filled(source: Source) -> tuple[tuple[str, str], ...]:
+    """Attributes that begin as an empty dictionary and are read by key, and are given nothing anywhere; with the names of the keys."""
+    begun: set[str] = set()
+    read: dict[tuple[str, str], None] = {}
+    filled: set[str] = set()
+    for node in ast.walk(source.tree):
+        match node:
+            case ast.Assign(targets=[ast.Attribute() as table], value=ast.Dict(keys=[])):
+                begun.add(source.code(table))
+            case ast.Subscript(value=ast.Attribute() as table, slice=ast.Name(id=key), ctx=ast.Load()):
+                read[source.code(table), key] = None
+            case ast.Subscript(value=ast.Attribute() as table, ctx=ast.Store()):
+                filled.add(source.code(table))
+            case ast.Call(func=ast.Attribute(value=ast.Attribute() as table)):
+                filled.add(source.code(table))
+            case _:
+                pass
+    return tuple((table, key) for table, key in read if table in begun - filled)
+
+
 def copied(site: Site) -> Iterator[Rewrite]:
-    """A statement of the same function, class or file once more, with names that can be read here."""
+    """A statement of the same function, class or file once more, or what takes it back, with names that can be read here."""
     node, function = site.node, site.function
     if not _is_place(site) or function is None or not isinstance(node, ast.stmt):
         return
@@ -54,6 +82,8 @@ def copied(site: Site) -> Iterator[Rewrite]:
         for text, weight in _renamed(piece, here, own):
             if text not in beside:
                 found[text] = max(found.get(text, 0.0), near * weight)
+            if (back := _taken_back(piece, text)) and back not in site.source.text:
+                found[back] = max(found.get(back, 0.0), UNPAIRED * near * weight)
     for text in sorted(found, key=lambda text: (-found[text], text))[:MOST_COPIES]:
         yield from _put(site, node, text.split("\n"), weight=found[text])
 
@@ -66,6 +96,17 @@ def _renamed(piece: Piece, here: frozenset[str], own: Sequence[str]) -> Iterator
     if len(foreign) == 1:
         for name, alike in most_alike(foreign[0], tuple(own), count=MOST_RENAMED, least=0.0):
             yield re.sub(rf"(?<![\w.]){re.escape(foreign[0])}\b", name, piece.text), 0.5 + 0.4 * alike
+
+
+def _taken_back(piece: Piece, text: str) -> str:
+    """What is counted down in one place is counted up in another."""
+    match piece.node:
+        case ast.AugAssign(op=ast.Add()):
+            return text.replace("+=", "-=", 1)
+        case ast.AugAssign(op=ast.Sub()):
+            return text.replace("-=", "+=", 1)
+        case _:
+            return ""
 
 
 def _may_stand(piece: Piece, site: Site, function: Function) -> bool:

@@ -1,0 +1,57 @@
+"""An exception that a test waits for in vain."""
+
+import ast
+import re
+from collections.abc import Iterator
+from itertools import product
+
+from coder.core.verdict import Failure
+from coder.repair.scope import arguments_of, module_names
+from coder.repair.site import Rewrite, Site
+from coder.repair.source import Source, is_docstring
+from coder.repair.stock import BUILTIN
+
+AWAITED = re.compile(r"DID NOT RAISE (?:any of \()?(?:<class ')?([\w.]+)|\b(\w+) not raised")
+"""As pytest and unittest say it."""
+MOST_NAMES = 3
+WRONG = (("not {}", 0.4), ("{} is None", 0.4), ("{} < 0", 0.35), ("{} <= 0", 0.25))
+"""What a parameter may be that it must not be."""
+
+
+def raising(site: Site) -> Iterator[Rewrite]:
+    """Raise what is waited for: instead of `pass` or of a value, in a handler, or where a parameter is none of what it may be."""
+    node, function = site.node, site.function
+    if function is None or not isinstance(node, ast.stmt) or is_docstring(node):
+        return
+    for name in _awaited(site.source, site.failures):
+        error = f"raise {name}{_arguments(site.source, name)}"
+        caught = next((one for one in site.source.around(node) if isinstance(one, ast.ExceptHandler | ast.FunctionDef)), None)
+        cause = f" from {caught.name}" if isinstance(caught, ast.ExceptHandler) and caught.name else ""
+        if isinstance(node, ast.Pass | ast.Return):
+            weight = 0.8 if isinstance(node, ast.Pass) or isinstance(caught, ast.ExceptHandler) else 0.35
+            yield from site.replace(node, error + cause, weight=weight, summary=f"raise {name}")
+        if node is next((one for one in function.body if not is_docstring(one)), None):
+            for given, (wrong, weight) in product(arguments_of(function)[:MOST_NAMES], WRONG):
+                condition = wrong.format(given)
+                lines = [f"if {condition}:", f"    {error}"]
+                yield from site.before(node, lines, weight=weight, summary=f"raise {name} where `{condition}`")
+
+
+def _awaited(source: Source, failures: tuple[Failure, ...]) -> list[str]:
+    """Names of the exceptions that did not come, as far as the file can say them."""
+    found = (match for failure in failures for match in AWAITED.finditer(failure.message))
+    names = dict.fromkeys((match[1] or match[2]).rpartition(".")[2] for match in found)
+    return [name for name in names if name in BUILTIN or name in module_names(source)]
+
+
+def _arguments(source: Source, name: str) -> str:
+    """As an exception of this kind is made elsewhere in the file, where that says nothing of its own."""
+    for node in ast.walk(source.tree):
+        match node:
+            case ast.Raise(exc=ast.Call(func=ast.Name(id=made), args=[], keywords=[])) if made == name:
+                return "()"
+            case ast.Raise(exc=ast.Name(id=made)) if made == name:
+                return ""
+            case _:
+                pass
+    return "()"
