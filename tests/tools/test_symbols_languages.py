@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.tools.symbols.facts import facts_of
+from coder.tools.symbols.facts import definitions_of, facts_of
 
 JAVASCRIPT = """\
 import shelf, { Item as Thing } from './shelf';
@@ -195,6 +195,7 @@ TEXTS = dict(DEFINED)
 @pytest.mark.parametrize(("file", "expected"), DEFINED.items(), ids=lambda value: value[0] if isinstance(value, tuple) else "")
 def test_definitions_have_owners_kinds_and_lines(file: tuple[str, str], expected: list[tuple[str, str, int, int]]) -> None:
     found = facts_of(*file).definitions
+    assert definitions_of(*file) == found
     assert [(item.name, item.kind, item.start, item.end) for item in found] == expected
 
 

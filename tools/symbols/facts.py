@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from coder.tools.symbols.definition import Definition
+from coder.tools.symbols.languages import LANGUAGES
 
+PYTHON = (".py", ".pyi")
 MINIFIED = 400
 """Characters a line from which on, on average, a file was written by a program."""
 IDENTIFIER = re.compile(r'[^\W\d][\w$]*+(?!")')
@@ -45,14 +47,12 @@ class Facts:
 
 def facts_of(path: str, text: str) -> Facts:
     """Read a file's facts by the language that its name tells."""
-    if path.endswith((".py", ".pyi")):
+    if path.endswith(PYTHON):
         from coder.tools.symbols.python import python_facts
 
         return python_facts(text)
-    if len(text) > MINIFIED * (text.count("\n") + 1):
+    if _is_minified(text):
         return Facts()
-    from coder.tools.symbols.languages import LANGUAGES
-
     if language := LANGUAGES.get(path.rpartition(".")[2]):
         from coder.tools.symbols.grammar import grammar_facts
 
@@ -63,12 +63,24 @@ def facts_of(path: str, text: str) -> Facts:
 
 
 def definitions_of(path: str, text: str) -> tuple[Definition, ...]:
-    """A file's definitions alone, which for Python is much less work."""
-    if path.endswith((".py", ".pyi")):
+    """A file's definitions alone, which is much less work."""
+    if path.endswith(PYTHON):
         from coder.tools.symbols.python import python_definitions
 
         return python_definitions(text)
-    return facts_of(path, text).definitions
+    if _is_minified(text):
+        return ()
+    if language := LANGUAGES.get(path.rpartition(".")[2]):
+        from coder.tools.symbols.grammar import grammar_definitions
+
+        return grammar_definitions(language, text)
+    from coder.tools.symbols.plain import plain_definitions
+
+    return plain_definitions(text)
+
+
+def _is_minified(text: str) -> bool:
+    return len(text) > MINIFIED * (text.count("\n") + 1)
 
 
 def uses_of(code: str, without: frozenset[str]) -> dict[str, list[int]]:

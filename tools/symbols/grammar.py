@@ -3,16 +3,19 @@
 import importlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from coder.tools.symbols.definition import Definition
 from coder.tools.symbols.facts import Facts, Import, uses_of
 from coder.tools.symbols.languages import Language
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser, Query
+    from tree_sitter import Language as Grammar
+    from tree_sitter import Node, Query
+
+    Captures = dict[str, list[Node]]
+    """What one match of a query holds, by the names that the query gives it."""
 
 WIDEST = 200
 TYPES = frozenset({"class", "interface", "struct", "enum", "trait", "scope"})
@@ -31,8 +34,7 @@ COMMENT = re.compile(r"^\s*(?:///?|/?\*+/?|#(?![a-z]))\s?(.*?)\s*(?:\*/)?$")
 IMPORTED = re.compile(r"([\w$*]+)(?:\s+as\s+([\w$]+))?\s*(?=,|\}|$)")
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Found:
+class _Found(NamedTuple):
     """One definition of the tree, before it is known what it is inside of."""
 
     start: int
@@ -46,42 +48,60 @@ class _Found:
 
 def grammar_facts(language: Language, text: str) -> Facts:
     """All that the index keeps of a file."""
-    parser, query, keywords = _tools(language)
     data = text.encode("utf-8", "replace")
-    from tree_sitter import QueryCursor
-
-    found: dict[int, _Found] = {}
+    named: list[Captures] = []
     imports: list[Import] = []
     bases: list[tuple[int, str]] = []
     code = bytearray(data)
-    tree = parser.parse(data)
-    for _, captures in QueryCursor(query).matches(tree.root_node):
+    for captures in _matches(language, language.query, data):
         if "blank" in captures:
             _blank(code, captures["blank"])
         elif "base" in captures:
             bases += [(node.start_byte, _plain(node)) for node in captures["base"]]
         elif "source" in captures:
             imports += _imports(captures["source"][0], captures["import"][0])
-        elif (item := _found(captures)) and (item.start not in found or found[item.start].kind in LEAST):
-            found[item.start] = item
-    placed = _placed(list(found.values()))
-    lines = text.split("\n")
+        else:
+            named.append(captures)
+    placed = _placed(named)
     return Facts(
-        definitions=tuple(_definition(item, lines) for item in placed if item.kind != "scope"),
+        definitions=_definitions(placed, text),
         imports=tuple(imports),
         bases=_derived(placed, bases),
-        uses=uses_of(code.decode("utf-8", "replace"), keywords),
+        uses=uses_of(code.decode("utf-8", "replace"), _keywords(language)),
     )
 
 
-@cache
-def _tools(language: Language) -> "tuple[Parser, Query, frozenset[str]]":
-    from tree_sitter import Language as Grammar
-    from tree_sitter import Parser, Query
+def grammar_definitions(language: Language, text: str) -> tuple[Definition, ...]:
+    """The definitions alone, which is half the work."""
+    return _definitions(_placed(_matches(language, language.outline, text.encode("utf-8", "replace"))), text)
 
-    grammar = Grammar(getattr(importlib.import_module(language.package), language.grammar)())
+
+def _matches(language: Language, query: str, data: bytes) -> "Iterator[Captures]":
+    from tree_sitter import Parser, QueryCursor
+
+    tree = Parser(_grammar(language)).parse(data)
+    return (captures for _, captures in QueryCursor(_query(language, query)).matches(tree.root_node))
+
+
+@cache
+def _grammar(language: Language) -> "Grammar":
+    from tree_sitter import Language as Grammar
+
+    return Grammar(getattr(importlib.import_module(language.package), language.grammar)())
+
+
+@cache
+def _query(language: Language, query: str) -> "Query":
+    from tree_sitter import Query
+
+    return Query(_grammar(language), query)
+
+
+@cache
+def _keywords(language: Language) -> frozenset[str]:
+    grammar = _grammar(language)
     kinds = (grammar.node_kind_for_id(number) or "" for number in range(grammar.node_kind_count) if not grammar.node_kind_is_named(number))
-    return Parser(grammar), Query(grammar, language.query), frozenset(filter(str.isidentifier, kinds)) - NAMES_TOO
+    return frozenset(filter(str.isidentifier, kinds)) - NAMES_TOO
 
 
 def _blank(code: bytearray, nodes: "Iterable[Node]") -> None:
@@ -96,11 +116,13 @@ def _text(node: "Node") -> str:
 
 def _plain(node: "Node") -> str:
     """A name without its type arguments, its parts joined with dots."""
-    text = re.sub(r"<.*>|\[.*\]|^[&*\s]+|^extends\s+", "", _text(node), flags=re.DOTALL)
+    if (text := _text(node)).isidentifier():
+        return text
+    text = re.sub(r"<.*>|\[.*\]|^[&*\s]+|^extends\s+", "", text, flags=re.DOTALL)
     return re.sub(r"\s*(?:::|\.)\s*", ".", text).strip(" .")
 
 
-def _found(captures: "dict[str, list[Node]]") -> _Found | None:
+def _found(captures: "Captures") -> _Found | None:
     name = captures["name"][0]
     kind = next(kind for kind in captures if kind not in ("name", "owner"))
     node = captures[kind][0]
@@ -119,18 +141,22 @@ def _found(captures: "dict[str, list[Node]]") -> _Found | None:
     )
 
 
-def _placed(found: list[_Found]) -> list[_Found]:
+def _placed(matches: "Iterable[Captures]") -> list[_Found]:
     """Definitions in the order they stand in, named by what they are inside of; local variables are left out."""
+    found: dict[int, _Found] = {}
+    for captures in matches:
+        if (item := _found(captures)) and (item.start not in found or found[item.start].kind in LEAST):
+            found[item.start] = item
     placed: list[_Found] = []
     scopes: list[_Found] = []
-    for item in sorted(found, key=lambda item: (item.node.start_byte, -item.end)):
+    for item in sorted(found.values(), key=lambda item: (item.node.start_byte, -item.end)):
         while scopes and scopes[-1].end <= item.node.start_byte:
             scopes.pop()
         outer = scopes[-1] if scopes else None
         if outer and outer.kind in CODE and item.kind not in (*CODE, *TYPES):
             continue
         before = item.owner or (outer.name if outer else "")
-        item = replace(item, name=f"{before}.{item.name}" if before else item.name, kind=_kind(item, outer))
+        item = item._replace(name=f"{before}.{item.name}" if before else item.name, kind=_kind(item, outer))
         if item.kind not in ("variable", "constant"):
             scopes.append(item)
         placed.append(item)
@@ -142,6 +168,11 @@ def _kind(item: _Found, outer: _Found | None) -> str:
         return item.kind
     inside = item.owner or "." in item.name or (outer is not None and outer.kind in TYPES)
     return "method" if inside else "function"
+
+
+def _definitions(placed: Sequence[_Found], text: str) -> tuple[Definition, ...]:
+    lines = text.split("\n")
+    return tuple(_definition(item, lines) for item in placed if item.kind != "scope")
 
 
 def _definition(item: _Found, lines: Sequence[str]) -> Definition:
@@ -168,7 +199,7 @@ def _signature(outermost: "Node", node: "Node") -> str:
     body = node.child_by_field_name("body") or (inner.child_by_field_name("body") if inner else None)
     end = body.start_byte if body is not None else node.end_byte
     text = (outermost.text or b"")[: end - outermost.start_byte][: WIDEST * 2].decode("utf-8", "replace")
-    first = re.sub(r"\s+", " ", text.partition("{")[0] if body is None else text).strip().rstrip("{=;, ")
+    first = " ".join((text.partition("{")[0] if body is None else text).split()).rstrip("{=;, ")
     return first if len(first) <= WIDEST else f"{first[:WIDEST]}…"
 
 

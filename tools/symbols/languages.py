@@ -19,6 +19,11 @@ class Language:
     grammar: str = "language"
     """The function of the package that gives it."""
 
+    @property
+    def outline(self) -> str:
+        """What of the query finds definitions, each on a line of its own."""
+        return "\n".join(line for line in self.query.split("\n") if "@name" in line)
+
 
 SCRIPT = """
 (class_declaration name: (_) @name) @class

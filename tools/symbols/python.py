@@ -3,8 +3,8 @@
 import keyword
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from coder.tools.symbols.definition import Definition
 from coder.tools.symbols.facts import Facts, Import, uses_of
@@ -14,13 +14,15 @@ WIDEST_VARIABLE = 80
 LONGEST_HEADER = 4000
 LONG = r'"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"""' + r"|'''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'''"
 SHORT = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"' + r"|'[^'\\\n]*(?:\\.[^'\\\n]*)*'"
-STRING = re.compile(rf"{LONG}|{SHORT}|#[^\n]*", re.DOTALL)
+STRING = re.compile(rf"({LONG}|{SHORT}|#[^\n]*)", re.DOTALL)
 FIELD = re.compile(r"\{([^{}\n!:]+)|[^\n]")
 HEAD = re.compile(
     r"\n(?P<indent>[ \t]*+)(?:(?:(?:async[ \t]+)?def|(?P<class>class))[ \t]+(?P<name>[^\W\d]\w*)"
     r"|(?P<variable>[^\W\d]\w*+)[ \t]*+(?:(?::[ \t]*[^\s=][^=\n]*)?=(?!=)|:[ \t]*[^\s=][^=\n]*$)|(?P<decorator>@))",
     re.MULTILINE,
 )
+INNER = re.compile(r"\n(?P<indent>[ \t]*+)(?:(?:(?:async[ \t]+)?def|(?P<class>class))[ \t]+(?P<name>[^\W\d]\w*)|(?P<decorator>@))")
+"""The same inside of a function, whose variables are nobody else's concern."""
 IMPORT = re.compile(
     r"\n[ \t]*(?:from[ \t]+(?P<module>[.\w]+)[ \t]+import[ \t]*(?P<names>\([^)]*\)|(?:[^\n\\;]|\\\n)*)"
     r"|import[ \t]+(?P<modules>(?:[^\n\\;]|\\\n)*))"
@@ -52,22 +54,25 @@ def blanked(text: str) -> str:
     A string begins with `"` and, where it may have several lines, ends with `'`: no code begins with that.
     """
 
-    def blank(match: re.Match[str]) -> str:
-        found = match[0]
-        start = match.start()
+    pieces = STRING.split(text)
+    for index in range(1, len(pieces), 2):
+        found = pieces[index]
         if found[0] == "#":
-            return " " * len(found)
-        if "\n" not in found and "{" not in found:
-            return '"' + " " * (len(found) - 2) + '"'
-        if "{" in found and (text[start - 1 : start] in ("f", "F") or text[start - 2 : start].lower() == "fr"):
-            return '"' + FIELD.sub(lambda piece: f" {piece[1]}" if piece[1] else " ", found[1:-1]) + "'"
-        return '"' + "\n".join([" " * len(line) for line in found[1:-1].split("\n")]) + "'"
-
-    return STRING.sub(blank, text)
+            pieces[index] = " " * len(found)
+        elif "\n" not in found and "{" not in found:
+            pieces[index] = f'"{" " * (len(found) - 2)}"'
+        else:
+            pieces[index] = _blank(found, pieces[index - 1][-2:])
+    return "".join(pieces)
 
 
-@dataclass(frozen=True)
-class _Scope:
+def _blank(found: str, before: str) -> str:
+    if "{" in found and (before[-1:] in ("f", "F") or before.lower() == "fr"):
+        return '"' + FIELD.sub(lambda piece: f" {piece[1]}" if piece[1] else " ", found[1:-1]) + "'"
+    return '"' + "\n".join([" " * len(line) for line in found[1:-1].split("\n")]) + "'"
+
+
+class _Scope(NamedTuple):
     end: int
     name: str
     is_class: bool
@@ -94,41 +99,59 @@ class _Source:
         bases: dict[str, tuple[str, ...]] = {}
         scopes: list[_Scope] = []
         decorated: tuple[str, int] | None = None
-        for match in HEAD.finditer(self.code):
-            while scopes and scopes[-1].end <= match.start():
-                scopes.pop()
+        for match in self._heads(scopes):
+            indent = match["indent"]
             if match["decorator"]:
-                decorated = decorated if decorated and decorated[0] == match["indent"] else (match["indent"], self.line(match.start() + 1))
+                decorated = decorated if decorated and decorated[0] == indent else (indent, self.line(match.start() + 1))
             elif match["name"]:
-                start = decorated[1] if decorated and decorated[0] == match["indent"] else 0
+                start = decorated[1] if decorated and decorated[0] == indent else 0
                 decorated = None
                 item, scope, header = self._scope(match, scopes, start)
                 found.append(item)
                 scopes.append(scope)
                 if scope.is_class:
                     bases[item.name] = _bases(header)
-            elif (not scopes or scopes[-1].is_class) and match["variable"] not in keyword.kwlist and not self._is_argument(match):
+            elif match["variable"] not in keyword.kwlist and not self._is_argument(match):
                 found.append(self._variable(match, f"{scopes[-1].name}." if scopes else ""))
         return tuple(found), bases
 
+    def _heads(self, scopes: list[_Scope]) -> Iterator[re.Match[str]]:
+        """Where definitions begin; before each, the scopes that are over are taken from the stack."""
+        position = 0
+        while True:
+            if scopes and not scopes[-1].is_class:
+                match = self._inner(position, scopes[-1].end)
+                if match is None:
+                    position = max(position, scopes.pop().end)
+                    continue
+            elif match := HEAD.search(self.code, position):
+                while scopes and scopes[-1].end <= match.start():
+                    scopes.pop()
+            else:
+                return
+            position = match.end()
+            if match.re is INNER or not scopes or scopes[-1].is_class or not match["variable"]:
+                yield match
+
+    def _inner(self, position: int, end: int) -> re.Match[str] | None:
+        """The next definition inside of a function; few have one."""
+        find = self.code.find
+        some = find("def", position, end) >= 0 or find("class", position, end) >= 0
+        return INNER.search(self.code, position, end) if some else None
+
     def _scope(self, match: re.Match[str], scopes: list[_Scope], start: int) -> tuple[Definition, _Scope, str]:
+        named = match.start("name")
         colon = self._colon(match.end())
         end = self._end(colon, len(match["indent"]))
         outer = scopes[-1] if scopes else None
         name = f"{outer.name}.{match['name']}" if outer else match["name"]
         is_class = match["class"] is not None
-        line = self.line(match.start("name"))
+        line = self.line(named)
         docstring, summary = self._docstring(colon)
-        item = Definition(
-            name=name,
-            kind="class" if is_class else "method" if outer and outer.is_class else "function",
-            start=start or line,
-            line=line,
-            end=max(self.line(end - 1), line),
-            signature=_signature(self._without_comments(match.end("indent"), colon)),
-            summary=summary,
-            docstring=docstring,
-        )
+        kind = "class" if is_class else "method" if outer and outer.is_class else "function"
+        last = line + self.text.count("\n", named, end - 1)
+        signature = _signature(self._without_comments(match.end("indent"), colon))
+        item = Definition(name, kind, start or line, line, last, signature, summary, docstring)
         return item, _Scope(end, name, is_class), self.code[match.end() : colon]
 
     def _colon(self, position: int) -> int:
@@ -163,7 +186,8 @@ class _Source:
             return (0, 0), ""
         opening, closing = match.span(1)
         said = self.text[opening:closing].strip("\"'").strip().split("\n", 1)[0]
-        return (self.line(opening), self.line(closing - 1)), said.strip()[:120]
+        first = self._line + self.text.count("\n", self._at, opening)
+        return (first, first + self.text.count("\n", opening, closing - 1)), said.strip()[:120]
 
     def _is_argument(self, match: re.Match[str]) -> bool:
         """Does the line before go on, so that `name=` is an argument? At the margin a comma ends a tuple."""
@@ -171,12 +195,12 @@ class _Source:
         return before.endswith((*OPEN, "\\") if match["indent"] else ("(", "[", "{", "\\"))
 
     def _variable(self, match: re.Match[str], prefix: str) -> Definition:
-        line = self.line(match.start("variable"))
+        named = match.start("variable")
+        line = self.line(named)
         end = self._end(match.end(), len(match["indent"]))
-        signature = _signature(self.text[match.start("variable") : min(end, match.start() + WIDEST * 2)], WIDEST_VARIABLE)
-        return Definition(
-            name=prefix + match["variable"], kind="variable", start=line, line=line, end=self.line(max(end - 1, 0)), signature=signature
-        )
+        signature = _signature(self.text[named : min(end, match.start() + WIDEST * 2)], WIDEST_VARIABLE)
+        last = line + self.text.count("\n", named, end - 1)
+        return Definition(prefix + match["variable"], "variable", line, line, last, signature)
 
     def _without_comments(self, start: int, end: int) -> str:
         text = self.text[start:end]
