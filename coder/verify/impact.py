@@ -11,6 +11,9 @@ from coder.verify.imports import ImportGraph
 from coder.verify.reached import Reached
 from coder.verify.swapping import module_of, replacements_of
 
+DEAR_SECONDS = 0.25
+"""A test that takes longer than this is one that others need not wait for."""
+
 
 class Unknown(Exception):
     """Any test may be reached."""
@@ -60,7 +63,8 @@ class TracedImpact:
         if not hit and not new:
             return Reach(everything=True, why="no test is known to reach the change")
         found = {test for test in hit | self._always if test in self._position}
-        return Reach(tests=(*sorted(found, key=self._position.__getitem__), *new))
+        tests = sorted(found, key=self._position.__getitem__)
+        return Reach(tests=(*tests, *new), dear=tuple(test for test in tests if self._reached.seconds.get(test, 0.0) > DEAR_SECONDS))
 
     def seconds(self, tests: Sequence[str]) -> float:
         return sum(self._reached.seconds.get(test, 0.0) for test in tests)

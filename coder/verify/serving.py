@@ -44,6 +44,8 @@ class Asked(Value):
     """Of processor time, for each test."""
     until_red: bool = False
     """Does the run end with the first red test?"""
+    last: tuple[str, ...] = ()
+    """Ids of tests that are run when all others have been."""
 
 
 class Gone(Exception):
@@ -161,8 +163,7 @@ class Served:
         request, place = self._prepared(asked)
         (place / "request").write_text(json.dumps(request), encoding="ascii")
         mine = {"kind": "run", "report": str(place / "request"), "output": str(place / "output"), "paths": [*paths]}
-        limits = {"limit": asked.test_seconds, "seconds": asked.seconds, "until_red": asked.until_red, "temporary": str(place / "t")}
-        return self._forked("started", {**mine, **limits}, place, asked, on_red)
+        return self._forked("started", {**request, **mine, "temporary": str(place / "t")}, place, asked, on_red)
 
     def settle(self) -> None:
         """Wait until nothing runs any more of what was asked last, and clear away what it has put down.

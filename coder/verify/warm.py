@@ -72,12 +72,14 @@ class WarmRunner:
         tests: Sequence[str] = (),
         *,
         seconds: float | None = None,
+        last: Sequence[str] = (),
         until_red: bool = False,
         on_red: OnRed = None,
     ) -> Ran | Cold:
         """Run the suite, or just `tests` (node ids or paths), on the tree with other texts at some paths (None: no such file).
 
-        `seconds` is the limit of the run; None is the project's own.
+        `seconds` is the limit of the run; None is the project's own. Tests run in the order in which they are collected, but for
+        those (by id) that come last.
         """
         with self._lock:
             try:
@@ -88,7 +90,8 @@ class WarmRunner:
                 edits = {path: text for path, text in edits.items() if text != texts[path]}
                 swappable = self._swappable(edits, texts)
                 with self._afterwards_tidied(), written(self._tree, edits):
-                    asked = self._asked(edits, normal(tests, self._tree), seconds or self._wall_seconds, until_red=until_red)
+                    asked = self._asked(edits, normal(tests, self._tree), seconds or self._wall_seconds)
+                    asked = asked.model_copy(update={"until_red": until_red, "last": tuple(last)})
                     return self._ran(edits, swappable, asked, on_red)
             except Gone as error:
                 self._cold = str(error)
@@ -150,9 +153,9 @@ class WarmRunner:
             if changed := tidying.result():
                 self._cold = self._cold or f"{changed} in the tree is not what it was: the tests have changed it"
 
-    def _asked(self, edits: Edits, tests: tuple[str, ...], seconds: float, *, until_red: bool) -> Asked:
+    def _asked(self, edits: Edits, tests: tuple[str, ...], seconds: float) -> Asked:
         watch = {name: path for path in edits if not is_test_path(path) and (name := self._name(path))}
-        return Asked(select=tests, watch=watch, seconds=seconds, test_seconds=self._test_seconds(tests), until_red=until_red)
+        return Asked(select=tests, watch=watch, seconds=seconds, test_seconds=self._test_seconds(tests))
 
     def _ran(self, edits: Edits, swappable: Sequence[Replacement] | str, asked: Asked, on_red: OnRed) -> Ran | Cold:
         assert self._served is not None

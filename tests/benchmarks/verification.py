@@ -194,7 +194,7 @@ def speed(here: Subject, count: int, seed: int, *, misses: bool, maps: Path | No
             heard.clear()
             started = time.monotonic()
             reach = impact.reach(edits)
-            ran = warm.run(edits, reach.tests, on_red=hear)
+            ran = warm.run(edits, reach.tests, last=reach.dear, on_red=hear)
             taken = time.monotonic() - started
             first = heard[0] - started if heard else taken
             hows[ran.how if isinstance(ran, Ran) else "cold"] += 1
@@ -205,6 +205,7 @@ def speed(here: Subject, count: int, seed: int, *, misses: bool, maps: Path | No
                     process = plain_pytest(here, reach.tests)
                     stopping = plain_pytest(here, reach.tests, "-x") if heard else process
                     timed.append(Timed(ran.how == "swapped", len(reach.tests), first, taken, stopping, process))
+                    print(f"  {mutation.kind} of {mutation.path}, {ran.why or ran.how}: {timed[-1]}", file=sys.stderr, flush=True)
                     if misses:
                         reds = {result.id for result in cold.run(here.cold).reds} - {result.id for result in whole.reds}
                         missed += not reds <= set(reach.tests)

@@ -55,7 +55,7 @@ class Collected:
         self.positions: dict[str, list[int]] = {}
         self.spare: Any = None
         """A fork that waits for the next request."""
-        self.limited = Limited({})
+        self.limited = Limited()
 
     def pytest_configure(self, config: Any) -> None:
         config.option.dist, config.option.tx = "no", []
@@ -154,11 +154,12 @@ class Collected:
         except (Cold, SyntaxError, ValueError) as reason:
             return {"cold": str(reason)}
         self.use(request["temporary"])
+        self.limited.become(request, self.runs.answer)
         wanted = {position for name in request["select"] for position in self.positions[name]}
-        items = [self.items[position] for position in sorted(wanted)] if request["select"] else self.items
+        items = [self.items[position] for position in sorted(wanted)] if request["select"] else [*self.items]
+        items.sort(key=self.limited.comes_last)
         self.session.items = items
         self.session.testscollected = len(items)
-        self.limited.request, self.limited.say = request, self.runs.answer
         self.recorder.begin_again(request, len(items))
         self.recorder.pytest_sessionfinish(self.session, self.exit_status(items))
         return {"code": 0, "timed_out": False}
@@ -183,7 +184,7 @@ class Collected:
         self.channel.close()
         self.runs.close()
         self.use(request["temporary"])
-        self.limited.request = request
+        self.limited.become(request)
         self.recorder.begin_again({**request, "report": os.devnull}, len(items))
         yield from Reach(self.request["tree"], self.opened, request["results"]).run(items)
 

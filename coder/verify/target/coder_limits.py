@@ -18,12 +18,23 @@ class TooLong(BaseException):
 
 
 class Limited:
-    """Says which test is red first; ends a run there if that is asked, and where a test uses more processor time than it may."""
+    """Runs dear tests last, and says which is red first; ends a run there if asked, or where a test uses more time than it may."""
 
-    def __init__(self, request: dict[str, Any], say: Callable[..., None] | None = None) -> None:
+    def __init__(self, request: dict[str, Any] | None = None, say: Callable[..., None] | None = None) -> None:
+        self.expired = self.red = False
+        self.become(request or {"last": []}, say)
+
+    def become(self, request: dict[str, Any], say: Callable[..., None] | None = None) -> None:
         self.request = request
         self.say = say
-        self.expired = self.red = False
+        self.last = frozenset(request["last"])
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        items.sort(key=self.comes_last)
+
+    def comes_last(self, item: Any) -> bool:
+        return item.nodeid in self.last
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: Any) -> Generator[None, None, None]:

@@ -9,6 +9,7 @@ starts is none of our business.
 # ruff: noqa: PTH118, PTH123
 from __future__ import annotations
 
+import contextlib
 import json
 import linecache
 import os
@@ -64,18 +65,29 @@ class Recorder:
         self.collecting: list[dict[str, Any]] = []
         """What was written about files that could not be collected, or were skipped."""
         # Bound now: a test may replace or forbid what the modules offer by the time that its report is written.
-        self.calls = (os.open, os.write, os.close, os.getpid, json.dumps)
+        self.calls = (os.open, os.write, os.fstat, os.getpid, json.dumps)
+        self.opened: tuple[Any, ...] = ()
+        """The report's path, its descriptor, and what that one led to when it was opened."""
         config.option.maxfail = 0
         config.option.continue_on_collection_errors = True
 
     def write(self, kind: str, **fields: Any) -> None:
-        open_, write, close, getpid, dumps = self.calls
+        _, write, _, getpid, dumps = self.calls
         if self.is_worker or getpid() != self.pid:
             return
-        # Opened for each line: a test may close every descriptor there is.
-        descriptor = open_(self.request["report"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        write(descriptor, dumps(dict(fields, kind=kind), default=str).encode("ascii") + b"\n")
-        close(descriptor)
+        write(self.descriptor(), dumps(dict(fields, kind=kind), default=str).encode("ascii") + b"\n")
+
+    def descriptor(self) -> int:
+        """Of the report: a test may close every descriptor there is, and open others in their places."""
+        open_, _, fstat, _, _ = self.calls
+        path = self.request["report"]
+        if self.opened and self.opened[0] == path:
+            with contextlib.suppress(OSError):
+                if place_of(fstat(self.opened[1])) == self.opened[2]:
+                    return int(self.opened[1])
+        descriptor = open_(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self.opened = (path, descriptor, place_of(fstat(descriptor)))
+        return descriptor
 
     def begin_again(self, request: dict[str, Any], count: int) -> None:
         """In a fork: write what a session that runs `count` of the collected tests would have written by now."""
@@ -164,6 +176,10 @@ class Recorder:
         for name, paths in found.items():
             known = self.loaded.setdefault(name, [])
             known.extend(path for path in paths if path not in known)
+
+
+def place_of(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
 
 
 def is_selected(nodeid: str, wanted: frozenset[str]) -> bool:

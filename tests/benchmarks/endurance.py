@@ -1,0 +1,104 @@
+"""What is left of many whole verifications in one process: python -m tests.benchmarks.endurance 500
+
+Each is `coder verify` of the same uncommitted fix of a tiny repository: worktrees, base and patched runs, guard, checkers, evidence. Told
+are memory of this process, its open files, processes below it, temporary files, and worktrees and references of the repository, each
+after the first tenth and after all. Sessions are logs and stay; their number is told as well. With --test another command than pytest
+stands for the tests, such as "sh check.sh": that takes the fewest seconds.
+"""
+
+import argparse
+import contextlib
+import gc
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.benchmarks.verification import descendants, resident
+
+FILES = {
+    "price.py": "def total(prices):\n    return sum(prices) - 1\n",
+    "test_price.py": "import price\n\n\ndef test_total():\n    assert price.total([1, 2]) == 3\n",
+    "check.sh": "grep -q 'sum(prices)$' price.py\n",
+}
+FIXED = "def total(prices):\n    return sum(prices)\n"
+Seen = dict[str, int]
+
+
+def repository(place: Path) -> Path:
+    """One with a fix that is not committed."""
+    place.mkdir()
+    for name, text in FILES.items():
+        (place / name).write_text(text)
+    author = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    for words in (("init", "-q"), ("add", "-A"), (*author, "commit", "-q", "-m", "start")):
+        subprocess.run(("git", *words), cwd=place, check=True)
+    (place / "price.py").write_text(FIXED)
+    return place
+
+
+def seen(repo: Path, temporary: Path, state: Path) -> Seen:
+    """What is in use now."""
+    gc.collect()
+    below = descendants(os.getpid())
+    return {
+        "KB in use": resident(os.getpid()) + sum(map(resident, below)),
+        "open files": sum(1 for _ in Path("/proc/self/fd").iterdir()),
+        "processes": len(below),
+        "temporary files": sum(1 for _ in temporary.rglob("*")),
+        "worktrees": lines_of(repo, "worktree", "list"),
+        "references": lines_of(repo, "for-each-ref"),
+        "files of the state, sessions aside": sum(1 for file in state.rglob("*") if "sessions" not in file.parts),
+        "sessions": sum(1 for _ in state.glob("coder/sessions/*")),
+    }
+
+
+def lines_of(repo: Path, *words: str) -> int:
+    """So many lines a git command prints."""
+    return len(subprocess.run(("git", *words), cwd=repo, capture_output=True, check=True).stdout.splitlines())
+
+
+def endured(count: int, verify: Callable[[], int], look: Callable[[], Seen]) -> None:
+    codes: Counter[int] = Counter()
+    first: Seen = {}
+    began = time.monotonic()
+    for number in range(1, count + 1):
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            codes[verify()] += 1
+        if number == max(count // 10, 1):
+            first = look()
+    last = look()
+    print(f"{count} verifications in {time.monotonic() - began:.0f} s, exit codes {dict(codes)}")
+    for name, value in last.items():
+        print(f"{name}: {first[name]} after {max(count // 10, 1)}, {value} after {count}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("count", type=int)
+    parser.add_argument("--test", metavar="CMD", help="the test command; pytest of this interpreter where none is given")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="endurance-") as name:
+        place = Path(name).resolve()
+        temporary, state = place / "temporary", place / "state"
+        temporary.mkdir()
+        os.environ |= {"TMPDIR": str(temporary), "XDG_STATE_HOME": str(state), "XDG_CONFIG_HOME": str(place / "config")}
+        tempfile.tempdir = None
+        repo = repository(place / "repository")
+        from coder.cli.verify import verify
+
+        command = options.test or f"{sys.executable} -m pytest"
+
+        def once() -> int:
+            return verify(issue="total is one too low", repo=repo, test=command, trust=True, evidence=place / "evidence.json")
+
+        endured(options.count, once, lambda: seen(repo, temporary, state))
+
+
+if __name__ == "__main__":
+    main()
