@@ -2,14 +2,19 @@
 
 import base64
 import hashlib
+import os
 import sys
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from coder.core.ports import Limits
 from coder.core.verdict import TestReport
+from coder.sandbox.choice import choose
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.equipment import OverlayEquipment
+from coder.verify.launch import TARGET
 from coder.verify.overlay import Overlay
 from coder.verify.project import Project, find_project
 from coder.verify.runner import PytestRunner
@@ -78,3 +83,14 @@ def test_an_overlay_is_named_after_all_that_is_in_it(tmp_path: Path) -> None:
     other = one.model_copy(update={"interpreter": Path("/opt/python")})
     names = {one.place_of(["a", "b"]), one.place_of(["b", "a"]), one.place_of(["a"]), other.place_of(["a", "b"])}
     assert len(names) == 3
+
+
+def test_it_works_behind_walls(tmp_path: Path) -> None:
+    walls = choose().walls
+    if walls is None:
+        pytest.skip("no walls on this machine")
+    exposed = (TARGET, tmp_path / "overlays", tmp_path / "wheels")
+    with ProcessSandbox(os.environ, walls=walls, exposed=exposed) as sandbox:
+        project, equipment = prepared(tmp_path, sandbox, [])
+        assert equipment.install(["answers"]) == ""
+        assert report_of(project, sandbox, tmp_path / "project").counts.passed == 1

@@ -123,8 +123,7 @@ class Calls:
         """See what this thread calls from here on."""
         from _lsprof import Profiler
 
-        self.profilers[threading.get_ident()] = Profiler(subcalls=False, builtins=False)
-        self.profilers[threading.get_ident()].enable()
+        self.profilers.setdefault(threading.get_ident(), Profiler(subcalls=False, builtins=False)).enable()
 
     def enter(self, frame: FrameType, _event: str, _argument: Any) -> None:
         """In a thread that begins."""
