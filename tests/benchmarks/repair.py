@@ -139,16 +139,30 @@ def _same(one: Path, other: Path) -> bool:
 
 
 class Plain(ast.NodeTransformer):
-    """Writes `a is not b` for `not (a is b)` and the like: they are the same by the language's own definition."""
+    """Writes alike what the language itself makes the same: `a is not b` and `not (a is b)`, `super()` and `super(Own, self)`."""
 
-    OPPOSITES: ClassVar[dict[type[ast.cmpop], type[ast.cmpop]]] = {
-        ast.Is: ast.IsNot,
-        ast.IsNot: ast.Is,
-        ast.In: ast.NotIn,
-        ast.NotIn: ast.In,
-    }
+    PAIRS = ((ast.Is, ast.IsNot), (ast.In, ast.NotIn))
+    OPPOSITES: ClassVar[dict[type[ast.cmpop], type[ast.cmpop]]] = {**dict(PAIRS), **{two: one for one, two in PAIRS}}
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:  # the name that NodeTransformer looks for
+    def __init__(self) -> None:
+        self.own = [""]
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:  # a name that NodeTransformer looks for, as those below
+        self.own.append(node.name)
+        self.generic_visit(node)
+        self.own.pop()
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        match node:
+            case ast.Call(func=ast.Name(id="super"), args=[ast.Name(id=owner), ast.Name(id="self")]) if owner == self.own[-1]:
+                node.args = []
+            case _:
+                pass
+        return node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
         match node:
             case ast.UnaryOp(op=ast.Not(), operand=ast.Compare(ops=[op]) as compared) if type(op) in self.OPPOSITES:
