@@ -1,5 +1,6 @@
 """Runs in forks of a process that has collected real tests, beside runs in processes of their own."""
 
+import ast
 import os
 import re
 import subprocess
@@ -368,3 +369,11 @@ def test_it_works_behind_walls(tmp_path: Path) -> None:
     with ProcessSandbox(os.environ, walls=walls, exposed=(TARGET,)) as sandbox, opened(sandbox, tmp_path / "shop", PROJECT, None) as both:
         assert both.edited("sum(self.values())", "sum(self.values()) + 1").how == "swapped"
         assert both.edited("RATE = 2", "RATE = 3").how == "imported"
+
+
+def test_the_oldest_python_can_import_what_runs_in_the_project() -> None:
+    """Annotations are never evaluated there; a type that a module gives a name to is, and Python 3.8 cannot subscript most."""
+    for file in TARGET.glob("*.py"):
+        body = ast.parse(file.read_text(encoding="utf-8"), feature_version=(3, 8)).body
+        named = [node.value for node in body if isinstance(node, ast.Assign)]
+        assert not [value for value in named if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name)], file.name

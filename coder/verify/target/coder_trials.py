@@ -18,7 +18,7 @@ import unittest
 import warnings
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any, cast
+from typing import Any
 
 import coder_timers  # type: ignore[import-not-found]
 import pytest
@@ -28,7 +28,6 @@ from coder_fork import Child, limit  # type: ignore[import-not-found]  # they al
 from coder_questions import Questions  # type: ignore[import-not-found]
 from coder_swap import Cold, Swapper, edited, overlay  # type: ignore[import-not-found]
 
-Undo = Callable[[], None]
 COMPARE_SECONDS = 10.0
 """For all the calls that one candidate answers."""
 FIRST_LIMIT = 5.0
@@ -214,16 +213,19 @@ class Trials:
     def is_imported(self, candidate: dict[str, Any]) -> bool:
         return os.path.join(self.request["tree"], candidate["path"]) in self.swapper.imported
 
-    def put_into_effect(self, candidate: dict[str, Any], *, alone: bool) -> Undo:
+    def put_into_effect(self, candidate: dict[str, Any], *, alone: bool) -> Callable[[], None]:
         """Swap the function, or else execute the module again, which only a fork that is for nothing else can do."""
         self.swapper.forget_results()
         path = os.path.join(self.request["tree"], candidate["path"])
+        undo: Callable[[], None]
         if not self.is_imported(candidate):
-            return cast("Undo", overlay(path, edited(path, candidate["changes"])))
+            undo = overlay(path, edited(path, candidate["changes"]))
+            return undo
         try:
             if candidate["function"] is None:
                 raise Cold("it changes what happens at import")
-            return cast("Undo", self.swapper.swap(path, self.request["functions"][candidate["function"]], candidate["source"]))
+            undo = self.swapper.swap(path, self.request["functions"][candidate["function"]], candidate["source"])
+            return undo
         except Cold:
             if not alone:
                 raise
