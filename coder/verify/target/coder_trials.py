@@ -16,7 +16,7 @@ import sys
 import time
 import unittest
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
@@ -213,19 +213,16 @@ class Trials:
     def is_imported(self, candidate: dict[str, Any]) -> bool:
         return os.path.join(self.request["tree"], candidate["path"]) in self.swapper.imported
 
-    def put_into_effect(self, candidate: dict[str, Any], *, alone: bool) -> Callable[[], None]:
-        """Swap the function, or else execute the module again, which only a fork that is for nothing else can do."""
+    def put_into_effect(self, candidate: dict[str, Any], *, alone: bool) -> Any:
+        """Swap the function, or else execute the module again, which only a fork that is for nothing else can do; returns its undoing."""
         self.swapper.forget_results()
         path = os.path.join(self.request["tree"], candidate["path"])
-        undo: Callable[[], None]
         if not self.is_imported(candidate):
-            undo = overlay(path, edited(path, candidate["changes"]))
-            return undo
+            return overlay(path, edited(path, candidate["changes"]))
         try:
             if candidate["function"] is None:
                 raise Cold("it changes what happens at import")
-            undo = self.swapper.swap(path, self.request["functions"][candidate["function"]], candidate["source"])
-            return undo
+            return self.swapper.swap(path, self.request["functions"][candidate["function"]], candidate["source"])
         except Cold:
             if not alone:
                 raise
