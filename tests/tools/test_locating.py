@@ -93,6 +93,15 @@ def test_what_a_likely_definition_calls_is_suspected(tmp_path: Path) -> None:
     assert "called by a likely place" in reasons(found(tmp_path, "`parse_retry_after` is wrong"), "pool/limits.py::round_up")
 
 
+def test_who_uses_a_name_of_the_issue_is_suspected_before_who_only_says_it(tmp_path: Path) -> None:
+    code = "def first(a):\n    return 'burst_size' + a\n\n\ndef second(a):\n    return burst_size + a\n"
+    others = "".join(f"\n\ndef other{number}(packet):\n    return packet\n" for number in range(20))
+    located = found(tmp_path, "Wrong result\n\nIt happens where burst_size is large.", {"a.py": code + others})
+    assert [likely.name for likely in located.symbols][:2] == ["a.py::second", "a.py::first"]
+    assert reasons(located, "a.py::second")[0] == "uses burst_size"
+    assert not any(reason.startswith("uses") for reason in reasons(located, "a.py::first"))
+
+
 def test_a_path_that_is_named_counts(tmp_path: Path) -> None:
     assert "named in the issue" in reasons(found(tmp_path, "See pool/words.py: it is wrong"), "pool/words.py")
 

@@ -101,7 +101,7 @@ def clues(issue: str) -> Clues:
     in_title = set(WORD.findall(title))
     for word in WORD.findall(text):
         if len(word) > 2 and word.lower() not in COMMON:
-            weights[word] = (3.0 if _code_like(word) else 1.2 if word in in_code else 0.5) + (1.5 if word in in_title else 0.0)
+            weights[word] = (3.0 if code_like(word) else 1.2 if word in in_code else 0.5) + (1.5 if word in in_title else 0.0)
     names = dict(sorted(weights.items(), key=lambda pair: -pair[1])[:MOST_NAMES])
     words: dict[str, float] = {}
     for word, weight in weights.items():
@@ -132,8 +132,8 @@ def _zones(text: str, title: str) -> dict[str, Counter[str]]:
         "title": Counter(WORD.findall(title)),
         "inline": Counter(WORD.findall(inline)),
         "block": Counter(WORD.findall(blocks)),
-        "name": Counter({word: count for word, count in told.items() if _code_like(word)}),
-        "prose": Counter({word: count for word, count in told.items() if not _code_like(word)}),
+        "name": Counter({word: count for word, count in told.items() if code_like(word)}),
+        "prose": Counter({word: count for word, count in told.items() if not code_like(word)}),
     }
 
 
@@ -161,7 +161,7 @@ def _told(issue: str) -> str:
     return "".join(kept)
 
 
-def _code_like(word: str) -> bool:
+def code_like(word: str) -> bool:
     """snake_case, CamelCase or camelCase."""
     return "_" in word.strip("_") or word.startswith("_") or bool(re.search(r"[a-z][A-Z]", word))
 

@@ -12,6 +12,7 @@ from coder.tools.locating.clues import Clues
 from coder.tools.locating.matching import Matches, worth
 from coder.tools.locating.pointing import Pointed
 from coder.tools.locating.terrain import Terrain
+from coder.tools.locating.using import Uses
 from coder.tools.symbols.definition import Definition
 from coder.tools.words import parts
 
@@ -50,6 +51,7 @@ class Case:
     clues: Clues
     matches: Matches
     pointed: Pointed
+    uses: Uses
 
     def candidates(self) -> list[Candidate]:
         """The definitions that words or pointers lead to."""
@@ -84,6 +86,8 @@ class Case:
         found |= self._of_name(item.bare)
         if owner := item.name.rpartition(".")[0].rpartition(".")[2]:
             found |= self._of_owner(owner, item.bare)
+        if used := self.uses.of(path, item):
+            found["uses"] = sum(self.uses.worth[name] for name in used)
         found |= self.pointed.definitions.get((path, item.name), {})
         inherited = self.pointed.definitions.get((path, item.name.rpartition(".")[0]), {})
         if "base" in inherited:

@@ -11,6 +11,7 @@ from coder.tools.locating.matching import matches
 from coder.tools.locating.pointing import pointed
 from coder.tools.locating.reasons import of_definition, of_file
 from coder.tools.locating.terrain import Terrain
+from coder.tools.locating.using import uses
 from coder.tools.locating.weights import DEFINITION, FILE, OF_FILE
 from coder.tools.symbols.definition import Definition
 from coder.tools.symbols.snapshot import Snapshot
@@ -53,8 +54,8 @@ class Located:
 def locate(snapshot: Snapshot, told: Clues) -> Located:
     """Rank; nothing but the tree and the issue decides."""
     terrain = Terrain(snapshot, tests=about_tests(told))
-    case = Case(terrain=terrain, clues=told, matches=matches(terrain, told), pointed=pointed(terrain, told))
-    return ranked(case)
+    found, leads, used = matches(terrain, told), pointed(terrain, told), uses(terrain, told)
+    return ranked(Case(terrain=terrain, clues=told, matches=found, pointed=leads, uses=used))
 
 
 def about_tests(told: Clues) -> bool:

@@ -9,6 +9,7 @@ from coder.tools.words import parts, words_of
 
 MOST_REASONS = 3
 MOST_WORDS = 3
+MOST_USED = 2
 CALLED = 0.5
 """From here on it is worth telling that a likely definition calls this one."""
 WHERE = {"title": "the title", "inline": "code", "block": "its example", "name": "the text", "prose": "the text"}
@@ -29,6 +30,8 @@ def _of_definition(case: Case, one: Candidate) -> Iterator[str]:
         yield f"of {owner}, which is named"
     if one.evidence.get("callee", 0.0) >= CALLED:
         yield "called by a likely place"
+    if used := case.uses.of(one.path, one.item)[:MOST_USED]:
+        yield f"uses {', '.join(used)}"
     named = [word for word in parts(one.item.bare) if word in case.matches.weights]
     if named and not said:
         yield f"its name says {', '.join(named[:MOST_WORDS])}"

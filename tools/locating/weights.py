@@ -20,6 +20,7 @@ DEFINITION = {
     "frame": 0.45,
     "innermost frame": 0.6,
     "protocol": 0.3,
+    "uses": 0.4,
     "size": 0.6,
     "class": -0.5,
     "method": 0.2,
