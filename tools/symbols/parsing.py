@@ -163,5 +163,5 @@ def defined(lines: str) -> tuple[Definition, ...]:
 
 def loaded(row: Sequence[Any]) -> Definition:
     """One definition from what `dumped` wrote, read as JSON."""
-    name, kind, start, line, end, signature, summary, first, last = row
-    return Definition(name=name, kind=kind, start=start, line=line, end=end, signature=signature, summary=summary, docstring=(first, last))
+    *fields, first, last = row
+    return Definition._make((*fields, (first, last)))
