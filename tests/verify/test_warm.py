@@ -291,6 +291,19 @@ def test_source_that_was_read_as_text_is_not_swapped(both: Open) -> None:
     assert (ran.how, ran.why) == ("imported", "shop.py was read as text while the tests were collected")
 
 
+@pytest.mark.parametrize(("options", "how"), [("-m 'not slow'", "swapped"), ("", "imported")])
+def test_a_source_that_was_read_for_its_constants_is_swapped_where_no_input_is_guessed(both: Open, options: str, how: str) -> None:
+    guessing = "import pytest, shop\nfrom hypothesis import given, strategies\n\n@pytest.mark.slow\n@given(strategies.integers())\n"
+    files = {
+        "shop.py": "def one():\n    return 1\n",
+        "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.one() == 1\n",
+        "test_guess.py": f"{guessing}def test_any(number):\n    assert shop.one() == 1\n",
+        "pytest.ini": f"[pytest]\nmarkers = slow\naddopts = {options}\n",
+    }
+    ran = both(files).edited("return 1", "return 2")
+    assert (ran.how, "test_one" in names(ran.report)) == (how, True)
+
+
 def test_a_source_that_is_opened_to_show_a_warning_is_swapped_all_the_same(both: Open) -> None:
     code = "import warnings\nwarnings.warn('old')\n\ndef one():\n    return 1\n"
     here = both({"shop.py": code, "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.one() == 1\n"})

@@ -76,7 +76,7 @@ class Collected:
         self.swapper.look_around(executed)
         tree = self.request["tree"]
         told = {
-            "read": self.opened.inside(tree),
+            "read": self.opened.inside(tree, guessing=any(map(is_guessing, self.items))),
             "unfit": unfit,
             "executed": lines_of(executed, tree),
             "tests": [item.nodeid for item in self.items],
@@ -231,6 +231,10 @@ class Collected:
         except BaseException:  # noqa: BLE001 - a plugin has failed, as pytest says of it
             return INTERNAL_ERROR
         return 1 if self.session.testsfailed else 0
+
+
+def is_guessing(item: Any) -> bool:
+    return bool(getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
 
 
 def touch_memory() -> None:

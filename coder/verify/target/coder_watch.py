@@ -3,7 +3,7 @@
 Stdlib only, Python 3.8 or later.
 """
 
-# ruff: noqa: PTH100 - a test may have replaced pathlib
+# ruff: noqa: PTH100, PTH118 - a test may have replaced pathlib
 from __future__ import annotations
 
 import os
@@ -16,6 +16,7 @@ from typing import Any
 STARTING = frozenset({"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "pty.spawn", "subprocess.Popen"})
 SHOWING = 6
 """Frames from where a warning is made into text to where the source is opened for that."""
+CONSTANTS = os.sep + os.path.join("hypothesis", "internal", "constants_ast.py")
 FORMAT = getattr(getattr(warnings, "_formatwarnmsg_impl", None), "__code__", None)
 
 
@@ -23,25 +24,30 @@ class Opened:
     """Hears of each file that is opened, from now on and in all forks: no hook can be taken back."""
 
     def __init__(self) -> None:
-        self.paths: dict[Any, None] = {}
-        """As they were given."""
+        self.paths: dict[Any, bool] = {}
+        """As they were given; was each read for its constants alone?"""
         self.processes = False
         """Has another process been started?"""
         sys.addaudithook(self.hear)
 
     def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event in ("open", "sqlite3.connect"):
-            if isinstance(arguments[0], (str, bytes)) and not is_of_no_account(sys._getframe(1)):
-                self.paths[arguments[0]] = None
+            path, frame = arguments[0], sys._getframe(1)
+            if isinstance(path, (str, bytes)) and not is_of_no_account(frame):
+                self.paths[path] = self.paths.get(path, True) and is_for_constants(frame)
         elif event in STARTING:
             self.processes = True
 
     def forget(self) -> None:
         self.paths, self.processes = {}, False
 
-    def inside(self, tree: str) -> list[str]:
-        """Those below `tree`, relative to it, in the order in which they were first opened."""
-        return [path for path in dict.fromkeys(relative(os.fsdecode(path), tree) for path in self.paths) if path]
+    def inside(self, tree: str, *, guessing: bool = True) -> list[str]:
+        """Those below `tree`, relative to it, in the order in which they were first opened.
+
+        Where no test is `guessing` its input, it is nothing to the tests that sources were read for their constants.
+        """
+        paths = [path for path, for_constants in self.paths.items() if guessing or not for_constants]
+        return [path for path in dict.fromkeys(relative(os.fsdecode(path), tree) for path in paths) if path]
 
 
 def is_of_no_account(frame: FrameType | None) -> bool:
@@ -52,6 +58,14 @@ def is_of_no_account(frame: FrameType | None) -> bool:
         if frame is not None and frame.f_code is not FORMAT:
             frame = frame.f_back
     return frame is not None and frame.f_code is FORMAT
+
+
+def is_for_constants(frame: FrameType | None) -> bool:
+    """Hypothesis takes constants out of all sources of a project once it is imported, to guess better inputs."""
+    for _ in range(SHOWING):
+        if frame is not None and not frame.f_code.co_filename.endswith(CONSTANTS):
+            frame = frame.f_back
+    return frame is not None and frame.f_code.co_filename.endswith(CONSTANTS)
 
 
 def relative(path: str, tree: str) -> str:
