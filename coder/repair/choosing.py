@@ -81,11 +81,14 @@ class Chooser:
         return []
 
     def _holds(self, candidate: Candidate, *, seen: bool) -> bool:
+        """With no time left, what a fork has `seen` has to do: whoever judges the change runs all again."""
         left = self._deadline - time.monotonic()
+        if left <= 0:
+            return seen
         tests = [*self._case.failing, *self._case.impacted(candidate)]
         seconds = max(left, LEAST_SECONDS)
         targets, edit = self._case.failing, candidate.edit
-        return left > 0 and confirmed(self._runner, self._case.tree, edit, tests, targets=targets, seconds=seconds, seen=seen)
+        return confirmed(self._runner, self._case.tree, edit, tests, targets=targets, seconds=seconds, seen=seen)
 
 
 def _order(candidate: Candidate, worth: Mapping[Candidate, float]) -> tuple[float, str, int, str]:

@@ -30,11 +30,13 @@ class FakeTracer:
         return self._found
 
 
-def proposed(place: Path, tracer: FakeTracer, *, tests: Sequence[str] = (TEST,), only: str = "a.py", right: str = "<=") -> Proposals:
+def proposed(
+    place: Path, tracer: FakeTracer, *, tests: Sequence[str] = (TEST,), only: str = "a.py", right: str = "<=", seconds: float = 20.0
+) -> Proposals:
     write(place, FILES)
     proposer = TemplateProposer(tracer=tracer, trials=FakeTrials(right), runner=FakeRunner(place / "a.py"))
     issue = "f is wrong for 1: it should hold"
-    return proposer.propose(place, tests, issue, seconds=20.0, may_write=lambda path: path.startswith(only))
+    return proposer.propose(place, tests, issue, seconds=seconds, may_write=lambda path: path.startswith(only))
 
 
 def test_what_holds_becomes_a_diff_that_applies(tmp_path: Path) -> None:
@@ -49,6 +51,10 @@ def test_what_holds_becomes_a_diff_that_applies(tmp_path: Path) -> None:
 
 def test_what_does_not_hold_in_a_process_of_its_own_is_not_proposed(tmp_path: Path) -> None:
     assert proposed(tmp_path, FakeTracer(), right=">").proposals == ()
+
+
+def test_what_held_when_the_time_ended_is_proposed(tmp_path: Path) -> None:
+    assert [one.summary for one in proposed(tmp_path, FakeTracer(), seconds=0.0).proposals] == ["f: use `<=` instead of `<`"]
 
 
 def test_paths_that_may_not_be_written_are_not_searched(tmp_path: Path) -> None:
