@@ -47,7 +47,8 @@ class Opened:
         Where no test is `guessing` its input, it is nothing to the tests that sources were read for their constants.
         """
         paths = [path for path, for_constants in self.paths.items() if guessing or not for_constants]
-        return [path for path in dict.fromkeys(relative(os.fsdecode(path), tree) for path in paths) if path]
+        found = [path for path in dict.fromkeys(relative(os.fsdecode(path), tree) for path in paths) if path]
+        return [path for path in found if path == path.encode(errors="ignore").decode()]  # no edit is of a file without a name in UTF-8
 
 
 def is_of_no_account(frame: FrameType | None) -> bool:
