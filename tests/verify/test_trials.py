@@ -128,6 +128,29 @@ def test_what_only_matters_at_import_is_executed_again_with_the_edit(outcomes: O
     assert found == [("failed", "test_rated"), ("failed", "")]
 
 
+def test_what_was_called_at_import_is_tried_with_what_it_made_then_and_made_anew(outcomes: Outcomes) -> None:
+    shop = "class Odd(Exception):\n    pass\n\n\ndef checked(number):\n    return number\n\n\nRATE = checked(1)\n"
+    tests = """\
+        import pytest, shop
+
+        KINDS = [shop.Odd]
+
+        def test_old():
+            with pytest.raises(KINDS[0]):
+                shop.checked(2)
+
+        def test_new():
+            assert shop.RATE == 5
+        """
+    files = {"shop.py": shop, "tests/test_shop.py": textwrap.dedent(tests)}
+    assert outcomes(
+        files,
+        ["tests/test_shop.py::test_old"],
+        [("    return number", "    if number > 1:\n        raise Odd\n    return number"), ("    return number", "    return 5")],
+    ) == [("passed", ""), ("failed", "test_old")]
+    assert outcomes(files, ["tests/test_shop.py::test_new"], [("    return number", "    return 5")]) == [("passed", "")]
+
+
 def test_other_free_variables_take_a_module_that_is_executed_again(outcomes: Outcomes) -> None:
     edits = [("super().get(key, 0)", "dict.get(self, key, 0)"), ("super().get(key, 0)", "super().get(key, 0) or 0")]
     found = outcomes(SHOP, ["tests/test_shop.py::test_total"], edits)

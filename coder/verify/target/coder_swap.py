@@ -41,6 +41,8 @@ class Swapper:
         self.executed: set[Any] = set()
         """Keys of code that has been executed by now: what it made may be anywhere."""
         self.before: dict[Any, CodeType] = {}
+        self.stale = False
+        """Has what was swapped last been called before, so that what came of that is as it was?"""
 
     def look_around(self, executed: list[CodeType]) -> None:
         """Once, when all is imported that the tests import; `executed` is what was executed for that."""
@@ -64,12 +66,13 @@ class Swapper:
         for cache in self.caches:
             cache.cache_clear()
 
-    def swap(self, path: str, function: dict[str, Any], source: str) -> Callable[[], None]:
-        """Let all that is made of a function run the new source; returns what undoes it.
+    def swap(self, path: str, function: dict[str, Any], source: str, *, anyway: bool = False) -> Callable[[], None]:
+        """Let all that is made of a function run the new source, `anyway` also where it is stale then; returns what undoes it.
 
         Raises SyntaxError or ValueError where the text does not compile, Cold where it has no sure effect.
         """
         self.check_import(path)
+        self.stale = False
         new = found_in(compiled(function, source, path), function)
         place = (path, function["line"], function["name"])
         if place not in self.before:
@@ -83,6 +86,8 @@ class Swapper:
             if any(one.__code__.co_freevars != after.co_freevars for one in live):
                 raise Cold("it uses other variables of what surrounds it")
             replaced += [(one, one.__code__, after) for one in live]
+        if self.stale and not anyway:
+            raise Cold(f"{function['name']} was called while the tests were collected")
         for one, _, after in replaced:
             one.__code__ = after
         return lambda: restore(replaced)
@@ -127,8 +132,7 @@ class Swapper:
 
     def check_change(self, old: CodeType, new: CodeType) -> None:
         """Nothing but a call may have depended on what differs."""
-        if key_of(old) in self.executed:
-            raise Cold(f"{old.co_name} was called while the tests were collected")
+        self.stale = self.stale or key_of(old) in self.executed
         if documentation(old) != documentation(new):
             raise Cold("the documentation of a function may have been copied")
         if (old.co_flags ^ new.co_flags) & KIND:

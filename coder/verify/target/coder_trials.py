@@ -7,25 +7,20 @@ replaced in memory, or the edited module is what gets imported where it has not 
 # ruff: noqa: PTH110, PTH118, PTH123, B905 - a test may have replaced pathlib; zip is strict from Python 3.10 on
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import resource
 import select
 import sys
 import time
-import unittest
 import warnings
 from collections.abc import Iterator
-from types import FrameType
 from typing import Any
 
-import coder_timers  # type: ignore[import-not-found]
-import pytest
-from _pytest.runner import runtestprotocol
-from coder_compare import Recorder, TooLong  # type: ignore[import-not-found]
+from coder_compare import Recorder  # type: ignore[import-not-found]
 from coder_fork import Child, limit  # type: ignore[import-not-found]  # they all lie beside this file
 from coder_questions import Questions  # type: ignore[import-not-found]
+from coder_single import Single  # type: ignore[import-not-found]
 from coder_swap import Cold, Swapper, edited, overlay  # type: ignore[import-not-found]
 
 COMPARE_SECONDS = 10.0
@@ -57,10 +52,8 @@ class Trials:
         self.limits: dict[str, float] = {}
         self.waits: dict[str, float] = {}
         self.guards: set[str] = set()
-        self.expired = False
-        self.part_failed = False
+        self.single = Single(self.items)
         for item in items[:1]:
-            item.config.pluginmanager.register(self, "coder_trials")
             # Made before the forks, so that they share one and none removes another's.
             factory = getattr(item.config, "_tmp_path_factory", None)
             if factory is not None:
@@ -195,34 +188,44 @@ class Trials:
             yield "polluted", ""
 
     def attempt_one(self, candidate: dict[str, Any], guards: list[str], *, alone: bool) -> tuple[str, str]:
-        try:
-            undo = self.put_into_effect(candidate, alone=alone)
-        except (SyntaxError, ValueError):
-            return "invalid", ""
-        except Cold:
-            return "cold" if alone else "alone", ""
-        except BaseException as error:  # noqa: BLE001 - what the module does when it is executed: whatever it was, it cannot be imported
-            return "failed", type(error).__name__
-        red = self.first_red([*self.targets, *guards])
-        if red is None:
-            return "passed", ""
-        undo()
-        outcome, test = red
+        for again in (False, True):
+            try:
+                undo = self.put_into_effect(candidate, alone=alone, again=again)
+            except (SyntaxError, ValueError):
+                return "invalid", ""
+            except Cold:
+                return "cold" if alone else "alone", ""
+            except BaseException as error:  # noqa: BLE001 - of the module when it is executed: whatever it was, it cannot be imported
+                return "failed", type(error).__name__
+            stale = self.swapper.stale
+            red = self.first_red([*self.targets, *guards])
+            if red is None:
+                return "passed", ""
+            undo()
+            if not stale:
+                break
+            if not alone:
+                return "alone", ""
+        outcome, test = red or ("passed", "")
         return ("broke" if outcome == "failed" and test in guards else outcome), test
 
     def is_imported(self, candidate: dict[str, Any]) -> bool:
         return os.path.join(self.request["tree"], candidate["path"]) in self.swapper.imported
 
-    def put_into_effect(self, candidate: dict[str, Any], *, alone: bool) -> Any:
-        """Swap the function, or else execute the module again, which only a fork that is for nothing else can do; returns its undoing."""
+    def put_into_effect(self, candidate: dict[str, Any], *, alone: bool, again: bool = False) -> Any:
+        """Swap the function, or else execute the module again, which only a fork that is for nothing else can do; returns its undoing.
+
+        `again`: what the function had made before it was swapped may be what matters.
+        """
         self.swapper.forget_results()
+        self.swapper.stale = False
         path = os.path.join(self.request["tree"], candidate["path"])
         if not self.is_imported(candidate):
             return overlay(path, edited(path, candidate["changes"]))
         try:
-            if candidate["function"] is None:
+            if again or candidate["function"] is None:
                 raise Cold("it changes what happens at import")
-            return self.swapper.swap(path, self.request["functions"][candidate["function"]], candidate["source"])
+            return self.swapper.swap(path, self.request["functions"][candidate["function"]], candidate["source"], anyway=True)
         except Cold:
             if not alone:
                 raise
@@ -256,44 +259,5 @@ class Trials:
         return again + ([left] if left else [])
 
     def run(self, test: str, following: str | None, limit: float) -> str:
-        """What the two tests share stays set up, unless this one is not green: then it is the last."""
-        item = self.items[test]
-        self.expired = self.part_failed = False
-        coder_timers.begin(limit, self.waits.get(test, WAITING * limit), self.too_long)
-        try:
-            reports = runtestprotocol(item, log=False, nextitem=self.items[following] if following else None)
-        except BaseException:  # noqa: BLE001 - an exit, an interrupt, our own time limit: whatever it was, the test is not green
-            reports = []
-        finally:
-            coder_timers.end()
-        ran = any(report.when == "call" and report.outcome == "passed" for report in reports)
-        if ran and not self.expired and not self.part_failed and not any(report.failed for report in reports):
-            return "passed"
-        with contextlib.suppress(BaseException):
-            tear_down(item.session._setupstate)
-        return "timeout" if self.expired else "failed"
-
-    def too_long(self, _number: int, _frame: FrameType | None) -> None:
-        """No `except Exception` of the project keeps a test alive that has used more processor time than it may."""
-        self.expired = True
-        raise TooLong("the test has used all the processor time that it may")
-
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        """Only subtests report here: runtestprotocol was asked not to."""
-        self.part_failed = self.part_failed or report.failed
-
-    def pytest_runtest_makereport(self, item: Any, call: Any) -> Any:
-        """A failure without its text, which would take longer to write than the test to run."""
-        if call.excinfo is None or isinstance(call.excinfo.value, (pytest.skip.Exception, unittest.SkipTest)):
-            return None
-        return pytest.TestReport(
-            nodeid=item.nodeid, location=item.location, keywords={}, outcome="failed", longrepr="", when=call.when, duration=call.duration
-        )
-
-
-def tear_down(setups: Any) -> None:
-    """All that is still set up; not by the hook, for plugins expect theirs to be called once a test."""
-    if hasattr(setups, "teardown_all"):  # before pytest 7
-        setups.teardown_all()
-    else:
-        setups.teardown_exact(None)
+        outcome: str = self.single.run(test, following, limit=limit, waiting=self.waits.get(test, WAITING * limit))
+        return outcome

@@ -1,0 +1,73 @@
+"""Runs one test at a time in a process that has collected it, and says no more than how it ends; it runs in the project's interpreter.
+
+Stdlib only, Python 3.8 or later, pytest 6.2 or later.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import unittest
+from types import FrameType
+from typing import Any
+
+import coder_timers  # type: ignore[import-not-found]  # they all lie beside this file
+import pytest
+from _pytest.runner import runtestprotocol
+from coder_compare import TooLong  # type: ignore[import-not-found]
+
+
+class Single:
+    """The tests by their ids; a plugin of pytest while they run."""
+
+    def __init__(self, items: dict[str, Any]) -> None:
+        self.items = items
+        self.expired = False
+        self.part_failed = False
+        for item in [*items.values()][:1]:
+            item.config.pluginmanager.register(self, "coder_single")
+
+    def run(self, test: str, following: str | None, *, limit: float, waiting: float) -> str:
+        """`passed`, `failed` or `timeout`, after seconds of processor time or on the wall.
+
+        What it shares with the following test stays set up, unless it is not green: then it is the last.
+        """
+        item = self.items[test]
+        self.expired = self.part_failed = False
+        coder_timers.begin(limit, waiting, self.too_long)
+        try:
+            reports = runtestprotocol(item, log=False, nextitem=self.items[following] if following else None)
+        except BaseException:  # noqa: BLE001 - an exit, an interrupt, our own time limit: whatever it was, the test is not green
+            reports = []
+        finally:
+            coder_timers.end()
+        ran = any(report.when == "call" and report.outcome == "passed" for report in reports)
+        if ran and not self.expired and not self.part_failed and not any(report.failed for report in reports):
+            return "passed"
+        with contextlib.suppress(BaseException):
+            tear_down(item.session._setupstate)
+        return "timeout" if self.expired else "failed"
+
+    def too_long(self, _number: int, _frame: FrameType | None) -> None:
+        """No `except Exception` of the project keeps a test alive that has used more processor time than it may."""
+        self.expired = True
+        raise TooLong("the test has used all the processor time that it may")
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Only subtests report here: runtestprotocol was asked not to."""
+        self.part_failed = self.part_failed or report.failed
+
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> Any:
+        """A failure without its text, which would take longer to write than the test to run."""
+        if call.excinfo is None or isinstance(call.excinfo.value, (pytest.skip.Exception, unittest.SkipTest)):
+            return None
+        return pytest.TestReport(
+            nodeid=item.nodeid, location=item.location, keywords={}, outcome="failed", longrepr="", when=call.when, duration=call.duration
+        )
+
+
+def tear_down(setups: Any) -> None:
+    """All that is still set up; not by the hook, for plugins expect theirs to be called once a test."""
+    if hasattr(setups, "teardown_all"):  # before pytest 7
+        setups.teardown_all()
+    else:
+        setups.teardown_exact(None)
