@@ -94,6 +94,11 @@ MENDED = [
         "class A:\n    def __init__(self):\n        self.seen = {}\n    def f(self, name, kind):\n        self.seen[name] = kind\n"
         "        return self.seen[name]\n",
     ),
+    (
+        "inserted",
+        "def f(x, seen):\n    if x and x not in seen:\n        pass\n    return seen\n",
+        "def f(x, seen):\n    if x and x not in seen:\n        seen.append(x)\n    return seen\n",
+    ),
     ("option", "x = sorted(a)\n", "x = sorted(a, reverse=True)\n"),
     ("option", "x = a.split(b)\n", "x = a.split(b, 1)\n"),
     ("step", "def f(a):\n    y = []\n    for x in a:\n        pass\n", "def f(a):\n    y = []\n    for x in a:\n        y.append(x)\n"),

@@ -35,6 +35,7 @@ def inserted(site: Site) -> Iterator[Rewrite]:
     for name in _unread(function):
         lines |= {f"self.{name} = {name}": 0.6} if site.source.class_of(function) else {}
         lines |= {f"{other}.{way}({name})": 0.3 for other in _bound(function)[:4] for way in ("append", "add", "update", "extend")}
+    lines |= dict.fromkeys(_put_in(site), 0.8)
     for table, key in _never_filled(site.source):
         values = [name for name in local_names(site.source, node) if name != key][:MOST_VALUES]
         lines |= {f"{table}[{key}] = {value}": 0.6 * 0.9**rank for rank, value in enumerate(values)}
@@ -42,6 +43,16 @@ def inserted(site: Site) -> Iterator[Rewrite]:
         lines |= {"continue": 0.5, "break": 0.5}
     for line, weight in lines.items():
         yield from _put(site, node, [line], weight=weight)
+
+
+def _put_in(site: Site) -> Iterator[str]:
+    """Where nothing is done with what is not in something: put it in."""
+    for node in ast.walk(site.parent.test) if isinstance(site.node, ast.Pass) and isinstance(site.parent, ast.If) else ():
+        match node:
+            case ast.Compare(left=missing, ops=[ast.NotIn()], comparators=[held]):
+                yield from (f"{site.source.code(held)}.{way}({site.source.code(missing)})" for way in ("append", "add"))
+            case _:
+                pass
 
 
 @lru_cache(maxsize=256)
