@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from coder.core.syntax import parsed
 from coder.repair.candidates import Candidate
 from coder.repair.source import Function, Source
-from coder.repair.stock import calls
+from coder.repair.stock import called, calls
 from coder.tools.words import words_of
 
 DOUBT: dict[str, float] = {
@@ -67,16 +67,18 @@ def credibility(candidate: Candidate, evidence: Evidence) -> float:
     worth = DOUBT.get(candidate.edit.family, 1.0)
     if _special_case(candidate, source, evidence.tests):
         worth *= SPECIAL_CASE
-    if _orphans(candidate, source):
+    before, after = _functions(candidate, source)
+    if before and after and _unread(after) - _unread(before):
         worth *= ORPHAN
     if candidate.edit.family != "deletion" and all(not change.text.strip() for change in candidate.edit.changes):
         worth *= DROPS
-    after = _line_after(candidate, source)
-    if SETTLES.search(after):
+    line = _line_after(candidate, source)
+    if SETTLES.search(line):
         worth *= SETTLED
-    if _asked_twice(after, candidate, source):
+    if before and _asked_twice(line, before, candidate, source):
         worth *= ASKED_TWICE
-    worth *= _elsewhere(candidate, source)
+    if before and after:
+        worth *= _elsewhere(candidate, source, before, after)
     named = _named(evidence)
     if named:
         worth *= NAMED if candidate.place.rpartition("::")[2].rpartition(".")[2] in named else UNNAMED
@@ -107,24 +109,18 @@ def _line_after(candidate: Candidate, source: Source) -> str:
     return text[text.rfind("\n", 0, start) + 1 :].partition("\n")[0]
 
 
-def _asked_twice(line: str, candidate: Candidate, source: Source) -> bool:
+def _asked_twice(line: str, function: Function, candidate: Candidate, source: Source) -> bool:
     """Does it ask for what the same function asks for elsewhere already?"""
-    function = source.function_at(candidate.edit.line)
     question = re.match(r"\s*(?:el)?if (.+):$", line)
-    if function is None or question is None:
-        return False
     asked = [source.code(node.test) for node in ast.walk(function) if isinstance(node, ast.If) and node.lineno != candidate.edit.line]
-    return question[1] in asked
+    return question is not None and question[1] in asked
 
 
-def _elsewhere(candidate: Candidate, source: Source) -> float:
+def _elsewhere(candidate: Candidate, source: Source, function: Function, after: Function) -> float:
     """Are the calls that it changes given what the file's other calls of the same function are all given at some place?"""
-    function, after = _functions(candidate, source)
-    if function is None or after is None:
-        return 1.0
     before = Counter(ast.dump(node) for node in ast.walk(function) if isinstance(node, ast.Call))
     made = [node for node in ast.walk(after) if isinstance(node, ast.Call) and not _taken(before, ast.dump(node))]
-    told = {same for call in made for same in _same(call, [one for one in calls(source).get(_called(call), ()) if _apart(one, candidate)])}
+    told = {same for call in made for same in _same(call, [one for one in calls(source).get(called(call), ()) if _apart(one, candidate)])}
     return UNLIKE_ELSEWHERE if False in told else AS_ELSEWHERE if True in told else 1.0
 
 
@@ -135,24 +131,14 @@ def _taken(counted: Counter[str], one: str) -> bool:
 
 def _same(call: ast.Call, others: Sequence[ast.Call]) -> Iterator[bool]:
     """For each place at which all others are given the same: is this one?"""
-    for place, given in enumerate(call.args):
-        found = {ast.dump(one.args[place]) for one in others if place < len(one.args)}
-        if len(others) >= ENOUGH_CALLS and len(found) == 1 and all(place < len(one.args) for one in others):
+    for given, *theirs in zip(call.args, *(one.args for one in others), strict=False):
+        found = {ast.dump(one) for one in theirs}
+        if len(theirs) >= ENOUGH_CALLS and len(found) == 1:
             yield ast.dump(given) in found
-
-
-def _called(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id if isinstance(call.func, ast.Name) else ""
 
 
 def _apart(call: ast.Call, candidate: Candidate) -> bool:
     return not call.lineno <= candidate.edit.line <= (call.end_lineno or call.lineno)
-
-
-def _orphans(candidate: Candidate, source: Source) -> bool:
-    """Is there a name in the function that nobody reads any more?"""
-    function, after = _functions(candidate, source)
-    return function is not None and after is not None and bool(_unread(after) - _unread(function))
 
 
 def _functions(candidate: Candidate, source: Source) -> tuple[Function | None, Function | None]:

@@ -62,12 +62,18 @@ def calls(source: Source) -> dict[str, tuple[ast.Call, ...]]:
     """The file's calls by the bare name of what they call."""
     found: dict[str, list[ast.Call]] = {}
     for node in ast.walk(source.tree):
-        match node:
-            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
-                found.setdefault(name, []).append(node)
-            case _:
-                pass
+        if isinstance(node, ast.Call) and (name := called(node)):
+            found.setdefault(name, []).append(node)
     return {name: tuple(made) for name, made in found.items()}
+
+
+def called(call: ast.Call) -> str:
+    """The bare name of what is called; empty where it has none."""
+    match call.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case _:
+            return ""
 
 
 @lru_cache(maxsize=4096)

@@ -8,7 +8,7 @@ from itertools import product
 from coder.core.verdict import Failure
 from coder.repair.scope import arguments_of, module_names
 from coder.repair.site import Rewrite, Site
-from coder.repair.source import Source, is_docstring
+from coder.repair.source import Function, Source, is_docstring
 from coder.repair.stock import BUILTIN
 
 AWAITED = re.compile(r"DID NOT RAISE (?:any of \()?(?:<class ')?([\w.]+)|\b(\w+) not raised")
@@ -24,8 +24,8 @@ def raising(site: Site) -> Iterator[Rewrite]:
     if function is None or not isinstance(node, ast.stmt) or is_docstring(node):
         return
     for name in _awaited(site.source, site.failures):
-        error = f"raise {name}{_arguments(site.source, name)}"
-        caught = next((one for one in site.source.around(node) if isinstance(one, ast.ExceptHandler | ast.FunctionDef)), None)
+        error = f"raise {name}()"
+        caught = next((one for one in site.source.around(node) if isinstance(one, ast.ExceptHandler | Function)), None)
         cause = f" from {caught.name}" if isinstance(caught, ast.ExceptHandler) and caught.name else ""
         if isinstance(node, ast.Pass | ast.Return):
             weight = 0.8 if isinstance(node, ast.Pass) or isinstance(caught, ast.ExceptHandler) else 0.35
@@ -42,16 +42,3 @@ def _awaited(source: Source, failures: tuple[Failure, ...]) -> list[str]:
     found = (match for failure in failures for match in AWAITED.finditer(failure.message))
     names = dict.fromkeys((match[1] or match[2]).rpartition(".")[2] for match in found)
     return [name for name in names if name in BUILTIN or name in module_names(source)]
-
-
-def _arguments(source: Source, name: str) -> str:
-    """As an exception of this kind is made elsewhere in the file, where that says nothing of its own."""
-    for node in ast.walk(source.tree):
-        match node:
-            case ast.Raise(exc=ast.Call(func=ast.Name(id=made), args=[], keywords=[])) if made == name:
-                return "()"
-            case ast.Raise(exc=ast.Name(id=made)) if made == name:
-                return ""
-            case _:
-                pass
-    return "()"
