@@ -1,10 +1,11 @@
 """Each template, at a place that it mends and at one that it has nothing to say about."""
 
 import ast
+import re
 
 import pytest
 
-from coder.core.verdict import Failure
+from coder.core.verdict import Failure, Frame
 from coder.repair.source import Source
 from coder.repair.templates import TEMPLATES
 from tests.repair.places import rewritten
@@ -195,6 +196,15 @@ MENDED = [
         "def f(a, b):\n    if a.ok and b:\n        b()\n    if b > 1:\n        a()\n",
         "def f(a, b):\n    if a.ok and b:\n        b()\n    if a.ok or b > 1:\n        a()\n",
     ),
+    (
+        "copied",
+        "def f(a, b):\n    if b[0]:\n        pass\n    for k, v in a:\n        g(k, h(v))\n",
+        "def f(a, b):\n    if b[0]:\n        g(b[0], h(b[1]))\n    for k, v in a:\n        g(k, h(v))\n",
+    ),
+    ("pattern", "x = re.match('[0-9]+(px)', y)\n", "x = re.match('[0-9]+(px)?', y)\n"),
+    ("pattern", "HOUR = r'\\d{2}:\\d{2}'\n", "HOUR = r'\\d{2}:?\\d{2}'\n"),
+    ("pattern", "HOUR = r'\\d{2}:\\d{2}'\n", "HOUR = r'\\d{1,2}:\\d{2}'\n"),
+    ("pattern", "x = re.sub(r'.py$', '', y)\n", "x = re.sub(r'\\.py$', '', y)\n"),
     ("similar", "x = load(path, 1)\ny = load(path)\n", "x = load(path, 1)\ny = load(path, 1)\n"),
     ("argument_added", "def f(x, y):\n    return g(x)\n", "def f(x, y):\n    return g(x, y)\n"),
     ("argument_added", "x = g(a, deep=True)\ny = g(b)\n", "x = g(a, deep=True)\ny = g(b, deep=True)\n"),
@@ -294,6 +304,7 @@ TOLD = [
         "Failed",
         "DID NOT RAISE <class 'ValueError'>",
     ),
+    ("undefined_name", "x = long(1)\ny = long(2)\n", "x = int(1)\ny = int(2)\n", "NameError", "name 'long' is not defined"),
     ("string", "x = 'Hello, ' + name\n", "x = 'Hello ' + name\n", "AssertionError", "assert 'Hello, Ada' == 'Hello Ada'"),
     ("string", 'x = "Hello, " + name\n', 'x = "Hello " + name\n', "AssertionError", "'Hello, Ada' != 'Hello Ada'\n- Hello, Ada\n"),
     (
@@ -337,7 +348,9 @@ SILENT = {
     "branch": "x = a\n",
     "target": "f(x)\n",
     "wrapped": "x\n",
+    "pattern": "x = 'a+b'\n",
     "raising": "def f(x):\n    pass\n",
+    "converted": "def f(x):\n    return x.y\n",
     "unwrapped": "x = f(a, b)\n",
     "undefined_name": "x = y\n",
     "unknown_attribute": "x = y.z\n",
@@ -385,7 +398,31 @@ def test_template_leaves_alone_what_is_not_its_own(family: str, text: str) -> No
 
 
 def test_each_template_is_seen_to_work_and_to_keep_silent() -> None:
-    assert {row[0] for row in MENDED} | {row[0] for row in TOLD} == set(SILENT) == set(TEMPLATES)
+    assert {row[0] for row in MENDED} | {row[0] for row in TOLD} | {"converted"} == set(SILENT) == set(TEMPLATES)
+
+
+@pytest.mark.parametrize("expects", ["with pytest.raises(TypeError):", "with self.assertRaises(TypeError):"])
+def test_another_exception_than_the_one_that_came_is_raised_where_the_test_expects_it(expects: str) -> None:
+    before = "def f(x):\n    y = x.read().decode(\n        'ascii')\n    return y\n"
+    failure = Failure(
+        type="AttributeError",
+        message="'str' object has no attribute 'decode'",
+        frames=(Frame(path="test_a.py", line=5, function="test_f"), Frame(path="a.py", line=2, function="f")),
+        text=f"test_a.py:5 in test_f\n    4     {expects}\n>   5         f(io.StringIO())\n",
+    )
+    lines = [
+        "try:",
+        "    y = x.read().decode(",
+        "        'ascii')",
+        "except AttributeError as error:",
+        "    raise TypeError(str(error)) from error",
+    ]
+    after = "def f(x):\n    " + "\n    ".join(lines) + "\n    return y\n"
+    found = rewritten("converted", before, failure)
+    assert {re.sub(r"\s+", " ", text) for text in found} == {re.sub(r"\s+", " ", after)}
+    for text in found:
+        ast.parse(text)
+    assert rewritten("converted", before, failure.model_copy(update={"frames": failure.frames[:1]})) == set()
 
 
 @pytest.mark.parametrize("family", TEMPLATES)

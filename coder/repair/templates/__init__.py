@@ -22,7 +22,8 @@ from coder.repair.templates.negation import negation
 from coder.repair.templates.operators import arithmetic, boolean, comparison
 from coder.repair.templates.options import option
 from coder.repair.templates.order import deletion, indentation, statement_order
-from coder.repair.templates.raising import raising
+from coder.repair.templates.patterns import pattern
+from coder.repair.templates.raising import converted, raising
 from coder.repair.templates.returns import missing_return, returned_value
 from coder.repair.templates.signatures import argument_added, mutable_default, signature
 from coder.repair.templates.similar import other_condition, similar
@@ -94,5 +95,7 @@ TEMPLATES: dict[str, Template] = {
         grouping,
         step,
         raising,
+        converted,
+        pattern,
     )
 }

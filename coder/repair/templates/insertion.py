@@ -90,7 +90,7 @@ def copied(site: Site) -> Iterator[Rewrite]:
         if not _may_stand(piece, site, function):
             continue
         near = COPY * nearness(piece, function, owner) * (1.4 if isinstance(node, ast.Pass) else 1.0)
-        for text, weight in _renamed(piece, here, own):
+        for text, weight in (*_renamed(piece, here, own), *_taken_apart(piece, site, here)):
             if text not in beside:
                 found[text] = max(found.get(text, 0.0), near * weight)
             if (back := _taken_back(piece, text)) and back not in site.source.text:
@@ -107,6 +107,32 @@ def _renamed(piece: Piece, here: frozenset[str], own: Sequence[str]) -> Iterator
     if len(foreign) == 1:
         for name, alike in most_alike(foreign[0], tuple(own), count=MOST_RENAMED, least=0.0):
             yield re.sub(rf"(?<![\w.]){re.escape(foreign[0])}\b", name, piece.text), 0.5 + 0.4 * alike
+
+
+def _taken_apart(piece: Piece, site: Site, here: frozenset[str]) -> Iterator[tuple[str, float]]:
+    """A piece that works on what a loop unpacks, with the elements of what is not unpacked here."""
+    match loop := next((one for one in site.source.around(piece.node) if isinstance(one, ast.For)), None):
+        case ast.For(target=ast.Tuple(elts=targets)) if all(isinstance(target, ast.Name) for target in targets):
+            names = [site.source.code(target) for target in targets]
+        case _:
+            return
+    if site.function is None or loop in site.source.around(site.node) or not {*names} & piece.names or piece.names - {*names} - here:
+        return
+    for whole in dict.fromkeys(_indexed(site.function)):
+        text = piece.text
+        for place, name in enumerate(names):
+            text = re.sub(rf"(?<![\w.]){re.escape(name)}\b", f"{whole}[{place}]", text)
+        yield text, 0.8
+
+
+def _indexed(function: Function) -> Iterator[str]:
+    """Names of which the function reads an element by its number."""
+    for node in ast.walk(function):
+        match node:
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int()), ctx=ast.Load()):
+                yield name
+            case _:
+                pass
 
 
 def _taken_back(piece: Piece, text: str) -> str:

@@ -1,11 +1,12 @@
-"""An exception that a test waits for in vain."""
+"""An exception that a test waits for in vain, or another than the one that came."""
 
 import ast
 import re
 from collections.abc import Iterator
 from itertools import product
 
-from coder.core.verdict import Failure
+from coder.core.trials import Change
+from coder.core.verdict import Failure, Frame
 from coder.repair.scope import arguments_of, module_names
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Function, Source, is_docstring
@@ -13,6 +14,8 @@ from coder.repair.stock import BUILTIN
 
 AWAITED = re.compile(r"DID NOT RAISE (?:any of \()?(?:<class ')?([\w.]+)|\b(\w+) not raised")
 """As pytest and unittest say it."""
+EXPECTED = re.compile(r"(?:raises|assertRaises(?:Regex)?)\(\s*\(?([\w.]+)")
+"""As tests say it before anything has failed."""
 MOST_NAMES = 3
 WRONG = (("not {}", 0.4), ("{} is None", 0.4), ("{} < 0", 0.35), ("{} <= 0", 0.25))
 """What a parameter may be that it must not be."""
@@ -35,6 +38,30 @@ def raising(site: Site) -> Iterator[Rewrite]:
                 condition = wrong.format(given)
                 lines = [f"if {condition}:", f"    {error}"]
                 yield from site.before(node, lines, weight=weight, summary=f"raise {name} where `{condition}`")
+
+
+def converted(site: Site) -> Iterator[Rewrite]:
+    """Raise what the test expects in the place of the exception that comes out of a statement."""
+    node = site.node
+    if not isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return) or is_docstring(node):
+        return
+    code, indent, line_end = site.source.code(node), site.source.indent(node), site.source.line_end
+    if indent.strip() or '"""' in code or "'''" in code:
+        return
+    names = {*BUILTIN, *module_names(site.source)}
+    for failure in site.failures:
+        if failure.type in names and any(_comes_from(frame, site.source, node) for frame in failure.frames):
+            expected = dict.fromkeys(found.rpartition(".")[2] for found in EXPECTED.findall(failure.text))
+            for name in (one for one in expected if one in names and one != failure.type):
+                lines = ["try:", *(f"    {line}" for line in code.split(f"{line_end}{indent}"))]
+                lines += [f"except {failure.type} as error:", f"    raise {name}(str(error)) from error"]
+                start, end = site.source.span(node)
+                change = Change(start=start, end=end, text=f"{line_end}{indent}".join(lines))
+                yield Rewrite((change,), 0.8, f"raise {name} where {failure.type} came")
+
+
+def _comes_from(frame: Frame, source: Source, node: ast.stmt) -> bool:
+    return frame.path == source.path and node.lineno <= frame.line <= (node.end_lineno or node.lineno)
 
 
 def _awaited(source: Source, failures: tuple[Failure, ...]) -> list[str]:

@@ -16,6 +16,8 @@ NAME = re.compile(r"name '(\w+)' is not defined|local variable '(\w+)'|free vari
 ATTRIBUTE = re.compile(r"has no attribute '(\w+)'")
 IMPORT = re.compile(r"cannot import name '(\w+)'")
 METHODS = tuple(name for kind in (str, list, dict, set, bytes, int) for name in dir(kind) if not name.startswith("__"))
+RENAMED = {"basestring": "str", "long": "int", "raw_input": "input", "unichr": "chr", "unicode": "str", "xrange": "range"}
+"""What Python 2 called built-in things."""
 HOMES = {
     "Counter": "collections",
     "OrderedDict": "collections",
@@ -53,7 +55,7 @@ HOMES = {
 
 
 def undefined_name(site: Site) -> Iterator[Rewrite]:
-    """A name alike for one that is not defined, `self.` before it, or the import of it."""
+    """A name alike for one that is not defined, its name of today, `self.` before it, or the import of it."""
     node = site.node
     if not isinstance(node, ast.Name) or node.id not in said(site.failures, NAME):
         return
@@ -62,6 +64,11 @@ def undefined_name(site: Site) -> Iterator[Rewrite]:
     pool = (*local_names(site.source, node), *module_names(site.source), *dir(builtins))
     for name, alike in most_alike(node.id, pool, count=5, least=0.5):
         yield from site.replace(node, name, weight=1.2 + alike, summary=f"use `{name}` instead of the undefined `{node.id}`")
+    if new := RENAMED.get(node.id):
+        same = [one for one in ast.walk(site.source.tree) if isinstance(one, ast.Name) and one.id == node.id]
+        spans = sorted(site.source.span(one) for one in same)
+        changes = tuple(Change(start=start, end=end, text=new) for start, end in spans)
+        yield Rewrite(changes, 2.0, f"use `{new}` instead of `{node.id}`")
     for line in _imports(node.id):
         yield from site.before(_first(site), [line], weight=2.0, summary=f"import `{node.id}`")
 

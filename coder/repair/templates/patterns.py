@@ -1,0 +1,71 @@
+"""Regular expressions that take too much or too little: one piece of the pattern more often, less often, or another one."""
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator
+
+from coder.core.syntax import expression
+from coder.core.trials import Change
+from coder.repair.site import Rewrite, Site
+
+USERS = frozenset({"compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"})
+RAW = re.compile(r"[rRbB]*[rR][rRbB]*['\"]")
+SPECIAL = re.compile(r"[\\(\[+*?^$|]")
+EDITS: tuple[tuple[re.Pattern[str], tuple[str, ...], float], ...] = (
+    (re.compile(r"(?<=[\w)\].])\+(?!\?)"), ("*", "+?", ""), 0.35),
+    (re.compile(r"(?<=[\w)\].])\*(?!\?)"), ("+", "*?", ""), 0.35),
+    (re.compile(r"(?<=[\w)\].:,/ -])\?(?![:=!<P])"), ("",), 0.3),
+    (re.compile(r"(?<=[)\]])(?![?*+{])"), ("?",), 0.35),
+    (re.compile(r"(?<=[:,/ -])(?<!\?:)(?![?*+{\]])"), ("?",), 0.35),
+    (re.compile(r"\{(\d)\}"), (r"{1,\1}", r"{\1,}", "+"), 0.35),
+    (re.compile(r"(?<!\\)\.(?![*+?])"), (r"\\.",), 0.35),
+    (re.compile(r"\\\."), (".",), 0.2),
+    (re.compile(r"(?<!\[)\^"), ("",), 0.25),
+    (re.compile(r"\$"), (r"\\Z", ""), 0.25),
+    (re.compile(r"(?<=['\"])(?=[\w(\[\\])"), ("^", r"\\b"), 0.2),
+    (re.compile(r"(?<=[\w)\]+*?])(?=['\"]$)"), ("$", r"\\b"), 0.25),
+    (re.compile(r"(?<![A-Z])a-z(?!A-Z)|(?<!a-z)A-Z(?!a-z)"), ("a-zA-Z",), 0.35),
+    (re.compile(r"(?<=[\w*+-])(?=\])"), ("_", ".", "-"), 0.25),
+    (re.compile(r"\\d"), (r"\\w",), 0.2),
+    (re.compile(r"\\w"), (r"\\S", r"[\\w-]"), 0.25),
+)
+"""What stands in the literal, what may stand there instead, and how likely that is."""
+
+
+def pattern(site: Site) -> Iterator[Rewrite]:
+    """One piece of a regular expression as it may have been meant."""
+    node = site.node
+    if not (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)) or not _is_pattern(site, node):
+        return
+    start, end = site.source.span(node)
+    code = site.source.text[start:end]
+    for piece, others, weight in EDITS:
+        for found in piece.finditer(code):
+            for other in others:
+                new = found.expand(other)
+                if _compiles(code[: found.start()] + new + code[found.end() :]):
+                    change = Change(start=start + found.start(), end=start + found.end(), text=new)
+                    yield Rewrite(
+                        (change,), weight, f"`{new}` instead of `{found[0]}` in a pattern" if found[0] else f"`{new}` in a pattern"
+                    )
+
+
+def _is_pattern(site: Site, node: ast.Constant) -> bool:
+    match site.parent:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="re" | "regex"), attr=name), args=[first, *_]) if name in USERS:
+            return first is node
+        case ast.Expr() | ast.JoinedStr() | ast.FormattedValue():
+            return False
+        case _:
+            code = site.source.code(node)
+            return RAW.match(code) is not None and SPECIAL.search(code) is not None
+
+
+def _compiles(code: str) -> bool:
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            re.compile(ast.literal_eval(expression(code)))
+    except (SyntaxError, ValueError, re.error, RecursionError, OverflowError):
+        return False
+    return True
