@@ -1,5 +1,7 @@
 """ripgrep behind one safe door: a pattern is never an option, no configuration is read, and every run ends."""
 
+import contextlib
+import fcntl
 import os
 import re
 import selectors
@@ -22,7 +24,9 @@ from coder.tools.records import MATCH, Hit, blocks, by_file, hits_of
 from coder.tools.tool import ToolError
 
 SECONDS = 20.0
-CHUNK_BYTES = 1 << 18
+CHUNK_BYTES = 1 << 20
+PAUSE = 0.001
+"""Seconds in which more may come: to wake up for each file's piece would take the processor from ripgrep."""
 MOST_BYTES = 256 << 20
 KEPT_BYTES = 24 << 20
 MOST_HITS = 20_000
@@ -96,6 +100,8 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the same
         with self._started(command) as process, selectors.DefaultSelector() as selector:
             assert process.stdout is not None and process.stderr is not None
             selector.register(process.stdout, selectors.EVENT_READ)
+            with contextlib.suppress(AttributeError, OSError):  # only Linux can, and not beyond the user's limit
+                fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, CHUNK_BYTES)
             size = 0
             try:
                 for chunk in self._read(process.stdout.fileno(), selector):
@@ -112,6 +118,7 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the same
     def _read(self, descriptor: int, selector: selectors.BaseSelector) -> Iterator[bytes]:
         end = time.monotonic() + SECONDS
         while selector.select(max(0, end - time.monotonic())):
+            time.sleep(PAUSE)
             if not (chunk := os.read(descriptor, CHUNK_BYTES)):
                 return
             yield chunk

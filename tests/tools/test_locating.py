@@ -106,6 +106,17 @@ def test_a_path_that_is_named_counts(tmp_path: Path) -> None:
     assert "named in the issue" in reasons(found(tmp_path, "See pool/words.py: it is wrong"), "pool/words.py")
 
 
+@pytest.mark.parametrize(
+    "named", ["tests/test_quota.py", "https://example.org/pool/blob/main/tests/test_quota.py#L5", "tests/quota/tests.py"]
+)
+def test_what_a_named_test_tests_is_suspected(tmp_path: Path, named: str) -> None:
+    test = "from pool import quota, words\n\n\ndef test_quota(): ...\n"
+    files = {"pool/quota.py": "def left(): ...\n", "tests/test_quota.py": test, "tests/quota/tests.py": test}
+    located = found(tmp_path, f"words are not counted\n\nA case is missing in {named}.", files)
+    assert located.files[0].path == "pool/quota.py"
+    assert any(reason.startswith("tested by tests/") for reason in located.files[0].reasons)
+
+
 def test_tests_are_left_out_unless_the_issue_is_about_them(tmp_path: Path) -> None:
     assert "tests/test_limits.py" not in [likely.path for likely in found(tmp_path, "`parse_retry_after` is wrong").files]
     assert found(tmp_path, "Flaky test: `test_parse_retry_after`").symbols[0].name == "tests/test_limits.py::test_parse_retry_after"

@@ -14,6 +14,7 @@ from coder.tools.locating.pointing import Pointed
 from coder.tools.locating.terrain import Terrain
 from coder.tools.locating.using import Uses
 from coder.tools.symbols.definition import Definition
+from coder.tools.symbols.resolve import imported
 from coder.tools.words import parts
 
 MOST_DEFINITIONS = 260
@@ -242,14 +243,9 @@ def _path_words(path: str) -> dict[str, float]:
 
 def neighbours(terrain: Terrain, best: Iterable[str]) -> dict[str, float]:
     """Files that the likeliest files import."""
-    from coder.tools.symbols.resolve import resolve
-
     found: dict[str, float] = {}
     for path in best:
-        imported = set()
-        for item in terrain.snapshot.imports(path):
-            dotted = f"{item.module}{'' if item.module.endswith('.') else '.'}{item.name}" if item.name not in ("", "*") else item.module
-            imported |= {place.path for place in resolve(terrain.snapshot, dotted, importer=path if dotted.startswith(".") else "")}
-        for other in imported - {path}:
-            found[other] = max(found.get(other, 0.0), 1 / (1 + math.log(1 + len(imported))))
+        others = imported(terrain.snapshot, path)
+        for other in others:
+            found[other] = max(found.get(other, 0.0), 1 / (1 + math.log(1 + len(others))))
     return found

@@ -10,7 +10,7 @@ from coder.tools.locating.clues import Clues
 from coder.tools.locating.terrain import Terrain
 from coder.tools.places import Known, places_in
 from coder.tools.symbols.definition import Definition
-from coder.tools.symbols.resolve import resolve
+from coder.tools.symbols.resolve import imported, resolve
 from coder.tools.words import WORD, parts
 
 MOST_SAYING = 60
@@ -56,9 +56,23 @@ def _paths(terrain: Terrain, clues: Clues, known: Known, found: Pointed) -> None
         files = known.files(written)
         for path in files:
             found.at(path, "path", 1 / len(files), reason="named in the issue")
+            if standing(path) == 1:
+                _tested(terrain, path, 1 / len(files), found)
             if line and not clues.frames:
                 for item in _around(terrain, path, line)[-1:]:
                     found.at(path, "line", 1.0, name=item.name, reason=f"line {line} is named")
+
+
+def _tested(terrain: Terrain, test: str, share: float, found: Pointed) -> None:
+    """What a test file imports is what it may test: the module that it is named after before the others."""
+    sources = [path for path in sorted(imported(terrain.snapshot, test)) if standing(path) == 0]
+    *folders, name = test.split("/")
+    subjects = [{*parts(piece.partition(".")[0])} - {"test"} for piece in (name, *folders[-1:])]
+    subject = next(filter(None, subjects), set())
+    for path in sources:
+        named = {piece for part in path.partition(".")[0].split("/") for piece in parts(part)}
+        alike = bool(subject) and {word for word in subject if "_" not in word} <= named
+        found.at(path, "tested", share if alike else share / (1 + len(sources)), reason=f"tested by {test}" if alike else "")
 
 
 def _around(terrain: Terrain, path: str, line: int) -> list[Definition]:

@@ -39,6 +39,7 @@ FILE = {
     "stem in title": 0.65,
     "stem said": 0.15,
     "path": 0.5,
+    "tested": 2.0,
     "module": 0.15,
     "neighbour": 0.45,
     "message": 0.35,

@@ -46,6 +46,14 @@ def re_exports(snapshot: Snapshot, name: str) -> tuple[tuple[str, Import], ...]:
     return tuple((path, item) for path in inside for item in snapshot.imports(path) if name in (item.name, item.alias))
 
 
+def imported(snapshot: Snapshot, path: str) -> frozenset[str]:
+    """The other files that a file imports."""
+    dotted = (f"{one.module}{'' if one.module.endswith('.') else '.'}{one.name}" if one.name not in ("", "*") else one.module
+              for one in snapshot.imports(path))
+    places = (place for name in dotted for place in resolve(snapshot, name, importer=path if name.startswith(".") else ""))
+    return frozenset(place.path for place in places) - {path}
+
+
 def absolute(dotted: str, importer: str) -> str:
     """A relative module's name as seen from the root of the tree."""
     name = dotted.lstrip(".")
