@@ -2,6 +2,7 @@
 
 import io
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,16 @@ def test_the_issue_may_be_a_file_or_standard_input(tree: Path, capsys: pytest.Ca
         answers.append(capsys.readouterr().out)
     assert answers[0] == answers[1] == answers[2]
     assert "shop/mail.py" in answers[0]
+
+
+def test_commits_of_a_checkout_count(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    repo(tree, {**FILES, "shop/post.py": "def post(letter): ...\n"})
+    write(tree, {"shop/post.py": "def post(letter):\n    return letter\n"})
+    subprocess.run(("git", "commit", "-qam", "Weigh heavy parcels"), cwd=tree, check=True)
+    assert run(["locate", "Heavy parcels are lost after post", "--repo", str(tree), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["files"][0] == "shop/post.py"
+    assert any("about heavy, parcel" in reason for reason in found["reasons"]["shop/post.py"])
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from coder.tools.examples import nearest_test
 from coder.tools.excerpts import Spot, chosen, windows
 from coder.tools.files import ASIDE, SOURCE, counted, standing
 from coder.tools.locating.clues import Clues, TracedCall, clues
+from coder.tools.locating.changing import MOST_COMMITS
 from coder.tools.locating.ranking import Likely, Located, locate
 from coder.tools.locating.sites import Site, sites
 from coder.tools.places import name_places
@@ -43,7 +44,8 @@ def first_look(workspace: Workspace, issue: str, failing: Sequence[TestResult], 
     told = clues(issue)
     frames = _frames(workspace, failing, told)
     places = [*name_places(workspace, issue), *((frame.path, frame.line) for frame in frames)]
-    located = locate(snapshot, replace(told, frames=(*frames, *told.frames)))
+    recent = workspace.history.recent(count=MOST_COMMITS)
+    located = locate(snapshot, replace(told, frames=(*frames, *told.frames)), recent)
     likely = sites(snapshot, located.symbols, told)
     head = f"{_layout(workspace)}\n\n{_files(workspace, located, likely)}".strip()
     example = nearest_test(workspace, told, likely, budget_chars // FOR_TESTS)

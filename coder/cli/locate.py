@@ -10,10 +10,13 @@ import typer
 from coder.cli.options import UnsafeOption, issue_text
 
 if TYPE_CHECKING:
+    from coder.core.change import Change
     from coder.core.proposals import Suspected
     from coder.tools.locating.ranking import Likely, Located
 
 MOST_SHOWN = 8
+HISTORY_SECONDS = 5.0
+"""What git has told by then is enough."""
 WIDTH = 80
 
 
@@ -64,7 +67,23 @@ def located(root: Path, text: str) -> "Located":
 
     database = index_database(root)
     database.parent.mkdir(parents=True, exist_ok=True)
-    return rank(SymbolIndex(root.resolve(), database).current(), clues(text))
+    return rank(SymbolIndex(root.resolve(), database).current(), clues(text), _recent(root))
+
+
+def _recent(root: Path) -> "tuple[Change, ...]":
+    """The newest commits; none where git knows nothing of this directory as the top of a checkout."""
+    from coder.core.errors import CoderError
+    from coder.repo.git import find
+    from coder.repo.history import GitHistory
+    from coder.tools.locating.changing import MOST_COMMITS
+
+    if not (root / ".git").exists():
+        return ()
+    try:
+        place = find(root)
+        return GitHistory(git=place.git, revision=place.head, seconds=HISTORY_SECONDS).recent(count=MOST_COMMITS)
+    except CoderError:
+        return ()
 
 
 def _around(directory: Path) -> Path:

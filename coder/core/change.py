@@ -9,4 +9,6 @@ class Change(Value):
     commit: str
     date: str
     """Such as 2020-01-31."""
+    subject: str
+    """The first line of its message, as somebody wrote it."""
     paths: tuple[str, ...]

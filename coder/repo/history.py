@@ -78,14 +78,14 @@ class GitHistory:
     def recent(self, *, path: str | None = None, count: int = 200) -> tuple[Change, ...]:
         """The newest commits without merges, newest first; paths that git would have to quote are left out."""
         where = ("--", path) if path is not None else ("--",)
-        told = self._log("--no-merges", "--name-only", *where, count=count, form="--format=%x00%H %ad")
+        told = self._log("--no-merges", "--name-only", *where, count=count, form="--format=%x00%H %ad %s")
         records = (record.split("\n") for record in told.split("\0")[1:])
-        return tuple(
-            Change(
-                commit=head.partition(" ")[0], date=head.partition(" ")[2], paths=tuple(name for name in names if name and name[0] != '"')
-            )
-            for head, *names in records
-        )
+        changes = []
+        for head, *names in records:
+            commit, date, *subject = head.split(" ", 2)
+            paths = tuple(name for name in names if name and name[0] != '"')
+            changes.append(Change(commit=commit, date=date, subject="".join(subject), paths=paths))
+        return tuple(changes)
 
     def touched(self, path: str, since: str) -> tuple[str, ...]:
         """Of each line of a file the commit that made it; those that `since` has already may stand for older ones.

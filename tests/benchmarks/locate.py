@@ -2,9 +2,10 @@
 
 Needs a file with a JSON object a line: `instance_id`, `repo`, `mirror`, `base_commit`, `problem_statement`, `gold_files` and
 `gold_functions` (`path::Qualified.name`); and a directory of git mirrors, where `mirror` names one. Each commit's source files are written
-to a temporary directory, one issue at a time for each job, and indexed from nothing; seconds are best taken with `--jobs 1`.
+to a temporary directory, one issue at a time for each job, and indexed from nothing; seconds are best taken with `--jobs 1`. With
+--history the newest commits before each are read as well, as they are in a checkout that git knows.
 
-    python tests/benchmarks/locate.py --instances FILE --mirrors DIR [--every N] [--jobs N]
+    python tests/benchmarks/locate.py --instances FILE --mirrors DIR [--every N] [--jobs N] [--history]
 """
 
 import argparse
@@ -25,6 +26,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from coder.repo.git import Git
+from coder.repo.history import GitHistory
+from coder.tools.locating.changing import MOST_COMMITS
 from coder.tools.locating.clues import clues
 from coder.tools.locating.ranking import Located, locate
 from coder.tools.symbols.index import SymbolIndex
@@ -102,16 +106,18 @@ def _cpu() -> float:
     return sum(os.times()[:4])
 
 
-def run(job: tuple[dict[str, Any], Path]) -> Outcome:
-    """Ranks and seconds of one issue."""
-    row, mirrors = job
+def run(job: tuple[dict[str, Any], Path, bool]) -> Outcome:
+    """Ranks and seconds of one issue, the history of which is read or not."""
+    row, mirrors, read = job
+    mirror = mirrors / row["mirror"]
+    history = GitHistory(git=Git(directory=mirror, git_dir=mirror), revision=row["base_commit"])
     issue: str = row["problem_statement"]
     with tempfile.TemporaryDirectory(prefix="locate-") as name:
         tree, database = Path(name, "tree"), Path(name, "index.sqlite")
-        checkout(mirrors / row["mirror"], row["base_commit"], tree)
+        checkout(mirror, row["base_commit"], tree)
 
         def query() -> Located:
-            return locate(SymbolIndex(tree, database).current(), clues(issue))
+            return locate(SymbolIndex(tree, database).current(), clues(issue), history.recent(count=MOST_COMMITS) if read else ())
 
         _, cold = timed(query)
         found, warm = timed(query)
@@ -161,11 +167,12 @@ def main() -> None:
     parser.add_argument("--mirrors", type=Path, required=True)
     parser.add_argument("--every", type=int, default=1, help="of each repository's issues take each N-th")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--history", action="store_true")
     given = parser.parse_args()
     rows = [json.loads(line) for line in given.instances.read_text(encoding="utf-8").splitlines()]
     rows = sorted(rows, key=lambda row: (row["repo"], row["instance_id"]))[:: given.every]
     with multiprocessing.get_context("spawn").Pool(given.jobs) as pool:
-        outcomes = pool.map(run, [(row, given.mirrors) for row in rows], chunksize=1)
+        outcomes = pool.map(run, [(row, given.mirrors, given.history) for row in rows], chunksize=1)
     print(f"hits in percent at {', '.join(map(str, AT))}: file, file by BM25 over whole files, function")
     for repository in sorted({one.repo for one in outcomes}):
         report(repository, [one for one in outcomes if one.repo == repository])

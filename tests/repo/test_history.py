@@ -65,6 +65,7 @@ def test_knows_files_as_they_were(history: GitHistory) -> None:
 def test_tells_what_commits_changed_and_whose_lines_are_left(history: GitHistory) -> None:
     recent = history.recent(count=2)
     assert [change.paths for change in recent] == [("b.py",), ("a.py",)]
+    assert [change.subject for change in recent] == ["third: about the Overflow (#12)", "second: shouts"]
     assert [change.commit for change in history.recent(path="a.py")] == [recent[1].commit, history.git.commit("HEAD~2")]
     assert history.touched("a.py", "HEAD~2") == ("", recent[1].commit, "")
 

@@ -42,9 +42,9 @@ def test_lines_that_the_session_has_moved_are_found_where_they_were(tmp_path: Pa
 
 def test_tells_which_files_and_functions_are_hot(tmp_path: Path) -> None:
     changes = (
-        Change(commit="c3", date="2020-03-03", paths=("src/box.py", "README.md")),
-        Change(commit="c2", date="2020-02-02", paths=("src/box.py", "src/gone.py")),
-        Change(commit="c1", date="2020-01-01", paths=("src/bag.py", "tests/test_box.py")),
+        Change(commit="c3", date="2020-03-03", subject="", paths=("src/box.py", "README.md")),
+        Change(commit="c2", date="2020-02-02", subject="", paths=("src/box.py", "src/gone.py")),
+        Change(commit="c1", date="2020-01-01", subject="", paths=("src/bag.py", "tests/test_box.py")),
     )
     files = {"src/box.py": "class Box:\n    def size(self):\n        return 1\n", "src/bag.py": "def put():\n    return 2\n"}
     space = workspace(tmp_path, files, history=FakeHistory(files=files, changes=changes))

@@ -1,10 +1,11 @@
 """What an issue's text leads to."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
+from coder.core.change import Change
 from coder.tools.locating.clues import TracedCall, clues
 from coder.tools.locating.ranking import Located, locate
 from coder.tools.locating.snippets import meanings
@@ -42,9 +43,9 @@ FILES = {
 }
 
 
-def found(tmp_path: Path, issue: str, files: Mapping[str, str] = FILES) -> Located:
+def found(tmp_path: Path, issue: str, files: Mapping[str, str] = FILES, recent: Sequence[Change] = ()) -> Located:
     write(tmp_path / "tree", files)
-    return locate(SymbolIndex(tmp_path / "tree").current(), clues(issue))
+    return locate(SymbolIndex(tmp_path / "tree").current(), clues(issue), recent)
 
 
 def reasons(located: Located, name: str) -> tuple[str, ...]:
@@ -115,6 +116,23 @@ def test_what_a_named_test_tests_is_suspected(tmp_path: Path, named: str) -> Non
     located = found(tmp_path, f"words are not counted\n\nA case is missing in {named}.", files)
     assert located.files[0].path == "pool/quota.py"
     assert any(reason.startswith("tested by tests/") for reason in located.files[0].reasons)
+
+
+def test_what_a_commit_about_the_like_changed_is_suspected(tmp_path: Path) -> None:
+    files = {f"pool/{name}.py": f"def run():\n    return '{name}'\n" for name in ("first", "second", "third")}
+    other = [Change(commit=f"{number:040}", date="2020-01-01", subject="Tidy up", paths=("pool/first.py",)) for number in range(9)]
+    wide = Change(commit="a" * 40, date="2020-01-01", subject="Expired tickets", paths=(*files, "pool/limits.py", "pool/gone.py"))
+    near = Change(commit="b" * 40, date="2020-01-02", subject="Refuse expired tickets (#7)", paths=("pool/third.py", "pool/gone.py"))
+    located = found(tmp_path, "An expired ticket is accepted\n\nrun() does it.", {**FILES, **files}, [*other, wide, near])
+    assert located.files[0].path == "pool/third.py"
+    assert "changed by bbbbbbbbbb, about expired, ticket" in located.files[0].reasons
+    assert "pool/gone.py" not in [likely.path for likely in located.files]
+
+
+def test_tests_of_the_reporter_are_no_tests_of_the_tree(tmp_path: Path) -> None:
+    issue = "Tests that time out are retried\n\n```\ndef test_mine():\n    limiter.wait(3)\n```\ntest_mine.py:3: TypeError in test_mine\n"
+    located = found(tmp_path, issue)
+    assert "tests/test_limits.py" not in [likely.path for likely in located.files]
 
 
 def test_tests_are_left_out_unless_the_issue_is_about_them(tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from coder.core.change import Change
 from coder.tools.files import standing, text_of
+from coder.tools.locating.changing import related
 from coder.tools.locating.clues import Clues
 from coder.tools.locating.terrain import Terrain
 from coder.tools.places import Known, places_in
@@ -39,7 +41,7 @@ class Pointed:
             self.reasons[(path, name)].append(reason)
 
 
-def pointed(terrain: Terrain, clues: Clues) -> Pointed:
+def pointed(terrain: Terrain, clues: Clues, recent: Sequence[Change] = ()) -> Pointed:
     """Follow every pointer."""
     found = Pointed()
     known = Known(terrain.snapshot.paths)
@@ -48,6 +50,7 @@ def pointed(terrain: Terrain, clues: Clues) -> Pointed:
     _imports(terrain, clues, found)
     _messages(terrain, clues, found)
     _bases(terrain, clues, found)
+    _changes(terrain, clues, recent, found)
     return found
 
 
@@ -73,6 +76,13 @@ def _tested(terrain: Terrain, test: str, share: float, found: Pointed) -> None:
         named = {piece for part in path.partition(".")[0].split("/") for piece in parts(part)}
         alike = bool(subject) and {word for word in subject if "_" not in word} <= named
         found.at(path, "tested", share if alike else share / (1 + len(sources)), reason=f"tested by {test}" if alike else "")
+
+
+def _changes(terrain: Terrain, clues: Clues, recent: Sequence[Change], found: Pointed) -> None:
+    counting = set(terrain.paths)
+    for one in related(clues, recent):
+        if one.path in counting:
+            found.at(one.path, "changed", one.value, reason=one.reason)
 
 
 def _around(terrain: Terrain, path: str, line: int) -> list[Definition]:

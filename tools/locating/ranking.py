@@ -1,9 +1,10 @@
 """Rank the files and definitions of a tree by what an issue says, with no model."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from coder.core.change import Change
 from coder.core.paths import is_test_path
 from coder.tools.locating.clues import Clues
 from coder.tools.locating.evidence import Candidate, Case, Evidence, neighbours
@@ -13,6 +14,7 @@ from coder.tools.locating.reasons import of_definition, of_file
 from coder.tools.locating.terrain import Terrain
 from coder.tools.locating.using import uses
 from coder.tools.locating.weights import DEFINITION, FILE, OF_FILE
+from coder.tools.places import Known
 from coder.tools.symbols.definition import Definition
 from coder.tools.symbols.snapshot import Snapshot
 
@@ -51,17 +53,22 @@ class Located:
     symbols: tuple[Likely, ...] = ()
 
 
-def locate(snapshot: Snapshot, told: Clues) -> Located:
-    """Rank; nothing but the tree and the issue decides."""
-    terrain = Terrain(snapshot, tests=about_tests(told))
-    found, leads, used = matches(terrain, told), pointed(terrain, told), uses(terrain, told)
+def locate(snapshot: Snapshot, told: Clues, recent: Sequence[Change] = ()) -> Located:
+    """Rank by the tree, the issue and, where there is a history, its `recent` commits, newest first."""
+    terrain = Terrain(snapshot, tests=about_tests(snapshot, told))
+    found, leads, used = matches(terrain, told), pointed(terrain, told, recent), uses(terrain, told)
     return ranked(Case(terrain=terrain, clues=told, matches=found, pointed=leads, uses=used))
 
 
-def about_tests(told: Clues) -> bool:
-    """Does the issue name a test, and speak of tests in its title?"""
-    speaks = any(word.lower().rstrip("s") in ("test", "testing") for word in told.zones["title"])
-    return speaks and (any(word.startswith("test_") for word in told.names) or any(is_test_path(frame.path) for frame in told.frames))
+def about_tests(snapshot: Snapshot, told: Clues) -> bool:
+    """Does the issue speak of tests in its title, and name one of the tree's own?"""
+    if not any(word.lower().rstrip("s") in ("test", "testing") for word in told.zones["title"]):
+        return False
+    known = Known(snapshot.paths)
+    named = (word for word in told.names if word.startswith("test_"))
+    return any(len(snapshot.definers(word)) == 1 for word in named) or any(
+        is_test_path(path) for frame in told.frames for path in known.files(frame.path)
+    )
 
 
 def ranked(case: Case) -> Located:
