@@ -311,6 +311,20 @@ def test_a_source_that_is_opened_to_show_a_warning_is_swapped_all_the_same(both:
     assert (ran.how, names(ran.report)) == ("swapped", ["test_one"])
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "how", "reds"),
+    [("return 1", "return 2", "swapped", 2), ("return 1", "return 3 - 2", "swapped", 0), (">>> one()", ">>> one() + 1", "imported", 1)],
+)
+def test_a_source_with_examples_is_swapped_unless_they_change(both: Open, old: str, new: str, how: str, reds: int) -> None:
+    code = 'def one():\n    """Give it.\n\n    >>> one()\n    1\n    """\n    return 1\n'
+    here = both(
+        {"shop.py": code, "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.one() == 1\n"}, "pytest --doctest-modules"
+    )
+    ran = here.edited(old, new)
+    assert (ran.how, len(ran.report.reds)) == (how, reds)
+    assert "shop.py::shop.one" in [result.id for result in ran.report.results]
+
+
 def test_the_tree_stays_as_it_was(both: Open, tmp_path: Path) -> None:
     code = """\
         from pathlib import Path

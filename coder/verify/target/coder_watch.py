@@ -3,7 +3,7 @@
 Stdlib only, Python 3.8 or later.
 """
 
-# ruff: noqa: PTH100, PTH118 - a test may have replaced pathlib
+# ruff: noqa: PTH100, PTH118, PTH120 - a test may have replaced pathlib
 from __future__ import annotations
 
 import os
@@ -17,6 +17,7 @@ STARTING = frozenset({"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.
 SHOWING = 6
 """Frames from where a warning is made into text to where the source is opened for that."""
 CONSTANTS = os.sep + os.path.join("hypothesis", "internal", "constants_ast.py")
+EXAMPLES = os.path.join(os.path.dirname(os.__file__), "doctest.py")
 FORMAT = getattr(getattr(warnings, "_formatwarnmsg_impl", None), "__code__", None)
 
 
@@ -52,13 +53,19 @@ class Opened:
 
 
 def is_of_no_account(frame: FrameType | None) -> bool:
-    """The import system reads sources to execute them, which is seen otherwise; a warning shows the line that it is about."""
+    """The import system reads sources to execute them, which is seen otherwise; a warning shows the line that it is about, doctest says
+    on which line an example stands.
+    """
     if frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
         return True
     for _ in range(SHOWING):
-        if frame is not None and frame.f_code is not FORMAT:
+        if frame is not None and frame.f_code is not FORMAT and not is_finding_examples(frame):
             frame = frame.f_back
-    return frame is not None and frame.f_code is FORMAT
+    return frame is not None and (frame.f_code is FORMAT or is_finding_examples(frame))
+
+
+def is_finding_examples(frame: FrameType) -> bool:
+    return frame.f_code.co_name == "find" and frame.f_code.co_filename == EXAMPLES
 
 
 def is_for_constants(frame: FrameType | None) -> bool:
