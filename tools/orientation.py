@@ -8,8 +8,8 @@ from coder.core.verdict import TestResult
 from coder.tools.examples import nearest_test
 from coder.tools.excerpts import Spot, chosen, windows
 from coder.tools.files import ASIDE, SOURCE, counted, standing
-from coder.tools.locating.clues import Clues, TracedCall, clues
 from coder.tools.locating.changing import MOST_COMMITS
+from coder.tools.locating.clues import Clues, TracedCall, clues
 from coder.tools.locating.ranking import Likely, Located, locate
 from coder.tools.locating.sites import Site, sites
 from coder.tools.places import name_places

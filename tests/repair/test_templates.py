@@ -205,6 +205,11 @@ MENDED = [
     ("pattern", "HOUR = r'\\d{2}:\\d{2}'\n", "HOUR = r'\\d{2}:?\\d{2}'\n"),
     ("pattern", "HOUR = r'\\d{2}:\\d{2}'\n", "HOUR = r'\\d{1,2}:\\d{2}'\n"),
     ("pattern", "x = re.sub(r'.py$', '', y)\n", "x = re.sub(r'\\.py$', '', y)\n"),
+    (
+        "copied",
+        "def major(x):\n    raise TypeError('major is fixed')\ndef minor(x):\n    pass\n",
+        "def major(x):\n    raise TypeError('major is fixed')\ndef minor(x):\n    raise TypeError('minor is fixed')\n",
+    ),
     ("similar", "x = load(path, 1)\ny = load(path)\n", "x = load(path, 1)\ny = load(path, 1)\n"),
     ("argument_added", "def f(x, y):\n    return g(x)\n", "def f(x, y):\n    return g(x, y)\n"),
     ("argument_added", "x = g(a, deep=True)\ny = g(b)\n", "x = g(a, deep=True)\ny = g(b, deep=True)\n"),
@@ -289,6 +294,20 @@ TOLD = [
         "class A:\n    def f(self):\n        raise NotImplementedError()\n",
         "Failed",
         "DID NOT RAISE <class 'NotImplementedError'>",
+    ),
+    (
+        "raising",
+        "from errors import Odd, RangeError\ndef f(x):\n    if x:\n        pass\n    raise Odd(x)\n",
+        "from errors import Odd, RangeError\ndef f(x):\n    if x:\n        raise RangeError('range error')\n    raise Odd(x)\n",
+        "Failed",
+        "DID NOT RAISE <class 'errors.MultipleError'>",
+    ),
+    (
+        "inserted",
+        "def f(g, x):\n    given = x\n    return done(answer)\n",
+        "def f(g, x):\n    given = x\n    answer = g(**given)\n    return done(answer)\n",
+        "NameError",
+        "name 'answer' is not defined",
     ),
     (
         "raising",
@@ -399,6 +418,15 @@ def test_template_leaves_alone_what_is_not_its_own(family: str, text: str) -> No
 
 def test_each_template_is_seen_to_work_and_to_keep_silent() -> None:
     assert {row[0] for row in MENDED} | {row[0] for row in TOLD} | {"converted"} == set(SILENT) == set(TEMPLATES)
+
+
+def test_what_is_raised_says_what_the_test_asks_for() -> None:
+    failure = Failure(
+        type="Failed", message="DID NOT RAISE <class 'ValueError'>", text=r"with pytest.raises(ValueError, match='too long\.'):"
+    )
+    assert "def f(x):\n    raise ValueError('too long.')\n" in rewritten("raising", "def f(x):\n    pass\n", failure)
+    odd = failure.model_copy(update={"text": "with pytest.raises(ValueError, match='too (long|wide)'):"})
+    assert not any("too" in text for text in rewritten("raising", "def f(x):\n    pass\n", odd))
 
 
 @pytest.mark.parametrize("expects", ["with pytest.raises(TypeError):", "with self.assertRaises(TypeError):"])

@@ -48,8 +48,10 @@ def re_exports(snapshot: Snapshot, name: str) -> tuple[tuple[str, Import], ...]:
 
 def imported(snapshot: Snapshot, path: str) -> frozenset[str]:
     """The other files that a file imports."""
-    dotted = (f"{one.module}{'' if one.module.endswith('.') else '.'}{one.name}" if one.name not in ("", "*") else one.module
-              for one in snapshot.imports(path))
+    dotted = (
+        f"{one.module}{'' if one.module.endswith('.') else '.'}{one.name}" if one.name not in ("", "*") else one.module
+        for one in snapshot.imports(path)
+    )
     places = (place for name in dotted for place in resolve(snapshot, name, importer=path if name.startswith(".") else ""))
     return frozenset(place.path for place in places) - {path}
 

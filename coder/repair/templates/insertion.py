@@ -30,6 +30,7 @@ def inserted(site: Site) -> Iterator[Rewrite]:
     for name in said(site.failures, NAME):
         if re.search(rf"\b{name}\b", site.source.code(node)):
             lines |= {f"{name} = {value}": 0.9 * 0.93**rank for rank, value in enumerate(NOTHING_YET)}
+            lines |= {f"{name} = {value}": 0.7 * 0.97**rank for rank, value in enumerate(_made_of_unread(site, function, name))}
     if isinstance(node, ast.Pass) or node is function.body[-1]:
         lines |= {f"return {name}": 0.45 * 0.95**rank for rank, name in enumerate(local_names(site.source, node))}
     for name in _unread(function):
@@ -43,6 +44,16 @@ def inserted(site: Site) -> Iterator[Rewrite]:
         lines |= {"continue": 0.5, "break": 0.5}
     for line, weight in lines.items():
         yield from _put(site, node, [line], weight=weight)
+
+
+def _made_of_unread(site: Site, function: Function, name: str) -> Iterator[str]:
+    """What may become of a value that is made and not used: itself, or what something that can be read here makes of it."""
+    read = {one.id for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+    unread = [other for other in (*_unread(function), *_bound(function)) if other not in read]
+    for value in dict.fromkeys(unread):
+        yield value
+        for maker in (one for one in local_names(site.source, site.node) if one not in (name, value)):
+            yield from (f"{maker}({value})", f"{maker}(**{value})", f"{maker}(*{value})")
 
 
 def _put_in(site: Site) -> Iterator[str]:
@@ -90,7 +101,7 @@ def copied(site: Site) -> Iterator[Rewrite]:
         if not _may_stand(piece, site, function):
             continue
         near = COPY * nearness(piece, function, owner) * (1.4 if isinstance(node, ast.Pass) else 1.0)
-        for text, weight in (*_renamed(piece, here, own), *_taken_apart(piece, site, here)):
+        for text, weight in (*_renamed(piece, here, own), *_taken_apart(piece, site, here), *_told_of(piece, function, here)):
             if text not in beside:
                 found[text] = max(found.get(text, 0.0), near * weight)
             if (back := _taken_back(piece, text)) and back not in site.source.text:
@@ -107,6 +118,17 @@ def _renamed(piece: Piece, here: frozenset[str], own: Sequence[str]) -> Iterator
     if len(foreign) == 1:
         for name, alike in most_alike(foreign[0], tuple(own), count=MOST_RENAMED, least=0.0):
             yield re.sub(rf"(?<![\w.]){re.escape(foreign[0])}\b", name, piece.text), 0.5 + 0.4 * alike
+
+
+def _told_of(piece: Piece, function: Function, here: frozenset[str]) -> Iterator[tuple[str, float]]:
+    """A piece that names its own function, with the name of this one: `"minor is readonly"` for `"major is readonly"`."""
+    name = piece.function.name if piece.function else ""
+    if (
+        name not in ("", function.name)
+        and piece.names <= here
+        and (text := re.sub(rf"\b{name}\b", function.name, piece.text)) != piece.text
+    ):
+        yield text, 1.2
 
 
 def _taken_apart(piece: Piece, site: Site, here: frozenset[str]) -> Iterator[tuple[str, float]]:

@@ -12,8 +12,9 @@ from coder.repair.site import Rewrite, Site
 from coder.repair.source import Function, Source, is_docstring
 from coder.repair.stock import BUILTIN
 
-AWAITED = re.compile(r"DID NOT RAISE (?:any of \()?(?:<class ')?([\w.]+)|\b(\w+) not raised")
-"""As pytest and unittest say it."""
+AWAITED = re.compile(r"DID NOT RAISE (?:any of \()?(?:<class ')?([\w.]+)|\b(\w+) not raised", re.IGNORECASE)
+"""As pytest, unittest and people say it."""
+MATCHED = re.compile(r"\bmatch=r?(['\"])([^'\"\n]{1,80})\1")
 EXPECTED = re.compile(r"(?:raises|assertRaises(?:Regex)?)\(\s*\(?([\w.]+)")
 """As tests say it before anything has failed."""
 MOST_NAMES = 3
@@ -26,7 +27,12 @@ def raising(site: Site) -> Iterator[Rewrite]:
     node, function = site.node, site.function
     if function is None or not isinstance(node, ast.stmt) or is_docstring(node):
         return
-    for name in _awaited(site.source, site.failures):
+    awaited = _awaited(site.source, site.failures)
+    for name, message in product(awaited, _matched(site.failures)) if isinstance(node, ast.Pass) else ():
+        yield from site.replace(node, f"raise {name}({message!r})", weight=0.7, summary=f"raise {name}")
+    for name in _unread(site.source) if isinstance(node, ast.Pass) and _is_awaited(site.failures) else ():
+        yield from site.replace(node, f"raise {name}({_in_words(name)!r})", weight=0.5, summary=f"raise {name}")
+    for name in awaited:
         error = f"raise {name}()"
         caught = next((one for one in site.source.around(node) if isinstance(one, ast.ExceptHandler | Function)), None)
         cause = f" from {caught.name}" if isinstance(caught, ast.ExceptHandler) and caught.name else ""
@@ -62,6 +68,28 @@ def converted(site: Site) -> Iterator[Rewrite]:
 
 def _comes_from(frame: Frame, source: Source, node: ast.stmt) -> bool:
     return frame.path == source.path and node.lineno <= frame.line <= (node.end_lineno or node.lineno)
+
+
+def _matched(failures: tuple[Failure, ...]) -> list[str]:
+    """What a message must hold by the tests, where that is plain text but for what is escaped."""
+    found = dict.fromkeys(text for failure in failures for _, text in MATCHED.findall(failure.text))
+    plain = [re.sub(r"\\(\W)", r"\1", text) for text in found]
+    return [text for text in plain if not re.search(r"[\\*+?\[\](){}|^$]", text)]
+
+
+def _is_awaited(failures: tuple[Failure, ...]) -> bool:
+    return any(AWAITED.search(failure.message) for failure in failures)
+
+
+def _unread(source: Source) -> list[str]:
+    """Classes that the module imports and does nothing with."""
+    read = {one.id for one in ast.walk(source.tree) if isinstance(one, ast.Name)}
+    imported = [alias.asname or alias.name for node in source.tree.body if isinstance(node, ast.ImportFrom) for alias in node.names]
+    return [name for name in imported if name not in read and name[:1].isupper() and not name.isupper()]
+
+
+def _in_words(name: str) -> str:
+    return " ".join(re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)).lower()
 
 
 def _awaited(source: Source, failures: tuple[Failure, ...]) -> list[str]:
