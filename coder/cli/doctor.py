@@ -13,6 +13,10 @@ Finding = tuple[bool, str, str]
 
 def doctor(repo: RepositoryOption = Path()) -> None:
     """Say what works here, and what to do about what does not."""
+    from coder.core.errors import UserError
+
+    if not repo.is_dir():
+        raise UserError(f"{repo} is not a directory; name the repository to look at.")
     for ok, name, text in (*_program(), *_sandbox(), *_repository(repo), *_models(), *_terminal()):
         print(f"{'ok ' if ok else 'no '} {name:<12} {text}")
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from coder.cli.app import run
 from coder.cli.doctor import doctor
 from tests.builders import repo
 from tests.walls import walls
@@ -22,3 +23,8 @@ def test_says_what_can_be_done_without_a_model(capsys: pytest.CaptureFixture[str
     monkeypatch.setattr("coder.models.catalog.servers", lambda _environment: ())
     doctor(tmp_path)
     assert "ok  offline      without a model" in capsys.readouterr().out
+
+
+def test_a_directory_that_is_not_there_is_one_clear_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run(["doctor", "--repo", str(tmp_path / "nowhere")]) == 2
+    assert capsys.readouterr().err.strip().endswith("nowhere is not a directory; name the repository to look at.")

@@ -89,6 +89,8 @@ class Case:
             found |= self._of_owner(owner, item.bare)
         if used := self.uses.of(path, item):
             found["uses"] = sum(self.uses.worth[name] for name in used)
+        if tested := self.pointed.files.get(path, {}).get("tested"):
+            found["tested"] = tested
         found |= self.pointed.definitions.get((path, item.name), {})
         inherited = self.pointed.definitions.get((path, item.name.rpartition(".")[0]), {})
         if "base" in inherited:

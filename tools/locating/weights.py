@@ -21,12 +21,13 @@ DEFINITION = {
     "innermost frame": 0.6,
     "protocol": 0.3,
     "uses": 0.4,
+    "tested": 1.0,
     "size": 0.6,
     "class": -0.5,
     "method": 0.2,
     "function": 0.3,
     "special": 0.25,
-    "aside": -0.5,
+    "aside": -1.5,
     "test": -0.5,
 }
 """By kind; a score is their sum, so that its differences are logarithms of odds."""
@@ -46,7 +47,7 @@ FILE = {
     "message": 0.35,
     "innermost frame": 0.2,
     "package": -0.35,
-    "aside": -0.3,
+    "aside": -1.3,
     "test": -0.5,
 }
 OF_FILE = 0.58
