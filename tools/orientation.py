@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from coder.core.change import Change
+from coder.core.errors import CoderError
 from coder.core.verdict import TestResult
 from coder.tools.examples import nearest_test
 from coder.tools.excerpts import Spot, chosen, windows
@@ -44,8 +46,7 @@ def first_look(workspace: Workspace, issue: str, failing: Sequence[TestResult], 
     told = clues(issue)
     frames = _frames(workspace, failing, told)
     places = [*name_places(workspace, issue), *((frame.path, frame.line) for frame in frames)]
-    recent = workspace.history.recent(count=MOST_COMMITS)
-    located = locate(snapshot, replace(told, frames=(*frames, *told.frames)), recent)
+    located = locate(snapshot, replace(told, frames=(*frames, *told.frames)), _recent(workspace))
     likely = sites(snapshot, located.symbols, told)
     head = f"{_layout(workspace)}\n\n{_files(workspace, located, likely)}".strip()
     example = nearest_test(workspace, told, likely, budget_chars // FOR_TESTS)
@@ -54,6 +55,13 @@ def first_look(workspace: Workspace, issue: str, failing: Sequence[TestResult], 
     body = "\n\n".join(windows(workspace, _spots(workspace, places, likely, told=told), room))
     title = "Source of the likeliest places (found by words alone, so some will be wrong):"
     return "\n\n".join(filter(None, [head, f"{title}\n\n{body}" if body else "", around, example]))[:budget_chars]
+
+
+def _recent(workspace: Workspace) -> tuple[Change, ...]:
+    try:
+        return workspace.history.recent(count=MOST_COMMITS)
+    except CoderError:  # a clone without all of its history is no reason to stop
+        return ()
 
 
 def _tests(snapshot: Snapshot, workspace: Workspace, likely: Sequence[Site]) -> str:

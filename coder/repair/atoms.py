@@ -17,7 +17,7 @@ def asked(source: Source, node: ast.AST) -> tuple[tuple[str, float], ...]:
     """Conditions with their weights, 0 to 1, the likeliest first: what the file asks for elsewhere, then plain ones of each name."""
     function = source.function(node)
     found: dict[str, float] = {}
-    for text, weight in (*_elsewhere(source, function), *_plain(source, node)):
+    for text, weight in (*_elsewhere(source, function), *_plain(source, node), *_kept(source, function)):
         found[text] = max(found.get(text, 0.0), weight)
     return tuple(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
 
@@ -53,6 +53,24 @@ def _plain(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
         for other in names[rank + 1 :]:
             for operator in ("==", "!=", "<", ">", "<=", ">=", "in", "not in"):
                 yield f"{name} {operator} {other}", 0.3 * fading
+
+
+def _kept(source: Source, function: Function | None) -> Iterator[tuple[str, float]]:
+    """What the object was given and nothing reads: it may be what is asked for."""
+    owner = source.class_of(function)
+    for name in _unread_attributes(source, owner) if owner else ():
+        yield f"self.{name}", 0.9
+        yield f"not self.{name}", 0.7
+
+
+@lru_cache(maxsize=256)
+def _unread_attributes(source: Source, owner: ast.ClassDef) -> tuple[str, ...]:
+    """Attributes that a class sets and the file does not read."""
+    read = {one.attr for one in ast.walk(source.tree) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)}
+    set_ = (one for one in ast.walk(owner) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store))
+    return tuple(
+        dict.fromkeys(one.attr for one in set_ if isinstance(one.value, ast.Name) and one.value.id == "self" and one.attr not in read)
+    )
 
 
 @lru_cache(maxsize=1024)

@@ -76,9 +76,13 @@ class GitHistory:
         return content.stdout.decode("utf-8", "replace") if content.status == 0 else None
 
     def recent(self, *, path: str | None = None, count: int = 200) -> tuple[Change, ...]:
-        """The newest commits without merges, newest first; paths that git would have to quote are left out."""
+        """The newest commits without merges, newest first; paths that git would have to quote are left out.
+
+        Raises:
+            GitError: the clone holds only a part of its history.
+        """
         where = ("--", path) if path is not None else ("--",)
-        told = self._log("--no-merges", "--name-only", *where, count=count, form="--format=%x00%H %ad %s")
+        told = self._log("--no-merges", "--name-only", "--no-renames", *where, count=count, form="--format=%x00%H %ad %s")
         records = (record.split("\n") for record in told.split("\0")[1:])
         changes = []
         for head, *names in records:

@@ -57,6 +57,11 @@ MENDED = [
     ("index_order", "x = a[i + 1][j]\n", "x = a[j][i + 1]\n"),
     ("element", "x = len(rows)\n", "x = len(rows[0])\n"),
     ("element", "x = y[i]\n", "x = y\n"),
+    (
+        "unconditional",
+        "class A:\n    def __init__(self, x):\n        self.on = x\n    def f(self):\n        if True:\n            g()\n",
+        "class A:\n    def __init__(self, x):\n        self.on = x\n    def f(self):\n        if self.on:\n            g()\n",
+    ),
     ("named_value", "def f(low):\n    return max(0, 1)\n", "def f(low):\n    return max(low, 1)\n"),
     ("unconditional", "def f(x):\n    if True:\n        return 1\n", "def f(x):\n    if not x:\n        return 1\n"),
     (

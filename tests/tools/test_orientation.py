@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from coder.core.change import Change
+from coder.core.errors import GitError
 from coder.core.verdict import Failure, Frame, TestResult
 from coder.tools.orientation import first_look
-from tests.tools.fakes import workspace
+from tests.tools.fakes import FakeHistory, workspace
 
 CART = '''"""Carts."""
 
@@ -70,6 +72,15 @@ def test_keeps_to_its_budget(tmp_path: Path) -> None:
     files = FILES | {f"shop/part{number}.py": CART * 5 for number in range(30)}
     for budget in (500, 3000, 14_000):
         assert len(first_look(workspace(tmp_path, files), "Cart.total_price ignores the coupon", (), budget)) <= budget
+
+
+def test_a_history_that_cannot_be_read_is_done_without(tmp_path: Path) -> None:
+    class Partial(FakeHistory):
+        def recent(self, *, path: str | None = None, count: int = 200) -> tuple[Change, ...]:
+            raise GitError("git log failed: unable to read 4a48cb86")
+
+    shown = first_look(workspace(tmp_path, FILES, history=Partial()), "Cart.total_price ignores the coupon", (), 6000)
+    assert "shop/cart.py: Cart.total_price (line 7)" in shown
 
 
 def test_an_issue_that_says_nothing_still_gets_the_layout(tmp_path: Path) -> None:
