@@ -309,6 +309,13 @@ TOLD = [
     ),
     (
         "inserted",
+        "def f(token):\n    held = token['attrs']\n    return str(start)\n",
+        "def f(token):\n    held = token['attrs']\n    start = held.get(\"start\", 1)\n    return str(start)\n",
+        "NameError",
+        "name 'start' is not defined",
+    ),
+    (
+        "inserted",
         "def f(g, x):\n    given = x\n    return done(answer)\n",
         "def f(g, x):\n    given = x\n    answer = g(**given)\n    return done(answer)\n",
         "NameError",

@@ -13,10 +13,13 @@ from coder.repair.stock import Piece, nearness, statements, visible
 from coder.repair.templates.suggestions import NAME, said
 
 NOTHING_YET = ("[]", "{}", "0", "None", "''", "set()", "False")
+DEFAULTS = ("0", "1", "''", "[]", "{}", "False", "True")
 MOST_COPIES = 60
 MOST_RENAMED = 3
 MOST_VALUES = 8
 COPY = 0.3
+AGAIN = 0.6
+"""What begins in a loop begins again each time: mostly it stands before it."""
 UNPAIRED = 2.0
 """What is counted only up, or only down, in the whole file speaks for the other."""
 
@@ -27,10 +30,12 @@ def inserted(site: Site) -> Iterator[Rewrite]:
     if not _is_place(site) or function is None or not isinstance(node, ast.stmt):
         return
     lines: dict[str, float] = {}
+    looping = any(isinstance(one, ast.For | ast.While) for one in site.source.around(node))
     for name in said(site.failures, NAME):
-        if re.search(rf"\b{name}\b", site.source.code(node)):
-            lines |= {f"{name} = {value}": 0.9 * 0.93**rank for rank, value in enumerate(NOTHING_YET)}
-            lines |= {f"{name} = {value}": 0.7 * 0.97**rank for rank, value in enumerate(_made_of_unread(site, function, name))}
+        if isinstance(node, ast.Pass) or re.search(rf"\b{name}\b", site.source.code(node)):
+            likely = AGAIN if looping else 1.0
+            lines |= {f"{name} = {value}": 0.9 * likely * 0.93**rank for rank, value in enumerate(NOTHING_YET)}
+            lines |= {f"{name} = {value}": 0.7 * likely * 0.97**rank for rank, value in enumerate(_made_of_unread(site, function, name))}
     if isinstance(node, ast.Pass) or node is function.body[-1]:
         lines |= {f"return {name}": 0.45 * 0.95**rank for rank, name in enumerate(local_names(site.source, node))}
     for name in _unread(function):
@@ -40,18 +45,19 @@ def inserted(site: Site) -> Iterator[Rewrite]:
     for table, key in _never_filled(site.source):
         values = [name for name in local_names(site.source, node) if name != key][:MOST_VALUES]
         lines |= {f"{table}[{key}] = {value}": 0.6 * 0.9**rank for rank, value in enumerate(values)}
-    if any(isinstance(one, ast.For | ast.While) for one in site.source.around(node)) and isinstance(node, ast.Pass):
+    if looping and isinstance(node, ast.Pass):
         lines |= {"continue": 0.5, "break": 0.5}
     for line, weight in lines.items():
         yield from _put(site, node, [line], weight=weight)
 
 
 def _made_of_unread(site: Site, function: Function, name: str) -> Iterator[str]:
-    """What may become of a value that is made and not used: itself, or what something that can be read here makes of it."""
+    """What may become of a value that is made and not used: itself, what it holds under the name, or what something makes of it."""
     read = {one.id for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
     unread = [other for other in (*_unread(function), *_bound(function)) if other not in read]
     for value in dict.fromkeys(unread):
-        yield value
+        yield from (value, f'{value}["{name}"]', f"{value}.{name}", f'{value}.get("{name}")')
+        yield from (f'{value}.get("{name}", {default})' for default in DEFAULTS)
         for maker in (one for one in local_names(site.source, site.node) if one not in (name, value)):
             yield from (f"{maker}({value})", f"{maker}(**{value})", f"{maker}(*{value})")
 
