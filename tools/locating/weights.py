@@ -41,7 +41,7 @@ FILE = {
     "stem said": 0.15,
     "path": 0.5,
     "tested": 2.0,
-    "changed": 0.2,
+    "changed": 0.15,
     "module": 0.15,
     "neighbour": 0.45,
     "message": 0.35,
