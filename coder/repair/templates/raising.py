@@ -10,7 +10,7 @@ from coder.core.verdict import Failure, Frame
 from coder.repair.scope import arguments_of, module_names
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Function, Source, is_docstring
-from coder.repair.stock import BUILTIN
+from coder.repair.stock import BUILTIN, visible
 
 AWAITED = re.compile(r"DID NOT RAISE (?:any of \()?(?:<class ')?([\w.]+)|\b(\w+) not raised", re.IGNORECASE)
 """As pytest, unittest and people say it."""
@@ -55,12 +55,13 @@ def converted(site: Site) -> Iterator[Rewrite]:
     if indent.strip() or '"""' in code or "'''" in code:
         return
     names = {*BUILTIN, *module_names(site.source)}
+    caught = "error" if "error" not in visible(site.source, site.function) else "caught"
     for failure in site.failures:
         if failure.type in names and any(_comes_from(frame, site.source, node) for frame in failure.frames):
             expected = dict.fromkeys(found.rpartition(".")[2] for found in EXPECTED.findall(failure.text))
             for name in (one for one in expected if one in names and one != failure.type):
                 lines = ["try:", *(f"    {line}" for line in code.split(f"{line_end}{indent}"))]
-                lines += [f"except {failure.type} as error:", f"    raise {name}(str(error)) from error"]
+                lines += [f"except {failure.type} as {caught}:", f"    raise {name}(str({caught})) from {caught}"]
                 start, end = site.source.span(node)
                 change = Change(start=start, end=end, text=f"{line_end}{indent}".join(lines))
                 yield Rewrite((change,), 0.8, f"raise {name} where {failure.type} came")
