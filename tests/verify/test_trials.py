@@ -151,6 +151,19 @@ def test_what_was_called_at_import_is_tried_with_what_it_made_then_and_made_anew
     assert outcomes(files, ["tests/test_shop.py::test_new"], [("return number", "return 5")]) == [("passed", "")]
 
 
+@pytest.mark.parametrize(
+    ("wish", "mark"), [("filterwarnings = error", ""), ("addopts = -W error", ""), ("", "@pytest.mark.filterwarnings('error')")]
+)
+def test_a_warning_is_what_the_project_makes_of_it(outcomes: Outcomes, wish: str, mark: str) -> None:
+    files = {
+        "shop.py": "import warnings\n\n\ndef old(number):\n    if number > 1:\n        warnings.warn('old')\n    return number\n",
+        "tests/test_shop.py": f"import pytest, shop\n\n\n{mark}\ndef test_old():\n    assert shop.old(2) == 2\n",
+        "pytest.ini": f"[pytest]\n{wish}\n",
+    }
+    found = outcomes(files, ["tests/test_shop.py::test_old"], [("> 1", "> 2"), ("> 1", "> 0"), ("return number", "return 2")])
+    assert [outcome for outcome, _ in found] == ["passed", "failed", "failed"]
+
+
 def test_other_free_variables_take_a_module_that_is_executed_again(outcomes: Outcomes) -> None:
     edits = [("super().get(key, 0)", "dict.get(self, key, 0)"), ("super().get(key, 0)", "super().get(key, 0) or 0")]
     found = outcomes(SHOP, ["tests/test_shop.py::test_total"], edits)

@@ -13,6 +13,7 @@ from typing import Any
 import coder_timers  # type: ignore[import-not-found]  # they all lie beside this file
 import pytest
 from _pytest.runner import runtestprotocol
+from _pytest.warnings import catch_warnings_for_item
 from coder_compare import TooLong  # type: ignore[import-not-found]
 
 
@@ -35,7 +36,8 @@ class Single:
         self.expired = self.part_failed = False
         coder_timers.begin(limit, waiting, self.too_long)
         try:
-            reports = runtestprotocol(item, log=False, nextitem=self.items[following] if following else None)
+            with filtered(item):
+                reports = runtestprotocol(item, log=False, nextitem=self.items[following] if following else None)
         except BaseException:  # noqa: BLE001 - an exit, an interrupt, our own time limit: whatever it was, the test is not green
             reports = []
         finally:
@@ -63,6 +65,15 @@ class Single:
         return pytest.TestReport(
             nodeid=item.nodeid, location=item.location, keywords={}, outcome="failed", longrepr="", when=call.when, duration=call.duration
         )
+
+
+def filtered(item: Any) -> contextlib.AbstractContextManager[Any]:
+    """Warnings as the project has them around its tests, such as `filterwarnings = error`; nothing where it has no wish of its own."""
+    options = getattr(item.config, "known_args_namespace", None)
+    wishes = item.config.getini("filterwarnings") or getattr(options, "pythonwarnings", None) or item.get_closest_marker("filterwarnings")
+    if not wishes or not item.config.pluginmanager.has_plugin("warnings"):
+        return contextlib.nullcontext()
+    return catch_warnings_for_item(config=item.config, ihook=item.ihook, when="runtest", item=item)  # type: ignore[no-any-return, unused-ignore]
 
 
 def tear_down(setups: Any) -> None:
