@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from coder.core.syntax import parsed
 from coder.repair.candidates import Candidate
+from coder.repair.scope import unread
 from coder.repair.source import Function, Source
 from coder.repair.stock import called, calls
 from coder.tools.words import words_of
@@ -70,7 +71,7 @@ def credibility(candidate: Candidate, evidence: Evidence) -> float:
     if _special_case(candidate, source, evidence.tests):
         worth *= SPECIAL_CASE
     before, after = _functions(candidate, source)
-    if before and after and _unread(after) - _unread(before):
+    if before and after and {*unread(after)} - {*unread(before)}:
         worth *= ORPHAN
     if candidate.edit.family != "deletion" and all(not change.text.strip() for change in candidate.edit.changes):
         worth *= DROPS
@@ -160,14 +161,6 @@ def _functions(candidate: Candidate, source: Source) -> tuple[Function | None, F
 
 def _dedented(text: str, indent: str) -> str:
     return re.sub(rf"(?m)^{re.escape(indent)}", "", text)
-
-
-def _unread(function: Function) -> set[str]:
-    """Names bound in a function, its parameters included, and read nowhere in it."""
-    names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
-    bound = {node.id for node in names if isinstance(node.ctx, ast.Store)}
-    bound |= {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
-    return bound - {node.id for node in names if isinstance(node.ctx, ast.Load)}
 
 
 def _said(candidate: Candidate, source: Source, issue: str) -> int:

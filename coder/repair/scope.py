@@ -19,6 +19,15 @@ def arguments_of(function: Function) -> tuple[str, ...]:
     return tuple(argument.arg for argument in named if argument.arg not in ("self", "cls"))
 
 
+def unread(function: Function) -> tuple[str, ...]:
+    """Names that a function binds, its parameters first, and reads nowhere."""
+    names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    given = (node.arg for node in ast.walk(function) if isinstance(node, ast.arg) and node.arg not in ("self", "cls"))
+    bound = dict.fromkeys([*given, *(node.id for node in names if isinstance(node.ctx, ast.Store))])
+    read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+    return tuple(name for name in bound if name not in read)
+
+
 def local_names(source: Source, node: ast.AST) -> tuple[str, ...]:
     """Parameters and assigned names of the function around a node, then those of the functions around that; parameters first."""
     return _local_names(source, source.function(node))

@@ -32,6 +32,13 @@ class Import:
         """The name by which the file knows it."""
         return self.alias or self.name or self.module.partition(".")[0]
 
+    @property
+    def dotted(self) -> str:
+        """What is imported, in one name; of all that a module has, the module."""
+        if self.name in ("", "*"):
+            return self.module
+        return f"{self.module}{'' if self.module.endswith('.') else '.'}{self.name}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:

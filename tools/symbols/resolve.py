@@ -48,11 +48,8 @@ def re_exports(snapshot: Snapshot, name: str) -> tuple[tuple[str, Import], ...]:
 
 def imported(snapshot: Snapshot, path: str) -> frozenset[str]:
     """The other files that a file imports."""
-    dotted = (
-        f"{one.module}{'' if one.module.endswith('.') else '.'}{one.name}" if one.name not in ("", "*") else one.module
-        for one in snapshot.imports(path)
-    )
-    places = (place for name in dotted for place in resolve(snapshot, name, importer=path if name.startswith(".") else ""))
+    names = (item.dotted for item in snapshot.imports(path))
+    places = (place for name in names for place in resolve(snapshot, name, importer=path if name.startswith(".") else ""))
     return frozenset(place.path for place in places) - {path}
 
 
@@ -104,9 +101,8 @@ def _meant(search: _Search, path: str, parts: Sequence[str], depth: int) -> Iter
             yield from _taken(search, item.module, parts, path, depth)
         elif item.local == parts[0]:
             whole = item.alias or item.name
-            target = f"{item.module}{'' if item.module.endswith('.') else '.'}{item.name}".rstrip(".") if item.name else item.module
-            rest = list(parts[1:]) if whole else list(parts[target.count(".") + 1 :])
-            yield from _resolved(search, ".".join([target, *rest]), path, depth - 1)
+            rest = list(parts[1:]) if whole else list(parts[item.dotted.count(".") + 1 :])
+            yield from _resolved(search, ".".join([item.dotted, *rest]), path, depth - 1)
 
 
 def _taken(search: _Search, module: str, parts: Sequence[str], importer: str, depth: int) -> Iterator[Place]:
@@ -153,6 +149,4 @@ def _stem(written: str) -> str:
 def _imports(snapshot: Snapshot, importer: str, item: Import, path: str) -> bool:
     if not importer.endswith((".py", ".pyi")):
         return True
-    dot = "" if item.module.endswith(".") else "."
-    modules = (item.module, f"{item.module}{dot}{item.name}")
-    return any(path in module_paths(snapshot, module, importer=importer) for module in modules)
+    return any(path in module_paths(snapshot, module, importer=importer) for module in dict.fromkeys((item.module, item.dotted)))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from coder.core.trials import Change
-from coder.repair.scope import arguments_of, local_names, most_alike
+from coder.repair.scope import arguments_of, local_names, most_alike, unread
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Function, Source, is_docstring
 from coder.repair.stock import Piece, nearness, statements, visible
@@ -38,7 +38,8 @@ def inserted(site: Site) -> Iterator[Rewrite]:
             lines |= {f"{name} = {value}": 0.7 * likely * 0.97**rank for rank, value in enumerate(_made_of_unread(site, function, name))}
     if isinstance(node, ast.Pass) or node is function.body[-1]:
         lines |= {f"return {name}": 0.45 * 0.95**rank for rank, name in enumerate(local_names(site.source, node))}
-    for name in _unread(function):
+    idle = unread(function)
+    for name in (one for one in arguments_of(function) if one in idle):
         lines |= {f"self.{name} = {name}": 0.6} if site.source.class_of(function) else {}
         lines |= {f"{other}.{way}({name})": 0.3 for other in _bound(function)[:4] for way in ("append", "add", "update", "extend")}
     lines |= dict.fromkeys(_put_in(site), 0.8)
@@ -53,9 +54,7 @@ def inserted(site: Site) -> Iterator[Rewrite]:
 
 def _made_of_unread(site: Site, function: Function, name: str) -> Iterator[str]:
     """What may become of a value that is made and not used: itself, what it holds under the name, or what something makes of it."""
-    read = {one.id for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
-    unread = [other for other in (*_unread(function), *_bound(function)) if other not in read]
-    for value in dict.fromkeys(unread):
+    for value in unread(function):
         yield from (value, f'{value}["{name}"]', f"{value}.{name}", f'{value}.get("{name}")')
         yield from (f'{value}.get("{name}", {default})' for default in DEFAULTS)
         for maker in (one for one in local_names(site.source, site.node) if one not in (name, value)):
@@ -208,12 +207,6 @@ def _is_place(site: Site) -> bool:
 def _statement(site: Site) -> ast.stmt:
     assert isinstance(site.node, ast.stmt)
     return site.node
-
-
-def _unread(function: Function) -> list[str]:
-    """Parameters that the function never reads."""
-    read = {one.id for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
-    return [name for name in arguments_of(function) if name not in read]
 
 
 def _bound(function: Function) -> list[str]:

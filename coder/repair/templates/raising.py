@@ -54,8 +54,8 @@ def converted(site: Site) -> Iterator[Rewrite]:
     code, indent, line_end = site.source.code(node), site.source.indent(node), site.source.line_end
     if indent.strip() or '"""' in code or "'''" in code:
         return
-    names = {*BUILTIN, *module_names(site.source)}
-    caught = "error" if "error" not in visible(site.source, site.function) else "caught"
+    names = visible(site.source, site.function)
+    caught = "error" if "error" not in names else "caught"
     for failure in site.failures:
         if failure.type in names and any(_comes_from(frame, site.source, node) for frame in failure.frames):
             expected = dict.fromkeys(found.rpartition(".")[2] for found in EXPECTED.findall(failure.text))
