@@ -21,6 +21,7 @@ COUNTED_SECONDS = 600.0
 """Where candidates are counted, time is no more than a safeguard: the same is found on a slow machine."""
 SEARCH_SHARE = 0.6
 """Of the time that is left: what was found must still be proven."""
+SUITE_SECONDS = 5.0
 MOST_ATTEMPTS = 3
 NEEDS_A_TEST = (
     "Repair without a model needs a test that fails because of the issue, and none does. Name one in the issue or with --test "
@@ -30,12 +31,15 @@ TELL = "A test of a call in which they differ would decide."
 HELP = "A further failing test, smaller than these, narrows the place down; more than one small edit needs a model."
 
 
-def search_repair() -> Strategy:
-    """A strategy that takes the proposer's proposals in their order, and the first that is PROVEN."""
+def search_repair(*, suite_seconds: float = SUITE_SECONDS) -> Strategy:
+    """A strategy that takes the proposer's proposals in their order, and the first that is PROVEN.
+
+    So many seconds are waited for the suite on the base where it is known which tests fail; then it is measured while the search goes on.
+    """
 
     async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
         _enter(kit, candidate, "locate")
-        failing = await failing_tests(kit, candidate)
+        failing = await failing_tests(kit, candidate, suite_seconds)
         tests = failing.tests
         found = await propose(kit, candidate, tests)
         fewer = speaking_of(kit.task.issue, tests)
@@ -55,11 +59,11 @@ def search_repair() -> Strategy:
     return strategy
 
 
-async def failing_tests(kit: Kit, candidate: Candidate) -> Reproduced:
+async def failing_tests(kit: Kit, candidate: Candidate, suite_seconds: float) -> Reproduced:
     """Tests that fail on the base for the right reason: those that the issue or the command names, else all; why others do not count."""
-    report = await baseline(kit, candidate)
-    reds = tuple(result.id for result in report.reds) if report else ()
-    asked = node_ids(f"{kit.task.issue}\n{kit.task.test_command or ''}") or reds
+    named = node_ids(f"{kit.task.issue}\n{kit.task.test_command or ''}")
+    report = await baseline(kit, candidate, wait_seconds=suite_seconds if named else None)
+    asked = named or (tuple(result.id for result in report.reds) if report else ())
     if not asked:
         return Reproduced()
     patch = await asyncio.to_thread(kit.repository.patch, candidate)

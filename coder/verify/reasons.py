@@ -12,6 +12,8 @@ ASSERTIONS = frozenset({"AssertionError", "DocTestFailure", "Failed", "MultipleD
 NEVER = frozenset({"Crash", "ImportError", "IndentationError", "ModuleNotFoundError", "SyntaxError", "TabError"})
 NOT_ASSERTED = ("Timeout ", "async def functions are not natively supported")
 """Beginnings of a `Failed` that no test wrote: of pytest-timeout, and of pytest where a plugin is missing."""
+USING = frozenset({"AttributeError", "IndexError", "KeyError", "TypeError", "ValueError"})
+"""What a test stumbles over that uses what the code gave back, without asserting what that is."""
 FIXTURES = frozenset({"setUp", "asyncSetUp", "tearDown", "asyncTearDown", "setup_method", "teardown_method"})
 """unittest runs these inside of the call."""
 VARYING = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|\d+""")
@@ -24,8 +26,9 @@ TELLING = 15
 def why_not(result: TestResult, *, issue: str, unchanged: bool, mended: Collection[str] = ()) -> str:
     """Why a result on the base is no reproduction of the issue; empty where it is one.
 
-    `unchanged` says that the test stood like this in the base before the change: then any error from inside the project counts. So does
-    one that a file of `mended` raises, the very sources that the change is made to.
+    `unchanged` says that the test stood like this in the base before the change: then any error from inside the project counts, and
+    one of the test itself that uses what the project gave back. So does one that a file of `mended` raises, the very sources that the
+    change is made to.
     """
     if not result.red or result.failure is None:
         return _NOT_RED.get(result.outcome, "is red for an unknown reason")
@@ -41,6 +44,8 @@ def why_not(result: TestResult, *, issue: str, unchanged: bool, mended: Collecti
         return ""
     innermost = inside(failure)[-1:]
     if _is_raised_by_a_double(failure):
+        return ""
+    if unchanged and innermost and failure.type in USING:
         return ""
     if not innermost or is_test_path(innermost[0].path):
         return f"fails in the test itself{_at(innermost)} and not in an assertion: {what}"

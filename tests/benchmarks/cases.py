@@ -131,6 +131,8 @@ def _real(history: Path, commit: str, changed: tuple[str, ...], scratch: Path, s
     present = [path for path in tests if (tree / path).is_file() and path.endswith(".py")]
     before = suite.results(fixed, present) if present else None
     reds = failing(before, suite.results(tree, present)) if before else ()
+    if reds and len(right) > 1:
+        right = _needed(right, old, fixed=fixed, tree=tree, suite=suite, tests=present, reds=reds)
     expected = passing(suite.results(fixed)) if reds else ()
     shutil.rmtree(fixed)
     note = _git(history, "log", "-1", "--format=%s", commit).strip()
@@ -138,6 +140,20 @@ def _real(history: Path, commit: str, changed: tuple[str, ...], scratch: Path, s
         shutil.rmtree(tree)
         return None
     return Case(kind="real", name=name, tree=tree, failing=reds, right=right, expected=expected, suite=suite, note=note)
+
+
+def _needed(
+    right: dict[str, str], old: dict[str, str], *, fixed: Path, tree: Path, suite: Suite, tests: list[str], reds: tuple[str, ...]
+) -> dict[str, str]:
+    """The files without which a test stays red; the tree is given the others (a version, a list of thanks) as they are after the fix."""
+    needed = dict(right)
+    for path, text in right.items():
+        (fixed / path).write_text(old[path], encoding="utf-8")
+        if len(needed) > 1 and {*reds} <= {*passing(suite.results(fixed, tests))}:
+            del needed[path]
+            (tree / path).write_text(text, encoding="utf-8")
+        (fixed / path).write_text(text, encoding="utf-8")
+    return needed
 
 
 def _unpacked(history: Path, commit: str, target: Path) -> None:

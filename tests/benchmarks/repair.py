@@ -139,7 +139,10 @@ def _same(one: Path, other: Path) -> bool:
 
 
 class Plain(ast.NodeTransformer):
-    """Writes alike what the language itself makes the same: `a is not b` and `not (a is b)`, `super()` and `super(Own, self)`."""
+    """Writes alike what the language itself makes the same: `a is not b` and `not (a is b)`, `super()` and `super(Own, self)`.
+
+    Docstrings say nothing of what is done.
+    """
 
     PAIRS = ((ast.Is, ast.IsNot), (ast.In, ast.NotIn))
     OPPOSITES: ClassVar[dict[type[ast.cmpop], type[ast.cmpop]]] = {**dict(PAIRS), **{two: one for one, two in PAIRS}}
@@ -152,6 +155,10 @@ class Plain(ast.NodeTransformer):
         self.generic_visit(node)
         self.own.pop()
         return node
+
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
+        self.generic_visit(node)
+        return None if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str) else node
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         self.generic_visit(node)

@@ -1,11 +1,12 @@
 """Repair without a model, from the failing tests to a verdict."""
 
 import asyncio
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from coder.core.candidate import Candidate
+from coder.core.candidate import Candidate, Patch
 from coder.core.events import FilesChanged, NoteMade, PhaseEntered, Verified
 from coder.core.notes import Done, GiveUp, Note, Sites
 from coder.core.ports import Progress
@@ -178,3 +179,24 @@ def test_edits_that_nothing_decides_between_are_shown_with_what_tells_them_apart
     assert "- value: use 2 instead of 1 (f(5) gives 2, elsewhere 3)\n--- a/a.py" in gave_up.summary
     assert "- value: use 3 instead of 1\n--- a/a.py" in gave_up.summary
     assert "verify" not in told
+
+
+def test_a_slow_suite_is_not_waited_for_where_the_failing_test_is_named(tmp_path: Path) -> None:
+    searched = threading.Event()
+
+    class Slow(FakeVerifier):
+        def baseline(self, progress: Progress | None = None) -> TestReport:
+            assert searched.wait(10)
+            return REDS
+
+        def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
+            searched.set()
+            return super().verify(patch, named, progress)
+
+    made = equipped(tmp_path, Proposing([found(2)]), Slow(), issue=f"{RED.id} fails")
+
+    async def walk() -> Candidate:
+        return await search_repair(suite_seconds=0.0)(made, made.repository.candidate("c1"))
+
+    asyncio.run(walk())
+    assert searched.is_set()

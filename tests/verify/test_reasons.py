@@ -21,6 +21,7 @@ STDLIB = (*SOURCE, ("/usr/lib/python3.11/json/decoder.py", 355, "raw_decode"))
         (red(ID, "RuntimeError", "the stack has no  room"), "fails with 'the stack has no room'", False),
         (red(ID, "IndexError", "", frames=SOURCE), "", True),
         (red(ID, "JSONDecodeError", "", frames=STDLIB), "", True),
+        (red(ID, "TypeError", "'NoneType' object is not subscriptable"), "", True),
     ],
 )
 def test_counts(result: TestResult, issue: str, unchanged: bool) -> None:
