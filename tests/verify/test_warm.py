@@ -224,6 +224,132 @@ def test_a_process_that_dies_is_a_crash(shop: Both) -> None:
         assert shop.edited("sum(self.values())", new, "tests/test_shop.py::test_total").how == "swapped"
 
 
+MANY = """\
+import logging, sys, unittest, warnings
+
+import pytest
+
+import shop
+
+
+@pytest.fixture
+def bad_end():
+    yield shop.one()
+    assert shop.one() == 1
+
+
+@pytest.fixture
+def bad_start():
+    assert shop.one() == 1
+
+
+def test_green(tmp_path):
+    print("nobody reads this")
+    (tmp_path / "file").write_text("text")
+    assert shop.one()
+
+
+def test_red(tmp_path):
+    print("somebody reads this", tmp_path.name)
+    assert shop.one() == 1
+
+
+def test_ends_badly(bad_end):
+    assert bad_end
+
+
+def test_starts_badly(bad_start):
+    pass
+
+
+def test_leaves_things_behind():
+    warnings.simplefilter("error")
+    sys.stdout = None
+
+
+def test_finds_nothing_left():
+    warnings.warn("it is a warning")
+    print("heard")
+
+
+def test_alone(capsys):
+    logging.getLogger("shop").warning("it is logged")
+    print("heard")
+    assert capsys.readouterr() == ("heard\\n", "")
+
+
+def test_logged(caplog):
+    logging.getLogger("shop").warning("it is logged")
+    assert caplog.messages == ["it is logged"] * shop.one()
+
+
+@pytest.mark.xfail(strict=True)
+def test_xfail():
+    assert shop.one() != 1
+
+
+@pytest.mark.xfail
+def test_may_fail():
+    assert shop.one() == 1
+
+
+def test_xfail_by_itself(request):
+    request.node.add_marker(pytest.mark.xfail(strict=True))
+    assert shop.one() != 1
+
+
+@pytest.mark.skipif(shop.__name__ != "shop", reason="another")
+def test_runs():
+    assert shop.one() == 1
+
+
+@pytest.mark.skip(reason="because")
+def test_skipped():
+    raise ValueError
+
+
+def test_skips_itself():
+    pytest.skip("because")
+
+
+class TestUnit(unittest.TestCase):
+    def test_green(self):
+        self.assertTrue(shop.one())
+
+    def test_red(self):
+        self.assertEqual(shop.one(), 1)
+
+    def test_parts(self):
+        for number in (1, 2):
+            with self.subTest(number=number):
+                self.assertEqual(shop.one(), number)
+
+    @unittest.expectedFailure
+    def test_expected(self):
+        self.assertEqual(shop.one(), 2)
+
+    def test_skips(self):
+        if shop.one() == 1:
+            self.skipTest("because")
+"""
+
+
+@pytest.mark.parametrize("hook", ["", "def pytest_runtest_makereport(item, call):\n    call.excinfo = None\n"])
+def test_all_that_a_test_can_be_is_what_it_is_in_a_process_of_its_own(both: Open, hook: str) -> None:
+    files = {"tests/test_shop.py": MANY, "pytest.ini": "[pytest]\n", "tests/conftest.py": hook}
+    here = both({"shop.py": "def one():\n    return 1\n", **files})
+    here.run({})
+    ran = here.edited("return 1", "return 2")
+    assert ran.how == "swapped"
+    if not hook:
+        red = ran.report.of("tests/test_shop.py::test_red")
+        assert red is not None
+        assert red.failure is not None
+        assert "somebody reads this test_red0" in red.failure.text
+        assert "nobody" not in red.failure.text
+        assert here.edited("return 1", "return 1\n\n\nTWO = 2").how == "imported"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "how"), [("sum(self.values())", "sum(self.values()) + 1", "swapped"), ("rate=RATE", "rate=1", "imported")]
 )

@@ -30,7 +30,7 @@ class Channel:
 
     def asked_for(self) -> dict[str, Any]:
         """The latest request, again."""
-        with open(self.asked, encoding="ascii") as file:
+        with open(self.asked, encoding="utf-8") as file:  # which needs no import
             request: dict[str, Any] = json.load(file)
         return request
 

@@ -56,10 +56,14 @@ class Limited:
             signal.setitimer(signal.ITIMER_PROF, 0)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        if report.failed and not self.red and not hasattr(report, "wasxfail"):
-            self.red = True
-            if self.say is not None:
-                self.say(red=report.nodeid)
+        if report.failed and not hasattr(report, "wasxfail"):
+            self.hear(report.nodeid)
+
+    def hear(self, red: str) -> None:
+        """Of a red test."""
+        if not self.red and self.say is not None:
+            self.say(red=red)
+        self.red = True
 
     def too_long(self, _number: int, _frame: FrameType | None) -> None:
         self.expired = True

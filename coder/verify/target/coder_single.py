@@ -15,6 +15,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 from _pytest.warnings import catch_warnings_for_item
 from coder_compare import TooLong  # type: ignore[import-not-found]
+from coder_straight import forget  # type: ignore[import-not-found]
 
 
 class Single:
@@ -26,6 +27,7 @@ class Single:
         self.part_failed = False
         for item in [*items.values()][:1]:
             item.config.pluginmanager.register(self, "coder_single")
+            self.straight = item.config.pluginmanager.get_plugin("coder_straight")
 
     def run(self, test: str, following: str | None, *, limit: float, waiting: float) -> str:
         """`passed`, `failed` or `timeout`, after seconds of processor time or on the wall.
@@ -33,21 +35,29 @@ class Single:
         What it shares with the following test stays set up, unless it is not green: then it is the last.
         """
         item = self.items[test]
-        self.expired = self.part_failed = False
+        self.expired = self.part_failed = passed = False
         coder_timers.begin(limit, waiting, self.too_long)
         try:
             with filtered(item):
-                reports = runtestprotocol(item, log=False, nextitem=self.items[following] if following else None)
-        except BaseException:  # noqa: BLE001 - an exit, an interrupt, our own time limit: whatever it was, the test is not green
-            reports = []
+                passed = self.passes(item, self.items[following] if following else None)
+        except BaseException:  # noqa: BLE001, S110 - an exit, an interrupt, our own time limit: whatever it was, the test is not green
+            pass
         finally:
             coder_timers.end()
-        ran = any(report.when == "call" and report.outcome == "passed" for report in reports)
-        if ran and not self.expired and not self.part_failed and not any(report.failed for report in reports):
+        if passed and not self.expired and not self.part_failed:
             return "passed"
         with contextlib.suppress(BaseException):
             tear_down(item.session._setupstate)
         return "timeout" if self.expired else "failed"
+
+    def passes(self, item: Any, following: Any) -> bool:
+        if self.straight.fits(item) and not item.get_closest_marker("xfail"):
+            telling = self.straight.telling(item, following)
+            forget(item)
+            return telling is None
+        reports = runtestprotocol(item, log=False, nextitem=following)
+        ran = any(report.when == "call" and report.outcome == "passed" for report in reports)
+        return ran and not any(report.failed for report in reports)
 
     def too_long(self, _number: int, _frame: FrameType | None) -> None:
         """No `except Exception` of the project keeps a test alive that has used more processor time than it may."""

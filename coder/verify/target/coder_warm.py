@@ -26,6 +26,7 @@ from coder_channel import Channel  # type: ignore[import-not-found]
 from coder_collected import Collected  # type: ignore[import-not-found]
 from coder_fork import adopt, code_of, end_orphans, has_ended  # type: ignore[import-not-found]
 from coder_limits import Limited  # type: ignore[import-not-found]
+from coder_straight import Straight  # type: ignore[import-not-found]
 from coder_watch import Opened, relative  # type: ignore[import-not-found]
 
 REQUEST_FILE = os.environ.pop("CODER_WARM_REQUEST", "")
@@ -38,6 +39,7 @@ def pytest_load_initial_conftests(early_config: Any, args: list[str]) -> Generat
     if REQUEST_FILE:
         with open(REQUEST_FILE, encoding="utf-8") as file:
             Started(early_config, args, json.load(file)).serve()
+        early_config.pluginmanager.register(Straight(), "coder_straight")
     yield
 
 
