@@ -11,8 +11,8 @@ class Reach(Value):
 
     tests: tuple[str, ...] = ()
     """Node ids in the order in which they are collected, then files of new tests."""
-    dear: tuple[str, ...] = ()
-    """Those of them that take long: whoever waits for a first verdict runs them last."""
+    soonest: tuple[str, ...] = ()
+    """The same in the order in which a red one is likely to come soonest."""
     everything: bool = False
     """Any test may be reached, whatever `tests` holds."""
     why: str = ""

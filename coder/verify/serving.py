@@ -44,8 +44,8 @@ class Asked(Value):
     """Of processor time, for each test."""
     until_red: bool = False
     """Does the run end with the first red test?"""
-    last: tuple[str, ...] = ()
-    """Ids of tests that are run when all others have been."""
+    in_order: bool = False
+    """Are tests run in the order in which they are asked for, and not as they are collected?"""
 
 
 class Gone(Exception):

@@ -62,10 +62,10 @@ class Standby:
         """Is it known what the tests reach?"""
         return self._impact is not None
 
-    def run(self, edits: Edits, tests: Sequence[str], *, last: Sequence[str] = (), on_red: OnRed = None) -> Ran | Cold:
+    def run(self, edits: Edits, tests: Sequence[str], *, in_order: bool = False, on_red: OnRed = None) -> Ran | Cold:
         """Run tests on the base with other texts at some paths."""
         warm = self._warm
-        return warm.run(edits, tests, last=last, on_red=on_red) if warm is not None else NOT_YET
+        return warm.run(edits, tests, in_order=in_order, on_red=on_red) if warm is not None else NOT_YET
 
     def reach(self, edits: Edits) -> Reach:
         """The tests that may end otherwise with these texts."""
@@ -107,7 +107,7 @@ def first_look(standby: Standby, edits: Edits, before: TestReport, progress: Pro
     told = progress or (lambda _line: None)
     if reach.everything:
         return FirstLook(reach=reach)
-    ran = standby.run(edits, reach.tests, last=reach.dear, on_red=lambda test: told(f"{test} is red"))
+    ran = standby.run(edits, reach.soonest, in_order=True, on_red=lambda test: told(f"{test} is red"))
     if not isinstance(ran, Ran):
         return FirstLook(reach=reach)
     counts = ran.report.counts

@@ -72,14 +72,14 @@ class WarmRunner:
         tests: Sequence[str] = (),
         *,
         seconds: float | None = None,
-        last: Sequence[str] = (),
+        in_order: bool = False,
         until_red: bool = False,
         on_red: OnRed = None,
     ) -> Ran | Cold:
         """Run the suite, or just `tests` (node ids or paths), on the tree with other texts at some paths (None: no such file).
 
-        `seconds` is the limit of the run; None is the project's own. Tests run in the order in which they are collected, but for
-        those (by id) that come last.
+        `seconds` is the limit of the run; None is the project's own. Tests run in the order in which they are collected, or `in_order`:
+        in that of their ids in `tests`, and then all others.
         """
         with self._lock:
             try:
@@ -91,7 +91,7 @@ class WarmRunner:
                 swappable = self._swappable(edits, texts)
                 with self._afterwards_tidied(), written(self._tree, edits):
                     asked = self._asked(edits, normal(tests, self._tree), seconds or self._wall_seconds)
-                    asked = asked.model_copy(update={"until_red": until_red, "last": tuple(last)})
+                    asked = asked.model_copy(update={"until_red": until_red, "in_order": in_order})
                     return self._ran(edits, swappable, asked, on_red)
             except Gone as error:
                 self._cold = str(error)

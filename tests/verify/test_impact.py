@@ -11,7 +11,7 @@ from coder.core.ports import Limits
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.impact import TracedImpact
 from coder.verify.project import find_project
-from coder.verify.reached import Reached, learn, load, save
+from coder.verify.reached import Entry, Reached, learn, load, save
 from tests.builders import write
 
 FILES = {
@@ -138,7 +138,19 @@ def test_an_edit_reaches_what_calls_reads_or_imports_it(
 ) -> None:
     found = TracedImpact(*traced).reach(edits)
     in_order = sorted(reached.tests, key=lambda test: traced[1].tests.index(test) if test in traced[1].tests else 99)
-    assert found == reached.model_copy(update={"tests": tuple(in_order)})
+    assert found == reached.model_copy(update={"tests": tuple(in_order), "soonest": found.soonest})
+    assert sorted(found.soonest) == sorted(found.tests)
+
+
+def test_what_is_quick_and_unlike_comes_first_and_what_takes_long_last(tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": "def one():\n    return 1\n"})
+    seconds = {"t.py::long": 9.0, "t.py::slow": 0.03, "t.py::also": 0.02, "t.py::quick": 0.01, "t.py::other": 0.02}
+    entries = (Entry(calls={"a.py": (1,)}), Entry(calls={"a.py": (1,), "b.py": (1,)}))
+    entry_of = {test: int(test == "t.py::other") for test in seconds}
+    impact = TracedImpact(tmp_path, Reached(tests=tuple(seconds), entries=entries, entry_of=entry_of, seconds=seconds))
+    found = impact.reach({"a.py": "def one():\n    return 2\n"})
+    assert found.tests == tuple(seconds)
+    assert found.soonest == ("t.py::quick", "t.py::other", "t.py::slow", "t.py::also", "t.py::long")
 
 
 def test_a_test_of_which_nothing_is_known_is_always_reached(traced: tuple[Path, Reached]) -> None:

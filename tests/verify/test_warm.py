@@ -365,9 +365,11 @@ def test_the_first_red_test_is_told_at_once_and_ends_a_run_that_asks_no_more(sho
     assert part.report.problem is None
     assert [result.id for result in part.report.results] == [result.id for result in whole.report.results][: len(part.report.results)]
     assert names(part.report) == names(whole.report)[:1]
-    late = shop.warm.run(edits, last=heard, until_red=True, on_red=heard.append)
+    order = [result.id for result in reversed(whole.report.results)]
+    late = shop.warm.run(edits, order, in_order=True, until_red=True, on_red=heard.append)
     assert isinstance(late, Ran)
-    assert heard[2] != heard[0] or late.report.results[-1].id == heard[0]
+    assert [result.id for result in late.report.results] == order[: len(late.report.results)]
+    assert heard[2] == late.report.reds[0].id == whole.report.reds[-1].id
     assert len(part.report.results) < len(whole.report.results) == 6
 
 

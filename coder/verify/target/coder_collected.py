@@ -157,7 +157,7 @@ class Collected:
         self.limited.become(request, self.runs.answer)
         wanted = {position for name in request["select"] for position in self.positions[name]}
         items = [self.items[position] for position in sorted(wanted)] if request["select"] else [*self.items]
-        items.sort(key=self.limited.comes_last)
+        items.sort(key=self.limited.place)
         self.session.items = items
         self.session.testscollected = len(items)
         self.recorder.begin_again(request, len(items))

@@ -18,23 +18,23 @@ class TooLong(BaseException):
 
 
 class Limited:
-    """Runs dear tests last, and says which is red first; ends a run there if asked, or where a test uses more time than it may."""
+    """Runs tests in the order asked for, and says which is red first; ends a run there if asked, or where one uses too much time."""
 
     def __init__(self, request: dict[str, Any] | None = None, say: Callable[..., None] | None = None) -> None:
         self.expired = self.red = False
-        self.become(request or {"last": []}, say)
+        self.become(request or {"select": [], "in_order": False}, say)
 
     def become(self, request: dict[str, Any], say: Callable[..., None] | None = None) -> None:
         self.request = request
         self.say = say
-        self.last = frozenset(request["last"])
+        self.places = {name: place for place, name in enumerate(request["select"])} if request["in_order"] else {}
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        items.sort(key=self.comes_last)
+        items.sort(key=self.place)
 
-    def comes_last(self, item: Any) -> bool:
-        return item.nodeid in self.last
+    def place(self, item: Any) -> int:
+        return self.places.get(item.nodeid, len(self.places))
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: Any) -> Generator[None, None, None]:
