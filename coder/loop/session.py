@@ -16,8 +16,8 @@ from coder.loop.equipping import equipped
 from coder.loop.kit import Kit, Strategy
 from coder.loop.turn import say
 
-BASELINE_WAIT_SECONDS = 20.0
-"""How long the first message waits for the suite on the untouched base: a short suite is worth having in it."""
+BASELINE_WAIT_SECONDS, BASELINE_WAIT_SHARE = 20.0, 0.15
+"""How long the first message waits for the suite on the untouched base, and of the time limit: a short suite is worth having in it."""
 WORKABLE = ("timeout", "no_tests")
 """Problems of the untouched base with which there is still something to do; no change of the code mends any other."""
 
@@ -123,8 +123,10 @@ class Session:
         self._candidate = await asyncio.to_thread(kit.repository.candidate, "c1")
         kit.log.append(CandidateForked(candidate=self._candidate.id))
         self._pass_on()
-        report = await baseline(kit, self._candidate, wait_seconds=BASELINE_WAIT_SECONDS)
-        report = await equipped(kit, self._candidate, report, wait_seconds=BASELINE_WAIT_SECONDS)
+        left = kit.purse.seconds_left
+        wait = BASELINE_WAIT_SECONDS if left is None else min(BASELINE_WAIT_SECONDS, BASELINE_WAIT_SHARE * left)
+        report = await baseline(kit, self._candidate, wait_seconds=wait)
+        report = await equipped(kit, self._candidate, report, wait_seconds=wait)
         if report is not None and report.problem is not None and report.problem.kind not in WORKABLE:
             return ended(VerdictKind.INCONCLUSIVE, report.problem.text, kit)
         return await conclude(kit, await self._strategy(kit, self._candidate))

@@ -21,7 +21,6 @@ COUNTED_SECONDS = 600.0
 """Where candidates are counted, time is no more than a safeguard: the same is found on a slow machine."""
 SEARCH_SHARE = 0.6
 """Of the time that is left: what was found must still be proven."""
-SUITE_SECONDS = 5.0
 MOST_ATTEMPTS = 3
 NEEDS_A_TEST = (
     "Repair without a model needs a test that fails because of the issue, and none does. Name one in the issue or with --test "
@@ -31,15 +30,12 @@ TELL = "A test of a call in which they differ would decide."
 HELP = "A further failing test, smaller than these, narrows the place down; more than one small edit needs a model."
 
 
-def search_repair(*, suite_seconds: float = SUITE_SECONDS) -> Strategy:
-    """A strategy that takes the proposer's proposals in their order, and the first that is PROVEN.
-
-    So many seconds are waited for the suite on the base where it is known which tests fail; then it is measured while the search goes on.
-    """
+def search_repair() -> Strategy:
+    """A strategy that takes the proposer's proposals in their order, and the first that is PROVEN."""
 
     async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
         _enter(kit, candidate, "locate")
-        failing = await failing_tests(kit, candidate, suite_seconds)
+        failing = await failing_tests(kit, candidate)
         tests = failing.tests
         found = await propose(kit, candidate, tests)
         fewer = speaking_of(kit.task.issue, tests)
@@ -59,10 +55,13 @@ def search_repair(*, suite_seconds: float = SUITE_SECONDS) -> Strategy:
     return strategy
 
 
-async def failing_tests(kit: Kit, candidate: Candidate, suite_seconds: float) -> Reproduced:
-    """Tests that fail on the base for the right reason: those that the issue or the command names, else all; why others do not count."""
+async def failing_tests(kit: Kit, candidate: Candidate) -> Reproduced:
+    """Tests that fail on the base for the right reason: those that the issue or the command names, else all; why others do not count.
+
+    Where some are named the suite on the base is not waited for: the session has it measured while the search goes on.
+    """
     named = node_ids(f"{kit.task.issue}\n{kit.task.test_command or ''}")
-    report = await baseline(kit, candidate, wait_seconds=suite_seconds if named else None)
+    report = None if named else await baseline(kit, candidate)
     asked = named or (tuple(result.id for result in report.reds) if report else ())
     if not asked:
         return Reproduced()

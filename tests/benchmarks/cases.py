@@ -136,7 +136,7 @@ def _real(history: Path, commit: str, changed: tuple[str, ...], scratch: Path, s
     expected = passing(suite.results(fixed)) if reds else ()
     shutil.rmtree(fixed)
     note = _git(history, "log", "-1", "--format=%s", commit).strip()
-    if not reds:
+    if not expected:
         shutil.rmtree(tree)
         return None
     return Case(kind="real", name=name, tree=tree, failing=reds, right=right, expected=expected, suite=suite, note=note)

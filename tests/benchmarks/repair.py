@@ -139,7 +139,8 @@ def _same(one: Path, other: Path) -> bool:
 
 
 class Plain(ast.NodeTransformer):
-    """Writes alike what the language itself makes the same: `a is not b` and `not (a is b)`, `super()` and `super(Own, self)`.
+    """Writes alike what the language itself makes the same: `a is not b` and `not (a is b)`, `super()` and `super(Own, self)`,
+    `return` and `return None`.
 
     Docstrings say nothing of what is done.
     """
@@ -159,6 +160,11 @@ class Plain(ast.NodeTransformer):
     def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
         self.generic_visit(node)
         return None if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str) else node
+
+    def visit_Return(self, node: ast.Return) -> ast.Return:
+        self.generic_visit(node)
+        node.value = None if isinstance(node.value, ast.Constant) and node.value.value is None else node.value
+        return node
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         self.generic_visit(node)

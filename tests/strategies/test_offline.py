@@ -196,7 +196,7 @@ def test_a_slow_suite_is_not_waited_for_where_the_failing_test_is_named(tmp_path
     made = equipped(tmp_path, Proposing([found(2)]), Slow(), issue=f"{RED.id} fails")
 
     async def walk() -> Candidate:
-        return await search_repair(suite_seconds=0.0)(made, made.repository.candidate("c1"))
+        return await search_repair()(made, made.repository.candidate("c1"))
 
     asyncio.run(walk())
     assert searched.is_set()
