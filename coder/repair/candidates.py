@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from coder.core.trials import Edit
 from coder.core.verdict import Failure
 from coder.repair.site import Rewrite, Site
-from coder.repair.source import BLOCKS, Function, Source
+from coder.repair.source import BLOCKS, Source, own_nodes
 from coder.repair.templates import TEMPLATES
 
 LEAST = 0.25
 """Lines less suspicious than this part of the most suspicious one are left alone."""
+LET_THROUGH = 0.5
+"""Of the suspicion of what stands under a condition falls on the condition, however often it lets nothing wrong through."""
 MOST = 8_000
 """Candidates are counted, so that the same are tried on a slow machine; time is no more than a safeguard."""
 LARGE = 200
@@ -56,6 +58,9 @@ def _of_file(source: Source, lines: Mapping[int, float], failures: tuple[Failure
         if not isinstance(statement, ast.stmt):
             continue
         suspicion = max((lines.get(line, 0.0) for line in header(statement)), default=0.0)
+        if isinstance(statement, ast.If):
+            inside = range(statement.body[0].lineno, (statement.body[-1].end_lineno or 0) + 1)
+            suspicion = max(suspicion, LET_THROUGH * max(lines.get(line, 0.0) for line in inside))
         if suspicion:
             for node in own_nodes(statement):
                 site = Site(source, node, failures)
@@ -86,19 +91,3 @@ def header(statement: ast.stmt) -> range:
     ]
     last = min(inner) - 1 if inner else statement.end_lineno or statement.lineno
     return range(statement.lineno, max(last, statement.lineno) + 1)
-
-
-def own_nodes(statement: ast.stmt) -> Iterator[ast.AST]:
-    """A statement and its expressions, without the statements inside of it; of a function only its parameters' defaults."""
-    yield statement
-    if isinstance(statement, Function):
-        given = statement.args
-        todo: list[ast.AST] = [*given.defaults, *(default for default in given.kw_defaults if default)]
-    else:
-        todo = [child for child in ast.iter_child_nodes(statement) if not isinstance(child, ast.stmt)]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, ast.expr):
-            yield node
-        if not isinstance(node, ast.JoinedStr):
-            todo += [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt)]

@@ -25,6 +25,8 @@ TRACING_SHARE = 0.25
 MOST_TRACING = 15.0
 """Of the time, and seconds, for tracing: failing tests come first, and what is left of their neighbours only sharpens the suspicion."""
 CONFIRMING_SHARE = 0.3
+SINGLE_SHARE = 0.6
+"""For single edits where several tests fail: what none of them mends all of, two may."""
 LEAST_FOR_PAIRS = 10.0
 """Seconds that must be left for a search for two faults where no single edit holds."""
 
@@ -55,7 +57,8 @@ class TemplateProposer:
             return Proposals(suspects=by_words(tree, issue), note=case)
         ranked = [one for one in case.candidates() if may_write is None or may_write(one.edit.path)]
         left = seconds - (time.monotonic() - started)
-        found = search(self._trials, tree, case.failing, ranked, seconds=left * (1 - CONFIRMING_SHARE), progress=progress)
+        share = (1 - CONFIRMING_SHARE) * (SINGLE_SHARE if len(case.failing) > 1 else 1.0)
+        found = search(self._trials, tree, case.failing, ranked, seconds=left * share, progress=progress)
         if not found.survivors and not found.cold and (left := seconds - (time.monotonic() - started)) > LEAST_FOR_PAIRS:
             found = search_pairs(self._trials, tree, case.failing, ranked, seconds=left * (1 - CONFIRMING_SHARE), progress=progress) + found
         evidence = Evidence(sources=case.sources, issue=issue, tests=_texts(tree, case.failing))

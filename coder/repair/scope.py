@@ -9,6 +9,8 @@ from coder.repair.source import Function, Source
 
 MOST_NAMES = 14
 CACHED = 4096
+SHORT = 40
+"""Characters of what may be a key."""
 
 
 def arguments_of(function: Function) -> tuple[str, ...]:
@@ -26,6 +28,13 @@ def unread(function: Function) -> tuple[str, ...]:
     bound = dict.fromkeys([*given, *(node.id for node in names if isinstance(node.ctx, ast.Store))])
     read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
     return tuple(name for name in bound if name not in read)
+
+
+@lru_cache(maxsize=CACHED)
+def idle(function: Function | None) -> tuple[str, ...]:
+    """Parameters that a function does not read."""
+    held = unread(function) if function else ()
+    return tuple(name for name in arguments_of(function) if name in held) if function else ()
 
 
 def local_names(source: Source, node: ast.AST) -> tuple[str, ...]:
@@ -80,6 +89,13 @@ def attributes(source: Source) -> tuple[str, ...]:
     """Every attribute name that the file uses, most used first."""
     counted = Counter(node.attr for node in ast.walk(source.tree) if isinstance(node, ast.Attribute))
     return tuple(name for name, _ in counted.most_common())
+
+
+@lru_cache(maxsize=256)
+def short_texts(source: Source) -> tuple[str, ...]:
+    """The file's short string literals."""
+    texts = (node.value for node in ast.walk(source.tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return tuple(dict.fromkeys(text for text in texts if len(text) < SHORT))
 
 
 @lru_cache(maxsize=200_000)

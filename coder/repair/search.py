@@ -16,6 +16,8 @@ FURTHER = 600
 """Candidates that are tried after the first survivor: the next best may be the right one."""
 RIVAL = 0.2
 """What scores less than this part of the first survivor's score would not outweigh it."""
+SATISFIED = 0.6
+"""Of the time, after which a survivor is enough: it has yet to be compared, confirmed and proven."""
 TELLING_SECONDS = 0.5
 
 
@@ -51,7 +53,7 @@ def search(
 ) -> Search:
     """Try candidates in their order."""
     found = Search()
-    started = told = time.monotonic()
+    began = started = told = time.monotonic()
     first, least = 0, 0.0
     results = trials.try_out(tree, tests, [candidate.edit for candidate in ranked], seconds=seconds)
     with closing(results):
@@ -69,6 +71,8 @@ def search(
                 told = time.monotonic()
                 progress(found.line)
             if len(found.survivors) == ENOUGH or (first and found.tried >= first + FURTHER) or candidate.score < least:
+                break
+            if found.survivors and time.monotonic() - began > SATISFIED * seconds:
                 break
     return found
 

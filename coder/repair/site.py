@@ -60,6 +60,12 @@ class Site:
         if new != self.source.text[start:end]:
             yield Rewrite((Change(start=start, end=end, text=new),), weight, summary)
 
+    def rename(self, node: ast.Attribute, name: str, *, weight: float, summary: str) -> Iterator[Rewrite]:
+        """Another attribute of the same object; only the name changes, so that what is done to other objects reads the same."""
+        _, end = self.source.span(node)
+        if name != node.attr:
+            yield Rewrite((Change(start=end - len(node.attr), end=end, text=name),), weight, summary)
+
     def swap(self, first: ast.AST, second: ast.AST, *, weight: float, summary: str) -> Iterator[Rewrite]:
         """Let two expressions change places, the first standing before the second."""
         (start, end), (start_after, end_after) = self.source.span(first), self.source.span(second)

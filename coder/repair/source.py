@@ -107,3 +107,19 @@ class Source:
 
 def is_docstring(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant) and isinstance(statement.value.value, str)
+
+
+def own_nodes(statement: ast.stmt) -> Iterator[ast.AST]:
+    """A statement and its expressions, without the statements inside of it; of a function only its parameters' defaults."""
+    yield statement
+    if isinstance(statement, Function):
+        given = statement.args
+        todo: list[ast.AST] = [*given.defaults, *(default for default in given.kw_defaults if default)]
+    else:
+        todo = [child for child in ast.iter_child_nodes(statement) if not isinstance(child, ast.stmt)]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.expr):
+            yield node
+        if not isinstance(node, ast.JoinedStr):
+            todo += [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt)]

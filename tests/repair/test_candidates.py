@@ -31,3 +31,9 @@ def test_headers_of_blocks_and_defaults_are_sites_of_their_own() -> None:
     lines = {2: 1.0}
     assert {one.edit.line for one in candidates({"a.py": Source("a.py", text)}, {"a.py": lines}, [])} == {2}
     assert any("a=0" in one.edit.apply(text) for one in candidates({"a.py": Source("a.py", text)}, {"a.py": {1: 1.0}}, []))
+
+
+def test_a_condition_is_suspected_for_what_it_lets_through() -> None:
+    text = "def f(a, b):\n    if a:\n        return b.c\n    return 3\n"
+    made = candidates({"a.py": Source("a.py", text)}, {"a.py": {2: 0.2, 3: 1.0}}, [])
+    assert any("if a and b:" in one.edit.apply(text) or "if b and a:" in one.edit.apply(text) for one in made)

@@ -63,6 +63,11 @@ def ranked(*texts: str) -> list[Candidate]:
     return [candidate(TEXT, "a < 1", text) for text in texts]
 
 
+def test_a_survivor_is_enough_when_most_of_the_time_is_over(tmp_path: Path) -> None:
+    found = search(FakeTrials("right"), tmp_path, ["t"], ranked("x", "right", "y"), seconds=0.0, progress=None)
+    assert (found.tried, len(found.survivors)) == (2, 1)
+
+
 def test_survivors_and_the_cold_ones_are_kept_in_their_order(tmp_path: Path) -> None:
     trials = FakeTrials("y", "z")
     given = ranked("x", "z", "cold", "y")

@@ -209,6 +209,37 @@ MENDED = [
     ("pattern", "x = re.match('[0-9]+(px)', y)\n", "x = re.match('[0-9]+(px)?', y)\n"),
     ("pattern", "HOUR = r'\\d{2}:\\d{2}'\n", "HOUR = r'\\d{2}:?\\d{2}'\n"),
     ("pattern", "HOUR = r'\\d{2}:\\d{2}'\n", "HOUR = r'\\d{1,2}:\\d{2}'\n"),
+    ("pattern", "import re\nPARTS = {'f': '[0-9]{6}'}\n", "import re\nPARTS = {'f': '[0-9]{1,6}'}\n"),
+    ("pattern", "import re\nx = '%s%s+' % (y, z)\n", "import re\nx = '%s%s*' % (y, z)\n"),
+    (
+        "inserted_guard",
+        "def f(text, table):\n    return table.sub(text)\n",
+        "def f(text, table):\n    if not table:\n        return text\n    return table.sub(text)\n",
+    ),
+    (
+        "inserted_guard",
+        "class A:\n    def f(self):\n        for x in self.all():\n            x()\n",
+        "class A:\n    def f(self):\n        if not self.all():\n            return False\n        for x in self.all():\n            x()\n",
+    ),
+    ("named_value", "def f(a, sep=' '):\n    return ' '.join(a)\n", "def f(a, sep=' '):\n    return sep.join(a)\n"),
+    ("wrapped", "def f(x):\n    return x.match\n", "def f(x):\n    return bool(x.match)\n"),
+    ("unwrapped", "echo('%s=%s' % (key, value))\n", "echo(value)\n"),
+    (
+        "converted_elsewhere",
+        "def f(at):\n    if at > 1:\n        return str(at)\n    raise Late(at=at)\n",
+        "def f(at):\n    if at > 1:\n        return str(at)\n    raise Late(at=str(at) if at is not None else None)\n",
+    ),
+    (
+        "argument_missing",
+        "class A:\n    def __init__(self, x, depth=1): ...\ndef f(x, depth):\n    return A(x) if depth else x\n",
+        "class A:\n    def __init__(self, x, depth=1): ...\ndef f(x, depth):\n    return A(x, depth=depth) if depth else x\n",
+    ),
+    ("argument_missing", "def f(x, strict=False):\n    return g(x)\n", "def f(x, strict=False):\n    return g(x, strict=strict)\n"),
+    (
+        "condition",
+        "def f(a):\n    if a:\n        a.b()\n    return a.c\n",
+        "def f(a):\n    if a and not a.c:\n        a.b()\n    return a.c\n",
+    ),
     ("pattern", "x = re.sub(r'.py$', '', y)\n", "x = re.sub(r'\\.py$', '', y)\n"),
     (
         "copied",
@@ -282,6 +313,13 @@ TOLD = [
     ),
     ("undefined_name", "'''Doc.'''\nx = math.pi\n", "'''Doc.'''\nimport math\nx = math.pi\n", "NameError", "name 'math' is not defined"),
     ("unknown_attribute", "x = y.upr()\n", "x = y.upper()\n", "AttributeError", "'str' object has no attribute 'upr'"),
+    (
+        "unknown_attribute",
+        "x = y.upr()\nz = x.upr()\n",
+        "x = y.upper()\nz = x.upper()\n",
+        "AttributeError",
+        "'str' object has no attribute 'upr'",
+    ),
     ("unknown_key", "a = {'name': 1}\nb = a['nme']\n", "a = {'name': 1}\nb = a['name']\n", "KeyError", "'nme'"),
     (
         "unknown_import",
@@ -348,6 +386,7 @@ TOLD = [
 ]
 SILENT = {
     "arithmetic": "x = 'a %s' % b\n",
+    "converted_elsewhere": "def f(x):\n    return [y for y in x] + str(z)\n",
     "comparison": "x = a + b\n",
     "boolean": "x = a + b\n",
     "negation": "x = a < b\nif a < b: pass\n",
@@ -439,6 +478,13 @@ def test_what_is_raised_says_what_the_test_asks_for() -> None:
     assert "def f(x):\n    raise ValueError('too long.')\n" in rewritten("raising", "def f(x):\n    pass\n", failure)
     odd = failure.model_copy(update={"text": "with pytest.raises(ValueError, match='too (long|wide)'):"})
     assert not any("too" in text for text in rewritten("raising", "def f(x):\n    pass\n", odd))
+
+
+def test_what_says_something_else_than_the_test_asks_for_is_raised_before() -> None:
+    message = '"n must be positive" does not match "bad index"'
+    failure = Failure(type="AssertionError", message=message, text="> with self.assertRaisesRegex(ValueError, 'n must be positive'):")
+    after = "def f(n):\n    if n < 0:\n        raise ValueError('n must be positive')\n    return g(n)\n"
+    assert after in rewritten("raising", "def f(n):\n    return g(n)\n", failure)
 
 
 @pytest.mark.parametrize("expects", ["with pytest.raises(TypeError):", "with self.assertRaises(TypeError):"])

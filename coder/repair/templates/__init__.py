@@ -30,7 +30,7 @@ from coder.repair.templates.similar import other_condition, similar
 from coder.repair.templates.slices import lookup, slice_missing, slicing
 from coder.repair.templates.strings import string
 from coder.repair.templates.suggestions import undefined_name, unknown_attribute, unknown_import, unknown_key
-from coder.repair.templates.wrapping import unwrapped, wrapped
+from coder.repair.templates.wrapping import converted_elsewhere, unwrapped, wrapped
 
 TEMPLATES: dict[str, Template] = {
     template.__name__: template
@@ -97,5 +97,6 @@ TEMPLATES: dict[str, Template] = {
         raising,
         converted,
         pattern,
+        converted_elsewhere,
     )
 }

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from coder.core.trials import Change
-from coder.repair.scope import arguments_of, local_names, module_names, most_alike
+from coder.repair.scope import arguments_of, idle, local_names, module_names, most_alike
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Function
 
@@ -109,6 +109,10 @@ def argument_missing(site: Site) -> Iterator[Rewrite]:
             if name in local_names(site.source, node):
                 change = Change(start=close, end=close, text=f"{separator}{name}={name}")
                 yield Rewrite((change,), 0.6, f"hand on `{name}` to `{callee.name}`")
+    for name in idle(site.function):
+        if name not in [*(keyword.arg for keyword in node.keywords), *(one.id for one in node.args if isinstance(one, ast.Name))]:
+            change = Change(start=close, end=close, text=f"{separator}{name}={name}")
+            yield Rewrite((change,), 0.45, f"hand on `{name}`, which is not used")
     for index, argument in enumerate(given):
         start, end = _with_separator(site, given, index)
         if len(given) > 1:
@@ -119,9 +123,14 @@ def argument_missing(site: Site) -> Iterator[Rewrite]:
 def _callee(site: Site, call: ast.Call) -> Function | None:
     match call.func:
         case ast.Name(id=name) | ast.Attribute(attr=name):
-            return next((function for function in site.source.functions if function.name == name), None)
+            made = [one for one in site.source.functions if one.name == "__init__" and _is_of(site.source.class_of(one), name)]
+            return next((one for one in (*made, *site.source.functions) if one in made or one.name == name), None)
         case _:
             return None
+
+
+def _is_of(owner: ast.ClassDef | None, name: str) -> bool:
+    return owner is not None and owner.name == name
 
 
 def _with_separator(site: Site, given: list[ast.expr | ast.keyword], index: int) -> tuple[int, int]:

@@ -2,14 +2,17 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 
 from coder.core.trials import Change
-from coder.repair.scope import arguments_of, local_names
+from coder.repair.scope import arguments_of, local_names, own_attributes
 from coder.repair.site import Rewrite, Site
-from coder.repair.source import Function, is_docstring
+from coder.repair.source import Function, Source, is_docstring, own_nodes
 from coder.repair.templates.negation import is_condition
 
+MOST_KEPT, MOST_PARTS, LONGEST = 4, 4, 30
 EXITS = ("return None", "return []", "return 0", "return False", "return ''")
 
 
@@ -21,16 +24,15 @@ def inserted_guard(site: Site) -> Iterator[Rewrite]:
         or function is None
         or node is function
         or is_docstring(node)
-        or isinstance(node, ast.Return | ast.Raise)
+        or isinstance(node, ast.Raise)
+        or (isinstance(node, ast.Return) and not isinstance(node.value, ast.Call | ast.BinOp | ast.Subscript))
     ):
         return
-    header = site.source.code(node).split("\n")[0]
     # The indented line is four columns deeper, whatever the file does elsewhere: it is a block of its own.
-    for name in [one for one in local_names(site.source, node) if re.search(rf"\b{re.escape(one)}\b", header)][:4]:
-        for condition, weight in ((f"{name} is None", _none(site)), (f"not {name}", 0.3)):
-            for rank, leave in enumerate(_exits(site, function)):
-                lines = [f"if {condition}:", f"    {leave}"]
-                yield from site.before(node, lines, weight=weight * 0.85**rank, summary=f"stop where `{condition}`")
+    for condition, weight in _wanting(site, node):
+        for rank, leave in enumerate(_exits(site, function)):
+            lines = [f"if {condition}:", f"    {leave}"]
+            yield from site.before(node, lines, weight=weight * 0.85**rank, summary=f"stop where `{condition}`")
 
 
 def default_value(site: Site) -> Iterator[Rewrite]:
@@ -65,6 +67,24 @@ def condition(site: Site) -> Iterator[Rewrite]:
             (f"{code} or {name}", 0.25),
         ):
             yield from site.replace(node, new, weight=weight * used * 0.96**rank, summary=f"look at `{name}` as well")
+    for rank, text in enumerate([text for text in _attributes(site.source, site.function) if text not in code][:MOST_PARTS]):
+        for new in (f"{code} and not {text}", f"{code} and {text}", f"{code} or {text}", f"not {text} and {code}"):
+            yield from site.replace(node, new, weight=0.22 * 0.96**rank, summary=f"look at `{text}` as well")
+
+
+@lru_cache(maxsize=1024)
+def _attributes(source: Source, function: Function | None) -> tuple[str, ...]:
+    """Attributes of names that the function reads, the most read first."""
+    counted: Counter[str] = Counter()
+    for node in ast.walk(function) if function else ():
+        match node:
+            case ast.Call(func=ast.Attribute() as called):
+                counted[source.code(called)] -= 1
+            case ast.Attribute(value=ast.Name(), ctx=ast.Load()):
+                counted[source.code(node)] += 1
+            case _:
+                pass
+    return tuple(text for text, count in counted.most_common() if count > 0)
 
 
 def dropped_guard(site: Site) -> Iterator[Rewrite]:
@@ -80,12 +100,30 @@ def dropped_guard(site: Site) -> Iterator[Rewrite]:
             pass
 
 
+def _wanting(site: Site, node: ast.stmt) -> Iterator[tuple[str, float]]:
+    """What a statement may not bear: that a name of its first line is None, or that something there, or of the object, is empty."""
+    header = site.source.code(node).split("\n")[0]
+    for name in [one for one in local_names(site.source, node) if re.search(rf"\b{re.escape(one)}\b", header)][:4]:
+        yield f"{name} is None", _none(site)
+        yield f"not {name}", 0.3
+    found = [one for one in own_nodes(node) if isinstance(one, ast.Attribute) or (isinstance(one, ast.Call) and not one.args)]
+    here = [site.source.code(one) for one in found if isinstance(one.ctx if isinstance(one, ast.Attribute) else ast.Load(), ast.Load)]
+    kept = [f"self.{name}" for name in own_attributes(site.source, node)[:MOST_KEPT]]
+    for text in [one for one in dict.fromkeys([*here, *kept]) if len(one) < LONGEST and "\n" not in one][:MOST_PARTS]:
+        yield f"not {text}", 0.22
+
+
 def _exits(site: Site, function: Function) -> list[str]:
-    """Ways to leave: those that the function has already, then the usual ones."""
-    own = [site.source.code(one) for one in ast.walk(function) if isinstance(one, ast.Return)]
-    plain = [text for text in dict.fromkeys(own) if "\n" not in text and len(text) < 30]
+    """Ways to leave: those that the function has already, then the usual ones, then with what was given."""
     looping = any(isinstance(one, ast.For | ast.While) for one in site.source.around(site.node) if one is not function)
-    return [*(["continue"] if looping else []), *dict.fromkeys([*plain[:2], *EXITS])][:5]
+    usual = [*(["continue"] if looping else []), *dict.fromkeys([*_returns(site.source, function)[:2], *EXITS])][:5]
+    return [*usual, *(f"return {name}" for name in arguments_of(function)[:1])]
+
+
+@lru_cache(maxsize=1024)
+def _returns(source: Source, function: Function) -> tuple[str, ...]:
+    own = dict.fromkeys(source.code(one) for one in ast.walk(function) if isinstance(one, ast.Return))
+    return tuple(text for text in own if "\n" not in text and len(text) < LONGEST)
 
 
 def _none(site: Site) -> float:

@@ -145,21 +145,24 @@ def _taken_apart(piece: Piece, site: Site, here: frozenset[str]) -> Iterator[tup
             return
     if site.function is None or loop in site.source.around(site.node) or not {*names} & piece.names or piece.names - {*names} - here:
         return
-    for whole in dict.fromkeys(_indexed(site.function)):
+    for whole in _indexed(site.function):
         text = piece.text
         for place, name in enumerate(names):
             text = re.sub(rf"(?<![\w.]){re.escape(name)}\b", f"{whole}[{place}]", text)
         yield text, 0.8
 
 
-def _indexed(function: Function) -> Iterator[str]:
+@lru_cache(maxsize=1024)
+def _indexed(function: Function) -> tuple[str, ...]:
     """Names of which the function reads an element by its number."""
+    names: dict[str, None] = {}
     for node in ast.walk(function):
         match node:
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int()), ctx=ast.Load()):
-                yield name
+                names[name] = None
             case _:
                 pass
+    return tuple(names)
 
 
 def _taken_back(piece: Piece, text: str) -> str:

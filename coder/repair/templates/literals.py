@@ -5,20 +5,25 @@ import re
 from collections.abc import Iterator
 
 from coder.core.verdict import Failure
-from coder.repair.scope import local_names
+from coder.repair.scope import idle, local_names
 from coder.repair.site import Rewrite, Site
 
 SEEN = re.compile(r"(?:^|assert )(-?\d+(?:\.\d+)?) (?:==|!=) (-?\d+(?:\.\d+)?)\s*$", re.MULTILINE)
 MOST = 10
+IDLE = 0.8
+"""A parameter that nothing reads waits for a place."""
 
 
 def named_value(site: Site) -> Iterator[Rewrite]:
     """A variable of the function in the place of a number, a text, a truth or None."""
     node = site.node
-    if not isinstance(node, ast.Constant) or (weight := _weight(site)) == 0.0:
+    if not isinstance(node, ast.Constant) or isinstance(site.parent, ast.Expr | ast.JoinedStr):
         return
+    weight, unused = _weight(site), idle(site.function)
     for rank, name in enumerate(local_names(site.source, node)[:MOST]):
-        yield from site.replace(node, name, weight=weight * 0.95**rank, summary=f"use `{name}` instead of {site.source.code(node)[:20]}")
+        if likely := IDLE if name in unused else weight * 0.95**rank:
+            summary = f"use `{name}` instead of {site.source.code(node)[:20]}"
+            yield from site.replace(node, name, weight=likely, summary=summary)
 
 
 def asserted_number(site: Site) -> Iterator[Rewrite]:

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from coder.repair.scope import attributes, likeness, local_names, module_names, most_alike, own_attributes
+from coder.repair.scope import attributes, likeness, local_names, module_names, most_alike, own_attributes, short_texts
 from coder.repair.site import Rewrite, Site
 
 
@@ -38,8 +38,7 @@ def attribute(site: Site) -> Iterator[Rewrite]:
             for name in local_names(site.source, node)[:8]:
                 yield from site.replace(node, name, weight=0.5 if name == node.attr else 0.2, summary=f"use `{name}`, not the attribute")
     for name, weight in weights.items():
-        new = f"{site.source.code(node.value)}.{name}"
-        yield from site.replace(node, new, weight=weight, summary=f"use `{name}` instead of `{node.attr}`")
+        yield from site.rename(node, name, weight=weight, summary=f"use `{name}` instead of `{node.attr}`")
 
 
 def key(site: Site) -> Iterator[Rewrite]:
@@ -47,12 +46,7 @@ def key(site: Site) -> Iterator[Rewrite]:
     node = site.node
     if not (isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value and _is_key(site)):
         return
-    pool = tuple(
-        one.value
-        for one in ast.walk(site.source.tree)
-        if isinstance(one, ast.Constant) and isinstance(one.value, str) and len(one.value) < 40
-    )
-    for name, alike in most_alike(node.value, pool, count=5, least=0.4):
+    for name, alike in most_alike(node.value, short_texts(site.source), count=5, least=0.4):
         yield from site.replace(node, repr(name), weight=0.6 * alike, summary=f"use {name!r} instead of {node.value!r}")
 
 

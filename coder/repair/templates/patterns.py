@@ -4,14 +4,19 @@ import ast
 import re
 import warnings
 from collections.abc import Iterator
+from functools import lru_cache
 
 from coder.core.syntax import expression
 from coder.core.trials import Change
+from coder.repair.scope import module_names
 from coder.repair.site import Rewrite, Site
+from coder.repair.source import Source
 
 USERS = frozenset({"compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"})
 RAW = re.compile(r"[rRbB]*[rR][rRbB]*['\"]")
 SPECIAL = re.compile(r"[\\(\[+*?^$|]")
+QUANTIFIED = re.compile(r"[\w)\].][+*?](?!\w)|[\])w]\{\d")
+"""What few texts hold that are no part of a pattern."""
 EDITS: tuple[tuple[re.Pattern[str], tuple[str, ...], float], ...] = (
     (re.compile(r"(?<=[\w)\].])\+(?!\?)"), ("*", "+?", ""), 0.35),
     (re.compile(r"(?<=[\w)\].])\*(?!\?)"), ("+", "*?", ""), 0.35),
@@ -59,7 +64,14 @@ def _is_pattern(site: Site, node: ast.Constant) -> bool:
             return False
         case _:
             code = site.source.code(node)
-            return RAW.match(code) is not None and SPECIAL.search(code) is not None
+            if RAW.match(code) is None:
+                return imports_re(site.source) and QUANTIFIED.search(code) is not None and " " not in code
+            return SPECIAL.search(code) is not None
+
+
+@lru_cache(maxsize=256)
+def imports_re(source: Source) -> bool:
+    return bool({"re", "regex"} & {*module_names(source)})
 
 
 def _compiles(code: str) -> bool:

@@ -15,10 +15,12 @@ from coder.repair.stock import BUILTIN, visible
 AWAITED = re.compile(r"DID NOT RAISE (?:any of \()?(?:<class ')?([\w.]+)|\b(\w+) not raised", re.IGNORECASE)
 """As pytest, unittest and people say it."""
 MATCHED = re.compile(r"\bmatch=r?(['\"])([^'\"\n]{1,80})\1")
-EXPECTED = re.compile(r"(?:raises|assertRaises(?:Regex)?)\(\s*\(?([\w.]+)")
+OTHERWISE = re.compile(r"^\"([^\"\n]{1,80})\" does not match \"|Expected regex: '([^'\n]{1,80})'", re.MULTILINE)
+"""Something was raised that says something else, as unittest and pytest say it."""
+EXPECTED = re.compile(r"(?:raises|assertRaises(?:Regex)?)\(\s*(?:\d+\s+)?\(?([A-Za-z_][\w.]*)")
 """As tests say it before anything has failed."""
 MOST_NAMES = 3
-WRONG = (("not {}", 0.4), ("{} is None", 0.4), ("{} < 0", 0.35), ("{} <= 0", 0.25))
+WRONG = (("not {}", 0.4), ("{} is None", 0.4), ("{} < 0", 0.35), ("{} <= 0", 0.25), ("{0} is not None and {0} < 0", 0.25))
 """What a parameter may be that it must not be."""
 
 
@@ -27,13 +29,9 @@ def raising(site: Site) -> Iterator[Rewrite]:
     node, function = site.node, site.function
     if function is None or not isinstance(node, ast.stmt) or is_docstring(node):
         return
-    awaited = _awaited(site.source, site.failures)
-    for name, message in product(awaited, _matched(site.failures)) if isinstance(node, ast.Pass) else ():
-        yield from site.replace(node, f"raise {name}({message!r})", weight=0.7, summary=f"raise {name}")
     for name in _unread(site.source) if isinstance(node, ast.Pass) and _is_awaited(site.failures) else ():
         yield from site.replace(node, f"raise {name}({_in_words(name)!r})", weight=0.5, summary=f"raise {name}")
-    for name in awaited:
-        error = f"raise {name}()"
+    for name, error in _errors(site.source, site.failures):
         caught = next((one for one in site.source.around(node) if isinstance(one, ast.ExceptHandler | Function)), None)
         cause = f" from {caught.name}" if isinstance(caught, ast.ExceptHandler) and caught.name else ""
         if isinstance(node, ast.Pass | ast.Return):
@@ -67,6 +65,13 @@ def converted(site: Site) -> Iterator[Rewrite]:
                 yield Rewrite((change,), 0.8, f"raise {name} where {failure.type} came")
 
 
+def _errors(source: Source, failures: tuple[Failure, ...]) -> Iterator[tuple[str, str]]:
+    """What did not come, or said something else, with its `raise`: in the words that the test asks for, where it does."""
+    said = next(iter(_matched(failures)), None)
+    for name in _awaited(source, failures):
+        yield name, f"raise {name}({said!r})" if said else f"raise {name}()"
+
+
 def _comes_from(frame: Frame, source: Source, node: ast.stmt) -> bool:
     return frame.path == source.path and node.lineno <= frame.line <= (node.end_lineno or node.lineno)
 
@@ -74,6 +79,7 @@ def _comes_from(frame: Frame, source: Source, node: ast.stmt) -> bool:
 def _matched(failures: tuple[Failure, ...]) -> list[str]:
     """What a message must hold by the tests, where that is plain text but for what is escaped."""
     found = dict.fromkeys(text for failure in failures for _, text in MATCHED.findall(failure.text))
+    found |= dict.fromkeys(next(filter(None, match.groups())) for failure in failures for match in OTHERWISE.finditer(failure.message))
     plain = [re.sub(r"\\(\W)", r"\1", text) for text in found]
     return [text for text in plain if not re.search(r"[\\*+?\[\](){}|^$]", text)]
 
@@ -95,6 +101,7 @@ def _in_words(name: str) -> str:
 
 def _awaited(source: Source, failures: tuple[Failure, ...]) -> list[str]:
     """Names of the exceptions that did not come, as far as the file can say them."""
-    found = (match for failure in failures for match in AWAITED.finditer(failure.message))
-    names = dict.fromkeys((match[1] or match[2]).rpartition(".")[2] for match in found)
+    found = [match[1] or match[2] for failure in failures for match in AWAITED.finditer(failure.message)]
+    found += [name for failure in failures if OTHERWISE.search(failure.message) for name in EXPECTED.findall(failure.text)]
+    names = dict.fromkeys(name.rpartition(".")[2] for name in found)
     return [name for name in names if name in BUILTIN or name in module_names(source)]

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 
 from coder.core.trials import Change
 from coder.core.verdict import Failure
-from coder.repair.scope import attributes, local_names, module_names, most_alike, own_attributes
+from coder.repair.scope import attributes, local_names, module_names, most_alike, own_attributes, short_texts
 from coder.repair.site import Rewrite, Site
-from coder.repair.source import is_docstring
+from coder.repair.source import Source, is_docstring
 
 NAME = re.compile(r"name '(\w+)' is not defined|local variable '(\w+)'|free variable '(\w+)'")
 ATTRIBUTE = re.compile(r"has no attribute '(\w+)'")
 IMPORT = re.compile(r"cannot import name '(\w+)'")
+MOST_PLACES = 6
 METHODS = tuple(name for kind in (str, list, dict, set, bytes, int) for name in dir(kind) if not name.startswith("__"))
 RENAMED = {"basestring": "str", "long": "int", "raw_input": "input", "unichr": "chr", "unicode": "str", "xrange": "range"}
 """What Python 2 called built-in things."""
@@ -74,13 +75,25 @@ def undefined_name(site: Site) -> Iterator[Rewrite]:
 
 
 def unknown_attribute(site: Site) -> Iterator[Rewrite]:
-    """An attribute alike for one that does not exist."""
+    """An attribute alike for one that does not exist, here or wherever the file asks for it."""
     node = site.node
     if isinstance(node, ast.Attribute) and node.attr in said(site.failures, ATTRIBUTE):
         pool = (*own_attributes(site.source, node), *attributes(site.source), *METHODS)
         for name, alike in most_alike(node.attr, pool, count=8, least=0.5):
-            new = f"{site.source.code(node.value)}.{name}"
-            yield from site.replace(node, new, weight=1.0 + alike, summary=f"use `{name}` instead of the unknown `{node.attr}`")
+            summary = f"use `{name}` instead of the unknown `{node.attr}`"
+            ends = _misspelt(site.source, node.attr)
+            if 1 < len(ends) <= MOST_PLACES:
+                changes = tuple(Change(start=end - len(node.attr), end=end, text=name) for end in ends)
+                yield Rewrite(changes, 1.0 + alike, f"{summary}, {len(ends)} times")
+            else:
+                yield from site.rename(node, name, weight=1.0 + alike, summary=summary)
+
+
+def _misspelt(source: Source, name: str) -> list[int]:
+    """Where an attribute ends that nothing built in has, and that the file asks for only; what one object lacks another one may have."""
+    found = [one for one in ast.walk(source.tree) if isinstance(one, ast.Attribute) and one.attr == name]
+    defined = name in METHODS or any(function.name == name for function in source.functions)
+    return [] if defined or not all(isinstance(one.ctx, ast.Load) for one in found) else sorted(source.span(one)[1] for one in found)
 
 
 def unknown_key(site: Site) -> Iterator[Rewrite]:
@@ -88,8 +101,7 @@ def unknown_key(site: Site) -> Iterator[Rewrite]:
     node = site.node
     missing = {failure.message.strip("'\"") for failure in site.failures if failure.type == "KeyError"}
     if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in missing:
-        texts = (one.value for one in ast.walk(site.source.tree) if isinstance(one, ast.Constant) and isinstance(one.value, str))
-        for name, alike in most_alike(node.value, tuple(text for text in texts if len(text) < 40), count=5, least=0.5):
+        for name, alike in most_alike(node.value, short_texts(site.source), count=5, least=0.5):
             yield from site.replace(node, repr(name), weight=1.0 + alike, summary=f"use the key {name!r} instead of {node.value!r}")
 
 

@@ -2,8 +2,13 @@
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 from coder.repair.site import Rewrite, Site
+from coder.repair.source import Source
+from coder.repair.stock import BUILTIN, visible
+
+MOST = 4
 
 FUNCTIONS = {
     "abs": 0.3,
@@ -16,6 +21,7 @@ FUNCTIONS = {
     "tuple": 0.2,
     "set": 0.2,
     "sum": 0.12,
+    "bool": 0.2,
 }
 METHODS = {"strip()": 0.25, "lower()": 0.25, "copy()": 0.25, "items()": 0.3, "values()": 0.15}
 ITERATED = ("items()", "values()")
@@ -43,6 +49,10 @@ def unwrapped(site: Site) -> Iterator[Rewrite]:
     match site.node:
         case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]) if not isinstance(argument, ast.Starred | ast.GeneratorExp):
             yield from site.replace(site.node, site.source.code(argument), weight=0.35, summary=f"do not call `{name}`")
+        case ast.BinOp(left=left, op=ast.Mod(), right=ast.Tuple(elts=[*elements])) if isinstance(left, ast.Constant | ast.JoinedStr):
+            for element in elements:
+                code = site.source.code(element)
+                yield from site.replace(site.node, code, weight=0.25, summary=f"use `{code[:30]}` as it is")
         case ast.Call(func=ast.Attribute(value=value, attr=name)):
             yield from site.replace(site.node, site.source.code(value), weight=0.25, summary=f"do not call `{name}`")
         case ast.UnaryOp(op=ast.USub() | ast.Invert(), operand=operand):
@@ -51,6 +61,36 @@ def unwrapped(site: Site) -> Iterator[Rewrite]:
             yield from site.replace(site.node, f"-{site.source.code(site.node)}", weight=0.25, summary="turn the sign round")
         case _:
             pass
+
+
+def converted_elsewhere(site: Site) -> Iterator[Rewrite]:
+    """`parse(x)` for `x` where the file makes that of an `x` at another place; the same for one that may be None."""
+    node, function = site.node, site.function
+    if not isinstance(node, ast.Name) or function is None or not _is_value(site):
+        return
+    here = visible(site.source, function)
+    mine = site.source.code(site.parent) if isinstance(site.parent, ast.Call) else ""
+    texts = [text for text, reads in _conversions(site.source).get(node.id, ()) if reads <= here and text != mine and "\n" not in text]
+    for rank, text in enumerate(texts[:MOST]):
+        what = f"use `{text[:40]}` as elsewhere"
+        yield from site.replace(node, text, weight=0.45 * 0.9**rank, summary=what)
+        yield from site.replace(node, f"{text} if {node.id} is not None else None", weight=0.35 * 0.9**rank, summary=f"{what}, or None")
+
+
+@lru_cache(maxsize=256)
+def _conversions(source: Source) -> dict[str, tuple[tuple[str, frozenset[str]], ...]]:
+    """By the name of a variable the calls that are given it and nothing else, with the names that they read."""
+    found: dict[str, dict[str, frozenset[str]]] = {}
+    for node in ast.walk(source.tree):
+        match node:
+            case ast.Call(func=ast.Name() | ast.Attribute() as maker, args=[ast.Name(id=name)], keywords=[]):
+                if isinstance(maker, ast.Name) and maker.id in BUILTIN - {*FUNCTIONS}:
+                    continue
+                reads = frozenset(one.id for one in ast.walk(node) if isinstance(one, ast.Name))
+                found.setdefault(name, {})[source.code(node)] = reads
+            case _:
+                pass
+    return {name: tuple(texts.items()) for name, texts in found.items()}
 
 
 def _is_value(site: Site) -> bool:
