@@ -7,6 +7,7 @@ over, that nothing has happened.
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
 import unittest
 from collections.abc import Iterator
@@ -74,6 +75,8 @@ class Straight:
             item._initrequest()
         if hasattr(_pytest.tmpdir, "tmppath_result_key"):
             item.stash.setdefault(_pytest.tmpdir.tmppath_result_key, {})
+        if hasattr(type(item), "addSubTest") and sys.version_info >= (3, 11):  # before, it has other things to do as well
+            item.addSubTest = lambda *told: told[-1] and type(item).addSubTest(item, *told)
         for when, phase in self.phases:
             call = called(phase, when, item=item, **({"nextitem": following} if when == "teardown" else {}))
             if call.excinfo is not None or getattr(item, "_excinfo", None) or (when == "call" and item.get_closest_marker("xfail")):
