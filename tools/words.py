@@ -4,6 +4,8 @@ import re
 from collections import Counter
 from functools import lru_cache
 
+from Stemmer import Stemmer  # type: ignore[import-not-found]  # it has no types
+
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]+")
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 PROSE = """
@@ -22,7 +24,7 @@ COMMON = frozenset(PROSE.split())
 
 
 def words_of(text: str) -> Counter[str]:
-    """How often each identifier occurs, and each part of one (`retry`, `after`), the parts in lower case and without a plural s."""
+    """How often each identifier occurs, and the stem of each of its parts (`retry`, `valid` for `validation`), in lower case."""
     counted: Counter[str] = Counter()
     for word, count in Counter(WORD.findall(text)).items():
         for part in parts(word):
@@ -32,11 +34,26 @@ def words_of(text: str) -> Counter[str]:
 
 @lru_cache(maxsize=200_000)
 def parts(word: str) -> tuple[str, ...]:
-    """An identifier and its parts; common words and single letters are none."""
-    pieces = dict.fromkeys(_stem(piece.lower()) for piece in PART.findall(word) if len(piece) > 1)
-    kept = [piece for piece in pieces if piece not in COMMON]
-    return (*kept, word) if len(pieces) > 1 else tuple(kept)
+    """An identifier and the stems of its parts; common words and single letters are none."""
+    found = pieces(word)
+    stems = dict.fromkeys(stem(piece) for piece in found if not {piece, _singular(piece)} & COMMON)
+    return (*stems, word) if len(found) > 1 else tuple(stems)
 
 
-def _stem(word: str) -> str:
+def pieces(word: str) -> tuple[str, ...]:
+    """What an identifier is put together from, as it is written but in lower case."""
+    return tuple(dict.fromkeys(piece.lower() for piece in PART.findall(word) if len(piece) > 1))
+
+
+@lru_cache(maxsize=200_000)
+def stem(word: str) -> str:
+    """What `validate`, `validation` and `validator` have in common: Porter's second stemmer for English.
+
+    Each call has a stemmer of its own, since one must not serve two threads.
+    """
+    stemmed: str = Stemmer("english", 0).stemWord(word)
+    return stemmed
+
+
+def _singular(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word

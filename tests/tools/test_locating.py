@@ -63,6 +63,13 @@ def test_words_are_matched_by_their_parts(tmp_path: Path) -> None:
     assert found(tmp_path, "The retry header is read wrongly").symbols[0].name == "pool/limits.py::Limiter.parse_retry_after"
 
 
+def test_words_meet_in_whichever_form_they_stand(tmp_path: Path) -> None:
+    files = {**FILES, "pool/checks.py": "def inherit(settings):\n    return validated(settings)\n"}
+    located = found(tmp_path, "Inheritance comes before validation", files)
+    assert located.symbols[0].name == "pool/checks.py::inherit"
+    assert "its name says inheritance" in located.symbols[0].reasons
+
+
 def test_the_innermost_frame_of_a_traceback_counts_most(tmp_path: Path) -> None:
     issue = (
         "It crashes\n\nTraceback (most recent call last):\n"
@@ -166,7 +173,7 @@ def test_imports_are_read_from_examples() -> None:
 
 def test_what_an_example_makes_of_its_imports_is_followed(tmp_path: Path) -> None:
     files = {**FILES, "pool/clock.py": "class Clock:\n    def wait(self, seconds):\n        return seconds\n"}
-    issue = "Waiting takes too long\n\n```\nimport pool as p\nbox = p.Throttle()\nbox.wait(3)\n```\n"
+    issue = "It takes too long\n\n```\nimport pool as p\nbox = p.Throttle()\nbox.wait(3)\n```\n"
     located = found(tmp_path, issue, files)
     assert located.symbols[0].name == "pool/limits.py::BaseLimiter.wait"
     assert "is pool.Throttle.wait" in located.symbols[0].reasons

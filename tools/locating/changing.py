@@ -40,7 +40,8 @@ def related(clues: Clues, recent: Sequence[Change]) -> Iterator[Related]:
         if shared := sorted(words & title, key=lambda word: (holding[word], word)):
             sources = max(1, sum(path.endswith(SOURCE) for path in change.paths))
             value = sum(math.log(1 + len(recent) / (1 + holding[word])) for word in shared) / sources**0.5
-            reason = f"changed by {change.commit[:10]}, about {', '.join(shared[:3])}" if len(shared) >= TOLD else ""
+            about = ", ".join(clues.written.get(word, word) for word in shared[:3])
+            reason = f"changed by {change.commit[:10]}, about {about}" if len(shared) >= TOLD else ""
             for path in change.paths:
                 if path not in best or best[path].value < value:
                     best[path] = Related(path, value, reason)

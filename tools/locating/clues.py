@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from coder.tools.locating.snippets import imports, meanings
-from coder.tools.words import COMMON, WORD, parts
+from coder.tools.words import COMMON, WORD, parts, pieces, stem
 
 COMMENT = re.compile(r"<!--.{0,4000}?-->", re.DOTALL)
 HEADING = re.compile(r"^[ \t]*(?:#+ .*|\*\*[^*\n]+\*\*:?|[A-Z][^\n]{2,40}\n[-=]{4,})[ \t]*$", re.MULTILINE)
@@ -90,6 +90,11 @@ class Clues:
     def methods(self) -> frozenset[str]:
         """Such as `Box.get` for the `box.get()` of a `box = Box()`."""
         return frozenset(".".join(meant.split(".")[-2:]) for meant in self.meanings.values())
+
+    @cached_property
+    def written(self) -> Mapping[str, str]:
+        """The word behind each stem, such as `validation` for `valid`."""
+        return {stem(piece): piece for words in self.zones.values() for word in words for piece in pieces(word)}
 
 
 def clues(issue: str) -> Clues:
