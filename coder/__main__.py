@@ -21,6 +21,7 @@ def main() -> None:
     _forget_current_directory()
     _speak_any_encoding(sys.stdin, sys.stdout, sys.stderr)
     sys.excepthook = _crashed
+    gc.set_threshold(50_000)  # what imports and an index make is kept: looking through it every 700 objects is a seventh of a short command
     from coder.cli.app import run
 
     code = run()
