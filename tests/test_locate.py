@@ -68,6 +68,7 @@ def test_commits_of_a_checkout_count(tree: Path, capsys: pytest.CaptureFixture[s
     [
         ((), "Give the issue once: as text, @file or -, or with --issue FILE."),
         (("x", "--issue", "y"), "Give the issue once: as text, @file or -, or with --issue FILE."),
+        (("",), "The issue is empty. Give it as text, as @file, or as - for standard input."),
         (("  ",), "The issue is empty. Give it as text, as @file, or as - for standard input."),
         (("@nowhere",), "The issue file 'nowhere' cannot be read: No such file or directory."),
         (("x", "--repo", "nowhere"), "'nowhere' is no directory."),

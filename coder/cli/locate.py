@@ -39,7 +39,8 @@ def locate(
     root = repo if repo is not None else _around(Path.cwd())
     if not root.is_dir():
         raise UserError(f"{str(root)!r} is no directory.")
-    text = issue_text(issue or f"@{issue_file}") if issue or issue_file else ""
+    said = f"@{issue_file}" if issue_file is not None else issue
+    text = issue_text(said) if said is not None else ""
     traced = _traced(root, tuple(test or ()), unsafe=unsafe_no_sandbox) if tests or test else None
     found = located(root, text) if text else None
     print(_as_json(found, traced) if json else _as_text(found, traced), flush=True)
