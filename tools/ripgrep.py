@@ -25,7 +25,7 @@ from coder.tools.tool import ToolError
 
 SECONDS = 20.0
 CHUNK_BYTES = 1 << 20
-PAUSE = 0.001
+PAUSE = 0.0006
 """Seconds in which more may come: to wake up for each file's piece would take the processor from ripgrep."""
 MOST_BYTES = 256 << 20
 KEPT_BYTES = 24 << 20
