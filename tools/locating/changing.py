@@ -40,7 +40,7 @@ def related(clues: Clues, recent: Sequence[Change]) -> Iterator[Related]:
         if shared := sorted(words & title, key=lambda word: (holding[word], word)):
             sources = max(1, sum(path.endswith(SOURCE) for path in change.paths))
             value = sum(math.log(1 + len(recent) / (1 + holding[word])) for word in shared) / sources**0.5
-            about = ", ".join(clues.written.get(word, word) for word in shared[:3])
+            about = ", ".join(clues.as_written(shared[:3]))
             reason = f"changed by {change.commit[:10]}, about {about}" if len(shared) >= TOLD else ""
             for path in change.paths:
                 if path not in best or best[path].value < value:

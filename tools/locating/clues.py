@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -91,9 +91,12 @@ class Clues:
         """Such as `Box.get` for the `box.get()` of a `box = Box()`."""
         return frozenset(".".join(meant.split(".")[-2:]) for meant in self.meanings.values())
 
+    def as_written(self, stems: Iterable[str]) -> list[str]:
+        """The issue's own word for each, such as `validation` for `valid`."""
+        return [self._written.get(word, word) for word in stems]
+
     @cached_property
-    def written(self) -> Mapping[str, str]:
-        """The word behind each stem, such as `validation` for `valid`."""
+    def _written(self) -> Mapping[str, str]:
         return {stem(piece): piece for words in self.zones.values() for word in words for piece in pieces(word)}
 
 

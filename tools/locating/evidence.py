@@ -195,11 +195,7 @@ class Case:
     def telling(self, path: str) -> list[str]:
         """The issue's words in a file, those that tell most first."""
         said = self.matches.telling.get(self._numbers.get(path, -1), {})
-        return self.as_written(sorted(said, key=lambda word: (-said[word], word)))
-
-    def as_written(self, words: Iterable[str]) -> list[str]:
-        """Stems as the words that the issue has for them."""
-        return [self.clues.written.get(word, word) for word in words]
+        return self.clues.as_written(sorted(said, key=lambda word: (-said[word], word)))
 
     def _size(self, path: str) -> int:
         number = self._numbers.get(path)

@@ -34,7 +34,7 @@ def _of_definition(case: Case, one: Candidate) -> Iterator[str]:
         yield f"uses {', '.join(used)}"
     named = [word for word in parts(one.item.bare) if word in case.matches.weights]
     if named and not said:
-        yield f"its name says {', '.join(case.as_written(named[:MOST_WORDS]))}"
+        yield f"its name says {', '.join(case.clues.as_written(named[:MOST_WORDS]))}"
     if words := _telling(case, one):
         yield f"says {', '.join(words)}"
 
@@ -44,7 +44,7 @@ def _telling(case: Case, one: Candidate) -> list[str]:
     lines = text_of(case.terrain.snapshot.root, one.path).split("\n")[one.item.start - 1 : one.item.end]
     weights = case.matches.weights
     said = words_of("\n".join(lines)).keys() & weights.keys()
-    return case.as_written(sorted(said, key=lambda word: (-weights[word], word))[:MOST_WORDS])
+    return case.clues.as_written(sorted(said, key=lambda word: (-weights[word], word))[:MOST_WORDS])
 
 
 def of_file(case: Case, path: str, evidence: Evidence, inside: Mapping[str, list[Candidate]]) -> tuple[str, ...]:

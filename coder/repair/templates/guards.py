@@ -107,7 +107,7 @@ def _wanting(site: Site, node: ast.stmt) -> Iterator[tuple[str, float]]:
         yield f"{name} is None", _none(site)
         yield f"not {name}", 0.3
     found = [one for one in own_nodes(node) if isinstance(one, ast.Attribute) or (isinstance(one, ast.Call) and not one.args)]
-    here = [site.source.code(one) for one in found if isinstance(one.ctx if isinstance(one, ast.Attribute) else ast.Load(), ast.Load)]
+    here = [site.source.code(one) for one in found if not isinstance(getattr(one, "ctx", None), ast.Store | ast.Del)]
     kept = [f"self.{name}" for name in own_attributes(site.source, node)[:MOST_KEPT]]
     for text in [one for one in dict.fromkeys([*here, *kept]) if len(one) < LONGEST and "\n" not in one][:MOST_PARTS]:
         yield f"not {text}", 0.22
