@@ -283,11 +283,15 @@ def test_without_a_command_and_without_a_terminal_there_is_help_and_exit_2(place
 
 
 def test_without_a_model_the_engine_of_its_own_proves_a_fix(place: Place) -> None:
+    with (place.repository / "test_clock.py").open("a") as file:
+        file.write('\n\ndef test_writes():\n    open("clock.py", "a").write("#")\n    open("new.txt", "a").write(str(minutes("01:00")))\n')
+    git(place.repository, "commit", "-qam", "test more")
     before = place.untouched()
     done = place.coder("fix", ISSUE, "--trust")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "no model: no key is set" in done.stdout
     assert "+    return int(hours) * 60 + int(rest)" in done.stdout
+    assert "changed  clock.py (+1 -1)\n" in done.stdout
     assert {**place.untouched(), "branches": ""} == {**before, "branches": ""}
 
 

@@ -224,6 +224,9 @@ class Repository(Protocol):
     def rollback(self, candidate: Candidate, tree: str) -> None:
         """Make the candidate's worktree equal to a tree or commit it had before, untracked files included, ignored ones not."""
 
+    def restoring(self, candidate: Candidate) -> AbstractContextManager[None]:
+        """On exit the candidate's worktree is as it was, so that what tests write there is no part of its change; ignored files stay."""
+
     def checkout(self, tree: str, paths: Sequence[str] | None = None) -> AbstractContextManager[Path]:
         """A clean disposable worktree at `base` with the content of `tree` (all of it, or at `paths` only); gone on exit."""
 

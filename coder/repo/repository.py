@@ -1,6 +1,6 @@
 """The Repository port: one session's worktrees in a person's repository, and the delivery of its result."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -75,10 +75,18 @@ class SessionRepository:
     def rollback(self, candidate: Candidate, tree: str) -> None:
         """Make the candidate's worktree equal to a tree or commit it had before, untracked files included, ignored ones not."""
         own = self.worktrees[candidate.id]
-        for path in untracked_files(own.git):
-            if path not in own.brought:
-                worktree.remove_tree(own.path / path)
-        own.git.call("read-tree", "--reset", "-u", tree)
+        _reset(own, tree, spared=own.brought)
+
+    @contextmanager
+    def restoring(self, candidate: Candidate) -> Iterator[None]:
+        """On exit the candidate's worktree is as it was, so that what tests write there is no part of its change; ignored files stay."""
+        own = self.worktrees[candidate.id]
+        tree = self._tree(candidate)
+        there = frozenset(untracked_files(own.git))
+        try:
+            yield
+        finally:
+            _reset(own, tree, spared=own.brought | there)
 
     @contextmanager
     def checkout(self, tree: str, paths: Sequence[str] | None = None) -> Iterator[Path]:
@@ -181,6 +189,14 @@ def open_repository(directory: Path, *, session: str, state: Path, base: str | N
     except BaseException:
         clean(traces)
         raise
+
+
+def _reset(own: Worktree, tree: str, *, spared: Collection[str]) -> None:
+    """Make a worktree equal to a tree; of what is in neither, only the `spared` and the ignored files stay."""
+    for path in untracked_files(own.git):
+        if path not in spared:
+            worktree.remove_tree(own.path / path)
+    own.git.call("read-tree", "--reset", "-u", tree)
 
 
 def _start(git: Git, traces: Traces, *, head: str, as_committed: bool) -> Snapshot:

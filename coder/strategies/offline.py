@@ -87,15 +87,13 @@ async def propose(kit: Kit, candidate: Candidate, tests: Sequence[str], *, most:
     most = most or (SEARCH_SECONDS if kit.task.budget.candidates is None else COUNTED_SECONDS)
     seconds = most if left is None else min(most, left * SEARCH_SHARE)
     may_write = kit.workspace(candidate).may_write
-    return await asyncio.to_thread(
-        kit.proposer.propose,
-        candidate.worktree,
-        tests,
-        kit.task.issue,
-        seconds=seconds,
-        progress=kit.log.progress(candidate.id),
-        may_write=may_write,
-    )
+    progress = kit.log.progress(candidate.id)
+
+    def search() -> Proposals:
+        with kit.repository.restoring(candidate):
+            return kit.proposer.propose(candidate.worktree, tests, kit.task.issue, seconds=seconds, progress=progress, may_write=may_write)
+
+    return await asyncio.to_thread(search)
 
 
 async def _holds(kit: Kit, candidate: Candidate, proposal: Proposal, tests: tuple[str, ...]) -> bool | None:

@@ -86,8 +86,7 @@ async def _checked(kit: Kit, candidate: Candidate, step: Step) -> str:
     tests = node_ids(step.check)
     if not tests:
         return ""
-    paths = (await asyncio.to_thread(kit.repository.patch, candidate)).paths
-    report = await asyncio.to_thread(kit.verifier.preview, candidate.worktree, paths, tests, kit.log.progress(candidate.id))
+    report = await asyncio.to_thread(kit.workspace(candidate).run, tests, kit.log.progress(candidate.id))
     return report.problem.text if report.problem else f"{report.counts.passed} passed, {report.counts.failed} failed ({', '.join(tests)})"
 
 

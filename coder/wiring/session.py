@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 from coder import __version__
@@ -142,15 +141,25 @@ def _workspaces(
     def workspace(candidate: Candidate) -> Workspace:
         if candidate.id not in made:
             looked_after = Surveyed(sandbox, candidate.worktree, log.warner())
+
+            @contextmanager
+            def around() -> Iterator[None]:
+                with repository.restoring(candidate), looked_after.looking():
+                    yield
+
+            def suspects(tests: tuple[str, ...], progress: Progress) -> Suspected:
+                with around():
+                    return faults.suspects(candidate.worktree, tests, seconds=TRACING_SECONDS, progress=progress)
+
             made[candidate.id] = Workspace(
                 root=candidate.worktree,
                 sandbox=looked_after,
                 history=repository.history,
                 run=lambda tests, progress: verifier.preview(
-                    candidate.worktree, repository.patch(candidate).paths, tests, progress, around=looked_after.looking
+                    candidate.worktree, repository.patch(candidate).paths, tests, progress, around=around
                 ),
                 baseline=verifier.baseline,
-                suspects=partial(_suspects, faults, candidate.worktree),
+                suspects=suspects,
                 index=SymbolIndex(candidate.worktree, index_database(repository.root)),
                 deny_read=(*DENY_READ, *config.deny_read),
                 read_only=config.approve == "read-only",
@@ -159,10 +168,6 @@ def _workspaces(
         return made[candidate.id]
 
     return workspace
-
-
-def _suspects(faults: Faults, worktree: Path, tests: tuple[str, ...], progress: Progress) -> Suspected:
-    return faults.suspects(worktree, tests, seconds=TRACING_SECONDS, progress=progress)
 
 
 def _instructions(root: Path, directory: Path) -> str:

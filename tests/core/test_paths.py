@@ -3,12 +3,14 @@ import pytest
 from coder.core.paths import is_test_path, node_ids
 
 
-@pytest.mark.parametrize("path", ["tests/test_a.py", "test_a.py", "a_test.py", "src/pkg/tests/data.json", "conftest.py", "app/tests.py"])
+@pytest.mark.parametrize(
+    "path", ["tests/test_a.py", "test_a.py", "a_test.py", "src/pkg/tests/data.json", "conftest.py", "app/tests.py", "test.py"]
+)
 def test_tests_and_what_only_they_use(path: str) -> None:
     assert is_test_path(path)
 
 
-@pytest.mark.parametrize("path", ["src/a.py", "testimony.py", "docs/test.md", "src/contest.py", "pkg/attest/a.py"])
+@pytest.mark.parametrize("path", ["src/a.py", "testimony.py", "docs/test.md", "src/contest.py", "pkg/attest/a.py", "pkg/test.py"])
 def test_everything_else(path: str) -> None:
     assert not is_test_path(path)
 

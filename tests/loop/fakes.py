@@ -3,7 +3,7 @@
 import hashlib
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -76,6 +76,9 @@ class FakeRepository:
         for path, text in self._trees[tree].items():
             (self.root / path).parent.mkdir(parents=True, exist_ok=True)
             (self.root / path).write_text(text)
+
+    def restoring(self, candidate: Candidate) -> AbstractContextManager[None]:
+        return nullcontext()
 
     @contextmanager
     def checkout(self, tree: str, paths: Sequence[str] | None = None) -> Iterator[Path]:

@@ -113,6 +113,23 @@ def test_rolls_back_to_a_checkpoint_and_to_the_base(tmp_path: Path) -> None:
         assert git(root, "log", "-1", "--format=%s", "refs/coder/20260101-abc123/c1") == "first"
 
 
+def test_what_tests_write_in_a_worktree_is_no_part_of_the_change(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    with opened(root) as repository:
+        candidate = repository.candidate("c1")
+        write(candidate.worktree, {"a.py": FIXED, "new.py": "n\n"})
+        repo(candidate.worktree / "nested", {"p.py": "p\n"})
+        patch = repository.patch(candidate)
+        with pytest.raises(KeyError), repository.restoring(candidate):
+            write(candidate.worktree, {"b.py": "stamped\n", "new.py": "other\n", "out/result.txt": "r\n", "_version.py": "2\n"})
+            (candidate.worktree / "tests/test_b.py").unlink()
+            raise KeyError
+        assert repository.patch(candidate) == patch
+        assert (candidate.worktree / "nested/p.py").exists()
+        assert (candidate.worktree / "_version.py").read_text() == "2\n"
+        assert not (candidate.worktree / "out/result.txt").exists()
+
+
 def test_starts_from_a_revision_without_the_uncommitted_work(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     write(root, {"a.py": "later\n"})
