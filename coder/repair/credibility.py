@@ -39,7 +39,7 @@ DOUBT: dict[str, float] = {
     "converted_elsewhere": 0.8,
 }
 """What a family is worth once the tests are green: some satisfy tests without being right more often than others."""
-SPECIAL_CASE, ORPHAN, DROPS, SETTLED, ASKED_TWICE = 0.3, 0.4, 0.6, 0.25, 0.25
+SPECIAL_CASE, ORPHAN, DROPS, SETTLED, ASKED_TWICE, IDLE = 0.3, 0.4, 0.6, 0.25, 0.25, 0.3
 AS_ELSEWHERE, UNLIKE_ELSEWHERE = 1.3, 0.7
 """What an edit is worth after which a call is given what all other calls of the file are given at that place, or no longer is."""
 ENOUGH_CALLS = 2
@@ -74,6 +74,8 @@ def credibility(candidate: Candidate, evidence: Evidence) -> float:
     before, after = _functions(candidate, source)
     if before and after and {*unread(after)} - {*unread(before)}:
         worth *= ORPHAN
+    if before and after and _idle(after) > _idle(before):
+        worth *= IDLE
     if candidate.edit.family != "deletion" and all(not change.text.strip() for change in candidate.edit.changes):
         worth *= DROPS
     line = _line_after(candidate, source)
@@ -105,6 +107,25 @@ def _special_case(candidate: Candidate, source: Source, tests: str) -> bool:
             if telling and bare in tests and bare not in source.text:
                 return True
     return False
+
+
+def _idle(function: Function) -> int:
+    """How many operations do nothing, such as `x * 1`, `0 + x` and `False or x`: what is meant is written without them."""
+    return sum(map(_does_nothing, ast.walk(function)))
+
+
+def _does_nothing(node: ast.AST) -> bool:
+    match node:
+        case ast.BinOp(op=ast.Mult() | ast.FloorDiv() | ast.Pow(), right=ast.Constant(value=1)):
+            return True
+        case ast.BinOp(op=ast.Add() | ast.Sub(), right=ast.Constant(value=0)):
+            return True
+        case ast.BinOp(left=ast.Constant(value=1), op=ast.Mult()) | ast.BinOp(left=ast.Constant(value=0), op=ast.Add()):
+            return True
+        case ast.BoolOp(values=values):
+            return any(isinstance(value, ast.Constant) for value in values[:-1])
+        case _:
+            return False
 
 
 def _line_after(candidate: Candidate, source: Source) -> str:

@@ -29,6 +29,11 @@ def test_a_name_that_nobody_reads_any_more_is_doubted() -> None:
     assert worth("len(text) + padding", "len(text)") < 0.5
 
 
+def test_an_operation_that_does_nothing_is_doubted() -> None:
+    assert worth("margin + 1", "margin * 1") == worth("margin + 1", "0 + margin") == worth("margin + 1", "False or margin") < 0.5
+    assert worth("margin + 1", "margin") == worth("margin + 1", "margin or 0") == 1.0
+
+
 def test_words_of_the_issue_speak_for_a_place() -> None:
     assert 1.0 < worth("margin + 1", "margin - 1", issue="The padding is wrong") < 1.5
     assert worth("margin + 1", "margin - 1", issue="Colours look odd") == 1.0
