@@ -135,10 +135,28 @@ def _line_after(candidate: Candidate, source: Source) -> str:
 
 
 def _asked_twice(line: str, function: Function, candidate: Candidate, source: Source) -> bool:
-    """Does it ask for what the same function asks for elsewhere already?"""
+    """Does it ask for what is asked in the same block, or around it, already? In a loop of its own it may have to be asked again."""
     question = re.match(r"\s*(?:el)?if (.+):$", line)
-    asked = [source.code(node.test) for node in ast.walk(function) if isinstance(node, ast.If) and node.lineno != candidate.edit.line]
-    return question is not None and question[1] in asked
+    if question is None:
+        return False
+    ifs = [node for node in ast.walk(function) if isinstance(node, ast.If)]
+    own = next((node for node in ifs if node.lineno == candidate.edit.line), None)
+    near = ifs if own is None else [node for node in ifs if node is not own and _beside(node, own, source)]
+    return any(source.code(node.test) == question[1] for node in near)
+
+
+def _beside(one: ast.If, own: ast.If, source: Source) -> bool:
+    """In the same block, a branch of what is there, or around it?"""
+    chain = [own, *(node for node in source.around(own) if isinstance(node, ast.If))]
+    return one in chain or any(one in _branches(node) for first in chain for node in source.block(first) if isinstance(node, ast.If))
+
+
+def _branches(first: ast.If) -> list[ast.If]:
+    """An `if` with all its `elif`."""
+    found = [first]
+    while len(found[-1].orelse) == 1 and isinstance(found[-1].orelse[0], ast.If):
+        found.append(found[-1].orelse[0])
+    return found
 
 
 def _elsewhere(candidate: Candidate, source: Source, function: Function, after: Function) -> float:

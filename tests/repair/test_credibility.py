@@ -67,6 +67,12 @@ def test_what_is_asked_for_elsewhere_already_is_doubted() -> None:
     assert worth_of("if True", 'if char == "t"') < 0.3
 
 
+def test_what_is_asked_for_again_in_a_loop_is_believed() -> None:
+    text = "def joined(parts):\n    if parts:\n        yield 1\n    for parts in parts:\n        if not parts:\n            yield parts\n"
+    edit = candidate(text, "if not parts", "if parts", family="comparison", place="a.py::joined")
+    assert credibility(edit, Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")) == 1.0
+
+
 def test_a_call_that_is_given_what_all_others_are_given_is_believed() -> None:
     text = "def kind(x):\n    a = cast(int, x)\n    b = cast(int, -x)\n    return cast(x, int), a, b\n"
     sources = {"a.py": Source("a.py", text)}
