@@ -202,6 +202,21 @@ def test_what_a_batch_leaves_behind_is_noticed(outcomes: Outcomes) -> None:
     assert found[-1] == ("passed", "")
 
 
+def test_a_failure_that_unittest_has_told_of_does_not_reach_the_next_edit(outcomes: Outcomes) -> None:
+    tests = """\
+        import unittest
+        import shop
+
+        class TestShop(unittest.TestCase):
+            def test_it(self):
+                self.assertEqual(shop.fresh(), 5)
+        """
+    files = {"shop.py": "def fresh():\n    return 1\n", "tests/test_shop.py": textwrap.dedent(tests)}
+    edits = [("return 1", f"return {100 + number}") for number in range(40)]
+    found = outcomes(files, ["tests/test_shop.py::TestShop::test_it"], [*edits, ("return 1", "return 5")])
+    assert found[-2:] == [("failed", "TestShop::test_it"), ("passed", "")]
+
+
 def test_a_batch_with_several_failing_tests_needs_one_process(outcomes: Outcomes, tmp_path: Path) -> None:
     tests = f"""\
         import os, shop

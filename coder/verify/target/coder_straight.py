@@ -101,6 +101,8 @@ def forget(item: Any) -> None:
     """The test's own values live no longer than it takes; it may be run again."""
     if hasattr(item, "_request"):
         item._request, item.funcargs = False, None
+    if getattr(item, "_excinfo", None):  # what unittest has told of it, which is only forgotten where it is reported
+        item._excinfo = None
 
 
 def is_red(item: Any, call: Any) -> bool:
