@@ -17,7 +17,7 @@ def asked(source: Source, node: ast.AST) -> tuple[tuple[str, float], ...]:
     """Conditions with their weights, 0 to 1, the likeliest first: what the file asks for elsewhere, then plain ones of each name."""
     function = source.function(node)
     found: dict[str, float] = {}
-    for text, weight in (*_elsewhere(source, function), *_plain(source, node), *_kept(source, function)):
+    for text, weight in (*_elsewhere(source, function), *_plain(source, node), *_used(source, node), *_kept(source, function)):
         found[text] = max(found.get(text, 0.0), weight)
     return tuple(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
 
@@ -53,6 +53,23 @@ def _plain(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
         for other in names[rank + 1 :]:
             for operator in ("==", "!=", "<", ">", "<=", ">=", "in", "not in"):
                 yield f"{name} {operator} {other}", 0.3 * fading
+
+
+def _used(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
+    """Attributes that the function reads of what it holds, those under the condition first: what is asked for is used then."""
+    function, parent = source.function(node), source.parents.get(node)
+    under = [*parent.body, *parent.orelse] if isinstance(parent, ast.If) else []
+    for weight, places in ((0.8, under), (0.35, [function] if function else [])):
+        read = [one for place in places for one in ast.walk(place) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)]
+        held = [one for one in read if isinstance(one.value, ast.Name) and not _is_called(source, one)]
+        for text in [*dict.fromkeys(source.code(one) for one in held)][:MOST_NAMES]:
+            yield text, weight
+            yield f"not {text}", 0.35
+
+
+def _is_called(source: Source, node: ast.AST) -> bool:
+    parent = source.parents.get(node)
+    return isinstance(parent, ast.Call) and parent.func is node
 
 
 def _kept(source: Source, function: Function | None) -> Iterator[tuple[str, float]]:

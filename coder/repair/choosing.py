@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from coder.core.ports import TestRunner
 from coder.core.trials import Compared, Trials
@@ -17,6 +17,8 @@ from coder.repair.search import Search, confirmed
 MOST = 3
 COLD_RUNS = 8
 """At most so many candidates that no fork can tell about get a process of their own, and none where a fork told of one."""
+CONFIRMED = 4
+"""So many of those that say the same are looked at for one that holds in a process of its own as well."""
 LEAST_COMPARING = 6.0
 """Seconds that must be left for survivors to be compared."""
 LEAST_CREDIBLE = 0.3
@@ -48,14 +50,14 @@ class Chooser:
         """`credible` says of survivors, and of what no fork could tell about, how far to believe it; `tried` are all candidates."""
         worth = {candidate: candidate.score * value for candidate, value in credible.items()}
         ranked = sorted(found.survivors, key=lambda one: _order(one, worth))
-        removed = removals(ranked, tried)
+        removed = removals(ranked, tried, self._case.sources)
         asked = [*dict.fromkeys([*ranked, *removed.values()])]
         compared = self._compared(asked)
         worth = unmasked(worth, removed, asked, compared)
         held: list[Opinion] = []
         for opinion in opinions(ranked, worth, compared, hints(self._case.sources.values())):
-            if len(held) <= MOST and self._holds(opinion.first, seen=True):
-                held.append(opinion)
+            if len(held) <= MOST and (holding := self._holding(opinion)):
+                held.append(holding)
         if not held:
             held = self._cold(sorted(found.cold, key=lambda one: _order(one, worth)), worth)
         if held and max(credible[one] for one in held[0].members) < LEAST_CREDIBLE:
@@ -79,6 +81,12 @@ class Chooser:
             if self._holds(candidate, seen=False):
                 return [Opinion(members=(candidate,), answers=(), weight=worth[candidate])]
         return []
+
+    def _holding(self, opinion: Opinion) -> Opinion | None:
+        """The opinion without those that do not hold before the first that does; None where no likely one does."""
+        held = (place for place, member in enumerate(opinion.members[:CONFIRMED]) if self._holds(member, seen=True))
+        place = next(held, None)
+        return None if place is None else replace(opinion, members=opinion.members[place:])
 
     def _holds(self, candidate: Candidate, *, seen: bool) -> bool:
         """With no time left, what a fork has `seen` has to do: whoever judges the change runs all again."""

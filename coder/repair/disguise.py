@@ -8,20 +8,29 @@ from collections.abc import Mapping, Sequence
 
 from coder.core.trials import Compared
 from coder.repair.candidates import Candidate
+from coder.repair.source import Source
 
 REMOVING = ("deletion", "dropped_guard")
 DISGUISED = 0.4
 """What such an edit is worth of what it would be otherwise."""
 
 
-def removals(survivors: Sequence[Candidate], tried: Sequence[Candidate]) -> dict[Candidate, Candidate]:
-    """The candidate that does away with the statement a survivor changes, where there is one."""
+def removals(survivors: Sequence[Candidate], tried: Sequence[Candidate], sources: Mapping[str, Source]) -> dict[Candidate, Candidate]:
+    """The candidate that does away with the statement a survivor changes, where there is one.
+
+    Not of a `return`: where what comes after it gives the same answer, two ways of finding it agree.
+    """
     removing: dict[tuple[str, int], Candidate] = {}
     for one in tried:
         if one.edit.family in REMOVING:
             removing.setdefault((one.edit.path, one.edit.line), one)
-    pairs = ((one, removing.get((one.edit.path, one.edit.line))) for one in survivors if one.edit.family not in REMOVING)
+    pairs = ((one, removing.get((one.edit.path, one.edit.line))) for one in survivors if not _spared(one, sources))
     return {one: other for one, other in pairs if other is not None}
+
+
+def _spared(one: Candidate, sources: Mapping[str, Source]) -> bool:
+    lines = sources[one.edit.path].text.split("\n")
+    return one.edit.family in REMOVING or lines[one.edit.line - 1].lstrip().startswith("return ")
 
 
 def unmasked(

@@ -2,9 +2,11 @@
 
 from coder.core.trials import Compared
 from coder.repair.disguise import removals, unmasked
+from coder.repair.source import Source
 from tests.repair.places import candidate
 
 TEXT = "def f(a):\n    a = a.strip()\n    return a\n"
+SOURCES = {"a.py": Source("a.py", TEXT)}
 REMOVAL = candidate(TEXT, "a = a.strip()", "pass", family="deletion")
 ODD = candidate(TEXT, "a.strip()", "a", family="unwrapped")
 GOOD = candidate(TEXT, "strip", "lstrip", family="neighbour")
@@ -12,12 +14,18 @@ ELSEWHERE = candidate(TEXT, "return a", "return -a", family="unwrapped")
 
 
 def test_an_edit_that_answers_as_the_removal_of_its_statement_is_worth_less() -> None:
-    removed = removals([ODD, GOOD, ELSEWHERE], [GOOD, ODD, REMOVAL, ELSEWHERE])
+    removed = removals([ODD, GOOD, ELSEWHERE], [GOOD, ODD, REMOVAL, ELSEWHERE], SOURCES)
     assert removed == {ODD: REMOVAL, GOOD: REMOVAL}
     asked = [ODD, GOOD, ELSEWHERE, REMOVAL]
     found = Compared(calls=("f(' a')",), before=("'a'",), after=(("' a'",), ("'a '",), ("' a'",), ("' a'",)))
     worth = unmasked({ODD: 1.0, GOOD: 1.0, ELSEWHERE: 1.0}, removed, asked, found)
     assert worth == {ODD: 0.4, GOOD: 1.0, ELSEWHERE: 1.0}
+
+
+def test_a_return_that_agrees_with_what_comes_after_it_is_no_removal() -> None:
+    text = "def f(a):\n    if not a:\n        return 1\n    return len(a)\n"
+    removal, changed = candidate(text, "return 1", "pass", family="deletion"), candidate(text, "1", "0", family="constant")
+    assert removals([changed], [removal], {"a.py": Source("a.py", text)}) == {}
 
 
 def test_where_nothing_was_answered_nothing_is_known() -> None:

@@ -112,3 +112,11 @@ class AllGreen(FakeRunner):
         progress: Progress | None = None,
     ) -> TestReport:
         return TestReport(command="pytest", results=tuple(TestResult(id=test, outcome="passed") for test in tests))
+
+
+def test_where_the_likeliest_does_not_hold_another_that_says_the_same_is_proposed(tmp_path: Path) -> None:
+    write(tmp_path, FILES)
+    trials = FakeTrials("<=", ">=")
+    trials.compared = Compared(calls=("f(1)", "f(5)"), before=("False", "False"), after=(("True", "True"),) * 2)
+    proposer = TemplateProposer(tracer=FakeTracer(), trials=trials, runner=FakeRunner(tmp_path / "a.py", right="a >= 1"))
+    assert [one.summary for one in proposer.propose(tmp_path, [TEST], "", seconds=20.0).proposals] == ["f: use `>=` instead of `<`"]

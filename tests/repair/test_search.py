@@ -42,8 +42,9 @@ class FakeRunner:
 
     command = "pytest"
 
-    def __init__(self, path: Path, *, problem: Problem | None = None) -> None:
+    def __init__(self, path: Path, *, right: str = "a <= 1", problem: Problem | None = None) -> None:
         self._path = path
+        self._right = right
         self._problem = problem
 
     def run(
@@ -55,7 +56,7 @@ class FakeRunner:
         expect_loaded: Sequence[str] = (),
         progress: Progress | None = None,
     ) -> TestReport:
-        outcome: Outcome = "passed" if "a <= 1" in self._path.read_text() else "failed"
+        outcome: Outcome = "passed" if self._right in self._path.read_text() else "failed"
         return TestReport(command="pytest", results=tuple(TestResult(id=test, outcome=outcome) for test in tests), problem=self._problem)
 
 

@@ -69,6 +69,7 @@ MENDED = [
         "def f(x, y):\n    if x == 3: return y\n    return True\n",
         "def f(x, y):\n    if x == 3: return y\n    return y != 3\n",
     ),
+    ("unconditional", "def f(x):\n    if True:\n        y = x.parts\n", "def f(x):\n    if x.parts:\n        y = x.parts\n"),
     ("unconditional", "def f(a):\n    seen = True\n", "def f(a):\n    seen = not seen\n"),
     (
         "given_elsewhere",
