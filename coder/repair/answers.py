@@ -45,12 +45,15 @@ def contradicting(answers: Sequence[str], found: Compared) -> float:
 
 
 def levelled(answers: Sequence[str], found: Compared) -> bool:
-    """Does a function that told several things apart now answer the same to whatever it is asked?"""
+    """Does a function that told several things apart now answer the same to whatever it is asked, and not what it was given?"""
     asked: dict[str, list[int]] = {}
     for place, call in enumerate(found.calls[: len(answers)]):
         asked.setdefault(call.partition("(")[0], []).append(place)
     return any(
-        len(places) >= LEAST_TOLD and len(_given(found.before, places)) > 1 and len(_given(answers, places)) == 1
+        len(places) >= LEAST_TOLD
+        and len(_given(found.before, places)) > 1
+        and len(given := _given(answers, places)) == 1
+        and not all(f"={one}" in found.calls[place] for one in given for place in places)
         for places in asked.values()
     )
 

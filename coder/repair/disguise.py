@@ -10,9 +10,8 @@ from coder.core.trials import Compared
 from coder.repair.candidates import Candidate
 from coder.repair.source import Source
 
-REMOVING = ("deletion", "dropped_guard")
-DISGUISED = 0.4
-"""What such an edit is worth of what it would be otherwise."""
+REMOVING = {"deletion": 0.4, "dropped_guard": 0.6}
+"""Families, with what an edit that amounts to one is worth of what it would be otherwise: what a guard keeps away may do no harm."""
 
 
 def removals(survivors: Sequence[Candidate], tried: Sequence[Candidate], sources: Mapping[str, Source]) -> dict[Candidate, Candidate]:
@@ -39,6 +38,8 @@ def unmasked(
     """What survivors are worth once it is seen which of them answer all calls as the removal of their statement does."""
     answers = dict(zip(asked, found.after, strict=False))
     return {
-        one: value * DISGUISED if one in removed and answers.get(one) and answers.get(one) == answers.get(removed[one]) else value
+        one: value * REMOVING[other.edit.family]
+        if (other := removed.get(one)) and answers.get(one) and answers[one] == answers.get(other)
+        else value
         for one, value in worth.items()
     }

@@ -25,6 +25,12 @@ def test_a_function_that_tells_nothing_apart_any_more_is_seen() -> None:
     assert not levelled((), FOUND)
 
 
+def test_what_gives_back_what_it_was_given_tells_things_apart() -> None:
+    found = Compared(calls=("get(key=1, default=0)", "get(key=2, default=0)", "get(key=3, default=0)"), before=("1", "2", "0"))
+    assert not levelled(("0", "0", "0"), found)
+    assert levelled(("7", "7", "7"), found)
+
+
 def test_examples_of_the_documentation_are_no_calls_but_can_be_contradicted() -> None:
     found = Compared(calls=("f(1)", ">>> a.f", ">>> a.g"), before=("1", "1 of 2 otherwise", "as documented"))
     assert changed(("1", "as documented", "as documented"), found) == 0.0

@@ -28,5 +28,14 @@ def test_a_return_that_agrees_with_what_comes_after_it_is_no_removal() -> None:
     assert removals([changed], [removal], {"a.py": Source("a.py", text)}) == {}
 
 
+def test_a_guard_that_keeps_nothing_away_counts_less_against_an_edit() -> None:
+    text = "def f(a):\n    if a > 1:\n        a = 1\n    return a\n"
+    dropped, turned = candidate(text, "    if a > 1:\n        a", "    a", family="dropped_guard"), candidate(text, ">", "<")
+    removed = removals([turned], [dropped], {"a.py": Source("a.py", text)})
+    assert unmasked({turned: 1.0}, removed, [turned, dropped], Compared(calls=("f(0)",), before=("0",), after=(("1",), ("1",)))) == {
+        turned: 0.6
+    }
+
+
 def test_where_nothing_was_answered_nothing_is_known() -> None:
     assert unmasked({ODD: 1.0}, {ODD: REMOVAL}, [ODD, REMOVAL], Compared(calls=("f(1)",), after=((), ()))) == {ODD: 1.0}

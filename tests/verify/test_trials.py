@@ -151,6 +151,35 @@ def test_what_was_called_at_import_is_tried_with_what_it_made_then_and_made_anew
     assert outcomes(files, ["tests/test_shop.py::test_new"], [("return number", "return 5")]) == [("passed", "")]
 
 
+def test_what_a_test_was_made_of_at_collection_is_made_anew(outcomes: Outcomes) -> None:
+    shop = "def doubled(function):\n    count = 3\n    return lambda number: function(number) * count\n"
+    tests = """\
+        import unittest
+        import shop
+
+        @shop.doubled
+        def price(number):
+            return number
+
+        def test_price():
+            assert price(1) == 2
+
+        class Goods:
+            @shop.doubled
+            def rate(number):
+                return number
+
+        class TestRate(unittest.TestCase):
+            rate = staticmethod(Goods.rate)
+
+            def test_rate(self):
+                self.assertEqual(self.rate(2), 4)
+        """
+    files = {"shop.py": shop, "tests/test_shop.py": textwrap.dedent(tests)}
+    named = ["tests/test_shop.py::test_price", "tests/test_shop.py::TestRate::test_rate"]
+    assert outcomes(files, named, [("3", "2"), ("3", "4")]) == [("passed", ""), ("failed", "test_price")]
+
+
 @pytest.mark.parametrize(
     ("wish", "mark"), [("filterwarnings = error", ""), ("addopts = -W error", ""), ("", "@pytest.mark.filterwarnings('error')")]
 )

@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
 from coder_compare import Recorder  # type: ignore[import-not-found]
 from coder_fork import Child, limit  # type: ignore[import-not-found]  # they all lie beside this file
 from coder_questions import Questions  # type: ignore[import-not-found]
@@ -215,7 +216,7 @@ class Trials:
     def put_into_effect(self, candidate: dict[str, Any], *, alone: bool, again: bool = False) -> Any:
         """Swap the function, or else execute the module again, which only a fork that is for nothing else can do; returns its undoing.
 
-        `again`: what the function had made before it was swapped may be what matters.
+        `again`: what the function had made before it was swapped may be what matters, for the project's modules or for those of the tests.
         """
         self.swapper.forget_results()
         self.swapper.stale = False
@@ -230,6 +231,8 @@ class Trials:
             if not alone:
                 raise
             self.swapper.execute_again(path, edited(path, candidate["changes"]))
+            if again:
+                made_again([self.items[test] for test in self.targets])
             return lambda: None  # what cannot be undone ends with the fork
 
     def first_red(self, tests: list[str]) -> tuple[str, str] | None:
@@ -261,3 +264,15 @@ class Trials:
     def run(self, test: str, following: str | None, limit: float) -> str:
         outcome: str = self.single.run(test, following, limit=limit, waiting=self.waits.get(test, WAITING * limit))
         return outcome
+
+
+def made_again(items: list[Any]) -> None:
+    """Execute the modules of tests again, as they were collected, and let the tests be what they hold then."""
+    functions = [item for item in items if isinstance(item, pytest.Function)]
+    for module in dict.fromkeys(item.module for item in functions):
+        module.__spec__.loader.exec_module(module)
+    for item in functions:
+        for node in item.listchain():
+            if not isinstance(node, pytest.Module):
+                vars(node).pop("_obj", None)
+        vars(item).pop("_instance", None)
