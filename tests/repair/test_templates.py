@@ -258,6 +258,11 @@ MENDED = [
     ("placeholder", "x = '%d of %s' % (a, b)\n", "x = '%s of %s' % (a, b)\n"),
     ("placeholder", "x = f'{a:.1f}'\n", "x = f'{a:.2f}'\n"),
     ("placeholder", "def f(name):\n    return 'hello {name}'\n", "def f(name):\n    return f'hello {name}'\n"),
+    (
+        "placeholder",
+        "def f(a, b):\n    return (\n        '{a} is'\n        \"no \" '{b.name!r}'\n        '{c}, {a} {}'\n    )\n",
+        "def f(a, b):\n    return (\n        f'{a} is'\n        \"no \" f'{b.name!r}'\n        '{c}, {a} {}'\n    )\n",
+    ),
     ("opening", "f = open(path, 'w')\n", 'f = open(path, "a")\n'),
     ("opening", "f = open(path)\n", 'f = open(path, encoding="utf-8")\n'),
 ]

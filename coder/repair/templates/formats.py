@@ -1,8 +1,10 @@
 """Text that is put together or read and written the wrong way: placeholders, precision, encodings, modes."""
 
 import ast
+import io
 import re
-from collections.abc import Iterator
+import tokenize
+from collections.abc import Iterator, Set
 
 from coder.core.trials import Change
 from coder.repair.scope import local_names
@@ -12,7 +14,7 @@ from coder.repair.templates.strings import compared, counterpart
 PERCENT = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?[sdrfxgei]")
 KINDS = ("s", "r", "d", "f", "x", "g")
 PRECISION = re.compile(r"\.(\d)(?=[fge%])")
-PLACEHOLDER = re.compile(r"\{(\w+)\}")
+PLACEHOLDER = re.compile(r"\{(\w+)(?:\.\w+)*(?:![rsa])?(?::[^{}]*)?\}")
 OPENERS = frozenset({"open", "read_text", "write_text", "decode", "encode", "fdopen", "TextIOWrapper", "NamedTemporaryFile"})
 MODES = {
     "r": ("rb", "w"),
@@ -45,9 +47,27 @@ def placeholder(site: Site) -> Iterator[Rewrite]:
                 change = Change(start=start + match.end() - 1, end=start + match.end(), text=kind)
                 yield Rewrite((change,), 0.3, f"format with `%{kind}`")
     yield from _precision(start, code)
-    names = set(PLACEHOLDER.findall(code))
-    if names and names <= {*local_names(site.source, node)} and code[0] in "'\"" and not formatted:
-        yield Rewrite((Change(start=start, end=start, text="f"),), 0.8, "fill in the variables of a text")
+    known = {*local_names(site.source, node)}
+    filled = [at for at, piece in pieces(code) if piece[0] in "'\"" and _can_be_filled(piece, known)]
+    if filled and not formatted:
+        yield Rewrite(tuple(Change(start=start + at, end=start + at, text="f") for at in filled), 0.8, "fill in the variables of a text")
+
+
+def _can_be_filled(piece: str, known: Set[str]) -> bool:
+    """Does it hold variables in braces, all of them known, and no other braces?"""
+    names = PLACEHOLDER.findall(piece)
+    return bool(names) and known >= {*names} and not {*"{}"} & {*PLACEHOLDER.sub("", piece)}
+
+
+def pieces(code: str) -> Iterator[tuple[int, str]]:
+    """The literals that stand one after the other for one text, each with where it begins."""
+    wrapped = f"({code})"
+    starts = [0]
+    for line in wrapped.split("\n"):
+        starts.append(starts[-1] + len(line) + 1)
+    for token in tokenize.generate_tokens(io.StringIO(wrapped).readline):
+        if token.type == tokenize.STRING:
+            yield starts[token.start[0] - 1] + token.start[1] - 1, token.string
 
 
 def opening(site: Site) -> Iterator[Rewrite]:
