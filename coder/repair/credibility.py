@@ -110,7 +110,7 @@ def _special_case(candidate: Candidate, source: Source, tests: str) -> bool:
 
 
 def _idle(function: Function) -> int:
-    """How many operations do nothing, such as `x * 1`, `0 + x` and `False or x`: what is meant is written without them."""
+    """How many operations do nothing, such as `x * 1`, `0 + x`, `x[0:]` and `False or x`: what is meant is written without them."""
     return sum(map(_does_nothing, ast.walk(function)))
 
 
@@ -121,6 +121,8 @@ def _does_nothing(node: ast.AST) -> bool:
         case ast.BinOp(op=ast.Add() | ast.Sub(), right=ast.Constant(value=0)):
             return True
         case ast.BinOp(left=ast.Constant(value=1), op=ast.Mult()) | ast.BinOp(left=ast.Constant(value=0), op=ast.Add()):
+            return True
+        case ast.Slice(lower=ast.Constant(value=0)):
             return True
         case ast.BoolOp(values=values):
             return any(isinstance(value, ast.Constant) for value in values[:-1])
