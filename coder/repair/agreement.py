@@ -11,6 +11,7 @@ from coder.core.trials import Compared
 from coder.repair.answers import changed, contradicting, levelled, stumbling
 from coder.repair.candidates import Candidate
 from coder.repair.hints import mistyped
+from coder.repair.source import Source
 
 MAJORITY, LEAD = 0.4, 2.0
 """Of all that speaks for any survivor, an opinion needs so much to be believed, and so many times what speaks for the next."""
@@ -41,13 +42,24 @@ class Opinion:
 
 
 def opinions(
-    ranked: Sequence[Candidate], worth: Mapping[Candidate, float], found: Compared, hinted: Mapping[str, str] | None = None
+    ranked: Sequence[Candidate],
+    worth: Mapping[Candidate, float],
+    found: Compared,
+    hinted: Mapping[str, str] | None = None,
+    sources: Mapping[str, Source] | None = None,
 ) -> list[Opinion]:
-    """Group survivors (most credible first) by what they answer, the weightiest group first; who was not asked speaks for itself."""
+    """Group survivors (most credible first) by what they answer, the weightiest group first; who was not asked speaks for itself.
+
+    So does an edit of a function that was not asked itself: that those who call it answer the same tells little. Given the `sources`, edits
+    that make the same text of it are one.
+    """
     groups: dict[object, list[int]] = {}
+    asked = {call.partition("(")[0].rpartition(".")[2] for call in found.calls}
     for place, candidate in enumerate(ranked):
         answers = found.after[place] if place < len(found.after) else ()
-        groups.setdefault(answers or candidate, []).append(place)
+        name = candidate.place.rpartition("::")[2].rpartition(".")[2]
+        text = candidate.edit.apply(sources[candidate.edit.path].text) if sources and name not in asked else ""
+        groups.setdefault((answers or candidate, text), []).append(place)
     least = min((changed(_answers(found, places), found) for places in groups.values()), default=0.0)
     surest = min((stumbling(_answers(found, places)) for places in groups.values()), default=0.0)
     truest = min((contradicting(_answers(found, places), found) for places in groups.values()), default=0.0)

@@ -55,7 +55,7 @@ class Chooser:
         compared = self._compared(asked)
         worth = unmasked(worth, removed, asked, compared)
         held: list[Opinion] = []
-        for opinion in opinions(ranked, worth, compared, hints(self._case.sources.values())):
+        for opinion in opinions(ranked, worth, compared, hints(self._case.sources.values()), self._case.sources):
             if len(held) <= MOST and (holding := self._holding(opinion)):
                 held.append(holding)
         if not held:
@@ -65,7 +65,8 @@ class Chooser:
         if held and levelled(held[0].answers, compared):
             return Choice(tuple(held), compared, "what holds no longer tells apart what it told apart before")
         if held and not decided(held):
-            why = "what holds disagrees on other calls" if compared.calls else "what holds could not be asked where it differs"
+            disagreeing = len({opinion.answers for opinion in held}) > 1
+            why = "what holds disagrees on other calls" if disagreeing else "what holds could not be asked where it differs"
             return Choice(tuple(held), compared, f"{why}, and nothing decides")
         return Choice(tuple(held), compared)
 

@@ -2,6 +2,7 @@
 
 from coder.core.trials import Compared
 from coder.repair.agreement import apart, decided, opinions
+from coder.repair.source import Source
 from tests.repair.places import candidate
 
 TEXT = "def f(a):\n    return a < 1\n"
@@ -50,3 +51,13 @@ def test_what_goes_against_the_documentation_weighs_less() -> None:
 
 def test_who_could_not_be_asked_speaks_for_itself() -> None:
     assert [opinion.members for opinion in opinions([ONE, TWO], {ONE: 1.0, TWO: 0.5}, Compared())] == [(ONE,), (TWO,)]
+
+
+def test_who_was_asked_by_way_of_others_only_speaks_for_itself() -> None:
+    sources = {"a.py": Source("a.py", TEXT)}
+    again = candidate(TEXT, "a < 1\n", "a <= 1\n", family="similar")
+    found = Compared(calls=("main(1)", "main(2)"), before=("1", "1"), after=(("1", "2"),) * 3)
+    worth = {ONE: 0.5, TWO: 0.4, again: 0.3}
+    assert [opinion.members for opinion in opinions([ONE, TWO, again], worth, found, sources=sources)] == [(ONE, again), (TWO,)]
+    asked = found.model_copy(update={"calls": ("main(1)", "A.f(2)")})
+    assert [opinion.members for opinion in opinions([ONE, TWO, again], worth, asked, sources=sources)] == [(ONE, TWO, again)]
