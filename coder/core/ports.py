@@ -27,11 +27,9 @@ class Model(Protocol):
     @property
     def name(self) -> str:
         """`provider:name`, as the person would type it."""
-        ...
 
     def dearest(self, input_tokens: int, output_tokens: int) -> Decimal | None:
         """The most that a request of this size can cost, in US dollars; None where the price is not known."""
-        ...
 
     async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
         """Answer one request, streaming pieces to `on_delta` while they come; safe to cancel.
@@ -39,7 +37,6 @@ class Model(Protocol):
         Raises:
             ModelError: after the adapter's own retries.
         """
-        ...
 
 
 class Limits(Value):
@@ -97,11 +94,9 @@ class Sandbox(Protocol):
         Raises:
             SandboxError: it could not be started, or `stop` was called.
         """
-        ...
 
     def stop(self) -> None:
         """Kill all that runs, at once and with all descendants, and start nothing any more. Any thread may call."""
-        ...
 
 
 class TestRunner(Protocol):
@@ -110,7 +105,6 @@ class TestRunner(Protocol):
     @property
     def command(self) -> str:
         """The whole-suite command as the person would type it."""
-        ...
 
     def run(
         self,
@@ -126,7 +120,6 @@ class TestRunner(Protocol):
         `expect_loaded` are changed source paths relative to `tree`: if one of their modules was imported from anywhere else, the
         report's problem is `wrong_code`. None as time limit is the project's own limit.
         """
-        ...
 
 
 class Verifier(Protocol):
@@ -134,36 +127,29 @@ class Verifier(Protocol):
 
     def baseline(self, progress: Progress | None = None) -> TestReport:
         """The whole suite on the untouched base; measured once, then remembered. Safe to call from several threads."""
-        ...
 
     def reproduces(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Reproduced:
         """Which of `named` and of the tests that the patch adds or changes fail, for the right reason, without its source part."""
-        ...
 
     def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
         """Judge a change in clean worktrees: targets first (and alone, where they are still red), then the whole suite."""
-        ...
 
     def guard(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
         """The newest verdict with what no test would miss of the change, and what the project's checkers newly find in it."""
-        ...
 
     def explain(self, verdict: Verdict) -> str:
         """A verdict that is not good enough, distilled into the next message for a model: at most about 4,000 characters."""
-        ...
 
     def evidence(self, verdict: Verdict) -> Evidence:
         """What to attach to the commit."""
-        ...
 
     def preview(
         self, worktree: Path, paths: Sequence[str], tests: Sequence[str], progress: Progress | None = None, *, around: Around = nullcontext
     ) -> TestReport:
-        """Run tests on the code of a candidate's worktree, which differs from the base at `paths`: for information, it proves nothing.
+        """Run tests on a candidate's code, which differs from the base at `paths`; it proves nothing.
 
         `around` is entered only where they run in that worktree itself.
         """
-        ...
 
 
 class Proposer(Protocol):
@@ -183,7 +169,6 @@ class Proposer(Protocol):
 
         `may_write` says of a path relative to the tree whether it may be changed; None is all.
         """
-        ...
 
 
 class Faults(Protocol):
@@ -191,7 +176,6 @@ class Faults(Protocol):
 
     def suspects(self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None) -> Suspected:
         """Which functions of `tree` failing `tests` (ids) execute that their passing neighbours do not; nothing is changed."""
-        ...
 
 
 class Repository(Protocol):

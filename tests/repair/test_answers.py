@@ -31,6 +31,11 @@ def test_what_gives_back_what_it_was_given_tells_things_apart() -> None:
     assert levelled(("7", "7", "7"), found)
 
 
+def test_what_only_told_accidents_from_the_rest_told_nothing_apart() -> None:
+    found = Compared(calls=("f(1)", "f(2)", "f(3)"), before=("list[A]", "raises TypeError", "list[A]"))
+    assert not levelled(("list[A]",) * 3, found)
+
+
 def test_examples_of_the_documentation_are_no_calls_but_can_be_contradicted() -> None:
     found = Compared(calls=("f(1)", ">>> a.f", ">>> a.g"), before=("1", "1 of 2 otherwise", "as documented"))
     assert changed(("1", "as documented", "as documented"), found) == 0.0
