@@ -47,9 +47,11 @@ def placeholder(site: Site) -> Iterator[Rewrite]:
                 change = Change(start=start + match.end() - 1, end=start + match.end(), text=kind)
                 yield Rewrite((change,), 0.3, f"format with `%{kind}`")
     yield from _precision(start, code)
+    if formatted or "{" not in code:
+        return
     known = {*local_names(site.source, node)}
     filled = [at for at, piece in pieces(code) if piece[0] in "'\"" and _can_be_filled(piece, known)]
-    if filled and not formatted:
+    if filled:
         yield Rewrite(tuple(Change(start=start + at, end=start + at, text="f") for at in filled), 0.8, "fill in the variables of a text")
 
 
