@@ -1,6 +1,7 @@
 """No test reaches the network: loopback only where a test is marked for it, and never a real model."""
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -25,7 +26,12 @@ sys.addaudithook(_guard)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have pytest compile its plugins once: hundreds of test runs behind walls, which can keep nothing, would each do it again."""
+    """Have pytest compile its plugins once: hundreds of test runs behind walls, which can keep nothing, would each do it again.
+
+    What a shell starts in the background ignores interrupts, and so would all that tests start and interrupt.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(config, "workerinput") or config.option.collectonly:
         return
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONDONTWRITEBYTECODE", "PYTEST_ADDOPTS")}
