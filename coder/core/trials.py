@@ -92,8 +92,12 @@ class Tracer(Protocol):
 class Trials(Protocol):
     """Tries many edits quickly; nothing in the tree is written."""
 
-    def try_out(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Generator[Tried]:
+    def try_out(
+        self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float, patient: bool = False
+    ) -> Generator[Tried]:
         """Yield what became of each edit, in their order, as far as the time reaches; `tests` are those that must turn green.
+
+        A test has so much time as is usual for what failed; if `patient`, as for one that may have failed long before its end.
 
         What passed has passed in a fork of a process that had collected the tests before: confirm it in a process of its own. Closing the
         iterator ends the work.

@@ -58,8 +58,9 @@ def opinions(
     for place, candidate in enumerate(ranked):
         answers = found.after[place] if place < len(found.after) else ()
         name = candidate.place.rpartition("::")[2].rpartition(".")[2]
-        text = candidate.edit.apply(sources[candidate.edit.path].text) if sources and name not in asked else ""
-        groups.setdefault((answers or candidate, text), []).append(place)
+        alone = not answers or name not in asked
+        text = candidate.edit.apply(sources[candidate.edit.path].text) if sources and alone else ""
+        groups.setdefault((answers, text) if answers or text else candidate, []).append(place)
     least = min((changed(_answers(found, places), found) for places in groups.values()), default=0.0)
     surest = min((stumbling(_answers(found, places)) for places in groups.values()), default=0.0)
     truest = min((contradicting(_answers(found, places), found) for places in groups.values()), default=0.0)

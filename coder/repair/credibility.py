@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from coder.core.syntax import parsed
 from coder.repair.candidates import Candidate
 from coder.repair.scope import unread
-from coder.repair.source import Function, Source
-from coder.repair.stock import called, calls
+from coder.repair.source import BLOCKS, Function, Source
+from coder.repair.stock import BUILTIN, called, calls
 from coder.tools.words import words_of
 
 DOUBT: dict[str, float] = {
@@ -39,7 +39,7 @@ DOUBT: dict[str, float] = {
     "converted_elsewhere": 0.8,
 }
 """What a family is worth once the tests are green: some satisfy tests without being right more often than others."""
-SPECIAL_CASE, ORPHAN, DROPS, SETTLED, ASKED_TWICE, IDLE = 0.3, 0.4, 0.6, 0.25, 0.25, 0.3
+SPECIAL_CASE, ORPHAN, DROPS, SETTLED, ASKED_TWICE, IDLE, LOST = 0.3, 0.4, 0.6, 0.25, 0.25, 0.3, 0.3
 AS_ELSEWHERE, UNLIKE_ELSEWHERE = 1.3, 0.7
 """What an edit is worth after which a call is given what all other calls of the file are given at that place, or no longer is."""
 ENOUGH_CALLS = 2
@@ -76,6 +76,8 @@ def credibility(candidate: Candidate, evidence: Evidence) -> float:
         worth *= ORPHAN
     if before and after and _idle(after) > _idle(before):
         worth *= IDLE
+    if before and after and _lost(after) > _lost(before):
+        worth *= LOST
     if candidate.edit.family != "deletion" and all(not change.text.strip() for change in candidate.edit.changes):
         worth *= DROPS
     line = _line_after(candidate, source)
@@ -130,6 +132,32 @@ def _does_nothing(node: ast.AST) -> bool:
             return False
 
 
+def _lost(function: Function) -> int:
+    """How many values are put where others are put in the same block, and nothing looks at them in between."""
+    return sum(
+        _overwritten(block)
+        for node in ast.walk(function)
+        for name in BLOCKS
+        for block in [getattr(node, name, None)]
+        if isinstance(block, list)
+    )
+
+
+def _overwritten(block: Sequence[ast.stmt]) -> int:
+    count = 0
+    held: set[str] = set()
+    for statement in block:
+        match statement:
+            case ast.Assign(targets=[ast.Name() | ast.Attribute() | ast.Subscript() as target], value=value):
+                read, put = ast.unparse(value), ast.unparse(target)
+                held = {one for one in held if one not in read}
+                count += put in held
+                held.add(put)
+            case _:
+                held.clear()
+    return count
+
+
 def _line_after(candidate: Candidate, source: Source) -> str:
     """The line on which the first change begins, as it is then."""
     text, start = candidate.edit.apply(source.text), candidate.edit.changes[0].start
@@ -162,10 +190,14 @@ def _branches(first: ast.If) -> list[ast.If]:
 
 
 def _elsewhere(candidate: Candidate, source: Source, function: Function, after: Function) -> float:
-    """Are the calls that it changes given what the file's other calls of the same function are all given at some place?"""
+    """Are the calls that it changes given what the file's other calls of the same function are all given at some place?
+
+    What is built in is given anything.
+    """
     before = Counter(ast.dump(node) for node in ast.walk(function) if isinstance(node, ast.Call))
     made = [node for node in ast.walk(after) if isinstance(node, ast.Call) and not _taken(before, ast.dump(node))]
-    told = {same for call in made for same in _same(call, [one for one in calls(source).get(called(call), ()) if _apart(one, candidate)])}
+    own = [call for call in made if not (isinstance(call.func, ast.Name) and call.func.id in BUILTIN)]
+    told = {same for call in own for same in _same(call, [one for one in calls(source).get(called(call), ()) if _apart(one, candidate)])}
     return UNLIKE_ELSEWHERE if False in told else AS_ELSEWHERE if True in told else 1.0
 
 

@@ -31,6 +31,10 @@ LEAST_FOR_PAIRS = 10.0
 """Seconds that must be left for a search for two faults where no single edit holds."""
 
 
+LATE, LEAST_FOR_LATE = 12, 5.0
+"""So many candidates, and seconds that must be left for them, get more time for each test."""
+
+
 class TemplateProposer:
     """Search-based repair with templates."""
 
@@ -59,6 +63,9 @@ class TemplateProposer:
         left = seconds - (time.monotonic() - started)
         share = (1 - CONFIRMING_SHARE) * (SINGLE_SHARE if len(case.failing) > 1 else 1.0)
         found = search(self._trials, tree, case.failing, ranked, seconds=left * share, progress=progress)
+        if not found.survivors and found.late and (left := seconds - (time.monotonic() - started)) > LEAST_FOR_LATE:
+            late, share = found.late[:LATE], (1 - CONFIRMING_SHARE) * SINGLE_SHARE
+            found = search(self._trials, tree, case.failing, late, seconds=left * share, progress=progress, patient=True) + found
         if not found.survivors and not found.cold and (left := seconds - (time.monotonic() - started)) > LEAST_FOR_PAIRS:
             found = search_pairs(self._trials, tree, case.failing, ranked, seconds=left * (1 - CONFIRMING_SHARE), progress=progress) + found
         evidence = Evidence(sources=case.sources, issue=issue, tests=_texts(tree, case.failing))

@@ -28,12 +28,14 @@ class Search:
     survivors: list[Candidate] = field(default_factory=list)
     cold: list[Candidate] = field(default_factory=list)
     """Those that only a process of their own can tell about."""
+    late: list[Candidate] = field(default_factory=list)
+    """Those with which a test that must turn green was stopped: where it had failed at once, it may pass slowly."""
     tried: int = 0
     seconds: float = 0.0
 
     def __add__(self, other: "Search") -> "Search":
         """Both searches, this one's survivors first."""
-        both = {"survivors": [*self.survivors, *other.survivors], "cold": [*self.cold, *other.cold]}
+        both = {name: [*getattr(self, name), *getattr(other, name)] for name in ("survivors", "cold", "late")}
         return Search(**both, tried=self.tried + other.tried, seconds=self.seconds + other.seconds)
 
     @property
@@ -49,13 +51,20 @@ class Search:
 
 
 def search(
-    trials: Trials, tree: Path, tests: Sequence[str], ranked: Sequence[Candidate], *, seconds: float, progress: Progress | None
+    trials: Trials,
+    tree: Path,
+    tests: Sequence[str],
+    ranked: Sequence[Candidate],
+    *,
+    seconds: float,
+    progress: Progress | None,
+    patient: bool = False,
 ) -> Search:
-    """Try candidates in their order."""
+    """Try candidates in their order; `patient` as the trials understand it."""
     found = Search()
     began = started = told = time.monotonic()
     first, least = 0, 0.0
-    results = trials.try_out(tree, tests, [candidate.edit for candidate in ranked], seconds=seconds)
+    results = trials.try_out(tree, tests, [candidate.edit for candidate in ranked], seconds=seconds, patient=patient)
     with closing(results):
         for candidate, tried in zip(ranked, results, strict=False):
             if found.tried == 0:
@@ -67,6 +76,8 @@ def search(
                 found.survivors.append(candidate)
             elif tried.outcome == "cold":
                 found.cold.append(candidate)
+            elif tried.outcome == "timeout" and tried.test in tests:
+                found.late.append(candidate)
             if progress is not None and time.monotonic() - told > TELLING_SECONDS:
                 told = time.monotonic()
                 progress(found.line)

@@ -18,6 +18,8 @@ from coder.verify.serving import Gone, Served
 from coder.verify.swapping import Module
 
 GLANCE_SECONDS = 0.02
+LEAST_ANSWERED = 0.5
+"""Who has come less far than so in the time has not been asked; else all are heard as far as the slowest has come."""
 
 
 class PytestTrials:
@@ -30,12 +32,14 @@ class PytestTrials:
         self._scratch = scratch
         self._limits = limits
 
-    def try_out(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Generator[Tried]:
+    def try_out(
+        self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float, patient: bool = False
+    ) -> Generator[Tried]:
         tree = tree.resolve()
         guards = _guards(edits)
         with closing(self._served(tree, [*tests, *guards])) as served:
             functions = write_candidates(served.place / "candidates", tree, edits, guards)
-            request = {"tests": [*tests], "guards": guards, "functions": functions, "jobs": processors()}
+            request = {"tests": [*tests], "guards": guards, "functions": functions, "jobs": processors(), "patient": patient}
             asking = threading.Thread(target=self._ask, args=(served, request, seconds))
             asking.start()
             try:
@@ -84,8 +88,9 @@ def _compared(told: Sequence[Mapping[str, Any]], count: int) -> Compared:
     if len(told) != count + 3:
         return Compared()
     calls, first, second, *edits = told[0]["calls"], *(line["answers"] for line in told[1:])
-    sure = [place for place, (one, other) in enumerate(zip(first, second, strict=False)) if one == other]
-    complete = [answers if len(answers) == len(calls) else [] for answers in edits]
+    reach = min(len(first), len(second), *(len(answers) for answers in edits if len(answers) >= LEAST_ANSWERED * len(first)), len(calls))
+    sure = [place for place in range(reach) if first[place] == second[place]]
+    complete = [answers if len(answers) >= reach else [] for answers in edits]
     return Compared(
         calls=tuple(calls[place] for place in sure),
         before=tuple(first[place] for place in sure),

@@ -80,3 +80,21 @@ def test_a_call_that_is_given_what_all_others_are_given_is_believed() -> None:
     right, wrong = (candidate(text, "cast(x, int)", new, family="comparison", place="a.py::kind") for new in ("cast(int, x)", "cast(x, x)"))
     evidence = Evidence(sources=sources, issue="", tests="")
     assert credibility(wrong, evidence) < 1.0 < credibility(right, evidence)
+
+
+PUTTING = """\
+def options(given):
+    found = {}
+    found["size"] = given.get("size")
+    found["name"] = given.get("name")
+    return found
+"""
+
+
+def test_what_puts_one_value_where_another_was_just_put_is_doubted() -> None:
+    def worth_of(old: str, new: str) -> float:
+        edit = candidate(PUTTING, old, new, family="key", place="a.py::options")
+        return credibility(edit, Evidence(sources={"a.py": Source("a.py", PUTTING)}, issue="", tests=""))
+
+    assert worth_of('found["name"]', 'found["size"]') == 0.3 * worth_of('found["name"]', 'found["kind"]')
+    assert worth_of('found["name"] = given.get("name")', 'found["size"] = found["size"] or 1') == worth_of('found["name"]', 'found["kind"]')

@@ -16,7 +16,9 @@ OTHER = candidate(TEXT, "a < 1", "a == 1", score=0.5)
 class Half:
     """Each test is green where its own line reads as it should."""
 
-    def try_out(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Generator[Tried]:
+    def try_out(
+        self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float, patient: bool = False
+    ) -> Generator[Tried]:
         for edit in edits:
             text = edit.apply(TEXT)
             green = all({"one": "a <= 1", "two": "a >= 2"}[test] in text for test in tests)

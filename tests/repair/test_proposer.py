@@ -57,6 +57,13 @@ def test_what_held_when_the_time_ended_is_proposed(tmp_path: Path) -> None:
     assert [one.summary for one in proposed(tmp_path, FakeTracer(), seconds=0.0).proposals] == ["f: use `<=` instead of `<`"]
 
 
+def test_a_test_that_failed_at_once_may_pass_slowly_where_nothing_else_holds(tmp_path: Path) -> None:
+    write(tmp_path, FILES)
+    proposer = TemplateProposer(tracer=FakeTracer(), trials=FakeTrials(slow=["<="]), runner=FakeRunner(tmp_path / "a.py"))
+    found = proposer.propose(tmp_path, [TEST], "", seconds=20.0)
+    assert [one.summary for one in found.proposals] == ["f: use `<=` instead of `<`"]
+
+
 def test_paths_that_may_not_be_written_are_not_searched(tmp_path: Path) -> None:
     found = proposed(tmp_path, FakeTracer(), only="lib/")
     assert (found.proposals, found.tried) == ((), 0)

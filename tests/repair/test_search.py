@@ -16,20 +16,27 @@ TEXT = "def f(a):\n    return a < 1\n"
 
 
 class FakeTrials:
-    """Edits hold whose text is among `right`; those that write `cold` need a process of their own."""
+    """Edits hold whose text is among `right`, or with more time among `slow`; those that write `cold` need a process of their own."""
 
-    def __init__(self, *right: str) -> None:
+    def __init__(self, *right: str, slow: Sequence[str] = ()) -> None:
         self._right = right
+        self._slow = slow
         self.closed = False
         self.compared = Compared()
         self.given: Sequence[Edit] = ()
 
-    def try_out(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Generator[Tried]:
+    def try_out(
+        self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float, patient: bool = False
+    ) -> Generator[Tried]:
         self.given = edits
         try:
             for edit in edits:
                 text = edit.changes[0].text
-                yield Tried(edit=edit, outcome="cold" if text == "cold" else "passed" if text in self._right else "failed")
+                if text in self._slow and not patient:
+                    yield Tried(edit=edit, outcome="timeout", test=tests[0])
+                    continue
+                holds = text in (*self._right, *self._slow)
+                yield Tried(edit=edit, outcome="cold" if text == "cold" else "passed" if holds else "failed")
         finally:
             self.closed = True
 

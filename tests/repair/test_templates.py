@@ -318,6 +318,13 @@ TOLD = [
         "name 'cuont' is not defined",
     ),
     ("undefined_name", "'''Doc.'''\nx = math.pi\n", "'''Doc.'''\nimport math\nx = math.pi\n", "NameError", "name 'math' is not defined"),
+    (
+        "inserted",
+        "class A:\n    def __init__(self, x):\n        self.x = x\n        self.seen[x] = x\n",
+        "class A:\n    def __init__(self, x):\n        self.x = x\n        self.seen = {}\n        self.seen[x] = x\n",
+        "AttributeError",
+        "'A' object has no attribute 'seen'",
+    ),
     ("unknown_attribute", "x = y.upr()\n", "x = y.upper()\n", "AttributeError", "'str' object has no attribute 'upr'"),
     (
         "unknown_attribute",

@@ -406,3 +406,59 @@ def test_a_method_is_asked_on_a_copy_of_its_object(trials: PytestTrials, tmp_pat
     found = trials.compare(tmp_path, ["tests/test_a.py::test_push"], [replacing(STACK, "a.py", " + 1", "")], seconds=20.0)
     place = found.calls.index("Stack.push(item=1)")
     assert (found.before[place][:2], found.after[0][place][:2]) == ("2\t", "1\t")
+
+
+INNER = """\
+class Box:
+    def __init__(self, items):
+        self.items = items
+
+    @property
+    def size(self):
+        return len(self.items) + 1
+
+
+def pairs(*items, most=9):
+    for item in items[:most]:
+        yield item, item
+
+
+def joined(separator, *items, **options):
+    return separator.join(str(item) for item in items) + options.get("end", "")
+
+
+def outer(items):
+    return joined("-", *items, end="!"), list(pairs(*items, most=2)), Box(items).size
+"""
+
+
+def test_edited_functions_are_asked_themselves_whoever_calls_them_and_with_whatever_arguments(
+    sandbox: ProcessSandbox, tmp_path: Path
+) -> None:
+    tests = "from a import outer\n\ndef test_outer():\n    assert outer([1, 2, 3]) == 0\n"
+    write(tmp_path, {"a.py": INNER, "tests/test_a.py": tests})
+    project = find_project(tmp_path, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
+    trials = PytestTrials(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None))
+    changes = {'options.get("end", "")': '""', "item, item": "item, 0", "len(self.items) + 1": "len(self.items)"}
+    edits = [replacing(INNER, "a.py", old, new) for old, new in changes.items()]
+    found = trials.compare(tmp_path, ["tests/test_a.py::test_outer"], edits, seconds=20.0)
+    asked = ("joined(1, 2, 3, separator='-', end='!')", "pairs(1, 2, 3, most=2)", "Box.size()")
+    places = [found.calls.index(call) for call in asked]
+    assert [found.before[place].split("\t")[0] for place in places] == ["'1-2-3!'", "generator[tuple[1, 1], tuple[2, 2]]", "4"]
+    told = [answers[place].split("\t")[0] for answers, place in zip(found.after, places, strict=True)]
+    assert told == ["'1-2-3'", "generator[tuple[1, 0], tuple[2, 0]]", "3"]
+    assert any(call.startswith("joined(1, 2, separator='-'") for call in found.calls)
+
+
+SLOW = "import time\n\n\ndef ready():\n    return False\n\n\ndef finish():\n    time.sleep(1.5)\n    return True\n"
+
+
+def test_a_test_that_fails_at_once_may_be_given_the_time_to_pass(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+    tests = "from a import ready, finish\n\ndef test_it():\n    assert ready()\n    assert finish()\n"
+    write(tmp_path, {"a.py": SLOW, "tests/test_a.py": tests})
+    project = find_project(tmp_path, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
+    trials = PytestTrials(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None))
+    edits = [replacing(SLOW, "a.py", "return False", "return True")]
+    for patient, outcome in ((False, "timeout"), (True, "passed")):
+        found = [*trials.try_out(tmp_path, ["tests/test_a.py::test_it"], edits, seconds=20.0, patient=patient)]
+        assert [one.outcome for one in found] == [outcome]

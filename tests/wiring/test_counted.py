@@ -14,7 +14,9 @@ class Tireless:
         self.tried: list[str] = []
         self.closed = 0
 
-    def try_out(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Generator[Tried]:
+    def try_out(
+        self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float, patient: bool = False
+    ) -> Generator[Tried]:
         try:
             for edit in edits:
                 self.tried.append(edit.summary)

@@ -10,7 +10,7 @@ from coder.repair.scope import arguments_of, local_names, most_alike, unread
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Function, Source, is_docstring
 from coder.repair.stock import Piece, nearness, statements, visible
-from coder.repair.templates.suggestions import NAME, said
+from coder.repair.templates.suggestions import ATTRIBUTE, NAME, said
 
 NOTHING_YET = ("[]", "{}", "0", "None", "''", "set()", "False")
 DEFAULTS = ("0", "1", "''", "[]", "{}", "False", "True")
@@ -29,13 +29,8 @@ def inserted(site: Site) -> Iterator[Rewrite]:
     node, function = site.node, site.function
     if not _is_place(site) or function is None or not isinstance(node, ast.stmt):
         return
-    lines: dict[str, float] = {}
     looping = any(isinstance(one, ast.For | ast.While) for one in site.source.around(node))
-    for name in said(site.failures, NAME):
-        if isinstance(node, ast.Pass) or re.search(rf"\b{name}\b", site.source.code(node)):
-            likely = AGAIN if looping else 1.0
-            lines |= {f"{name} = {value}": 0.9 * likely * 0.93**rank for rank, value in enumerate(NOTHING_YET)}
-            lines |= {f"{name} = {value}": 0.7 * likely * 0.97**rank for rank, value in enumerate(_made_of_unread(site, function, name))}
+    lines = dict(_begun(site, node, function, AGAIN if looping else 1.0))
     if isinstance(node, ast.Pass) or node is function.body[-1]:
         lines |= {f"return {name}": 0.45 * 0.95**rank for rank, name in enumerate(local_names(site.source, node))}
     idle = unread(function)
@@ -50,6 +45,20 @@ def inserted(site: Site) -> Iterator[Rewrite]:
         lines |= {"continue": 0.5, "break": 0.5}
     for line, weight in lines.items():
         yield from _put(site, node, [line], weight=weight)
+
+
+def _begun(site: Site, node: ast.stmt, function: Function, likely: float) -> Iterator[tuple[str, float]]:
+    """Give a variable that is said not to be there, or an attribute where a constructor has given none, its first value."""
+    code = site.source.code(node)
+    for name in said(site.failures, NAME):
+        if isinstance(node, ast.Pass) or re.search(rf"\b{name}\b", code):
+            yield from ((f"{name} = {value}", 0.9 * likely * 0.93**rank) for rank, value in enumerate(NOTHING_YET))
+            made = enumerate(_made_of_unread(site, function, name))
+            yield from ((f"{name} = {value}", 0.7 * likely * 0.97**rank) for rank, value in made)
+    for name in said(site.failures, ATTRIBUTE) if function.name == "__init__" else ():
+        read = re.search(rf"\bself\.{name}\b", site.source.text)
+        if read and (isinstance(node, ast.Pass) or node is function.body[-1] or read[0] in code):
+            yield from ((f"self.{name} = {value}", 0.9 * likely * 0.93**rank) for rank, value in enumerate(NOTHING_YET))
 
 
 def _made_of_unread(site: Site, function: Function, name: str) -> Iterator[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import inspect
 import io
 import itertools
 import signal
@@ -17,8 +18,15 @@ from types import FrameType, GeneratorType
 from typing import Any
 
 MOST_OF_ONE, MOST_RECORDED = 12, 60
+MOST_OF_TEST = 4
+"""Calls of one edited function that are taken from one test: what it does for others should be heard as well."""
 MOST_ELEMENTS, DEEPEST, LONGEST = 40, 4, 120
 CALL_SECONDS = 0.2
+REST, FURTHER = "*", "**"
+"""Under these names stand the arguments that have none of their own, and those whose names are not the function's."""
+VARARGS, VARKEYWORDS, NESTED, GENERATOR, AWAITED = 0x04, 0x08, 0x10, 0x20, 0x80 | 0x200
+READ = "fget"
+"""What of a property is called."""
 
 
 class TooLong(BaseException):
@@ -26,49 +34,87 @@ class TooLong(BaseException):
 
 
 class Recorder:
-    """Notes which calls come from outside of the project's sources, with copies of their arguments."""
+    """Notes the calls that come from outside of the sources, and all those of edited functions, with copies of their arguments."""
 
-    def __init__(self, sources: frozenset[str]) -> None:
+    def __init__(self, sources: frozenset[str], edited: frozenset[Any]) -> None:
+        """`edited` has the file, the first line and the name of each function."""
         self.sources = sources
+        self.edited = edited
         self.calls: list[Any] = []
+        self.inner: list[Any] = []
+        """Calls of edited functions."""
         self.counts: dict[Any, int] = {}
+        self.of_test: dict[Any, int] = {}
+
+    def begin(self) -> None:
+        """Another test."""
+        self.of_test.clear()
 
     def __call__(self, frame: FrameType, event: str, _argument: Any) -> None:
         code = frame.f_code
-        if event != "call" or code.co_filename not in self.sources or len(self.calls) >= MOST_RECORDED:
+        if event != "call" or code.co_filename not in self.sources:
             return
+        edited = (code.co_filename, code.co_firstlineno, code.co_name) in self.edited
         back = frame.f_back
-        if (back is not None and back.f_code.co_filename in self.sources) or code.co_name.startswith("<") or code.co_flags & 0x0C:
+        if not edited and (len(self.calls) >= MOST_RECORDED or (back is not None and back.f_code.co_filename in self.sources)):
             return
-        if self.counts.get(code, 0) < MOST_OF_ONE:
+        if code.co_name.startswith("<") or code.co_flags & (AWAITED | NESTED) or self.counts.get(code, 0) >= MOST_OF_ONE:
+            return
+        if not edited or self.of_test.get(code, 0) < MOST_OF_TEST:
             self.counts[code] = self.counts.get(code, 0) + 1
+            self.of_test[code] = self.of_test.get(code, 0) + 1
             sys.setprofile(None)  # what copying calls is no call of the tests
             with contextlib.suppress(Exception):
-                names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-                given = {name: frame.f_locals[name] for name in names if name in frame.f_locals}
-                self.calls.append((frame.f_globals["__name__"], qualified(frame, given), given_of(code, given)))
+                given = given_of(frame)
+                (self.inner if edited else self.calls).append((frame.f_globals["__name__"], qualified(frame, given), copied(given)))
             sys.setprofile(self)
 
 
-def qualified(frame: FrameType, given: Mapping[str, Any]) -> tuple[str, ...]:
-    """How to find the function again from its module: its name, after its class's where it is a method."""
+def given_of(frame: FrameType) -> dict[str, Any]:
+    """What a function has been given, in the order of its parameters; it has just been called."""
+    code = frame.f_code
+    named = code.co_argcount + code.co_kwonlyargcount
+    further = code.co_varnames[named : named + bool(code.co_flags & VARARGS) + bool(code.co_flags & VARKEYWORDS)]
+    if code.co_flags & GENERATOR and len(frame.f_locals) > named + len(further):
+        raise ValueError("it goes on where it has been before")
+    given = {name: frame.f_locals[name] for name in code.co_varnames[: code.co_argcount]}
+    given[REST] = frame.f_locals[further[0]] if code.co_flags & VARARGS else ()
+    given.update({name: frame.f_locals[name] for name in code.co_varnames[code.co_argcount : named]})
+    if code.co_flags & VARKEYWORDS:
+        given[FURTHER] = frame.f_locals[further[-1]]
+    return given
+
+
+def qualified(frame: FrameType, given: dict[str, Any]) -> tuple[str, ...]:
+    """How to find the function again from its module: its name, after its class's where it is a method.
+
+    Raises LookupError where there is no such way. A class that the function is called of finds it, and is no argument then.
+    """
     name = frame.f_code.co_name
     owner = given.get("self", given.get("cls"))
     kind = owner if isinstance(owner, type) else type(owner)
     for one in kind.__mro__ if owner is not None else ():
         function = vars(one).get(name)
-        if getattr(getattr(function, "__func__", function), "__code__", None) is frame.f_code:
-            return (one.__name__, name)
+        if code_of(function) is frame.f_code:
+            if isinstance(function, classmethod):
+                del given["cls"]
+            return (*one.__qualname__.split("."), name, READ) if isinstance(function, property) else (*one.__qualname__.split("."), name)
+    if not callable(frame.f_globals.get(name)):
+        raise LookupError(name)
     return (name,)
 
 
-def given_of(code: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    if code.co_posonlyargcount:
-        raise ValueError("its arguments have no names")
-    copied = copy.deepcopy(dict(given))
-    if any(isinstance(value, (GeneratorType, *ITERATORS)) for value in copied.values()):
+def code_of(function: Any) -> Any:
+    """The code of a function, or of what a decorator or a property is made of."""
+    function = getattr(function, READ, function)
+    return getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
+
+
+def copied(given: Mapping[str, Any]) -> dict[str, Any]:
+    made = copy.deepcopy(dict(given))
+    if any(isinstance(value, (GeneratorType, *ITERATORS)) for value in made.values()):
         raise ValueError("reading an argument changes it")
-    return copied
+    return made
 
 
 ITERATORS: Any = (type(iter([])), type(iter(())), type(iter({})), type(iter(set())), type(iter("")), type(iter(range(0))))
@@ -90,11 +136,15 @@ def answer(module: str, name: tuple[str, ...], given: Mapping[str, Any]) -> str:
         for part in name:
             found = getattr(found, part)
         mine = dict(copy.deepcopy(given))
-        owner = mine.pop("cls", None)
+        names = [*mine]
+        place = names.index(REST)
+        positional = [*(mine[one] for one in names[:place]), *mine[REST]]
+        named = {one: mine[one] for one in names[place + 1 :] if one != FURTHER}
         signal.setitimer(signal.ITIMER_PROF, CALL_SECONDS, 0.05)
-        result = shown(found(**mine), 0)
+        result = shown(found(*positional, **named, **mine.get(FURTHER, {})), 0)
         signal.setitimer(signal.ITIMER_PROF, 0)
-        return f"{result}\t{shown(mine, 0)}" if owner is None else result
+        left = {one: value for one, value in mine.items() if one != REST or value}
+        return f"{result}\t{shown(left, 0)}"
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is the answer
         signal.setitimer(signal.ITIMER_PROF, 0)
         return f"raises {type(error).__name__}"
@@ -127,5 +177,10 @@ def shown(value: Any, depth: int) -> str:
 def described(call: Any) -> str:
     """A call as one would write it, cut to a line."""
     _, name, given = call
-    text = f"{'.'.join(name)}({', '.join(f'{key}={shown(value, 2)}' for key, value in given.items() if key not in ('self', 'cls'))})"
+    written = [(key, value) for key, value in given.items() if key not in ("self", REST, FURTHER)]
+    arguments = [
+        *(shown(value, 2) for value in given[REST]),
+        *(f"{key}={shown(value, 2)}" for key, value in (*written, *given.get(FURTHER, {}).items())),
+    ]
+    text = f"{'.'.join(part for part in name if part != READ)}({', '.join(arguments)})"
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

@@ -8,18 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from coder_compare import answers, described  # type: ignore[import-not-found]  # they all lie beside this file
+from coder_compare import Recorder, answers, described  # type: ignore[import-not-found]  # they all lie beside this file
 from coder_documented import documented, examples  # type: ignore[import-not-found]
 from coder_varied import varied  # type: ignore[import-not-found]
 
-MOST = 320
+MOST, MOST_INNER = 320, 160
+"""Of calls into the project, and of the edited functions themselves, with what is made of them."""
 
 
 class Questions:
     """The same for each edit."""
 
-    def __init__(self, recorded: list[Any], modules: list[Any]) -> None:
-        self.calls = varied(recorded, MOST)
+    def __init__(self, recorder: Recorder, modules: list[Any]) -> None:
+        self.calls = [*varied(recorder.calls, MOST), *varied(recorder.inner, MOST_INNER)]
         self.modules = modules
         self.examples = [*examples(modules)]
 

@@ -30,6 +30,8 @@ FIRST_LIMIT = 5.0
 """Seconds of processor time for one test on the unchanged code; afterwards a multiple of what it took."""
 LEAST_LIMIT, TIMES = 0.1, 10.0
 LEAST_WAITING, WAITING = 0.3, 3.0
+PATIENT_LIMIT, PATIENT_WAITING = 2.0, 5.0
+"""The least for each test where one that failed at once may take longer when it passes."""
 """Seconds on the wall, and times what the test took there: one that waits for what never comes uses no processor time."""
 ALONE = 32
 """So many candidates, the likeliest, are tried in forks of their own, where nothing that another one did can reach them."""
@@ -89,8 +91,9 @@ class Trials:
         tests = [*self.targets, *(test for test in self.items if test in guards - targets)]
         answers = self.all_of(Child([], lambda _: self.measure(tests), seconds=FIRST_LIMIT * (1 + len(tests))))
         found = {test: (green, seconds) for test, green, seconds, _ in answers}
-        self.limits = {test: max(LEAST_LIMIT, TIMES * seconds) for test, (_, seconds) in found.items()}
-        self.waits = {test: LEAST_WAITING + WAITING * max(waited, self.limits[test]) for test, _, _, waited in answers}
+        least, waiting = (PATIENT_LIMIT, PATIENT_WAITING) if self.request["patient"] else (LEAST_LIMIT, LEAST_WAITING)
+        self.limits = {test: max(least, TIMES * seconds) for test, (_, seconds) in found.items()}
+        self.waits = {test: waiting + WAITING * max(waited, self.limits[test]) for test, _, _, waited in answers}
         self.targets = [test for test in self.targets if test in found and not found[test][0]]
         self.guards = {test for test, (green, _) in found.items() if green}
         if not self.targets:
@@ -114,23 +117,37 @@ class Trials:
 
     def answers(self, candidates: list[Any]) -> Iterator[Any]:
         """Runs in a fork, which records the calls and forks again for each candidate."""
-        recorder = Recorder(frozenset(os.path.join(self.request["tree"], path) for path in self.request["sources"]))
+        functions = {one["function"]: one["path"] for one in candidates if one["function"] is not None}
+        recorder = Recorder(
+            frozenset(os.path.join(self.request["tree"], path) for path in self.request["sources"]),
+            frozenset(self.key_of(path, self.request["functions"][number]) for number, path in functions.items()),
+        )
         for test in [*self.targets, *self.request["guards"]]:
             if test in self.items:
+                recorder.begin()
                 sys.setprofile(recorder)
                 self.run(test, None, FIRST_LIMIT)
                 sys.setprofile(None)
         paths = dict.fromkeys(os.path.join(self.request["tree"], candidate["path"]) for candidate in candidates)
-        questions = Questions(recorder.calls, [self.swapper.imported[path] for path in paths if path in self.swapper.imported])
+        questions = Questions(recorder, [self.swapper.imported[path] for path in paths if path in self.swapper.imported])
         yield {"index": -1, "calls": questions.described()}
         for index, candidate in [(-1, None), (-1, None), *enumerate(candidates)]:
-            told = self.all_of(Child([candidate], lambda batch: self.answer(batch[0], questions), seconds=COMPARE_SECONDS))
+            told = self.all_of(Child([candidate], lambda batch: self.answer(batch[0], questions), seconds=2 * COMPARE_SECONDS))
             yield {"index": index, "answers": told[0] if told else []}
+
+    def key_of(self, path: str, function: dict[str, Any]) -> Any:
+        return os.path.join(self.request["tree"], path), function["line"], function["name"]
 
     def answer(self, candidate: dict[str, Any] | None, questions: Questions) -> Iterator[Any]:
         if candidate is not None:
             self.put_into_effect(candidate, alone=True)
-        yield [*questions.answers()]
+        deadline = time.monotonic() + COMPARE_SECONDS
+        told = []
+        for answer in questions.answers():
+            told.append(answer)
+            if time.monotonic() > deadline:
+                break
+        yield told
 
     def try_all(self) -> None:
         with open(self.request["candidates"], encoding="utf-8") as file:
