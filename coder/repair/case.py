@@ -11,6 +11,7 @@ from coder.repair.guarding import Guards
 from coder.repair.repeated import repeated
 from coder.repair.source import Source
 from coder.repair.spectrum import ochiai, suspects, weighted, with_imports, without_comparisons
+from coder.repair.templates.suggestions import NAME, said
 
 MOST_SUSPECTS = 10
 MOST_IMPACTED, IMPACTED_SECONDS = 300, 10.0
@@ -31,6 +32,11 @@ class Case:
         self.suspects: tuple[Suspect, ...] = suspects(scores, self.sources)
         self._scores = with_imports(scores, self.sources, found.imported)
         self._guards = Guards(others)
+
+    @property
+    def undefined(self) -> frozenset[str]:
+        """Names that the failing tests say are not there."""
+        return said(self._failures, NAME)
 
     def candidates(self) -> list[Candidate]:
         """In the order in which to try them, each with its guards."""

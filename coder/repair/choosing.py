@@ -21,8 +21,9 @@ CONFIRMED = 4
 """So many of those that say the same are looked at for one that holds in a process of its own as well."""
 LEAST_COMPARING = 6.0
 """Seconds that must be left for survivors to be compared."""
-LEAST_CREDIBLE = 0.3
-"""What is believed less is shown, and not offered."""
+LEAST_CREDIBLE, LEAST_LIKELY = 0.3, 0.12
+"""What is believed less, or was as unlikely from the beginning with all that speaks for it since, is shown and not offered: the more is
+tried, the more turns tests green by chance."""
 LEAST_SECONDS = 5.0
 
 
@@ -60,7 +61,7 @@ class Chooser:
                 held.append(holding)
         if not held:
             held = self._cold(sorted(found.cold, key=lambda one: _order(one, worth)), worth)
-        if held and max(credible[one] for one in held[0].members) < LEAST_CREDIBLE:
+        if held and (max(credible[one] for one in held[0].members) < LEAST_CREDIBLE or held[0].weight < LEAST_LIKELY):
             return Choice(tuple(held), compared, "what holds is hardly credible")
         if held and levelled(held[0].answers, compared):
             return Choice(tuple(held), compared, "what holds no longer tells apart what it told apart before")

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from coder.core.syntax import parsed
 from coder.repair.candidates import Candidate
 from coder.repair.scope import unread
-from coder.repair.source import BLOCKS, Function, Source
+from coder.repair.smells import asked_twice, avoids, idle, lost
+from coder.repair.source import Function, Source
 from coder.repair.stock import BUILTIN, called, calls
 from coder.tools.words import words_of
 
@@ -24,6 +25,7 @@ DOUBT: dict[str, float] = {
     "constant": 0.8,
     "exception_type": 0.7,
     "lookup": 0.7,
+    "unconditional": 0.5,
     "unwrapped": 0.55,
     "wrapped": 0.75,
     "slice_missing": 0.7,
@@ -39,7 +41,7 @@ DOUBT: dict[str, float] = {
     "converted_elsewhere": 0.8,
 }
 """What a family is worth once the tests are green: some satisfy tests without being right more often than others."""
-SPECIAL_CASE, ORPHAN, DROPS, SETTLED, ASKED_TWICE, IDLE, LOST = 0.3, 0.4, 0.6, 0.25, 0.25, 0.3, 0.3
+SPECIAL_CASE, ORPHAN, DROPS, SETTLED, ASKED_TWICE, IDLE, LOST, AVOIDS = 0.3, 0.4, 0.6, 0.25, 0.25, 0.3, 0.3, 0.2
 AS_ELSEWHERE, UNLIKE_ELSEWHERE = 1.3, 0.7
 """What an edit is worth after which a call is given what all other calls of the file are given at that place, or no longer is."""
 ENOUGH_CALLS = 2
@@ -63,6 +65,8 @@ class Evidence:
     issue: str
     tests: str
     """The text of the failing tests' files."""
+    undefined: frozenset[str] = frozenset()
+    """Names that the failing tests say are not there."""
 
 
 def credibility(candidate: Candidate, evidence: Evidence) -> float:
@@ -71,26 +75,27 @@ def credibility(candidate: Candidate, evidence: Evidence) -> float:
     worth = DOUBT.get(candidate.edit.family, 1.0)
     if _special_case(candidate, source, evidence.tests):
         worth *= SPECIAL_CASE
-    before, after = _functions(candidate, source)
-    if before and after and {*unread(after)} - {*unread(before)}:
-        worth *= ORPHAN
-    if before and after and _idle(after) > _idle(before):
-        worth *= IDLE
-    if before and after and _lost(after) > _lost(before):
-        worth *= LOST
     if candidate.edit.family != "deletion" and all(not change.text.strip() for change in candidate.edit.changes):
         worth *= DROPS
     line = _line_after(candidate, source)
     if SETTLES.search(line):
         worth *= SETTLED
-    if before and _asked_twice(line, before, candidate, source):
+    before, after = _functions(candidate, source)
+    if before and avoids(before, evidence.undefined, candidate, line):
+        worth *= AVOIDS
+    if before and asked_twice(before, candidate, source, line):
         worth *= ASKED_TWICE
     if before and after:
-        worth *= _elsewhere(candidate, source, before, after)
+        worth *= _grown_worse(before, after) * _elsewhere(candidate, source, before, after)
     named = _named(evidence)
     if named:
         worth *= NAMED if candidate.place.rpartition("::")[2].rpartition(".")[2] in named else UNNAMED
     return worth * (1 + SAID * min(3, _said(candidate, source, evidence.issue)))
+
+
+def _grown_worse(before: Function, after: Function) -> float:
+    orphans = {*unread(after)} - {*unread(before)}
+    return (ORPHAN if orphans else 1.0) * (IDLE if idle(after) > idle(before) else 1.0) * (LOST if lost(after) > lost(before) else 1.0)
 
 
 def _named(evidence: Evidence) -> frozenset[str]:
@@ -111,82 +116,10 @@ def _special_case(candidate: Candidate, source: Source, tests: str) -> bool:
     return False
 
 
-def _idle(function: Function) -> int:
-    """How many operations do nothing, such as `x * 1`, `0 + x`, `x[0:]` and `False or x`: what is meant is written without them."""
-    return sum(map(_does_nothing, ast.walk(function)))
-
-
-def _does_nothing(node: ast.AST) -> bool:
-    match node:
-        case ast.BinOp(op=ast.Mult() | ast.FloorDiv() | ast.Pow(), right=ast.Constant(value=1)):
-            return True
-        case ast.BinOp(op=ast.Add() | ast.Sub(), right=ast.Constant(value=0)):
-            return True
-        case ast.BinOp(left=ast.Constant(value=1), op=ast.Mult()) | ast.BinOp(left=ast.Constant(value=0), op=ast.Add()):
-            return True
-        case ast.Slice(lower=ast.Constant(value=0)):
-            return True
-        case ast.BoolOp(values=values):
-            return any(isinstance(value, ast.Constant) for value in values[:-1])
-        case _:
-            return False
-
-
-def _lost(function: Function) -> int:
-    """How many values are put where others are put in the same block, and nothing looks at them in between."""
-    return sum(
-        _overwritten(block)
-        for node in ast.walk(function)
-        for name in BLOCKS
-        for block in [getattr(node, name, None)]
-        if isinstance(block, list)
-    )
-
-
-def _overwritten(block: Sequence[ast.stmt]) -> int:
-    count = 0
-    held: set[str] = set()
-    for statement in block:
-        match statement:
-            case ast.Assign(targets=[ast.Name() | ast.Attribute() | ast.Subscript() as target], value=value):
-                read, put = ast.unparse(value), ast.unparse(target)
-                held = {one for one in held if one not in read}
-                count += put in held
-                held.add(put)
-            case _:
-                held.clear()
-    return count
-
-
 def _line_after(candidate: Candidate, source: Source) -> str:
     """The line on which the first change begins, as it is then."""
     text, start = candidate.edit.apply(source.text), candidate.edit.changes[0].start
     return text[text.rfind("\n", 0, start) + 1 :].partition("\n")[0]
-
-
-def _asked_twice(line: str, function: Function, candidate: Candidate, source: Source) -> bool:
-    """Does it ask for what is asked in the same block, or around it, already? In a loop of its own it may have to be asked again."""
-    question = re.match(r"\s*(?:el)?if (.+):$", line)
-    if question is None:
-        return False
-    ifs = [node for node in ast.walk(function) if isinstance(node, ast.If)]
-    own = next((node for node in ifs if node.lineno == candidate.edit.line), None)
-    near = ifs if own is None else [node for node in ifs if node is not own and _beside(node, own, source)]
-    return any(source.code(node.test) == question[1] for node in near)
-
-
-def _beside(one: ast.If, own: ast.If, source: Source) -> bool:
-    """In the same block, a branch of what is there, or around it?"""
-    chain = [own, *(node for node in source.around(own) if isinstance(node, ast.If))]
-    return one in chain or any(one in _branches(node) for first in chain for node in source.block(first) if isinstance(node, ast.If))
-
-
-def _branches(first: ast.If) -> list[ast.If]:
-    """An `if` with all its `elif`."""
-    found = [first]
-    while len(found[-1].orelse) == 1 and isinstance(found[-1].orelse[0], ast.If):
-        found.append(found[-1].orelse[0])
-    return found
 
 
 def _elsewhere(candidate: Candidate, source: Source, function: Function, after: Function) -> float:

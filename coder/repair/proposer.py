@@ -68,7 +68,7 @@ class TemplateProposer:
             found = search(self._trials, tree, case.failing, late, seconds=left * share, progress=progress, patient=True) + found
         if not found.survivors and not found.cold and (left := seconds - (time.monotonic() - started)) > LEAST_FOR_PAIRS:
             found = search_pairs(self._trials, tree, case.failing, ranked, seconds=left * (1 - CONFIRMING_SHARE), progress=progress) + found
-        evidence = Evidence(sources=case.sources, issue=issue, tests=_texts(tree, case.failing))
+        evidence = Evidence(sources=case.sources, issue=issue, tests=_texts(tree, case.failing), undefined=case.undefined)
         credible = {candidate: credibility(candidate, evidence) for candidate in (*found.survivors, *found.cold)}
         choice = Chooser(case, trials=self._trials, runner=self._runner, deadline=started + seconds).chosen(found, credible, ranked)
         shown = _shown(choice, case)

@@ -98,3 +98,26 @@ def test_what_puts_one_value_where_another_was_just_put_is_doubted() -> None:
 
     assert worth_of('found["name"]', 'found["size"]') == 0.3 * worth_of('found["name"]', 'found["kind"]')
     assert worth_of('found["name"] = given.get("name")', 'found["size"] = found["size"] or 1') == worth_of('found["name"]', 'found["kind"]')
+
+
+CHOOSING = """\
+def chosen(given, least):
+    wanted = given is not None
+    if least:
+        lowest = given[least]
+    if wanted:
+        return lowest + 1
+"""
+
+
+def test_what_avoids_a_name_that_is_not_there_is_doubted() -> None:
+    def worth_of(old: str, new: str, *undefined: str) -> float:
+        edit = candidate(CHOOSING, old, new, family="comparison", place="a.py::chosen")
+        evidence = Evidence(sources={"a.py": Source("a.py", CHOOSING)}, issue="", tests="", undefined=frozenset(undefined))
+        return credibility(edit, evidence)
+
+    assert worth_of("given is not None", "given is None", "lowest") == 0.2 * worth_of("given is not None", "given is None")
+    assert worth_of("if wanted", "if not wanted", "lowest") == 0.2
+    assert worth_of("if least", "if least is not None", "lowest") == 1.0
+    assert worth_of("lowest + 1", "lowest + least", "lowest") == 1.0
+    assert worth_of("given is not None", "given is None", "other") == 1.0

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from coder.core.trials import Change
 from coder.repair.site import Rewrite, Site
+from coder.repair.templates.negation import is_condition
 
 ARITHMETIC: dict[type[ast.operator], tuple[str, tuple[str, ...]]] = {
     ast.Add: ("+", ("-", "*", "|")),
@@ -35,6 +36,8 @@ COMPARISON: dict[type[ast.cmpop], tuple[str, tuple[str, ...]]] = {
 }
 ORDERED = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.LShift, ast.RShift)
 """Where it matters which operand comes first."""
+IN_CONDITION = 0.4
+"""`if flags & FLAG` is a question that is asked like this, and hardly in another way."""
 FADING = 0.85
 """Each further alternative of an operator weighs so much less."""
 
@@ -44,14 +47,19 @@ def arithmetic(site: Site) -> Iterator[Rewrite]:
     match site.node:
         case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC and not _formats(site.node):
             old, others = ARITHMETIC[type(op)]
+            likely = IN_CONDITION if isinstance(op, ast.BitAnd) and _is_asked(site) else 0.9
             for rank, new in enumerate(others):
-                yield from _between(site, left, right, old=old, new=new, weight=0.9 * FADING**rank)
+                yield from _between(site, left, right, old=old, new=new, weight=likely * FADING**rank)
             if isinstance(op, ORDERED):
                 yield from site.swap(left, right, weight=0.6, summary=f"swap the operands of `{old}`")
         case ast.AugAssign(target=target, op=op, value=value) if type(op) in ARITHMETIC:
             old, others = ARITHMETIC[type(op)]
             for rank, new in enumerate((*others, "")):
                 yield from _between(site, target, value, old=f"{old}=", new=f"{new}=", weight=0.9 * FADING**rank)
+
+
+def _is_asked(site: Site) -> bool:
+    return is_condition(site.source, site.node) or (isinstance(site.parent, ast.UnaryOp) and isinstance(site.parent.op, ast.Not))
 
 
 def comparison(site: Site) -> Iterator[Rewrite]:

@@ -1,0 +1,92 @@
+"""What smells in a function, whatever the tests say of it: what does nothing, what is lost, what is asked twice, what is avoided."""
+
+import ast
+import re
+from collections.abc import Sequence
+
+from coder.repair.candidates import Candidate
+from coder.repair.source import BLOCKS, Function, Source
+
+
+def idle(function: Function) -> int:
+    """How many operations do nothing, such as `x * 1`, `0 + x`, `x[0:]` and `False or x`: what is meant is written without them."""
+    return sum(map(_does_nothing, ast.walk(function)))
+
+
+def _does_nothing(node: ast.AST) -> bool:
+    match node:
+        case ast.BinOp(op=ast.Mult() | ast.FloorDiv() | ast.Pow(), right=ast.Constant(value=1)):
+            return True
+        case ast.BinOp(op=ast.Add() | ast.Sub(), right=ast.Constant(value=0)):
+            return True
+        case ast.BinOp(left=ast.Constant(value=1), op=ast.Mult()) | ast.BinOp(left=ast.Constant(value=0), op=ast.Add()):
+            return True
+        case ast.Slice(lower=ast.Constant(value=0)):
+            return True
+        case ast.BoolOp(values=values):
+            return any(isinstance(value, ast.Constant) for value in values[:-1])
+        case _:
+            return False
+
+
+def lost(function: Function) -> int:
+    """How many values are put where others are put in the same block, and nothing looks at them in between."""
+    return sum(
+        _overwritten(block)
+        for node in ast.walk(function)
+        for name in BLOCKS
+        for block in [getattr(node, name, None)]
+        if isinstance(block, list)
+    )
+
+
+def _overwritten(block: Sequence[ast.stmt]) -> int:
+    count = 0
+    held: set[str] = set()
+    for statement in block:
+        match statement:
+            case ast.Assign(targets=[ast.Name() | ast.Attribute() | ast.Subscript() as target], value=value):
+                read, put = ast.unparse(value), ast.unparse(target)
+                held = {one for one in held if one not in read}
+                count += put in held
+                held.add(put)
+            case _:
+                held.clear()
+    return count
+
+
+def avoids(function: Function, names: frozenset[str], candidate: Candidate, line: str) -> bool:
+    """Does the function read a name that is not there, and the edit neither say it nor decide whether it is given a value?"""
+    used = names & {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+    place = candidate.edit.line
+    around = (node for node in ast.walk(function) if isinstance(node, ast.stmt) and node.lineno <= place <= (node.end_lineno or 0))
+    inner = max(around, key=lambda node: node.lineno, default=function)
+    simple = not any(getattr(inner, name, None) for name in BLOCKS)
+    told = {node.id for node in ast.walk(inner) if isinstance(node, ast.Name) and (simple or isinstance(node.ctx, ast.Store))}
+    texts = (line, *(change.text for change in candidate.edit.changes))
+    return bool(used) and not used & {*told, *(word for text in texts for word in re.findall(r"\w+", text))}
+
+
+def asked_twice(function: Function, candidate: Candidate, source: Source, line: str) -> bool:
+    """Does it ask for what is asked in the same block, or around it, already? In a loop of its own it may have to be asked again."""
+    question = re.match(r"\s*(?:el)?if (.+):$", line)
+    if question is None:
+        return False
+    ifs = [node for node in ast.walk(function) if isinstance(node, ast.If)]
+    own = next((node for node in ifs if node.lineno == candidate.edit.line), None)
+    near = ifs if own is None else [node for node in ifs if node is not own and _beside(node, own, source)]
+    return any(source.code(node.test) == question[1] for node in near)
+
+
+def _beside(one: ast.If, own: ast.If, source: Source) -> bool:
+    """In the same block, a branch of what is there, or around it?"""
+    chain = [own, *(node for node in source.around(own) if isinstance(node, ast.If))]
+    return one in chain or any(one in _branches(node) for first in chain for node in source.block(first) if isinstance(node, ast.If))
+
+
+def _branches(first: ast.If) -> list[ast.If]:
+    """An `if` with all its `elif`."""
+    found = [first]
+    while len(found[-1].orelse) == 1 and isinstance(found[-1].orelse[0], ast.If):
+        found.append(found[-1].orelse[0])
+    return found
