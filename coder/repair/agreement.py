@@ -13,8 +13,9 @@ from coder.repair.candidates import Candidate
 from coder.repair.hints import mistyped
 from coder.repair.source import Source
 
-MAJORITY, LEAD = 0.4, 2.0
-"""Of all that speaks for any survivor, an opinion needs so much to be believed, and so many times what speaks for the next."""
+MOST_OF_ALL, MAJORITY, LEAD = 1.1, 0.4, 2.0
+"""An opinion is believed that has so many times what speaks for all others; or so much of what speaks for any, and so many times what
+speaks for the next."""
 SHOWN = 60
 SECONDED = 0.35
 """What a further family that says the same adds of its own weight."""
@@ -91,11 +92,11 @@ def _said(members: Sequence[Candidate], worth: Mapping[Candidate, float]) -> flo
 
 
 def decided(held: Sequence[Opinion]) -> bool:
-    """Does the first of these opinions outweigh the others together, or nearly so and each of them clearly?"""
+    """Does the first of these opinions outweigh the others together by far enough, or nearly so and each of them clearly?"""
     if not held:
         return False
     first, others = held[0].weight, [opinion.weight for opinion in held[1:]]
-    return first >= sum(others) or (first >= MAJORITY * (first + sum(others)) and first >= LEAD * max(others))
+    return first >= MOST_OF_ALL * sum(others) or (first >= MAJORITY * (first + sum(others)) and first >= LEAD * max(others))
 
 
 def apart(opinion: Opinion, others: Sequence[Opinion], found: Compared) -> str:
