@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from coder.core.syntax import parsed
 from coder.repair.candidates import Candidate
 from coder.repair.scope import unread
-from coder.repair.smells import asked_twice, avoids, idle, lost
+from coder.repair.smells import asked_twice, avoids, lost_values, spare_operations
 from coder.repair.source import Function, Source
 from coder.repair.stock import BUILTIN, called, calls
 from coder.tools.words import words_of
@@ -42,6 +42,8 @@ DOUBT: dict[str, float] = {
 }
 """What a family is worth once the tests are green: some satisfy tests without being right more often than others."""
 SPECIAL_CASE, ORPHAN, DROPS, SETTLED, ASKED_TWICE, IDLE, LOST, AVOIDS = 0.3, 0.4, 0.6, 0.25, 0.25, 0.3, 0.3, 0.2
+REVIVED = 1.25
+"""What an edit is worth after which something is read that nothing had read."""
 AS_ELSEWHERE, UNLIKE_ELSEWHERE = 1.3, 0.7
 """What an edit is worth after which a call is given what all other calls of the file are given at that place, or no longer is."""
 ENOUGH_CALLS = 2
@@ -86,16 +88,19 @@ def credibility(candidate: Candidate, evidence: Evidence) -> float:
     if before and asked_twice(before, candidate, source, line):
         worth *= ASKED_TWICE
     if before and after:
-        worth *= _grown_worse(before, after) * _elsewhere(candidate, source, before, after)
+        worth *= _inside(before, after) * _elsewhere(candidate, source, before, after)
     named = _named(evidence)
     if named:
         worth *= NAMED if candidate.place.rpartition("::")[2].rpartition(".")[2] in named else UNNAMED
     return worth * (1 + SAID * min(3, _said(candidate, source, evidence.issue)))
 
 
-def _grown_worse(before: Function, after: Function) -> float:
-    orphans = {*unread(after)} - {*unread(before)}
-    return (ORPHAN if orphans else 1.0) * (IDLE if idle(after) > idle(before) else 1.0) * (LOST if lost(after) > lost(before) else 1.0)
+def _inside(before: Function, after: Function) -> float:
+    """What is left unread, spare or lost in the function now, and what was unread before and is not any more."""
+    unread_before, unread_after = {*unread(before)}, {*unread(after)}
+    worth = ORPHAN if unread_after - unread_before else REVIVED if unread_before - unread_after else 1.0
+    worth *= IDLE if spare_operations(after) > spare_operations(before) else 1.0
+    return worth * (LOST if lost_values(after) > lost_values(before) else 1.0)
 
 
 def _named(evidence: Evidence) -> frozenset[str]:

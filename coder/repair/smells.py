@@ -8,7 +8,7 @@ from coder.repair.candidates import Candidate
 from coder.repair.source import BLOCKS, Function, Source
 
 
-def idle(function: Function) -> int:
+def spare_operations(function: Function) -> int:
     """How many operations do nothing, such as `x * 1`, `0 + x`, `x[0:]` and `False or x`: what is meant is written without them."""
     return sum(map(_does_nothing, ast.walk(function)))
 
@@ -29,7 +29,7 @@ def _does_nothing(node: ast.AST) -> bool:
             return False
 
 
-def lost(function: Function) -> int:
+def lost_values(function: Function) -> int:
     """How many values are put where others are put in the same block, and nothing looks at them in between."""
     return sum(
         _overwritten(block)

@@ -121,3 +121,12 @@ def test_what_avoids_a_name_that_is_not_there_is_doubted() -> None:
     assert worth_of("if least", "if least is not None", "lowest") == 1.0
     assert worth_of("lowest + 1", "lowest + least", "lowest") == 1.0
     assert worth_of("given is not None", "given is None", "other") == 1.0
+
+
+def test_what_reads_a_parameter_that_nothing_has_read_is_believed_more() -> None:
+    def worth_of(new: str) -> float:
+        edit = candidate(CHOOSING.replace("chosen(given", "chosen(other, given"), "if least", f"if {new}", family="variable")
+        text = CHOOSING.replace("chosen(given", "chosen(other, given")
+        return credibility(edit, Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests=""))
+
+    assert worth_of("other") == 1.25 * worth_of("given")
