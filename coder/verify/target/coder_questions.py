@@ -3,6 +3,7 @@
 It runs in the project's interpreter. Stdlib only, Python 3.8 or later.
 """
 
+# ruff: noqa: B905 - zip is strict from Python 3.10 on
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -20,9 +21,15 @@ class Questions:
     """The same for each edit."""
 
     def __init__(self, recorder: Recorder, modules: list[Any]) -> None:
-        self.calls = [*varied(recorder.calls, MOST), *varied(recorder.inner, MOST_INNER)]
+        self.calls = [*varied(recorder.inner, MOST_INNER), *varied(recorder.calls, MOST)]
         self.modules = modules
         self.examples = [*examples(modules)]
+
+    def keep(self, kept: list[bool]) -> None:
+        """Ask no more than those of the first questions of which this is so."""
+        behind = kept[len(self.calls) :]
+        self.calls = [call for call, keep in zip(self.calls, kept) if keep]
+        self.examples = [example for example, keep in zip(self.examples, behind) if keep]
 
     def described(self) -> list[str]:
         return [*(described(call) for call in self.calls), *self.examples]

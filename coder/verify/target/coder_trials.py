@@ -11,21 +11,17 @@ import json
 import os
 import resource
 import select
-import sys
 import time
 import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from coder_compare import Recorder  # type: ignore[import-not-found]
-from coder_fork import Child, limit  # type: ignore[import-not-found]  # they all lie beside this file
-from coder_questions import Questions  # type: ignore[import-not-found]
+from coder_asking import Asking  # type: ignore[import-not-found]  # they all lie beside this file
+from coder_fork import Child, limit  # type: ignore[import-not-found]
 from coder_single import Single  # type: ignore[import-not-found]
 from coder_swap import Cold, Swapper, edited, overlay  # type: ignore[import-not-found]
 
-COMPARE_SECONDS = 10.0
-"""For all the calls that one candidate answers."""
 FIRST_LIMIT = 5.0
 """Seconds of processor time for one test on the unchanged code; afterwards a multiple of what it took."""
 LEAST_LIMIT, TIMES = 0.1, 10.0
@@ -65,7 +61,7 @@ class Trials:
     def judge(self) -> None:
         warnings.simplefilter("ignore")  # of forking with threads about, for one
         if self.request.get("compare"):
-            self.compare()
+            Asking(self).compare()
         elif self.measured():
             self.try_all()
 
@@ -107,47 +103,6 @@ class Trials:
             # A loop without end says nothing about how long the test takes when it ends.
             ended = outcome != "timeout"
             yield test, outcome == "passed", time.process_time() - started if ended else 0.1, time.monotonic() - began if ended else 0.1
-
-    def compare(self) -> None:
-        """Write how the unchanged code, twice, and each of the candidates answer the calls that the tests make, and others like them."""
-        with open(self.request["candidates"], encoding="utf-8") as file:
-            candidates = [json.loads(line) for line in file]
-        for answer in self.all_of(Child(candidates, self.answers, seconds=self.request["seconds"])):
-            self.write(**answer)
-
-    def answers(self, candidates: list[Any]) -> Iterator[Any]:
-        """Runs in a fork, which records the calls and forks again for each candidate."""
-        functions = {one["function"]: one["path"] for one in candidates if one["function"] is not None}
-        recorder = Recorder(
-            frozenset(os.path.join(self.request["tree"], path) for path in self.request["sources"]),
-            frozenset(self.key_of(path, self.request["functions"][number]) for number, path in functions.items()),
-        )
-        for test in [*self.targets, *self.request["guards"]]:
-            if test in self.items:
-                recorder.begin()
-                sys.setprofile(recorder)
-                self.run(test, None, FIRST_LIMIT)
-                sys.setprofile(None)
-        paths = dict.fromkeys(os.path.join(self.request["tree"], candidate["path"]) for candidate in candidates)
-        questions = Questions(recorder, [self.swapper.imported[path] for path in paths if path in self.swapper.imported])
-        yield {"index": -1, "calls": questions.described()}
-        for index, candidate in [(-1, None), (-1, None), *enumerate(candidates)]:
-            told = self.all_of(Child([candidate], lambda batch: self.answer(batch[0], questions), seconds=2 * COMPARE_SECONDS))
-            yield {"index": index, "answers": told[0] if told else []}
-
-    def key_of(self, path: str, function: dict[str, Any]) -> Any:
-        return os.path.join(self.request["tree"], path), function["line"], function["name"]
-
-    def answer(self, candidate: dict[str, Any] | None, questions: Questions) -> Iterator[Any]:
-        if candidate is not None:
-            self.put_into_effect(candidate, alone=True)
-        deadline = time.monotonic() + COMPARE_SECONDS
-        told = []
-        for answer in questions.answers():
-            told.append(answer)
-            if time.monotonic() > deadline:
-                break
-        yield told
 
     def try_all(self) -> None:
         with open(self.request["candidates"], encoding="utf-8") as file:
