@@ -462,3 +462,18 @@ def test_a_test_that_fails_at_once_may_be_given_the_time_to_pass(sandbox: Proces
     for patient, outcome in ((False, "timeout"), (True, "passed")):
         found = [*trials.try_out(tmp_path, ["tests/test_a.py::test_it"], edits, seconds=20.0, patient=patient)]
         assert [one.outcome for one in found] == [outcome]
+
+
+COUNTING = "def steps(number):\n    taken = 0\n    while number != 0:\n        number -= 1\n        taken += 1\n    return taken + 1\n"
+
+
+def test_what_is_asked_in_vain_is_asked_once(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+    calls = "".join(f"    assert steps({number}) in (0, {number}, {number} + 1)\n" for number in range(3, 15))
+    write(tmp_path, {"a.py": COUNTING, "tests/test_a.py": f"from a import steps\n\ndef test_steps():\n{calls}    assert steps(1) == 1\n"})
+    project = find_project(tmp_path, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
+    trials = PytestTrials(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None))
+    edits = [replacing(COUNTING, "a.py", "taken + 1", new) for new in ("taken", "taken * 1", "taken - 0", "max(taken, 0)")]
+    found = trials.compare(tmp_path, ["tests/test_a.py::test_steps"], edits, seconds=8.0)
+    assert not any(answer.startswith("raises TooLong") for answer in found.before)
+    assert len(found.calls) > 12
+    assert [answers[found.calls.index("steps(number=4)")].split("\t")[0] for answers in found.after] == ["4"] * 4
