@@ -25,6 +25,8 @@ LEAST_CREDIBLE, LEAST_LIKELY = 0.3, 0.12
 """What is believed less, or was as unlikely from the beginning with all that speaks for it since, is shown and not offered: the more is
 tried, the more turns tests green by chance."""
 LEAST_SECONDS = 5.0
+UNWATCHED, ENOUGH_GUARDS = 0.7, 4
+"""What an edit is worth where no passing test executes the function, and how many have to for it to count in full."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Chooser:
 
     def chosen(self, found: Search, credible: Mapping[Candidate, float], tried: Sequence[Candidate] = ()) -> Choice:
         """`credible` says of survivors, and of what no fork could tell about, how far to believe it; `tried` are all candidates."""
-        worth = {candidate: candidate.score * value for candidate, value in credible.items()}
+        worth = {candidate: candidate.score * value * watched(candidate) for candidate, value in credible.items()}
         ranked = sorted(found.survivors, key=lambda one: _order(one, worth))
         removed = removals(ranked, tried, self._case.sources)
         asked = [*dict.fromkeys([*ranked, *removed.values()])]
@@ -99,6 +101,11 @@ class Chooser:
         seconds = max(left, LEAST_SECONDS)
         targets, edit = self._case.failing, candidate.edit
         return confirmed(self._runner, self._case.tree, edit, tests, targets=targets, seconds=seconds, seen=seen)
+
+
+def watched(candidate: Candidate) -> float:
+    """What nobody looks at is turned green by more than what is right."""
+    return UNWATCHED + (1 - UNWATCHED) * min(1.0, len(candidate.edit.guards) / ENOUGH_GUARDS)
 
 
 def _order(candidate: Candidate, worth: Mapping[Candidate, float]) -> tuple[float, str, int, str]:

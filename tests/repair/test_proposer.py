@@ -1,15 +1,18 @@
 """From failing tests to proposals, with everything that executes faked."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from coder.core.ports import Progress
 from coder.core.proposals import Proposals
 from coder.core.trials import Compared, Trace, Traces
 from coder.core.verdict import Failure, Outcome, Problem, TestReport, TestResult
+from coder.repair.choosing import watched
 from coder.repair.proposer import TemplateProposer
 from coder.tools.patching import apply
 from tests.builders import write
+from tests.repair.places import candidate
 from tests.repair.test_search import FakeRunner, FakeTrials
 
 FILES = {
@@ -127,3 +130,11 @@ def test_where_the_likeliest_does_not_hold_another_that_says_the_same_is_propose
     trials.compared = Compared(calls=("f(1)", "f(5)"), before=("False", "False"), after=(("True", "True"),) * 2)
     proposer = TemplateProposer(tracer=FakeTracer(), trials=trials, runner=FakeRunner(tmp_path / "a.py", right="a >= 1"))
     assert [one.summary for one in proposer.propose(tmp_path, [TEST], "", seconds=20.0).proposals] == ["f: use `>=` instead of `<`"]
+
+
+def test_what_passing_tests_watch_is_believed_more() -> None:
+    def guarded(*guards: str) -> float:
+        edit = candidate(FILES["a.py"], "<", "<=")
+        return watched(replace(edit, edit=edit.edit.model_copy(update={"guards": guards})))
+
+    assert guarded() < guarded("a") < guarded(*"abcd") == guarded(*"abcde") == 1.0
