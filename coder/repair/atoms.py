@@ -17,7 +17,13 @@ def asked(source: Source, node: ast.AST) -> tuple[tuple[str, float], ...]:
     """Conditions with their weights, 0 to 1, the likeliest first: what the file asks for elsewhere, then plain ones of each name."""
     function = source.function(node)
     found: dict[str, float] = {}
-    for text, weight in (*_elsewhere(source, function), *_plain(source, node), *_used(source, node), *_kept(source, function)):
+    for text, weight in (
+        *_elsewhere(source, function),
+        *_plain(source, node),
+        *_used(source, node),
+        *_kept(source, function),
+        *_held(source, node),
+    ):
         found[text] = max(found.get(text, 0.0), weight)
     return tuple(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
 
@@ -65,6 +71,17 @@ def _used(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
         for text in [*dict.fromkeys(source.code(one) for one in held)][:MOST_NAMES]:
             yield text, weight
             yield f"not {text}", 0.35
+
+
+def _held(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
+    """Variables compared with what the object holds of itself, as far as the function reads it."""
+    function = source.function(node)
+    read = (one for one in ast.walk(function or node) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load))
+    own = (one for one in read if isinstance(one.value, ast.Name) and one.value.id == "self" and not _is_called(source, one))
+    for rank, text in enumerate([*dict.fromkeys(source.code(one) for one in own)][:MOST_NAMES]):
+        for name in local_names(source, node)[:MOST_NAMES]:
+            for form in ("{} != {}", "{} == {}", "{} > {}", "{} < {}", "{} in {}", "not isinstance({}, {})"):
+                yield form.format(name, text), 0.3 * FADING**rank
 
 
 def _is_called(source: Source, node: ast.AST) -> bool:

@@ -63,6 +63,11 @@ MENDED = [
         "class A:\n    def __init__(self, x):\n        self.on = x\n    def f(self):\n        if self.on:\n            g()\n",
     ),
     ("named_value", "def f(low):\n    return max(0, 1)\n", "def f(low):\n    return max(low, 1)\n"),
+    (
+        "unconditional",
+        "class A:\n    def f(self, x):\n        if True:\n            return self.size\n",
+        "class A:\n    def f(self, x):\n        if x != self.size:\n            return self.size\n",
+    ),
     ("unconditional", "def f(x):\n    if True:\n        return 1\n", "def f(x):\n    if not x:\n        return 1\n"),
     (
         "unconditional",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from coder.repair.atoms import asked
 from coder.repair.site import Rewrite, Site
 
-MOST = 60
+MOST = 120
 BRANCH, RESULT, STORED = 0.8, 0.35, 0.3
 
 
