@@ -13,7 +13,6 @@ from coder.repair.search import Search, search
 MOST_TESTS, MOST_PARTS = 3, 8
 """Failing tests that are looked at by themselves, and edits for each of them."""
 MOST_TRIED = 2_500
-WORTH = 0.5
 
 
 def search_pairs(
@@ -42,4 +41,4 @@ def _pairs(parts: Sequence[Sequence[Candidate]]) -> Iterator[Candidate]:
                 summary = f"{one.edit.summary}; {other.edit.summary}"
                 guards = tuple(dict.fromkeys([*one.edit.guards, *other.edit.guards]))
                 edit = first.edit.model_copy(update={"changes": tuple(changes), "summary": summary, "guards": guards})
-                yield Candidate(edit=edit, score=WORTH * min(one.score, other.score), place=first.place)
+                yield Candidate(edit=edit, score=min(one.score, other.score), place=first.place)

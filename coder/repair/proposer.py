@@ -29,8 +29,6 @@ SINGLE_SHARE = 0.6
 """For single edits where several tests fail: what none of them mends all of, two may."""
 LEAST_FOR_PAIRS = 10.0
 """Seconds that must be left for a search for two faults where no single edit holds."""
-
-
 LATE, LEAST_FOR_LATE = 12, 5.0
 """So many candidates, and seconds that must be left for them, get more time for each test."""
 

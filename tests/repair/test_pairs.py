@@ -32,7 +32,7 @@ def test_what_mends_one_test_is_put_together_with_what_mends_the_other(tmp_path:
     found = search_pairs(Half(), tmp_path, ["one", "two"], [FIRST, OTHER, SECOND], seconds=5.0, progress=None)
     (pair,) = found.survivors
     assert pair.edit.apply(TEXT) == TEXT.replace("a < 1", "a <= 1").replace("a > 2", "a >= 2")
-    assert (pair.score, pair.place, pair.edit.summary) == (0.2, "a.py::f", f"{FIRST.edit.summary}; {SECOND.edit.summary}")
+    assert (pair.score, pair.place, pair.edit.summary) == (0.4, "a.py::f", f"{FIRST.edit.summary}; {SECOND.edit.summary}")
 
 
 def test_one_failing_test_tells_nothing_of_parts(tmp_path: Path) -> None:
