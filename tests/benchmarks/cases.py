@@ -119,7 +119,8 @@ def _small_fix(history: Path, commit: str) -> tuple[str, ...]:
 def _real(history: Path, commit: str, changed: tuple[str, ...], scratch: Path, suite: Suite) -> Case | None:
     name = f"{history.resolve().name}-{commit[:9]}"
     fixed = scratch / f"{name}-fixed"
-    _unpacked(history, commit, fixed)
+    if not _unpacked(history, commit, fixed):
+        return None
     tree = copied(fixed, scratch / name)
     right = {path: (fixed / path).read_text(encoding="utf-8") for path in changed if (fixed / path).is_file()}
     old = {path: _git(history, "show", f"{commit}^:{path}", allow_failure=True) for path in changed}
@@ -156,11 +157,12 @@ def _needed(
     return needed
 
 
-def _unpacked(history: Path, commit: str, target: Path) -> None:
+def _unpacked(history: Path, commit: str, target: Path) -> bool:
+    """False where the history does not hold all of the commit's files."""
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
-    packed = subprocess.run(["git", "-C", str(history), "archive", commit], capture_output=True, check=True).stdout
-    subprocess.run(["tar", "-x", "-C", str(target)], input=packed, check=True)
+    packed = subprocess.run(["git", "-C", str(history), "archive", commit], capture_output=True, check=False)
+    return packed.returncode == 0 and subprocess.run(["tar", "-x", "-C", str(target)], input=packed.stdout, check=False).returncode == 0
 
 
 def _git(directory: Path, *arguments: str, allow_failure: bool = False) -> str:

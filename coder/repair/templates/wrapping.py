@@ -74,7 +74,8 @@ def converted_elsewhere(site: Site) -> Iterator[Rewrite]:
     for rank, text in enumerate(texts[:MOST]):
         what = f"use `{text[:40]}` as elsewhere"
         yield from site.replace(node, text, weight=0.45 * 0.9**rank, summary=what)
-        yield from site.replace(node, f"{text} if {node.id} is not None else None", weight=0.35 * 0.9**rank, summary=f"{what}, or None")
+        if node.id not in ("self", "cls"):
+            yield from site.replace(node, f"{text} if {node.id} is not None else None", weight=0.35 * 0.9**rank, summary=f"{what}, or None")
 
 
 @lru_cache(maxsize=256)
