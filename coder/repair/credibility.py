@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from coder.core.syntax import parsed
 from coder.repair.candidates import Candidate
 from coder.repair.scope import unread
-from coder.repair.smells import asked_twice, avoids, lost_values, spare_operations
+from coder.repair.smells import asked_twice, avoids, bound, lost_values, spare_operations
 from coder.repair.source import Function, Source
 from coder.repair.stock import BUILTIN, called, calls
 from coder.tools.words import words_of
@@ -41,7 +41,8 @@ DOUBT: dict[str, float] = {
     "converted_elsewhere": 0.6,
 }
 """What a family is worth once the tests are green: some satisfy tests without being right more often than others."""
-SPECIAL_CASE, ORPHAN, DROPS, SETTLED, ASKED_TWICE, IDLE, LOST, AVOIDS = 0.3, 0.4, 0.6, 0.25, 0.25, 0.3, 0.3, 0.2
+SPECIAL_CASE, ORPHAN, DROPS, SETTLED, ASKED_TWICE, IDLE = 0.3, 0.4, 0.6, 0.25, 0.25, 0.3
+LOST, AVOIDS, MERGED = 0.3, 0.2, 0.4
 REVIVED = 1.25
 """What an edit is worth after which something is read that nothing had read."""
 AS_ELSEWHERE, UNLIKE_ELSEWHERE = 1.3, 0.7
@@ -88,6 +89,7 @@ def credibility(candidate: Candidate, evidence: Evidence) -> float:
     if before and asked_twice(before, candidate, source, line):
         worth *= ASKED_TWICE
     if before and after:
+        worth *= MERGED if candidate.edit.family == "variable" and bound(before) - bound(after) else 1.0
         worth *= _inside(before, after) * _elsewhere(candidate, source, before, after)
     named = _named(evidence)
     if named:

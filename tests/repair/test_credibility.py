@@ -130,3 +130,11 @@ def test_what_reads_a_parameter_that_nothing_has_read_is_believed_more() -> None
         return credibility(edit, Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests=""))
 
     assert worth_of("other") == 1.25 * worth_of("given")
+
+
+def test_two_variables_that_become_one_are_doubted() -> None:
+    def worth_of(family: str) -> float:
+        edit = candidate(CHOOSING, "wanted = given", "lowest = given", family=family)
+        return credibility(edit, Evidence(sources={"a.py": Source("a.py", CHOOSING)}, issue="", tests=""))
+
+    assert worth_of("variable") == 0.4 * worth_of("comparison")

@@ -173,6 +173,7 @@ MENDED = [
     ("target", "total = x\n", "total += x\n"),
     ("target", "text.strip()\n", "text = text.strip()\n"),
     ("wrapped", "x = f(y)\n", "x = f(str(y))\n"),
+    ("wrapped", "x = y == 'AS'\n", "x = y.upper() == 'AS'\n"),
     ("wrapped", "for a, b in c: pass\n", "for a, b in c.items(): pass\n"),
     ("unwrapped", "x = -y\n", "x = y\n"),
     ("unwrapped", "x = sorted(y)\n", "x = y\n"),
@@ -330,6 +331,7 @@ TOLD = [
         "AttributeError",
         "'A' object has no attribute 'seen'",
     ),
+    ("wrapped", "x = 'no %s' % y\n", "x = 'no %s' % (y,)\n", "TypeError", "not all arguments converted during string formatting"),
     ("unknown_attribute", "x = y.upr()\n", "x = y.upper()\n", "AttributeError", "'str' object has no attribute 'upr'"),
     (
         "unknown_attribute",

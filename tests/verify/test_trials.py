@@ -415,7 +415,11 @@ class Box:
 
     @property
     def size(self):
-        return len(self.items) + 1
+        return len(self.items) + self.spare(0)
+
+    @staticmethod
+    def spare(number):
+        return number + 1
 
 
 def pairs(*items, most=9):
@@ -439,14 +443,14 @@ def test_edited_functions_are_asked_themselves_whoever_calls_them_and_with_whate
     write(tmp_path, {"a.py": INNER, "tests/test_a.py": tests})
     project = find_project(tmp_path, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
     trials = PytestTrials(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None))
-    changes = {'options.get("end", "")': '""', "item, item": "item, 0", "len(self.items) + 1": "len(self.items)"}
+    changes = {'options.get("end", "")': '""', "item, item": "item, 0", "self.spare(0)": "0", "number + 1": "number"}
     edits = [replacing(INNER, "a.py", old, new) for old, new in changes.items()]
     found = trials.compare(tmp_path, ["tests/test_a.py::test_outer"], edits, seconds=20.0)
-    asked = ("joined(1, 2, 3, separator='-', end='!')", "pairs(1, 2, 3, most=2)", "Box.size()")
+    asked = ("joined(1, 2, 3, separator='-', end='!')", "pairs(1, 2, 3, most=2)", "Box.size()", "Box.spare(number=0)")
     places = [found.calls.index(call) for call in asked]
-    assert [found.before[place].split("\t")[0] for place in places] == ["'1-2-3!'", "generator[tuple[1, 1], tuple[2, 2]]", "4"]
+    assert [found.before[place].split("\t")[0] for place in places] == ["'1-2-3!'", "generator[tuple[1, 1], tuple[2, 2]]", "4", "1"]
     told = [answers[place].split("\t")[0] for answers, place in zip(found.after, places, strict=True)]
-    assert told == ["'1-2-3'", "generator[tuple[1, 0], tuple[2, 0]]", "3"]
+    assert told == ["'1-2-3'", "generator[tuple[1, 0], tuple[2, 0]]", "3", "0"]
     assert any(call.startswith("joined(1, 2, separator='-'") for call in found.calls)
 
 

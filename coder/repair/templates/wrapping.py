@@ -1,12 +1,15 @@
 """A conversion or a clean-up call that is missing, or one too many."""
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from coder.core.trials import Change
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Source
 from coder.repair.stock import BUILTIN, visible
+from coder.repair.templates.suggestions import said
 
 MOST = 4
 
@@ -23,7 +26,8 @@ FUNCTIONS = {
     "sum": 0.12,
     "bool": 0.2,
 }
-METHODS = {"strip()": 0.25, "lower()": 0.25, "copy()": 0.25, "items()": 0.3, "values()": 0.15}
+CONVERTED = re.compile(r"(not all arguments converted|not enough arguments for format string)")
+METHODS = {"strip()": 0.25, "lower()": 0.25, "upper()": 0.2, "copy()": 0.25, "items()": 0.3, "values()": 0.15}
 ITERATED = ("items()", "values()")
 
 
@@ -33,6 +37,12 @@ def wrapped(site: Site) -> Iterator[Rewrite]:
     if not _is_value(site):
         return
     code = site.source.code(node)
+    match site.parent:
+        case ast.BinOp(left=ast.Constant(value=str()), op=ast.Mod(), right=right) if right is node and said(site.failures, CONVERTED):
+            start, end = site.source.span(node)
+            yield Rewrite((Change(start=start, end=end, text=f"({code},)"),), 1.2, f"fill in `{code[:30]}` as one value")
+        case _:
+            pass
     for name, weight in FUNCTIONS.items():
         yield from site.replace(node, f"{name}({code})", weight=weight, summary=f"use `{name}` of it")
     if isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call):

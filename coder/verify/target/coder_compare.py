@@ -93,7 +93,7 @@ def qualified(frame: FrameType, given: dict[str, Any]) -> tuple[str, ...]:
     name = frame.f_code.co_name
     owner = given.get("self", given.get("cls"))
     kind = owner if isinstance(owner, type) else type(owner)
-    for one in kind.__mro__ if owner is not None else ():
+    for one in kind.__mro__ if owner is not None else [one for one in frame.f_globals.values() if isinstance(one, type)]:
         function = vars(one).get(name)
         if code_of(function) is frame.f_code:
             if isinstance(function, classmethod):
