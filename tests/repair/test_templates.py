@@ -173,6 +173,16 @@ MENDED = [
     ("target", "total = x\n", "total += x\n"),
     ("target", "text.strip()\n", "text = text.strip()\n"),
     ("wrapped", "x = f(y)\n", "x = f(str(y))\n"),
+    (
+        "own_class",
+        "class A:\n    def f(self):\n        return A(1)\n",
+        "class A:\n    def f(self):\n        return type(self)(1)\n",
+    ),
+    (
+        "own_class",
+        "class A:\n    @classmethod\n    def f(cls):\n        return A(1)\n",
+        "class A:\n    @classmethod\n    def f(cls):\n        return cls(1)\n",
+    ),
     ("wrapped", "x = y == 'AS'\n", "x = y.upper() == 'AS'\n"),
     ("wrapped", "for a, b in c: pass\n", "for a, b in c.items(): pass\n"),
     ("unwrapped", "x = -y\n", "x = y\n"),
@@ -405,6 +415,7 @@ TOLD = [
     ),
 ]
 SILENT = {
+    "own_class": "class A:\n    @staticmethod\n    def f(self):\n        return B(1)\n",
     "arithmetic": "x = 'a %s' % b\n",
     "converted_elsewhere": "def f(x):\n    return [y for y in x] + str(z)\n",
     "comparison": "x = a + b\n",

@@ -17,7 +17,7 @@ from coder.repair.templates.insertion import copied, inserted
 from coder.repair.templates.keywords import awaiting, super_call, yielding
 from coder.repair.templates.literals import asserted_number, named_value
 from coder.repair.templates.modular import wraparound
-from coder.repair.templates.names import attribute, key, variable
+from coder.repair.templates.names import attribute, key, own_class, variable
 from coder.repair.templates.negation import negation
 from coder.repair.templates.operators import arithmetic, boolean, comparison
 from coder.repair.templates.options import option
@@ -43,6 +43,7 @@ TEMPLATES: dict[str, Template] = {
         constant,
         initial,
         variable,
+        own_class,
         attribute,
         key,
         neighbour,

@@ -25,6 +25,17 @@ def variable(site: Site) -> Iterator[Rewrite]:
             yield from site.replace(node, name, weight=0.5 * alike, summary=f"use `{name}` instead of `{node.id}`")
 
 
+def own_class(site: Site) -> Iterator[Rewrite]:
+    """The class of the object instead of the one in which its method is written: in a subclass it is another."""
+    node, function = site.node, site.function
+    owner = site.source.class_of(function)
+    if owner is None or function is None or not isinstance(node, ast.Name) or node.id != owner.name:
+        return
+    first = function.args.args[0].arg if function.args.args else ""
+    for text in {"self": ("type(self)", "self.__class__"), "cls": ("cls",)}.get(first, ()):
+        yield from site.replace(node, text, weight=0.5, summary=f"use `{text}` instead of `{node.id}`")
+
+
 def attribute(site: Site) -> Iterator[Rewrite]:
     """Another attribute: of self, or one alike that the file uses."""
     node = site.node
