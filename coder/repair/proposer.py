@@ -4,6 +4,7 @@ import difflib
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from coder.core.ports import Progress, TestRunner
@@ -15,7 +16,7 @@ from coder.repair.case import MOST_SUSPECTS, Case, traced
 from coder.repair.choosing import MOST, Choice, Chooser
 from coder.repair.credibility import Evidence, credibility
 from coder.repair.pairs import search_pairs
-from coder.repair.search import search
+from coder.repair.search import Search, search
 from coder.repair.source import Source
 from coder.tools.locating.clues import clues
 from coder.tools.locating.ranking import locate
@@ -31,6 +32,8 @@ LEAST_FOR_PAIRS = 10.0
 """Seconds that must be left for a search for two faults where no single edit holds."""
 LATE, LEAST_FOR_LATE = 12, 5.0
 """So many candidates, and seconds that must be left for them, get more time for each test."""
+LEAST_AGAIN = 12.0
+"""Seconds that must be left to go on where nothing that held in a fork holds in a process of its own."""
 
 
 class TemplateProposer:
@@ -58,17 +61,17 @@ class TemplateProposer:
         if isinstance(case, str):
             return Proposals(suspects=by_words(tree, issue), note=case)
         ranked = [one for one in case.candidates() if may_write is None or may_write(one.edit.path)]
-        left = seconds - (time.monotonic() - started)
-        share = (1 - CONFIRMING_SHARE) * (SINGLE_SHARE if len(case.failing) > 1 else 1.0)
-        found = search(self._trials, tree, case.failing, ranked, seconds=left * share, progress=progress)
-        if not found.survivors and found.late and (left := seconds - (time.monotonic() - started)) > LEAST_FOR_LATE:
-            late, share = found.late[:LATE], (1 - CONFIRMING_SHARE) * SINGLE_SHARE
-            found = search(self._trials, tree, case.failing, late, seconds=left * share, progress=progress, patient=True) + found
-        if not found.survivors and not found.cold and (left := seconds - (time.monotonic() - started)) > LEAST_FOR_PAIRS:
-            found = search_pairs(self._trials, tree, case.failing, ranked, seconds=left * (1 - CONFIRMING_SHARE), progress=progress) + found
         evidence = Evidence(sources=case.sources, issue=issue, tests=_texts(tree, case.failing), undefined=case.undefined)
-        credible = {candidate: credibility(candidate, evidence) for candidate in (*found.survivors, *found.cold)}
-        choice = Chooser(case, trials=self._trials, runner=self._runner, deadline=started + seconds).chosen(found, credible, ranked)
+        chooser = Chooser(case, trials=self._trials, runner=self._runner, deadline=started + seconds)
+        refuted = Search()
+        while True:
+            found = self._searched(case, ranked[refuted.tried :], until=started + seconds, progress=progress)
+            credible = {candidate: credibility(candidate, evidence) for candidate in (*found.survivors, *found.cold)}
+            choice = chooser.chosen(found, credible, ranked)
+            found = replace(found, tried=found.tried + refuted.tried, seconds=found.seconds + refuted.seconds)
+            if choice.held or not found.survivors or found.tried >= len(ranked) or started + seconds - time.monotonic() < LEAST_AGAIN:
+                break
+            refuted = found
         shown = _shown(choice, case)
         return Proposals(
             proposals=() if choice.doubt else shown,
@@ -78,6 +81,18 @@ class TemplateProposer:
             seconds=time.monotonic() - started,
             note="; ".join(filter(None, (found.line, choice.doubt))),
         )
+
+    def _searched(self, case: Case, ranked: Sequence[Candidate], *, until: float, progress: Progress | None) -> Search:
+        """Single edits, then those that were stopped with more time, then pairs: each where nothing before it holds."""
+        tree, failing = case.tree, case.failing
+        share = (1 - CONFIRMING_SHARE) * (SINGLE_SHARE if len(failing) > 1 else 1.0)
+        found = search(self._trials, tree, failing, ranked, seconds=(until - time.monotonic()) * share, progress=progress)
+        if not found.survivors and found.late and (left := until - time.monotonic()) > LEAST_FOR_LATE:
+            share = (1 - CONFIRMING_SHARE) * SINGLE_SHARE
+            found = search(self._trials, tree, failing, found.late[:LATE], seconds=left * share, progress=progress, patient=True) + found
+        if not found.survivors and not found.cold and (left := until - time.monotonic()) > LEAST_FOR_PAIRS:
+            found = search_pairs(self._trials, tree, failing, ranked, seconds=left * (1 - CONFIRMING_SHARE), progress=progress) + found
+        return found
 
 
 def _shown(choice: Choice, case: Case) -> tuple[Proposal, ...]:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from coder.core.ports import Progress
 from coder.core.proposals import Proposals
 from coder.core.trials import Compared, Trace, Traces
@@ -65,6 +67,14 @@ def test_a_test_that_failed_at_once_may_pass_slowly_where_nothing_else_holds(tmp
     proposer = TemplateProposer(tracer=FakeTracer(), trials=FakeTrials(slow=["<="]), runner=FakeRunner(tmp_path / "a.py"))
     found = proposer.propose(tmp_path, [TEST], "", seconds=20.0)
     assert [one.summary for one in found.proposals] == ["f: use `<=` instead of `<`"]
+
+
+def test_the_search_goes_on_where_what_held_does_not_hold_in_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("coder.repair.search.FURTHER", 0)
+    write(tmp_path, FILES)
+    runner = FakeRunner(tmp_path / "a.py", right="a >= 1")
+    found = TemplateProposer(tracer=FakeTracer(), trials=FakeTrials("<=", ">="), runner=runner).propose(tmp_path, [TEST], "", seconds=30.0)
+    assert [one.summary for one in found.proposals] == ["f: use `>=` instead of `<`"]
 
 
 def test_paths_that_may_not_be_written_are_not_searched(tmp_path: Path) -> None:
