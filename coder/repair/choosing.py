@@ -21,7 +21,7 @@ CONFIRMED = 4
 """So many of those that say the same are looked at for one that holds in a process of its own as well."""
 LEAST_COMPARING = 6.0
 """Seconds that must be left for survivors to be compared."""
-LEAST_CREDIBLE, LEAST_LIKELY = 0.3, 0.12
+LEAST_CREDIBLE, LEAST_LIKELY = 0.3, 0.1
 """What is believed less, or was as unlikely from the beginning with all that speaks for it since, is shown and not offered: the more is
 tried, the more turns tests green by chance."""
 LEAST_SECONDS = 5.0

@@ -25,7 +25,7 @@ DOUBT: dict[str, float] = {
     "constant": 0.8,
     "exception_type": 0.7,
     "lookup": 0.7,
-    "unconditional": 0.5,
+    "unconditional": 0.55,
     "unwrapped": 0.55,
     "wrapped": 0.75,
     "slice_missing": 0.7,
@@ -38,11 +38,11 @@ DOUBT: dict[str, float] = {
     "element": 0.8,
     "pattern": 0.8,
     "converted": 0.8,
-    "converted_elsewhere": 0.6,
+    "converted_elsewhere": 0.5,
 }
 """What a family is worth once the tests are green: some satisfy tests without being right more often than others."""
 SPECIAL_CASE, ORPHAN, DROPS, SETTLED, ASKED_TWICE, IDLE = 0.3, 0.4, 0.6, 0.25, 0.25, 0.3
-LOST, AVOIDS, MERGED = 0.3, 0.2, 0.4
+LOST, AVOIDS, MERGED = 0.3, 0.2, 0.35
 REVIVED = 1.25
 """What an edit is worth after which something is read that nothing had read."""
 AS_ELSEWHERE, UNLIKE_ELSEWHERE = 1.3, 0.7

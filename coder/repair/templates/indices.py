@@ -33,5 +33,7 @@ def element(site: Site) -> Iterator[Rewrite]:
             weight = 0.2
         case _:
             return
-    for index, what in (("0", "first"), ("-1", "last")):
-        yield from site.replace(node, f"{site.source.code(node)}[{index}]", weight=weight, summary=f"take the {what} element of it")
+    for index, what, likely in (("0", "first", 1.0), ("-1", "last", 0.8)):
+        yield from site.replace(
+            node, f"{site.source.code(node)}[{index}]", weight=weight * likely, summary=f"take the {what} element of it"
+        )
