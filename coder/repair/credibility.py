@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from coder.core.syntax import parsed
 from coder.repair.candidates import Candidate
-from coder.repair.scope import unread
-from coder.repair.smells import asked_twice, avoids, bound, lost_values, spare_operations
+from coder.repair.scope import stored, unread
+from coder.repair.smells import asked_twice, avoids, lost_values, spare_operations
 from coder.repair.source import Function, Source
 from coder.repair.stock import BUILTIN, called, calls
 from coder.tools.words import words_of
@@ -89,7 +89,7 @@ def credibility(candidate: Candidate, evidence: Evidence) -> float:
     if before and asked_twice(before, candidate, source, line):
         worth *= ASKED_TWICE
     if before and after:
-        worth *= MERGED if candidate.edit.family == "variable" and bound(before) - bound(after) else 1.0
+        worth *= MERGED if candidate.edit.family == "variable" and {*stored(before)} - {*stored(after)} else 1.0
         worth *= _inside(before, after) * _elsewhere(candidate, source, before, after)
     named = _named(evidence)
     if named:

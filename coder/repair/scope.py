@@ -21,11 +21,16 @@ def arguments_of(function: Function) -> tuple[str, ...]:
     return tuple(argument.arg for argument in named if argument.arg not in ("self", "cls"))
 
 
+def stored(node: ast.AST) -> tuple[str, ...]:
+    """Variables that are given values there, in their order."""
+    return tuple(dict.fromkeys(one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)))
+
+
 def unread(function: Function) -> tuple[str, ...]:
     """Names that a function binds, its parameters first, and reads nowhere."""
     names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
     given = (node.arg for node in ast.walk(function) if isinstance(node, ast.arg) and node.arg not in ("self", "cls"))
-    bound = dict.fromkeys([*given, *(node.id for node in names if isinstance(node.ctx, ast.Store))])
+    bound = dict.fromkeys([*given, *stored(function)])
     read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
     return tuple(name for name in bound if name not in read)
 
@@ -48,7 +53,7 @@ def _local_names(source: Source, innermost: Function | None) -> tuple[str, ...]:
     around = [innermost, *source.around(innermost)] if innermost else []
     for function in (one for one in around if isinstance(one, Function)):
         names |= dict.fromkeys(arguments_of(function))
-        names |= {one.id: None for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+        names |= dict.fromkeys(stored(function))
     return tuple(names)[:MOST_NAMES]
 
 
@@ -63,7 +68,7 @@ def module_names(source: Source) -> tuple[str, ...]:
             case ast.Import() | ast.ImportFrom():
                 names |= {(alias.asname or alias.name).split(".")[0]: None for alias in node.names}
             case ast.Assign() | ast.AnnAssign():
-                names |= {one.id: None for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+                names |= dict.fromkeys(stored(node))
             case _:
                 pass
     return tuple(names)

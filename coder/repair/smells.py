@@ -29,11 +29,6 @@ def _does_nothing(node: ast.AST) -> bool:
             return False
 
 
-def bound(function: Function) -> set[str]:
-    """Variables that are given values: where one is replaced by another at all places, two become one."""
-    return {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-
-
 def lost_values(function: Function) -> int:
     """How many values are put where others are put in the same block, and nothing looks at them in between."""
     return sum(

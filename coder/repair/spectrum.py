@@ -14,6 +14,7 @@ from coder.core.paths import is_test_path
 from coder.core.proposals import Suspect
 from coder.core.trials import Trace
 from coder.core.verdict import Failure
+from coder.repair.scope import stored
 from coder.repair.source import Function, Source
 
 INNERMOST = (1.3, 1.15, 1.05)
@@ -86,7 +87,7 @@ def _of_import(scores: Mapping[int, float], source: Source, used: Mapping[str, f
     for function in source.functions:
         found[function.lineno] = max(found.get(function.lineno, 0.0), score_of(function, scores) * AT_IMPORT)
     for statement in _at_import(source):
-        names = {one.id for one in ast.walk(statement) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+        names = {*stored(statement)}
         _raise(found, range(statement.lineno, (statement.end_lineno or statement.lineno) + 1), names, used)
     for function in source.functions:
         inside = [line for line in imported if function.body[0].lineno <= line <= (function.end_lineno or 0)]

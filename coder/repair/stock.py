@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from coder.repair.scope import arguments_of, module_names
+from coder.repair.scope import arguments_of, module_names, stored
 from coder.repair.source import Function, Source, is_docstring
 
 LONGEST = 160
@@ -88,7 +88,7 @@ def bound(source: Source, function: Function | None) -> frozenset[str]:
     names: set[str] = set()
     for one in (one for one in [function, *source.around(function)] if isinstance(one, Function)) if function else ():
         names |= {*arguments_of(one), *(given.arg for given in one.args.args)}
-        names |= {node.id for node in ast.walk(one) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        names |= {*stored(one)}
     return frozenset(names)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from coder.core.trials import Change
-from coder.repair.scope import arguments_of, local_names, most_alike, unread
+from coder.repair.scope import arguments_of, local_names, most_alike, stored, unread
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Function, Source, is_docstring
 from coder.repair.stock import Piece, nearness, statements, visible
@@ -36,7 +36,7 @@ def inserted(site: Site) -> Iterator[Rewrite]:
     idle = unread(function)
     for name in (one for one in arguments_of(function) if one in idle):
         lines |= {f"self.{name} = {name}": 0.6} if site.source.class_of(function) else {}
-        lines |= {f"{other}.{way}({name})": 0.3 for other in _bound(function)[:4] for way in ("append", "add", "update", "extend")}
+        lines |= {f"{other}.{way}({name})": 0.3 for other in stored(function)[:4] for way in ("append", "add", "update", "extend")}
     lines |= dict.fromkeys(_put_in(site), 0.8)
     for table, key in _never_filled(site.source):
         values = [name for name in local_names(site.source, node) if name != key][:MOST_VALUES]
@@ -219,7 +219,3 @@ def _is_place(site: Site) -> bool:
 def _statement(site: Site) -> ast.stmt:
     assert isinstance(site.node, ast.stmt)
     return site.node
-
-
-def _bound(function: Function) -> list[str]:
-    return list(dict.fromkeys(one.id for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)))

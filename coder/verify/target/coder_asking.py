@@ -70,7 +70,8 @@ class Asking:
         return float(self.trials.deadline - time.monotonic())
 
     def key_of(self, path: str, function: dict[str, Any]) -> Any:
-        return os.path.join(self.request["tree"], path), function["line"], function["name"]
+        """As coder_swap.key_of makes it of the function's code."""
+        return os.path.join(self.request["tree"], path), function["name"], function["line"]
 
     def asked(self, candidate: dict[str, Any] | None, questions: Questions, seconds: float) -> list[Any]:
         """The answers in a fork of their own, each with the seconds that it took; as far as the time reaches."""

@@ -17,6 +17,8 @@ from collections.abc import Iterator, Mapping
 from types import FrameType, GeneratorType
 from typing import Any
 
+from coder_swap import key_of  # type: ignore[import-not-found]  # they all lie beside this file
+
 MOST_OF_ONE, MOST_RECORDED = 12, 60
 MOST_OF_TEST = 4
 """Calls of one edited function that are taken from one test: what it does for others should be heard as well."""
@@ -24,7 +26,8 @@ MOST_ELEMENTS, DEEPEST, LONGEST = 40, 4, 120
 CALL_SECONDS = 0.2
 REST, FURTHER = "*", "**"
 """Under these names stand the arguments that have none of their own, and those whose names are not the function's."""
-VARARGS, VARKEYWORDS, NESTED, GENERATOR, AWAITED = 0x04, 0x08, 0x10, 0x20, 0x80 | 0x200
+NEVER_ASKED = inspect.CO_NESTED | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+"""Kinds of functions that nothing finds again, or that have to be awaited."""
 READ = "fget"
 """What of a property is called."""
 
@@ -37,7 +40,7 @@ class Recorder:
     """Notes the calls that come from outside of the sources, and all those of edited functions, with copies of their arguments."""
 
     def __init__(self, sources: frozenset[str], edited: frozenset[Any]) -> None:
-        """`edited` has the file, the first line and the name of each function."""
+        """`edited` has the key of each function's code, as coder_swap knows it."""
         self.sources = sources
         self.edited = edited
         self.calls: list[Any] = []
@@ -54,11 +57,11 @@ class Recorder:
         code = frame.f_code
         if event != "call" or code.co_filename not in self.sources:
             return
-        edited = (code.co_filename, code.co_firstlineno, code.co_name) in self.edited
+        edited = key_of(code) in self.edited
         back = frame.f_back
         if not edited and (len(self.calls) >= MOST_RECORDED or (back is not None and back.f_code.co_filename in self.sources)):
             return
-        if code.co_name.startswith("<") or code.co_flags & (AWAITED | NESTED) or self.counts.get(code, 0) >= MOST_OF_ONE:
+        if code.co_name.startswith("<") or code.co_flags & NEVER_ASKED or self.counts.get(code, 0) >= MOST_OF_ONE:
             return
         if not edited or self.of_test.get(code, 0) < MOST_OF_TEST:
             self.counts[code] = self.counts.get(code, 0) + 1
@@ -74,13 +77,13 @@ def given_of(frame: FrameType) -> dict[str, Any]:
     """What a function has been given, in the order of its parameters; it has just been called."""
     code = frame.f_code
     named = code.co_argcount + code.co_kwonlyargcount
-    further = code.co_varnames[named : named + bool(code.co_flags & VARARGS) + bool(code.co_flags & VARKEYWORDS)]
-    if code.co_flags & GENERATOR and len(frame.f_locals) > named + len(further):
+    further = code.co_varnames[named : named + bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)]
+    if code.co_flags & inspect.CO_GENERATOR and len(frame.f_locals) > named + len(further):
         raise ValueError("it goes on where it has been before")
     given = {name: frame.f_locals[name] for name in code.co_varnames[: code.co_argcount]}
-    given[REST] = frame.f_locals[further[0]] if code.co_flags & VARARGS else ()
+    given[REST] = frame.f_locals[further[0]] if code.co_flags & inspect.CO_VARARGS else ()
     given.update({name: frame.f_locals[name] for name in code.co_varnames[code.co_argcount : named]})
-    if code.co_flags & VARKEYWORDS:
+    if code.co_flags & inspect.CO_VARKEYWORDS:
         given[FURTHER] = frame.f_locals[further[-1]]
     return given
 

@@ -26,9 +26,9 @@ FIRST_LIMIT = 5.0
 """Seconds of processor time for one test on the unchanged code; afterwards a multiple of what it took."""
 LEAST_LIMIT, TIMES = 0.1, 10.0
 LEAST_WAITING, WAITING = 0.3, 3.0
+"""Seconds on the wall, and times what the test took there: one that waits for what never comes uses no processor time."""
 PATIENT_LIMIT, PATIENT_WAITING = 2.0, 5.0
 """The least for each test where one that failed at once may take longer when it passes."""
-"""Seconds on the wall, and times what the test took there: one that waits for what never comes uses no processor time."""
 ALONE = 32
 """So many candidates, the likeliest, are tried in forks of their own, where nothing that another one did can reach them."""
 BATCH = 32
