@@ -111,7 +111,7 @@ def _piece(source: Source, node: ast.AST) -> Piece | None:
     function = source.function(node)
     if function is None:
         return None
-    text = _dedented(source, node)
+    text = f"({_dedented(source, node)})" if isinstance(node, ast.NamedExpr) else _dedented(source, node)
     if len(text) > LONGEST or text.count("\n") >= MOST_LINES or "#" in text:
         return None
     reads = frozenset(one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load))

@@ -174,6 +174,11 @@ MENDED = [
     ("target", "text.strip()\n", "text = text.strip()\n"),
     ("wrapped", "x = f(y)\n", "x = f(str(y))\n"),
     (
+        "other_condition",
+        "def f(x):\n    if m := g(x):\n        return m\n    if x:\n        return 1\n",
+        "def f(x):\n    if m := g(x):\n        return m\n    if x and (m := g(x)):\n        return 1\n",
+    ),
+    (
         "own_class",
         "class A:\n    def f(self):\n        return A(1)\n",
         "class A:\n    def f(self):\n        return type(self)(1)\n",

@@ -25,7 +25,7 @@ def other_condition(site: Site) -> Iterator[Rewrite]:
     function = site.function
     here = visible(site.source, function)
     code = site.source.code(node)
-    mine = f"({code})" if isinstance(node, ast.BoolOp | ast.IfExp | ast.Lambda) else code
+    mine = f"({code})" if isinstance(node, ast.BoolOp | ast.IfExp | ast.Lambda | ast.NamedExpr) else code
     found: dict[str, float] = {}
     for piece in conditions(site.source):
         if piece.names <= here and piece.text not in (code, mine) and "\n" not in piece.text:
