@@ -3,7 +3,8 @@
 import re
 
 TEST_DIRECTORIES = frozenset({"test", "tests", "testing", "unit_tests", "unittests", "functional_tests", "integration_tests"})
-_NODE_ID = re.compile(r"[\w./-]+\.py::[\w.:-]+(?:\[[^\]\s]*\])?")
+_NODE_ID = re.compile(r"[\w./-]+\.py::[\w.:-]+(?:\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\])?")
+"""Parameters may have spaces, and brackets in pairs; where they do not pair, the whole function is meant."""
 
 
 def is_test_path(path: str) -> bool:

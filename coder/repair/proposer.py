@@ -15,7 +15,7 @@ from coder.repair.candidates import Candidate
 from coder.repair.case import MOST_SUSPECTS, Case, traced
 from coder.repair.choosing import MOST, Choice, Chooser
 from coder.repair.credibility import Evidence, credibility
-from coder.repair.pairs import search_pairs
+from coder.repair.pairs import halves, search_pairs
 from coder.repair.search import Search, search
 from coder.repair.source import Source
 from coder.tools.locating.clues import clues
@@ -64,12 +64,13 @@ class TemplateProposer:
         evidence = Evidence(sources=case.sources, issue=issue, tests=_texts(tree, case.failing), undefined=case.undefined)
         chooser = Chooser(case, trials=self._trials, runner=self._runner, deadline=started + seconds)
         refuted = Search()
+        left: Sequence[Candidate] = ranked
         while True:
-            found = self._searched(case, ranked[refuted.tried :], until=started + seconds, progress=progress)
+            found, left = self._searched(case, left, until=started + seconds, progress=progress)
             credible = {candidate: credibility(candidate, evidence) for candidate in (*found.survivors, *found.cold)}
             choice = chooser.chosen(found, credible, ranked)
             found = replace(found, tried=found.tried + refuted.tried, seconds=found.seconds + refuted.seconds)
-            if choice.held or not found.survivors or found.tried >= len(ranked) or started + seconds - time.monotonic() < LEAST_AGAIN:
+            if choice.held or not found.survivors or not left or started + seconds - time.monotonic() < LEAST_AGAIN:
                 break
             refuted = found
         shown = _shown(choice, case)
@@ -82,17 +83,30 @@ class TemplateProposer:
             note="; ".join(filter(None, (found.line, choice.doubt))),
         )
 
-    def _searched(self, case: Case, ranked: Sequence[Candidate], *, until: float, progress: Progress | None) -> Search:
-        """Single edits, then those that were stopped with more time, then pairs: each where nothing before it holds."""
-        tree, failing = case.tree, case.failing
-        share = (1 - CONFIRMING_SHARE) * (SINGLE_SHARE if len(failing) > 1 else 1.0)
-        found = search(self._trials, tree, failing, ranked, seconds=(until - time.monotonic()) * share, progress=progress)
-        if not found.survivors and found.late and (left := until - time.monotonic()) > LEAST_FOR_LATE:
-            share = (1 - CONFIRMING_SHARE) * SINGLE_SHARE
-            found = search(self._trials, tree, failing, found.late[:LATE], seconds=left * share, progress=progress, patient=True) + found
-        if not found.survivors and not found.cold and (left := until - time.monotonic()) > LEAST_FOR_PAIRS:
-            found = search_pairs(self._trials, tree, failing, ranked, seconds=left * (1 - CONFIRMING_SHARE), progress=progress) + found
-        return found
+    def _searched(
+        self, case: Case, ranked: Sequence[Candidate], *, until: float, progress: Progress | None
+    ) -> tuple[Search, Sequence[Candidate]]:
+        """Single edits, then those that were stopped with more time, pairs, and single edits again: each where nothing before it holds.
+
+        Comes back with those that have not been tried.
+        """
+        tree, failing, trials = case.tree, case.failing, self._trials
+
+        def time_for(share: float) -> float:
+            return max(until - time.monotonic(), 0.0) * (1 - CONFIRMING_SHARE) * share
+
+        found = search(trials, tree, failing, ranked, seconds=time_for(SINGLE_SHARE if len(failing) > 1 else 1.0), progress=progress)
+        left = ranked[found.tried :]
+        if not found.survivors and found.late and until - time.monotonic() > LEAST_FOR_LATE:
+            late, seconds = found.late[:LATE], time_for(SINGLE_SHARE)
+            found = search(trials, tree, failing, late, seconds=seconds, progress=progress, patient=True) + found
+        if not found.survivors and not found.cold and (parts := halves(found)) and until - time.monotonic() > LEAST_FOR_PAIRS:
+            share = SINGLE_SHARE if left else 1.0
+            found = search_pairs(trials, tree, failing, ranked, parts, seconds=time_for(share), progress=progress) + found
+        if not found.survivors and left and until - time.monotonic() > LEAST_AGAIN:
+            last = search(trials, tree, failing, left, seconds=time_for(1.0), progress=progress)
+            found, left = last + found, left[last.tried :]
+        return found, left
 
 
 def _shown(choice: Choice, case: Case) -> tuple[Proposal, ...]:

@@ -30,13 +30,16 @@ class Search:
     """Those that only a process of their own can tell about."""
     late: list[Candidate] = field(default_factory=list)
     """Those with which a test that must turn green was stopped: where it had failed at once, it may pass slowly."""
+    red: dict[str, list[Candidate]] = field(default_factory=dict)
+    """By the first of the failing tests that they leave red, in the order of the search."""
     tried: int = 0
     seconds: float = 0.0
 
     def __add__(self, other: "Search") -> "Search":
         """Both searches, this one's survivors first."""
         both = {name: [*getattr(self, name), *getattr(other, name)] for name in ("survivors", "cold", "late")}
-        return Search(**both, tried=self.tried + other.tried, seconds=self.seconds + other.seconds)
+        red = {test: [*self.red.get(test, ()), *other.red.get(test, ())] for test in {**self.red, **other.red}}
+        return Search(**both, red=red, tried=self.tried + other.tried, seconds=self.seconds + other.seconds)
 
     @property
     def rate(self) -> float:
@@ -76,8 +79,9 @@ def search(
                 found.survivors.append(candidate)
             elif tried.outcome == "cold":
                 found.cold.append(candidate)
-            elif tried.outcome == "timeout" and tried.test in tests:
-                found.late.append(candidate)
+            elif tried.test in tests:
+                kept = found.late if tried.outcome == "timeout" else found.red.setdefault(tried.test, [])
+                kept.append(candidate)
             if progress is not None and time.monotonic() - told > TELLING_SECONDS:
                 told = time.monotonic()
                 progress(found.line)

@@ -18,3 +18,12 @@ def test_everything_else(path: str) -> None:
 def test_node_ids_in_prose() -> None:
     text = "See tests/test_a.py::TestA::test_b[x-1] and tests/test_a.py::test_c. Not test_d or a.py:3, again tests/test_a.py::test_c"
     assert node_ids(text) == ("tests/test_a.py::TestA::test_b[x-1]", "tests/test_a.py::test_c")
+
+
+@pytest.mark.parametrize("parameters", ["[a b]", "[[0] ...]", "[{'a': [1, 2]}-x y]", "[]"])
+def test_node_ids_have_parameters_with_spaces_and_brackets(parameters: str) -> None:
+    assert node_ids(f"FAILED test_a.py::test_b{parameters} - assert [1] == [2]\n") == (f"test_a.py::test_b{parameters}",)
+
+
+def test_a_node_id_whose_brackets_do_not_pair_is_that_of_its_function() -> None:
+    assert node_ids("test_a.py::test_b[[-1] fails") == ("test_a.py::test_b",)

@@ -4,7 +4,8 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 
 from coder.core.trials import Compared, Edit, Tried
-from coder.repair.pairs import search_pairs
+from coder.repair.pairs import halves, search_pairs
+from coder.repair.search import search
 from tests.repair.places import candidate
 
 TEXT = "def f(a):\n    return a < 1\n\n\ndef g(a):\n    return a > 2\n"
@@ -21,19 +22,22 @@ class Half:
     ) -> Generator[Tried]:
         for edit in edits:
             text = edit.apply(TEXT)
-            green = all({"one": "a <= 1", "two": "a >= 2"}[test] in text for test in tests)
-            yield Tried(edit=edit, outcome="passed" if green else "failed")
+            red = [test for test in tests if {"one": "a <= 1", "two": "a >= 2"}[test] not in text]
+            yield Tried(edit=edit, outcome="failed" if red else "passed", test=red[0] if red else "")
 
     def compare(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Compared:
         return Compared()
 
 
 def test_what_mends_one_test_is_put_together_with_what_mends_the_other(tmp_path: Path) -> None:
-    found = search_pairs(Half(), tmp_path, ["one", "two"], [FIRST, OTHER, SECOND], seconds=5.0, progress=None)
+    candidates = [FIRST, OTHER, SECOND]
+    alone = search(Half(), tmp_path, ["one", "two"], candidates, seconds=5.0, progress=None)
+    assert halves(alone) == {"two": [FIRST]}
+    found = search_pairs(Half(), tmp_path, ["one", "two"], candidates, halves(alone), seconds=5.0, progress=None)
     (pair,) = found.survivors
     assert pair.edit.apply(TEXT) == TEXT.replace("a < 1", "a <= 1").replace("a > 2", "a >= 2")
     assert (pair.score, pair.place, pair.edit.summary) == (0.4, "a.py::f", f"{FIRST.edit.summary}; {SECOND.edit.summary}")
 
 
-def test_one_failing_test_tells_nothing_of_parts(tmp_path: Path) -> None:
-    assert search_pairs(Half(), tmp_path, ["one"], [FIRST, SECOND], seconds=5.0, progress=None).tried == 0
+def test_what_leaves_the_same_test_red_as_most_is_no_half(tmp_path: Path) -> None:
+    assert halves(search(Half(), tmp_path, ["one"], [OTHER, SECOND], seconds=5.0, progress=None)) == {}
