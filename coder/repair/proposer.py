@@ -27,7 +27,7 @@ MOST_TRACING = 15.0
 """Of the time, and seconds, for tracing: failing tests come first, and what is left of their neighbours only sharpens the suspicion."""
 CONFIRMING_SHARE = 0.3
 SINGLE_SHARE = 0.6
-"""For single edits where several tests fail: what none of them mends all of, two may."""
+"""For single edits where several tests fail: what none of them mends all of, two may. Where one fails, a survivor is enough after it."""
 LEAST_FOR_PAIRS = 10.0
 """Seconds that must be left for a search for two faults where no single edit holds."""
 LATE, LEAST_FOR_LATE = 12, 5.0
@@ -95,7 +95,8 @@ class TemplateProposer:
         def time_for(share: float) -> float:
             return max(until - time.monotonic(), 0.0) * (1 - CONFIRMING_SHARE) * share
 
-        found = search(trials, tree, failing, ranked, seconds=time_for(SINGLE_SHARE if len(failing) > 1 else 1.0), progress=progress)
+        share, satisfied = (SINGLE_SHARE, 1.0) if len(failing) > 1 else (1.0, SINGLE_SHARE)
+        found = search(trials, tree, failing, ranked, seconds=time_for(share), satisfied=satisfied, progress=progress)
         left = ranked[found.tried :]
         if not found.survivors and found.late and until - time.monotonic() > LEAST_FOR_LATE:
             late, seconds = found.late[:LATE], time_for(SINGLE_SHARE)

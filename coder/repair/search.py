@@ -16,8 +16,6 @@ FURTHER = 600
 """Candidates that are tried after the first survivor: the next best may be the right one."""
 RIVAL = 0.2
 """What scores less than this part of the first survivor's score would not outweigh it."""
-SATISFIED = 0.6
-"""Of the time, after which a survivor is enough: it has yet to be compared, confirmed and proven."""
 TELLING_SECONDS = 0.5
 
 
@@ -61,9 +59,10 @@ def search(
     *,
     seconds: float,
     progress: Progress | None,
+    satisfied: float = 1.0,
     patient: bool = False,
 ) -> Search:
-    """Try candidates in their order; `patient` as the trials understand it."""
+    """Try candidates in their order; after the `satisfied` part of the time a survivor is enough; `patient` as the trials understand it."""
     found = Search()
     began = started = told = time.monotonic()
     first, least = 0, 0.0
@@ -87,7 +86,7 @@ def search(
                 progress(found.line)
             if len(found.survivors) == ENOUGH or (first and found.tried >= first + FURTHER) or candidate.score < least:
                 break
-            if found.survivors and time.monotonic() - began > SATISFIED * seconds:
+            if found.survivors and time.monotonic() - began > satisfied * seconds:
                 break
     return found
 
