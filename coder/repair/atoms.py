@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
-from coder.repair.scope import arguments_of, local_names
+from coder.repair.scope import arguments_of, idle, local_names
 from coder.repair.source import Function, Source
 from coder.repair.stock import conditions, nearness, visible
 
@@ -22,6 +22,7 @@ def asked(source: Source, node: ast.AST) -> tuple[tuple[str, float], ...]:
         *_plain(source, node),
         *_used(source, node),
         *_kept(source, function),
+        *_idle(source, node),
         *_held(source, node),
     ):
         found[text] = max(found.get(text, 0.0), weight)
@@ -95,6 +96,17 @@ def _kept(source: Source, function: Function | None) -> Iterator[tuple[str, floa
     for name in _unread_attributes(source, owner) if owner else ():
         yield f"self.{name}", 0.9
         yield f"not self.{name}", 0.7
+
+
+def _idle(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
+    """Parameters that nothing reads, by themselves and beside each other variable."""
+    function = source.function(node)
+    for name in idle(function):
+        yield name, 0.8
+        yield f"not {name}", 0.8
+        for other in [one for one in local_names(source, node) if one != name][:MOST_NAMES]:
+            for form in ("{} and {}", "not {} and {}", "{} and not {}", "not {} and not {}"):
+                yield form.format(other, name), 0.4
 
 
 @lru_cache(maxsize=256)

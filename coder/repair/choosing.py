@@ -58,8 +58,11 @@ class Chooser:
         compared = self._compared(asked)
         worth = unmasked(worth, removed, asked, compared)
         held: list[Opinion] = []
+        others: list[Opinion] = []
         for opinion in opinions(ranked, worth, compared, hints(self._case.sources.values()), self._case.sources):
-            if len(held) <= MOST and (holding := self._holding(opinion)):
+            if len(held) > MOST:
+                others.append(opinion)
+            elif holding := self._holding(opinion):
                 held.append(holding)
         if not held:
             held = self._cold(sorted(found.cold, key=lambda one: _order(one, worth)), worth)
@@ -67,7 +70,7 @@ class Chooser:
             return Choice(tuple(held), compared, "what holds is hardly credible")
         if held and levelled(held[0].answers, compared):
             return Choice(tuple(held), compared, "what holds no longer tells apart what it told apart before")
-        if held and not decided(held):
+        if held and not decided([*held, *others]):
             disagreeing = len({opinion.answers for opinion in held}) > 1
             why = "what holds disagrees on other calls" if disagreeing else "what holds could not be asked where it differs"
             return Choice(tuple(held), compared, f"{why}, and nothing decides")

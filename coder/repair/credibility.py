@@ -43,8 +43,8 @@ DOUBT: dict[str, float] = {
 """What a family is worth once the tests are green: some satisfy tests without being right more often than others."""
 SPECIAL_CASE, ORPHAN, DROPS, SETTLED, ASKED_TWICE, IDLE = 0.3, 0.4, 0.6, 0.25, 0.25, 0.3
 LOST, AVOIDS, MERGED = 0.3, 0.2, 0.35
-REVIVED = 1.25
-"""What an edit is worth after which something is read that nothing had read."""
+REVIVED, FILLED = 1.25, 1.4
+"""What an edit is worth after which something is read that nothing had read, or what is asked for is what is then given a value."""
 AS_ELSEWHERE, UNLIKE_ELSEWHERE = 1.3, 0.7
 """What an edit is worth after which a call is given what all other calls of the file are given at that place, or no longer is."""
 ENOUGH_CALLS = 2
@@ -56,6 +56,8 @@ CODE = re.compile(r"`([^`\n]+)`|\b([\w.]+)\(|\b(\w+_\w+)\b")
 TEST = re.compile(r"\S+::\S+|\btest_\w+")
 SETTLES = re.compile(r"\bif (?:not )?(?:True|False)\s*:")
 """A condition that is always the same: what stands under it is always done, or never."""
+FILLS = re.compile(r"\bif (?:not ([\w.]+)|([\w.]+) is None):\n\s+(?:\1|\2) = ")
+"""What is found to have no value is given one."""
 TELLING_NUMBER = 2
 """Numbers up to this say nothing about where they come from."""
 
@@ -91,6 +93,8 @@ def credibility(candidate: Candidate, evidence: Evidence) -> float:
     if before and after:
         worth *= MERGED if candidate.edit.family == "variable" and {*stored(before)} - {*stored(after)} else 1.0
         worth *= _inside(before, after) * _elsewhere(candidate, source, before, after)
+    if len(FILLS.findall(candidate.edit.apply(source.text))) > len(FILLS.findall(source.text)):
+        worth *= FILLED
     named = _named(evidence)
     if named:
         worth *= NAMED if candidate.place.rpartition("::")[2].rpartition(".")[2] in named else UNNAMED

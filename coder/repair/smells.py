@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 
 from coder.repair.candidates import Candidate
+from coder.repair.scope import stored
 from coder.repair.source import BLOCKS, Function, Source
 
 
@@ -68,14 +69,32 @@ def avoids(function: Function, names: frozenset[str], candidate: Candidate, line
 
 
 def asked_twice(function: Function, candidate: Candidate, source: Source, line: str) -> bool:
-    """Does it ask for what is asked in the same block, or around it, already? In a loop of its own it may have to be asked again."""
+    """Does it ask for what is asked in the same block, or around it, already, or for the opposite of what another branch asks?
+
+    In a loop of its own, or where what it asks about has been given a value since, it may have to be asked again.
+    """
     question = re.match(r"\s*(?:el)?if (.+):$", line)
     if question is None:
         return False
     ifs = [node for node in ast.walk(function) if isinstance(node, ast.If)]
     own = next((node for node in ifs if node.lineno == candidate.edit.line), None)
-    near = ifs if own is None else [node for node in ifs if node is not own and _beside(node, own, source)]
-    return any(source.code(node.test) == question[1] for node in near)
+    if own is None:
+        return any(source.code(node.test) == question[1] for node in ifs)
+    again = any(
+        source.code(node.test) == question[1]
+        for node in ifs
+        if node is not own and _beside(node, own, source) and not _given(min(own, node, key=lambda one: one.lineno), question[1])
+    )
+    return again or any(_opposite(source.code(node.test), question[1]) for node in _branches(own)[1:])
+
+
+def _given(first: ast.If, question: str) -> bool:
+    """Is something that is asked about given a value under the first of two conditions?"""
+    return any(name in re.findall(r"\w+", question) for statement in first.body for name in stored(statement))
+
+
+def _opposite(one: str, other: str) -> bool:
+    return one == f"not {other}" or other == f"not {one}"
 
 
 def _beside(one: ast.If, own: ast.If, source: Source) -> bool:

@@ -74,6 +74,19 @@ def test_what_is_asked_for_again_in_a_loop_is_believed() -> None:
     assert credibility(edit, Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")) == 1.0
 
 
+def test_what_is_asked_for_again_once_it_was_given_a_value_is_believed() -> None:
+    text = "def f(a, b):\n    if b is None:\n        a = g(b)\n    if a is None:\n        a = 1\n    return a\n"
+    evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")
+    right, other = (candidate(text, "b is None", new, family="variable", place="a.py::f") for new in ("a is None", "c is None"))
+    assert credibility(right, evidence) > 1.0 == credibility(other, evidence)
+
+
+def test_the_opposite_of_what_the_next_branch_asks_is_doubted() -> None:
+    text = "def f(a, b):\n    if True:\n        return 1\n    elif a(b):\n        return 2\n    return 3\n"
+    evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")
+    assert credibility(candidate(text, "True", "not a(b)", family="comparison", place="a.py::f"), evidence) < 0.3
+
+
 def test_a_call_that_is_given_what_all_others_are_given_is_believed() -> None:
     text = "def kind(x):\n    a = cast(int, x)\n    b = cast(int, -x)\n    return cast(x, int), a, b\n"
     sources = {"a.py": Source("a.py", text)}

@@ -1,5 +1,6 @@
 """From failing tests to proposals, with everything that executes faked."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +11,10 @@ from coder.core.ports import Progress
 from coder.core.proposals import Proposals
 from coder.core.trials import Compared, Trace, Traces
 from coder.core.verdict import Failure, Outcome, Problem, TestReport, TestResult
-from coder.repair.choosing import watched
+from coder.repair.case import Case, traced
+from coder.repair.choosing import Chooser, watched
 from coder.repair.proposer import TemplateProposer
+from coder.repair.search import Search
 from coder.tools.patching import apply
 from tests.builders import write
 from tests.repair.places import candidate
@@ -148,3 +151,15 @@ def test_what_passing_tests_watch_is_believed_more() -> None:
         return watched(replace(edit, edit=edit.edit.model_copy(update={"guards": guards})))
 
     assert guarded() < guarded("a") < guarded(*"abcd") == guarded(*"abcde") == 1.0
+
+
+@pytest.mark.parametrize(("rivals", "offered"), [(3, True), (9, False)])
+def test_many_unlikely_rivals_outweigh_a_likely_edit_though_three_are_shown(tmp_path: Path, rivals: int, *, offered: bool) -> None:
+    write(tmp_path, FILES)
+    case = traced(FakeTracer(), tmp_path, [TEST], seconds=1.0)
+    assert isinstance(case, Case)
+    edits = [candidate(FILES["a.py"], "1", str(number), score=1.0 if number == 2 else 0.3) for number in range(2, 3 + rivals)]
+    chooser = Chooser(case, trials=FakeTrials(), runner=AllGreen(tmp_path / "a.py"), deadline=time.monotonic() + 5.0)
+    choice = chooser.chosen(Search(survivors=edits), dict.fromkeys(edits, 1.0))
+    assert len(choice.held) == 4
+    assert (choice.doubt == "") is offered

@@ -75,6 +75,7 @@ MENDED = [
         "def f(x, y):\n    if x == 3: return y\n    return y != 3\n",
     ),
     ("unconditional", "def f(x):\n    if True:\n        y = x.parts\n", "def f(x):\n    if x.parts:\n        y = x.parts\n"),
+    ("unconditional", "def f(a, b):\n    if True:\n        return a\n", "def f(a, b):\n    if not a and not b:\n        return a\n"),
     ("unconditional", "def f(a):\n    seen = True\n", "def f(a):\n    seen = not seen\n"),
     (
         "given_elsewhere",

@@ -15,9 +15,9 @@ IDLE = 0.8
 
 
 def named_value(site: Site) -> Iterator[Rewrite]:
-    """A variable of the function in the place of a number, a text, a truth or None."""
+    """A variable of the function in the place of a number, a text, a truth or None; what is asked for by itself is a condition's matter."""
     node = site.node
-    if not isinstance(node, ast.Constant) or isinstance(site.parent, ast.Expr | ast.JoinedStr):
+    if not isinstance(node, ast.Constant) or isinstance(site.parent, ast.Expr | ast.JoinedStr | ast.If):
         return
     weight, unused = _weight(site), idle(site.function)
     for rank, name in enumerate(local_names(site.source, node)[:MOST]):
