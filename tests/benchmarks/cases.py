@@ -14,7 +14,6 @@ from tests.benchmarks.suites import Suite, failing
 
 MOST_FAILING = 12
 """A fault that more tests see is no puzzle."""
-MOST_CHANGED_LINES = 8
 SMALLEST = 400
 """Characters of a source file worth a fault."""
 
@@ -95,24 +94,24 @@ def _worth_a_fault(name: str, path: Path) -> bool:
     return not is_test_path(name) and not any(part in name for part in apart) and path.stat().st_size > SMALLEST
 
 
-def mined(history: Path, scratch: Path, suite: Suite, *, count: int, depth: int) -> Iterator[Case]:
-    """Fixes of few lines that came with a test: the fix's parent with the fix's tests is the case."""
+def mined(history: Path, scratch: Path, suite: Suite, *, count: int, depth: int, lines: int) -> Iterator[Case]:
+    """Fixes that add and remove at most so many `lines` and came with a test: the fix's parent with the fix's tests is the case."""
     made = 0
     for commit in _git(history, "log", "--no-merges", f"-{depth}", "--format=%H").split():
         if made == count:
             return
-        if (changed := _small_fix(history, commit)) and (case := _real(history, commit, changed, scratch, suite)):
+        if (changed := _small_fix(history, commit, lines)) and (case := _real(history, commit, changed, scratch, suite)):
             made += 1
             yield case
 
 
-def _small_fix(history: Path, commit: str) -> tuple[str, ...]:
-    """The source files of a commit that changes a few lines of one or two of them, and tests; else nothing."""
+def _small_fix(history: Path, commit: str, lines: int) -> tuple[str, ...]:
+    """The source files of a commit that adds and removes at most so many lines of one or two of them, and changes tests; else nothing."""
     rows = [line.split("\t") for line in _git(history, "diff-tree", "-r", "--numstat", "--no-renames", "--root", commit).splitlines()[1:]]
     python = [(added, removed, path) for added, removed, path in rows if path.endswith(".py") and added.isdigit()]
     tests = [path for _, _, path in python if is_test_path(path)]
     sources = [(int(added), int(removed), path) for added, removed, path in python if not is_test_path(path)]
-    few = all(added <= MOST_CHANGED_LINES and removed <= MOST_CHANGED_LINES for added, removed, _ in sources)
+    few = sum(added for added, *_ in sources) <= lines and sum(removed for _, removed, _ in sources) <= lines
     return tuple(path for *_, path in sources) if tests and 1 <= len(sources) <= 2 and few else ()
 
 

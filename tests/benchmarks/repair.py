@@ -2,7 +2,7 @@
 
     python -m tests.benchmarks.repair --classic
     python -m tests.benchmarks.repair --project DIR [--project DIR ...] [--count N] [--doubles N] [--seed N]
-    python -m tests.benchmarks.repair --mine DIR [--mine DIR ...] [--count N] [--depth N]
+    python -m tests.benchmarks.repair --mine DIR [--mine DIR ...] [--count N] [--depth N] [--lines N]
 
 --project takes a checkout or unpacked source archive with tests of its own; --mine a git checkout whose history is searched for fixes of
 few lines that came with a test. --python names an interpreter that has pytest and what the projects need. Never give those with which
@@ -225,7 +225,7 @@ def all_cases(given: argparse.Namespace, scratch: Path) -> Iterator[Case]:
         yield from mutants(project, scratch, suite, seed=given.seed, count=given.count, edits=1)
         yield from mutants(project, scratch, suite, seed=given.seed, count=given.doubles, edits=2)
     for history in given.mine:
-        yield from mined(history, scratch, suite, count=given.count, depth=given.depth)
+        yield from mined(history, scratch, suite, count=given.count, depth=given.depth, lines=given.lines)
 
 
 def main() -> None:
@@ -236,6 +236,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=5, help="single faults, or mined fixes, of each project")
     parser.add_argument("--doubles", type=int, default=1)
     parser.add_argument("--depth", type=int, default=400, help="commits to look at")
+    parser.add_argument("--lines", type=int, default=2, help="a mined fix adds, and removes, no more lines of source code")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=60.0, help="time limit of a case")
     parser.add_argument("--python", default=sys.executable)
