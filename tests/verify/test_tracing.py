@@ -103,3 +103,12 @@ def test_a_test_that_ends_the_tracing_ends_only_its_own(trace: Trace) -> None:
     tests = "import sys, a\n\ndef test_a():\n    sys.settrace(None)\n    a.f()\n\ndef test_b():\n    a.f()\n"
     found = trace({"a.py": "def f():\n    return 1\n", "test_a.py": tests}, ["test_a.py::test_a"])
     assert [(test.result.outcome, test.lines.get("a.py", ())) for test in found.tests][1] == ("passed", (2,))
+
+
+def test_what_comes_after_code_that_ran_for_long_is_seen_in_other_code_and_in_the_next_test(trace: Trace) -> None:
+    shop = "def slow(times):\n    for _ in range(times):\n        pass\n    return rest(times)\n\ndef rest(times):\n    return times\n"
+    tests = "from shop import slow\n\ndef test_long():\n    assert slow(90_000) == 0\n\ndef test_short():\n    assert slow(2) == 2\n"
+    found = trace({"shop.py": shop, "tests/test_shop.py": tests}, ["tests/test_shop.py::test_long"])
+    long, short = ({*test.lines["shop.py"]} for test in found.tests)
+    assert {2, 3, 7} <= long
+    assert short == {2, 3, 4, 7}

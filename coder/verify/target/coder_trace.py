@@ -32,6 +32,8 @@ SHOWING = (
 """What failing assertions call to show their values."""
 COLLECTING = ((rewrite, "_rewrite_test"),)
 """What pytest does with each test file before it is executed: much, and nothing of it is the project's."""
+MOST_AGAIN, MOST_CALLS = 20_000, 200_000
+"""So many lines of one piece of code in turn, and calls of any, of which one test has seen each before: more takes the time of others."""
 REQUEST_FILE = os.environ.pop(VARIABLE, "")
 
 
@@ -95,7 +97,7 @@ class Tracing:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: Any) -> Generator[None, None, None]:
-        self.tracer.lines = {}
+        self.tracer.restart()
         yield
         self.tell(item.nodeid)
         if time.monotonic() > self.deadline:
@@ -162,6 +164,9 @@ class Monitoring:
         self.monitoring: Any = sys.monitoring  # type: ignore[attr-defined, unused-ignore]  # not in every Python that reads this
         self.tool = next(number for number in (4, 3, 5, 1, 2, 0) if self.monitoring.get_tool(number) is None)
 
+    def restart(self) -> None:
+        self.lines = {}
+
     def go_on(self) -> None:
         self.monitoring.use_tool_id(self.tool, "coder")
         self.monitoring.register_callback(self.tool, self.monitoring.events.LINE, self.line)
@@ -180,25 +185,51 @@ class Monitoring:
 
 
 class Settrace:
-    """Sees every line that is executed, which is slow, with what every Python has."""
+    """Sees the lines that are executed, which is slow, with what every Python has.
+
+    Code that has been seen often without a new line is no longer looked at in the same test; nor is anything, in the end.
+    """
 
     def __init__(self, sources: dict[str, str]) -> None:
         self.sources = sources
+        self.restart()
+
+    def restart(self) -> None:
         self.lines: dict[str, set[int]] = {}
+        self.seeing: dict[CodeType, Callable[..., Any] | None] = {}
+        self.calls = 0
 
     def go_on(self) -> None:
         threading.settrace(self.enter)
         sys.settrace(self.enter)
 
     def enter(self, frame: FrameType, _event: str, _argument: Any) -> Callable[..., Any] | None:
-        path = self.sources.get(frame.f_code.co_filename)
-        if path is None:
-            return None
-        add = self.lines.setdefault(path, set()).add
+        self.calls += 1
+        if self.calls > MOST_CALLS:
+            sys.settrace(None)
+        code = frame.f_code
+        if code not in self.seeing:
+            path = self.sources.get(code.co_filename)
+            self.seeing[code] = None if path is None else self.of(code, self.lines.setdefault(path, set()))
+        return self.seeing[code]
+
+    def of(self, code: CodeType, lines: set[int]) -> Callable[..., Any]:
+        """What sees the lines of one piece of code, and stops where there is nothing new."""
+        seeing, known, again = self.seeing, set(), 0
 
         def see(frame: FrameType, event: str, _argument: Any) -> Callable[..., Any]:
+            nonlocal again
             if event == "line":
-                add(frame.f_lineno)
+                number = frame.f_lineno
+                if number not in known:
+                    known.add(number)
+                    lines.add(number)
+                    again = self.calls = 0
+                elif again < MOST_AGAIN:
+                    again += 1
+                else:
+                    seeing[code] = None
+                    frame.f_trace_lines = False
             return see
 
         return see
