@@ -97,6 +97,11 @@ MENDED = [
     ),
     (
         "copied",
+        "def f(a, out):\n    if a.left:\n        out.append(a.left.show())\n    if a.right:\n        pass\n",
+        "def f(a, out):\n    if a.left:\n        out.append(a.left.show())\n    if a.right:\n        out.append(a.right.show())\n",
+    ),
+    (
+        "copied",
         "class A:\n    def up(self):\n        pass\n    def down(self):\n        self.n -= 1\n",
         "class A:\n    def up(self):\n        self.n += 1\n    def down(self):\n        self.n -= 1\n",
     ),

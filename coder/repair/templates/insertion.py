@@ -115,7 +115,8 @@ def copied(site: Site) -> Iterator[Rewrite]:
         if not _may_stand(piece, site, function):
             continue
         near = COPY * nearness(piece, function, owner) * (1.4 if isinstance(node, ast.Pass) else 1.0)
-        for text, weight in (*_renamed(piece, here, own), *_taken_apart(piece, site, here), *_told_of(piece, function, here)):
+        adapted = (*_renamed(piece, here, own), *_taken_apart(piece, site, here), *_told_of(piece, function, here), *_mirrored(piece, site))
+        for text, weight in adapted:
             if text not in beside:
                 found[text] = max(found.get(text, 0.0), near * weight)
             if (back := _taken_back(piece, text)) and back not in site.source.text:
@@ -143,6 +144,17 @@ def _told_of(piece: Piece, function: Function, here: frozenset[str]) -> Iterator
         and (text := re.sub(rf"\b{name}\b", function.name, piece.text)) != piece.text
     ):
         yield text, 1.2
+
+
+def _mirrored(piece: Piece, site: Site) -> Iterator[tuple[str, float]]:
+    """What is done under a condition like this one, with the one word in which they differ: `right` for `left`."""
+    tests = [next((one.test for one in site.source.around(node) if isinstance(one, ast.If)), None) for node in (piece.node, site.node)]
+    theirs, own = (re.findall(r"\w+|\W", site.source.code(test)) if test else [] for test in tests)
+    unlike = {pair for pair in zip(theirs, own, strict=False) if pair[0] != pair[1]}
+    if len(theirs) == len(own) and len(unlike) == 1:
+        word, instead = unlike.pop()
+        if (text := re.sub(rf"\b{re.escape(word)}\b", instead, piece.text)) != piece.text:
+            yield text, 1.3
 
 
 def _taken_apart(piece: Piece, site: Site, here: frozenset[str]) -> Iterator[tuple[str, float]]:
