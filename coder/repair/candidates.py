@@ -10,7 +10,7 @@ from coder.repair.site import Rewrite, Site
 from coder.repair.source import BLOCKS, Source, own_nodes
 from coder.repair.templates import TEMPLATES
 
-LEAST = 0.25
+LEAST = 0.2
 """Lines less suspicious than this part of the most suspicious one are left alone."""
 LET_THROUGH = 0.5
 """Of the suspicion of what stands under a condition falls on the condition, however often it lets nothing wrong through."""

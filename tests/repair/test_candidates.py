@@ -11,7 +11,7 @@ def test_the_more_suspicious_line_comes_first_and_what_is_hardly_suspicious_not_
     both = candidates({"a.py": source}, {"a.py": {2: 0.4, 6: 1.0}}, [])
     assert (both[0].edit.line, both[0].place, both[0].edit.summary) == (6, "a.py::far", "far: use `<=` instead of `<`")
     assert {one.edit.line for one in both} == {2, 6}
-    assert {one.edit.line for one in candidates({"a.py": source}, {"a.py": {2: 0.2, 6: 1.0}}, [])} == {6}
+    assert {one.edit.line for one in candidates({"a.py": source}, {"a.py": {2: 0.15, 6: 1.0}}, [])} == {6}
 
 
 def test_each_text_is_tried_once_and_the_order_is_always_the_same() -> None:
