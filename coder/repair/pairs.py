@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise, product
+from itertools import combinations, pairwise, product
 from pathlib import Path
 
 from coder.core.ports import Progress
@@ -21,34 +21,42 @@ def search_pairs(
     tree: Path,
     failing: Sequence[str],
     candidates: Sequence[Candidate],
-    halves: Mapping[str, Sequence[Candidate]],
+    red: Mapping[str, Sequence[Candidate]],
     *,
     seconds: float,
     progress: Progress | None,
 ) -> Search:
     """Search for pairs of edits of one file, each of which mends a part of what fails.
 
-    `halves` are the edits that mended some test, by the test that they left red.
+    `red` are the candidates by the first test that each of them leaves red. Where that is the same of all, the others are looked at by
+    themselves.
     """
     deadline = time.monotonic() + seconds
     found = Search()
-    pairs: list[Candidate] = []
-    tests = sorted(halves, key=lambda test: -halves[test][0].score)[:MOST_TESTS]
+    mending: list[Sequence[Candidate]] = []
+    known, first = halves(red), _first(red)
+    tests = (sorted(known, key=lambda test: -known[test][0].score) or [test for test in failing if test != first])[:MOST_TESTS]
     for test in tests:
         left = (deadline - time.monotonic()) / (len(tests) + 1)
-        others = search(trials, tree, [test], candidates[:MOST_TRIED], seconds=max(left, 0.0), progress=progress)
-        found = replace(found, tried=found.tried + others.tried, seconds=found.seconds + others.seconds)
-        pairs += _pairs(halves[test][:MOST_PARTS], others.survivors[:MOST_PARTS])
+        one = search(trials, tree, [test], candidates[:MOST_TRIED], seconds=max(left, 0.0), progress=progress)
+        found = replace(found, tried=found.tried + one.tried, seconds=found.seconds + one.seconds)
+        mending.append(one.survivors[:MOST_PARTS])
+    parts = zip((known[test][:MOST_PARTS] for test in tests), mending, strict=True) if known else combinations(mending, 2)
+    pairs = [pair for some, others in parts for pair in _pairs(some, others)]
     if not pairs:
         return found
     unique = ranked({one.edit.changes: one for one in pairs}.values())
     return search(trials, tree, failing, unique, seconds=max(deadline - time.monotonic(), 0.0), progress=progress) + found
 
 
-def halves(found: Search) -> dict[str, list[Candidate]]:
-    """Of what the search left red: by the test, what had turned others green before it."""
-    unchanged = max(found.red, key=lambda test: len(found.red[test]), default="")
-    return {test: left for test, left in found.red.items() if test != unchanged}
+def halves(red: Mapping[str, Sequence[Candidate]]) -> dict[str, Sequence[Candidate]]:
+    """What had turned other tests green, by the test that it left red: all but those of the test that is mostly left red."""
+    first = _first(red)
+    return {test: left for test, left in red.items() if test != first}
+
+
+def _first(red: Mapping[str, Sequence[Candidate]]) -> str:
+    return max(red, key=lambda test: len(red[test]), default="")
 
 
 def _pairs(some: Sequence[Candidate], others: Sequence[Candidate]) -> Iterator[Candidate]:

@@ -88,7 +88,7 @@ class TemplateProposer:
     ) -> tuple[Search, Sequence[Candidate]]:
         """Single edits, then those that were stopped with more time, pairs, and single edits again: each where nothing before it holds.
 
-        Comes back with those that have not been tried.
+        Pairs come last where no edit mends a part. Comes back with the single edits that have not been tried.
         """
         tree, failing, trials = case.tree, case.failing, self._trials
 
@@ -101,12 +101,15 @@ class TemplateProposer:
         if not found.survivors and found.late and until - time.monotonic() > LEAST_FOR_LATE:
             late, seconds = found.late[:LATE], time_for(SINGLE_SHARE)
             found = search(trials, tree, failing, late, seconds=seconds, progress=progress, patient=True) + found
-        if not found.survivors and not found.cold and (parts := halves(found)) and until - time.monotonic() > LEAST_FOR_PAIRS:
-            share = SINGLE_SHARE if left else 1.0
-            found = search_pairs(trials, tree, failing, ranked, parts, seconds=time_for(share), progress=progress) + found
+        red = found.red
+        if not found.survivors and halves(red) and not found.cold and until - time.monotonic() > LEAST_FOR_PAIRS:
+            seconds = time_for(SINGLE_SHARE if left else 1.0)
+            found = search_pairs(trials, tree, failing, ranked, red, seconds=seconds, progress=progress) + found
         if not found.survivors and left and until - time.monotonic() > LEAST_AGAIN:
             last = search(trials, tree, failing, left, seconds=time_for(1.0), progress=progress)
             found, left = last + found, left[last.tried :]
+        if not found.survivors and not halves(red) and not found.cold and until - time.monotonic() > LEAST_FOR_PAIRS:
+            found = search_pairs(trials, tree, failing, ranked, red, seconds=time_for(1.0), progress=progress) + found
         return found, left
 
 
