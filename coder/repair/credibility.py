@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from coder.core.syntax import parsed
 from coder.repair.candidates import Candidate
 from coder.repair.scope import stored, unread
-from coder.repair.smells import asked_twice, avoids, lost_values, spare_operations
+from coder.repair.smells import asked_twice, avoids, line_after, lost_values, settles, spare_operations
 from coder.repair.source import Function, Source
 from coder.repair.stock import BUILTIN, called, calls
 from coder.tools.words import words_of
@@ -54,8 +54,6 @@ NAMED, UNNAMED = 1.4, 0.8
 """What an edit is worth where the issue names functions as code does, and this is one of them, or none."""
 CODE = re.compile(r"`([^`\n]+)`|\b([\w.]+)\(|\b(\w+_\w+)\b")
 TEST = re.compile(r"\S+::\S+|\btest_\w+")
-SETTLES = re.compile(r"\bif (?:not )?(?:True|False)\s*:")
-"""A condition that is always the same: what stands under it is always done, or never."""
 FILLS = re.compile(r"\bif (?:not ([\w.]+)|([\w.]+) is None):\n\s+(?:\1|\2) = ")
 """What is found to have no value is given one."""
 TELLING_NUMBER = 2
@@ -82,8 +80,8 @@ def credibility(candidate: Candidate, evidence: Evidence) -> float:
         worth *= SPECIAL_CASE
     if candidate.edit.family != "deletion" and all(not change.text.strip() for change in candidate.edit.changes):
         worth *= DROPS
-    line = _line_after(candidate, source)
-    if SETTLES.search(line):
+    line = line_after(candidate, source)
+    if settles(line):
         worth *= SETTLED
     before, after = _functions(candidate, source)
     if before and avoids(before, evidence.undefined, candidate, line):
@@ -125,12 +123,6 @@ def _special_case(candidate: Candidate, source: Source, tests: str) -> bool:
             if telling and bare in tests and bare not in source.text:
                 return True
     return False
-
-
-def _line_after(candidate: Candidate, source: Source) -> str:
-    """The line on which the first change begins, as it is then."""
-    text, start = candidate.edit.apply(source.text), candidate.edit.changes[0].start
-    return text[text.rfind("\n", 0, start) + 1 :].partition("\n")[0]
 
 
 def _elsewhere(candidate: Candidate, source: Source, function: Function, after: Function) -> float:

@@ -9,6 +9,17 @@ from coder.repair.scope import stored
 from coder.repair.source import BLOCKS, Function, Source
 
 
+def line_after(candidate: Candidate, source: Source) -> str:
+    """The line on which the first change begins, as it is then."""
+    text, start = candidate.edit.apply(source.text), candidate.edit.changes[0].start
+    return text[text.rfind("\n", 0, start) + 1 :].partition("\n")[0]
+
+
+def settles(line: str) -> bool:
+    """Is there a condition that is always the same? What stands under it is always done, or never."""
+    return re.search(r"\bif (?:not )?(?:True|False)\s*:", line) is not None
+
+
 def spare_operations(function: Function) -> int:
     """How many operations do nothing, such as `x * 1`, `0 + x`, `x[0:]` and `False or x`: what is meant is written without them."""
     return sum(map(_does_nothing, ast.walk(function)))

@@ -37,5 +37,15 @@ def test_a_guard_that_keeps_nothing_away_counts_less_against_an_edit() -> None:
     }
 
 
+def test_a_condition_that_is_never_met_where_it_was_asked_is_worth_less() -> None:
+    text = "def f(a):\n    if True:\n        a = -a\n    return a\n"
+    never = candidate(text, "True", "False", family="constant")
+    small, odd = (candidate(text, "True", new, family="unconditional") for new in ("a < 0", "a is None"))
+    removed = removals([never, small, odd], [never, small, odd], {"a.py": Source("a.py", text)})
+    assert removed == {small: never, odd: never}
+    found = Compared(calls=("f(-1)",), before=("1",), after=(("-1",), ("1",), ("-1",)))
+    assert unmasked({never: 1.0, small: 1.0, odd: 1.0}, removed, [never, small, odd], found) == {never: 1.0, small: 1.0, odd: 0.4}
+
+
 def test_where_nothing_was_answered_nothing_is_known() -> None:
     assert unmasked({ODD: 1.0}, {ODD: REMOVAL}, [ODD, REMOVAL], Compared(calls=("f(1)",), after=((), ()))) == {ODD: 1.0}
