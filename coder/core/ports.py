@@ -164,10 +164,12 @@ class Proposer(Protocol):
         seconds: float,
         progress: Progress | None = None,
         may_write: Callable[[str], bool] | None = None,
+        guards: Sequence[str] = (),
     ) -> Proposals:
         """Search at most `seconds` for changes of the sources in `tree` (written to, but left as it was) that turn `tests` green.
 
-        `may_write` says of a path relative to the tree whether it may be changed; None is all.
+        `may_write` says of a path relative to the tree whether it may be changed; None is all. `guards` are tests (ids) that must stay
+        green, besides those that are seen to execute what is changed.
         """
 
 

@@ -38,18 +38,19 @@ class Case:
         """Names that the failing tests say are not there."""
         return said(self._failures, NAME)
 
-    def candidates(self) -> list[Candidate]:
-        """In the order in which to try them, each with its guards."""
+    def candidates(self, guards: Sequence[str] = ()) -> list[Candidate]:
+        """In the order in which to try them, each with these guards and its own."""
         single = candidates(self.sources, self._scores, self._failures)
-        return [self._guarded(candidate) for candidate in ranked([*single, *repeated(single, self.sources)])]
+        return [self._guarded(candidate, guards) for candidate in ranked([*single, *repeated(single, self.sources)])]
 
     def impacted(self, candidate: Candidate) -> tuple[str, ...]:
         """All passing tests seen to execute the changed function, as far as a process of its own can run them in time."""
         return self._guards.of(candidate, self.sources[candidate.edit.path], most=MOST_IMPACTED, seconds=IMPACTED_SECONDS)
 
-    def _guarded(self, candidate: Candidate) -> Candidate:
-        guards = self._guards.of(candidate, self.sources[candidate.edit.path])
-        return Candidate(edit=candidate.edit.model_copy(update={"guards": guards}), score=candidate.score, place=candidate.place)
+    def _guarded(self, candidate: Candidate, guards: Sequence[str]) -> Candidate:
+        own = self._guards.of(candidate, self.sources[candidate.edit.path])
+        edit = candidate.edit.model_copy(update={"guards": tuple(dict.fromkeys([*guards, *own]))})
+        return Candidate(edit=edit, score=candidate.score, place=candidate.place)
 
 
 def traced(tracer: Tracer, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None) -> Case | str:

@@ -53,6 +53,7 @@ class TemplateProposer:
         seconds: float,
         progress: Progress | None = None,
         may_write: Callable[[str], bool] | None = None,
+        guards: Sequence[str] = (),
     ) -> Proposals:
         started = time.monotonic()
         if not tests:
@@ -60,7 +61,7 @@ class TemplateProposer:
         case = traced(self._tracer, tree, tests, seconds=min(seconds * TRACING_SHARE, MOST_TRACING), progress=progress)
         if isinstance(case, str):
             return Proposals(suspects=by_words(tree, issue), note=case)
-        ranked = [one for one in case.candidates() if may_write is None or may_write(one.edit.path)]
+        ranked = [one for one in case.candidates(guards) if may_write is None or may_write(one.edit.path)]
         evidence = Evidence(sources=case.sources, issue=issue, tests=_texts(tree, case.failing), undefined=case.undefined)
         chooser = Chooser(case, trials=self._trials, runner=self._runner, deadline=started + seconds)
         refuted = Search()

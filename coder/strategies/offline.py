@@ -9,7 +9,7 @@ from coder.core.notes import Done, GiveUp, Note, Sites
 from coder.core.paths import node_ids
 from coder.core.phases import PhaseName
 from coder.core.proposals import Proposal, Proposals
-from coder.core.verdict import Reproduced, VerdictKind
+from coder.core.verdict import Reproduced, Verdict, VerdictKind
 from coder.loop.baseline import baseline
 from coder.loop.kit import Kit, Strategy
 from coder.strategies.judge import attempt_number, judge
@@ -31,24 +31,38 @@ HELP = "A further failing test, smaller than these, narrows the place down; more
 
 
 def search_repair() -> Strategy:
-    """A strategy that takes the proposer's proposals in their order, and the first that is PROVEN."""
+    """A strategy that takes the proposer's proposals in their order, and the first that is PROVEN.
+
+    What tests say of the ones before is not lost: those that a proposal broke must stay green in the next search.
+    """
 
     async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
         _enter(kit, candidate, "locate")
         failing = await failing_tests(kit, candidate)
-        tests = failing.tests
-        found = await propose(kit, candidate, tests)
-        fewer = speaking_of(kit.task.issue, tests)
-        if not found.proposals and fewer not in ((), tests):  # several faults may be at work, of which the issue names one
-            tests, found = fewer, await propose(kit, candidate, fewer)
-        places = tuple(suspect.place for suspect in found.suspects)
-        if not tests:
-            _note(kit, candidate, "locate", GiveUp(summary=_needs_a_test(failing), places=places))
-            return candidate
-        _note(kit, candidate, "locate", Sites(summary=_found(found), places=places, tests=tests))
-        for proposal in found.proposals[: min(MOST_ATTEMPTS, kit.task.budget.attempts)]:
-            if await _holds(kit, candidate, proposal, tests) is not False:
+        attempts = min(MOST_ATTEMPTS, kit.task.budget.attempts)
+        tests, guards = failing.tests, tuple[str, ...]()
+        tried: list[Proposal] = []
+        while True:
+            found = await propose(kit, candidate, tests, guards=guards)
+            fewer = speaking_of(kit.task.issue, tests)
+            if not found.proposals and fewer not in ((), tests):  # several faults may be at work, of which the issue names one
+                tests, found = fewer, await propose(kit, candidate, fewer, guards=guards)
+            places = tuple(suspect.place for suspect in found.suspects)
+            if not tests:
+                _note(kit, candidate, "locate", GiveUp(summary=_needs_a_test(failing), places=places))
                 return candidate
+            _note(kit, candidate, "locate", Sites(summary=_found(found), places=places, tests=tests))
+            broken: list[str] = []
+            for proposal in [one for one in found.proposals if one not in tried][: attempts - len(tried)]:
+                verdict = await _judged(kit, candidate, proposal, tests)
+                if verdict.kind in (VerdictKind.PROVEN, VerdictKind.INCONCLUSIVE):
+                    return candidate
+                tried.append(proposal)
+                broken += [result.id for result in verdict.broken if result.id not in guards]
+            if not broken or len(tried) >= attempts:
+                break
+            guards = (*guards, *broken)
+            _enter(kit, candidate, "locate")
         _note(kit, candidate, "repair", GiveUp(summary=_gave_up(found), places=places))
         return candidate
 
@@ -81,7 +95,9 @@ def speaking_of(issue: str, tests: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(test for test in tests if words_of(test.partition("::")[2]).keys() & said)
 
 
-async def propose(kit: Kit, candidate: Candidate, tests: Sequence[str], *, most: float | None = None) -> Proposals:
+async def propose(
+    kit: Kit, candidate: Candidate, tests: Sequence[str], *, most: float | None = None, guards: Sequence[str] = ()
+) -> Proposals:
     """Let the proposer search for a part of the time that is left, at most so many seconds."""
     left = kit.purse.seconds_left
     most = most or (SEARCH_SECONDS if kit.task.budget.candidates is None else COUNTED_SECONDS)
@@ -91,13 +107,15 @@ async def propose(kit: Kit, candidate: Candidate, tests: Sequence[str], *, most:
 
     def search() -> Proposals:
         with kit.repository.restoring(candidate):
-            return kit.proposer.propose(candidate.worktree, tests, kit.task.issue, seconds=seconds, progress=progress, may_write=may_write)
+            return kit.proposer.propose(
+                candidate.worktree, tests, kit.task.issue, seconds=seconds, progress=progress, may_write=may_write, guards=guards
+            )
 
     return await asyncio.to_thread(search)
 
 
-async def _holds(kit: Kit, candidate: Candidate, proposal: Proposal, tests: tuple[str, ...]) -> bool | None:
-    """Apply a proposal and have it judged; rolled back unless it is PROVEN. None: nothing can be said, whatever the change is."""
+async def _judged(kit: Kit, candidate: Candidate, proposal: Proposal, tests: tuple[str, ...]) -> Verdict:
+    """Apply a proposal and have it judged; rolled back unless it is PROVEN."""
     _enter(kit, candidate, "edit")
     await asyncio.to_thread(apply, proposal.diff, candidate.worktree)
     patch = await asyncio.to_thread(kit.repository.patch, candidate)
@@ -105,11 +123,10 @@ async def _holds(kit: Kit, candidate: Candidate, proposal: Proposal, tests: tupl
     _note(kit, candidate, "edit", Done(summary=proposal.summary))
     _enter(kit, candidate, "verify")
     verdict = await judge(kit, candidate, patch, tests)
-    if verdict.kind is VerdictKind.PROVEN:
-        return True
-    await asyncio.to_thread(kit.repository.rollback, candidate, candidate.base)
-    kit.log.append(FilesChanged(candidate=candidate.id, paths=(), diff=""))
-    return None if verdict.kind is VerdictKind.INCONCLUSIVE else False
+    if verdict.kind is not VerdictKind.PROVEN:
+        await asyncio.to_thread(kit.repository.rollback, candidate, candidate.base)
+        kit.log.append(FilesChanged(candidate=candidate.id, paths=(), diff=""))
+    return verdict
 
 
 def _found(found: Proposals) -> str:

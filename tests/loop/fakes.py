@@ -180,6 +180,7 @@ class FakeProposer:
         seconds: float,
         progress: Progress | None = None,
         may_write: Callable[[str], bool] | None = None,
+        guards: Sequence[str] = (),
     ) -> Proposals:
         return self.found
 

@@ -33,6 +33,7 @@ class Proposing:
 
     answers: list[Proposals]
     asked: list[tuple[str, ...]] = field(default_factory=list)
+    guards: list[tuple[str, ...]] = field(default_factory=list)
     seconds: float = 0.0
     may_write: Callable[[str], bool] | None = None
 
@@ -45,8 +46,10 @@ class Proposing:
         seconds: float,
         progress: Progress | None = None,
         may_write: Callable[[str], bool] | None = None,
+        guards: Sequence[str] = (),
     ) -> Proposals:
         self.asked.append(tuple(tests))
+        self.guards.append(tuple(guards))
         self.seconds, self.may_write = seconds, may_write
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
@@ -124,6 +127,20 @@ def test_the_budget_of_attempts_holds(tmp_path: Path) -> None:
     verifier = FakeVerifier(verdicts=[STILL_RED], report=REDS)
     told = walked(equipped(tmp_path, Proposing([found(5, 6, 7)]), verifier, budget=Budget(attempts=1)))
     assert told.count("verify") == 1
+
+
+def test_what_a_proposal_broke_must_stay_green_in_the_next_search(tmp_path: Path) -> None:
+    other = RED.model_copy(update={"id": "tests/test_b.py::test_other"})
+    broke = Verdict(kind=VerdictKind.BROKEN, reason="A test broke.", broken=(other,))
+    proposing = Proposing([found(5), found(5, 2)])
+    told = walked(equipped(tmp_path, proposing, FakeVerifier(verdicts=[broke, PROVEN], report=REDS)))
+    assert proposing.guards == [(), (other.id,)]
+    assert [one for one in told if isinstance(one, Done | VerdictKind)] == [
+        Done(summary="value: use 5 instead of 1"),
+        VerdictKind.BROKEN,
+        Done(summary="value: use 2 instead of 1"),
+        VerdictKind.PROVEN,
+    ]
 
 
 def test_when_nothing_can_be_said_nothing_more_is_tried(tmp_path: Path) -> None:
