@@ -22,6 +22,8 @@ COUNTED_SECONDS = 600.0
 SEARCH_SHARE = 0.6
 """Of the time that is left: what was found must still be proven."""
 MOST_ATTEMPTS = 3
+MOST_GUARDS = 20
+"""So many of the tests that a proposal broke are enough to keep others like it away."""
 NEEDS_A_TEST = (
     "Repair without a model needs a test that fails because of the issue, and none does. Name one in the issue or with --test "
     "(such as --test 'pytest tests/test_x.py::test_y'), write one, or configure a model."
@@ -61,7 +63,7 @@ def search_repair() -> Strategy:
                 broken += [result.id for result in verdict.broken if result.id not in guards]
             if not broken or len(tried) >= attempts:
                 break
-            guards = (*guards, *broken)
+            guards = (*guards, *broken[:MOST_GUARDS])
             _enter(kit, candidate, "locate")
         _note(kit, candidate, "repair", GiveUp(summary=_gave_up(found), places=places))
         return candidate
