@@ -352,6 +352,15 @@ TOLD = [
         "AttributeError",
         "'A' object has no attribute 'seen'",
     ),
+    (
+        "inserted",
+        "class A:\n    def __init__(self):\n        self._begin()\n    def _begin(self):\n        pass\n"
+        "    def f(self):\n        return next(self.__n)\n",
+        "class A:\n    def __init__(self):\n        self._begin()\n    def _begin(self):\n        self.__n = itertools.count()\n"
+        "    def f(self):\n        return next(self.__n)\n",
+        "AttributeError",
+        "'A' object has no attribute '_A__n'",
+    ),
     ("wrapped", "x = 'no %s' % y\n", "x = 'no %s' % (y,)\n", "TypeError", "not all arguments converted during string formatting"),
     ("unknown_attribute", "x = y.upr()\n", "x = y.upper()\n", "AttributeError", "'str' object has no attribute 'upr'"),
     (

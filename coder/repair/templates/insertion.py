@@ -13,6 +13,10 @@ from coder.repair.stock import Piece, nearness, statements, visible
 from coder.repair.templates.suggestions import ATTRIBUTE, NAME, said
 
 NOTHING_YET = ("[]", "{}", "0", "None", "''", "set()", "False")
+COUNTED = ("itertools.count()", "count()")
+"""What is asked for the next one of, and has to be begun."""
+MANGLED = re.compile(r"^_[^_]\w*?__(?=\w)")
+"""What Python puts before a private name."""
 DEFAULTS = ("0", "1", "''", "[]", "{}", "False", "True")
 MOST_COPIES = 60
 MOST_RENAMED = 3
@@ -55,10 +59,21 @@ def _begun(site: Site, node: ast.stmt, function: Function, likely: float) -> Ite
             yield from ((f"{name} = {value}", 0.9 * likely * 0.93**rank) for rank, value in enumerate(NOTHING_YET))
             made = enumerate(_made_of_unread(site, function, name))
             yield from ((f"{name} = {value}", 0.7 * likely * 0.97**rank) for rank, value in made)
-    for name in said(site.failures, ATTRIBUTE) if function.name == "__init__" else ():
+    missing = said(site.failures, ATTRIBUTE) if function.name in _constructing(site.source) else ()
+    for name in (MANGLED.sub("__", name) for name in missing):
         read = re.search(rf"\bself\.{name}\b", site.source.text)
         if read and (isinstance(node, ast.Pass) or node is function.body[-1] or read[0] in code):
-            yield from ((f"self.{name} = {value}", 0.9 * likely * 0.93**rank) for rank, value in enumerate(NOTHING_YET))
+            counted = COUNTED if f"next(self.{name})" in site.source.text else ()
+            values = enumerate((*counted, *NOTHING_YET))
+            yield from ((f"self.{name} = {value}", 0.9 * likely * 0.93**rank) for rank, value in values)
+
+
+@lru_cache(maxsize=256)
+def _constructing(source: Source) -> frozenset[str]:
+    """The names of constructors, and of the methods that they call."""
+    made = [function for function in source.functions if function.name == "__init__"]
+    called = {name for function in made for name in re.findall(r"\bself\.(\w+)\(", source.code(function))}
+    return frozenset({"__init__", *called})
 
 
 def _made_of_unread(site: Site, function: Function, name: str) -> Iterator[str]:
