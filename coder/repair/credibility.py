@@ -41,7 +41,7 @@ DOUBT: dict[str, float] = {
     "converted_elsewhere": 0.5,
 }
 """What a family is worth once the tests are green: some satisfy tests without being right more often than others."""
-SPECIAL_CASE, ORPHAN, DROPS, SETTLED, ASKED_TWICE, IDLE = 0.3, 0.4, 0.6, 0.25, 0.25, 0.3
+SPECIAL_CASE, ORPHAN, DROPS, SETTLED, ASKED_TWICE, IDLE = 0.3, 0.4, 0.6, 0.1, 0.25, 0.3
 LOST, AVOIDS, MERGED = 0.3, 0.2, 0.35
 REVIVED, FILLED = 1.25, 1.4
 """What an edit is worth after which something is read that nothing had read, or what is asked for is what is then given a value."""

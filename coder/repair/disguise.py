@@ -13,7 +13,7 @@ from coder.repair.source import Source
 
 REMOVING = {"deletion": 0.4, "dropped_guard": 0.6}
 """Families, with what an edit that amounts to one is worth of what it would be otherwise: what a guard keeps away may do no harm."""
-SETTLED = 0.4
+SETTLED = 0.2
 """What a condition is worth that is never met, or always, in all that was asked: any other that is not, or is, would do."""
 
 

@@ -14,6 +14,7 @@ from tests.benchmarks.suites import Suite, failing
 
 MOST_FAILING = 12
 """A fault that more tests see is no puzzle."""
+HELPERS = ("/__init__.py", "/conftest.py")
 SMALLEST = 400
 """Characters of a source file worth a fault."""
 
@@ -107,7 +108,8 @@ def mined(history: Path, scratch: Path, suite: Suite, *, count: int, depth: int,
 
 def _small_fix(history: Path, commit: str, lines: int) -> tuple[str, ...]:
     """The source files of a commit that adds and removes at most so many lines of one or two of them, and changes tests; else nothing."""
-    rows = [line.split("\t") for line in _git(history, "diff-tree", "-r", "--numstat", "--no-renames", "--root", commit).splitlines()[1:]]
+    told = _git(history, "diff-tree", "-r", "--numstat", "--no-renames", "--root", commit, allow_failure=True)  # not all may be stored
+    rows = [line.split("\t") for line in told.splitlines()[1:]]
     python = [(added, removed, path) for added, removed, path in rows if path.endswith(".py") and added.isdigit()]
     tests = [path for _, _, path in python if is_test_path(path)]
     sources = [(int(added), int(removed), path) for added, removed, path in python if not is_test_path(path)]
@@ -127,7 +129,11 @@ def _real(history: Path, commit: str, changed: tuple[str, ...], scratch: Path, s
         return None
     for path, text in old.items():
         (tree / path).write_text(text, encoding="utf-8")
-    tests = [path for path in _git(history, "diff-tree", "-r", "--name-only", commit).split() if is_test_path(path) and "test_" in path]
+    tests = [
+        path
+        for path in _git(history, "diff-tree", "-r", "--name-only", commit).split()
+        if is_test_path(path) and not path.endswith(HELPERS)
+    ]
     present = [path for path in tests if (tree / path).is_file() and path.endswith(".py")]
     before = suite.results(fixed, present) if present else None
     reds = failing(before, suite.results(tree, present)) if before else ()

@@ -44,7 +44,7 @@ def test_a_condition_that_is_never_met_where_it_was_asked_is_worth_less() -> Non
     removed = removals([never, small, odd], [never, small, odd], {"a.py": Source("a.py", text)})
     assert removed == {small: never, odd: never}
     found = Compared(calls=("f(-1)",), before=("1",), after=(("-1",), ("1",), ("-1",)))
-    assert unmasked({never: 1.0, small: 1.0, odd: 1.0}, removed, [never, small, odd], found) == {never: 1.0, small: 1.0, odd: 0.4}
+    assert unmasked({never: 1.0, small: 1.0, odd: 1.0}, removed, [never, small, odd], found) == {never: 1.0, small: 1.0, odd: 0.2}
 
 
 def test_where_nothing_was_answered_nothing_is_known() -> None:
