@@ -21,6 +21,7 @@ def asked(source: Source, node: ast.AST) -> tuple[tuple[str, float], ...]:
         *_elsewhere(source, function),
         *_plain(source, node),
         *_used(source, node),
+        *_turned_round(source, node),
         *_kept(source, function),
         *_idle(source, node),
         *_held(source, node),
@@ -72,6 +73,17 @@ def _used(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
         for text in [*dict.fromkeys(source.code(one) for one in held)][:MOST_NAMES]:
             yield text, weight
             yield f"not {text}", 0.35
+
+
+def _turned_round(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
+    """Is a number below zero whose sign is taken away under the condition?"""
+    parent = source.parents.get(node)
+    for one in (one for statement in (parent.body if isinstance(parent, ast.If) else ()) for one in ast.walk(statement)):
+        match one:
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Name(id=name)) | ast.Call(func=ast.Name(id="abs"), args=[ast.Name(id=name)]):
+                yield f"{name} < 0", 0.8
+            case _:
+                pass
 
 
 def _held(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:

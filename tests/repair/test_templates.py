@@ -76,6 +76,7 @@ MENDED = [
     ),
     ("unconditional", "def f(x):\n    if True:\n        y = x.parts\n", "def f(x):\n    if x.parts:\n        y = x.parts\n"),
     ("unconditional", "def f(a, b):\n    if True:\n        return a\n", "def f(a, b):\n    if not a and not b:\n        return a\n"),
+    ("unconditional", "def f(a):\n    if True:\n        a = abs(a)\n", "def f(a):\n    if a < 0:\n        a = abs(a)\n"),
     ("unconditional", "def f(a):\n    seen = True\n", "def f(a):\n    seen = not seen\n"),
     (
         "given_elsewhere",
