@@ -180,6 +180,9 @@ MENDED = [
     ("target", "total = x\n", "total += x\n"),
     ("target", "text.strip()\n", "text = text.strip()\n"),
     ("wrapped", "x = f(y)\n", "x = f(str(y))\n"),
+    ("wrapped", "x = f(y, 'left')\n", "x = f(y, ('left',))\n"),
+    ("wrapped", "x = y in ('left')\n", "x = y in ('left',)\n"),
+    ("negation", "x = x or {}\n", "x = {} if x is None else x\n"),
     (
         "other_condition",
         "def f(x):\n    if m := g(x):\n        return m\n    if x:\n        return 1\n",
@@ -361,6 +364,13 @@ TOLD = [
         "    def f(self):\n        return next(self.__n)\n",
         "AttributeError",
         "'A' object has no attribute '_A__n'",
+    ),
+    (
+        "opening",
+        "x = open(y)\n",
+        'x = open(y, encoding="utf-8", errors="ignore")\n',
+        "UnicodeDecodeError",
+        "'utf-8' codec can't decode byte 0x80 in position 0",
     ),
     ("wrapped", "x = 'no %s' % y\n", "x = 'no %s' % (y,)\n", "TypeError", "not all arguments converted during string formatting"),
     ("unknown_attribute", "x = y.upr()\n", "x = y.upper()\n", "AttributeError", "'str' object has no attribute 'upr'"),

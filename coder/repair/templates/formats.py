@@ -106,6 +106,9 @@ def _more_given(site: Site, node: ast.Call, name: str) -> Iterator[Rewrite]:
         wanted.append(('newline=""', 0.2))
     if name in ("encode", "decode") and len(node.args) <= 1 and not taken:
         wanted.append(('errors="replace"' if node.args else '"utf-8"', 0.6 if told else 0.15))
+    if told and name in CODED and "errors" not in taken:
+        given = "" if "encoding" in taken else f"{CODED[name]}, "
+        wanted += [(f'{given}errors="{way}"', weight) for way, weight in (("replace", 0.6), ("ignore", 0.5), ("surrogateescape", 0.4))]
     for text, weight in wanted:
         yield Rewrite((Change(start=close, end=close, text=f"{comma}{text}"),), weight, f"{name} with {text}")
 

@@ -16,6 +16,7 @@ def negation(site: Site) -> Iterator[Rewrite]:
             yield from site.replace(node, f"{site.source.code(node.operand)} is None", weight=0.4, summary="test for None, not for truth")
         return
     if not is_condition(site.source, node) or not isinstance(node, ast.expr):
+        yield from _unless_none(site)
         return
     code = site.source.code(node)
     if not isinstance(node, ast.Compare):
@@ -28,6 +29,18 @@ def negation(site: Site) -> Iterator[Rewrite]:
             yield from site.replace(node, f"not {site.source.code(left)}", weight=0.35, summary=f"test for truth, not with `{name(op)}`")
         case ast.Compare(left=left, ops=[ast.IsNot() as op], comparators=[ast.Constant(value=None)]):
             yield from site.replace(node, site.source.code(left), weight=0.35, summary=f"test for truth, not with `{name(op)}`")
+
+
+def _unless_none(site: Site) -> Iterator[Rewrite]:
+    """What is given counts though it may be empty or zero: `b if a is None else a` for `a or b`."""
+    match site.node:
+        case ast.BoolOp(op=ast.Or(), values=[ast.Name() | ast.Attribute() as given, ast.expr() as instead]):
+            code, other = site.source.code(given), site.source.code(instead)
+            yield from site.replace(
+                site.node, f"{other} if {code} is None else {code}", weight=0.6, summary=f"keep `{code}` unless it is None"
+            )
+        case _:
+            pass
 
 
 def is_condition(source: Source, node: ast.AST) -> bool:

@@ -32,7 +32,8 @@ ITERATED = ("items()", "values()")
 
 
 def wrapped(site: Site) -> Iterator[Rewrite]:
-    """`str(x)` for `x`, `x.strip()` for `x`."""
+    """`str(x)` for `x`, `x.strip()` for `x`, `('x',)` for `'x'`."""
+    yield from _among(site)
     node = site.node
     if not _is_value(site):
         return
@@ -52,6 +53,23 @@ def wrapped(site: Site) -> Iterator[Rewrite]:
                 yield from site.replace(
                     node, f"{code}.{name}", weight=weight * (2 if iterated and name in ITERATED else 1), summary=f"use `.{name}` of it"
                 )
+
+
+def _among(site: Site) -> Iterator[Rewrite]:
+    """A tuple of one text instead of the text, which is a sequence of letters."""
+    match site.node, site.parent:
+        case ast.Constant(value=str()) as node, ast.Compare(ops=[*_, ast.In() | ast.NotIn()], comparators=[*_, last]) if last is node:
+            compared = True
+        case ast.Constant(value=str()) as node, ast.Call(args=arguments) if node in arguments:
+            compared = False
+        case _:
+            return
+    start, end = site.source.span(node)
+    code = site.source.text[start:end]
+    enclosed = compared and site.source.text[start - 1] + site.source.text[end : end + 1] == "()"
+    yield Rewrite(
+        (Change(start=start, end=end, text=f"{code}," if enclosed else f"({code},)"),), 0.6 if compared else 0.2, f"a tuple of {code[:30]}"
+    )
 
 
 def unwrapped(site: Site) -> Iterator[Rewrite]:
