@@ -96,21 +96,24 @@ class TemplateProposer:
         def time_for(share: float) -> float:
             return max(until - time.monotonic(), 0.0) * (1 - CONFIRMING_SHARE) * share
 
+        def wanting(least: float) -> bool:
+            return not found.survivors and until - time.monotonic() > least
+
         share, satisfied = (SINGLE_SHARE, 1.0) if len(failing) > 1 else (1.0, SINGLE_SHARE)
         found = search(trials, tree, failing, ranked, seconds=time_for(share), satisfied=satisfied, progress=progress)
         left = ranked[found.tried :]
-        if not found.survivors and found.late and until - time.monotonic() > LEAST_FOR_LATE:
+        if found.late and wanting(LEAST_FOR_LATE):
             late, seconds = found.late[:LATE], time_for(SINGLE_SHARE)
             found = search(trials, tree, failing, late, seconds=seconds, progress=progress, patient=True) + found
-        red = found.red
-        if not found.survivors and halves(red) and not found.cold and until - time.monotonic() > LEAST_FOR_PAIRS:
+        early = bool(halves(found.red))
+        if early and not found.cold and wanting(LEAST_FOR_PAIRS):
             seconds = time_for(SINGLE_SHARE if left else 1.0)
-            found = search_pairs(trials, tree, failing, ranked, red, seconds=seconds, progress=progress) + found
-        if not found.survivors and left and until - time.monotonic() > LEAST_AGAIN:
+            found = search_pairs(trials, tree, failing, ranked, found.red, seconds=seconds, progress=progress) + found
+        if left and wanting(LEAST_AGAIN):
             last = search(trials, tree, failing, left, seconds=time_for(1.0), progress=progress)
             found, left = last + found, left[last.tried :]
-        if not found.survivors and not halves(red) and not found.cold and until - time.monotonic() > LEAST_FOR_PAIRS:
-            found = search_pairs(trials, tree, failing, ranked, red, seconds=time_for(1.0), progress=progress) + found
+        if not early and not found.cold and wanting(LEAST_FOR_PAIRS):
+            found = search_pairs(trials, tree, failing, ranked, found.red, seconds=time_for(1.0), progress=progress) + found
         return found, left
 
 

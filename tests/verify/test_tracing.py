@@ -112,3 +112,9 @@ def test_what_comes_after_code_that_ran_for_long_is_seen_in_other_code_and_in_th
     long, short = ({*test.lines["shop.py"]} for test in found.tests)
     assert {2, 3, 7} <= long
     assert short == {2, 3, 4, 7}
+
+
+def test_calls_outside_of_the_project_do_not_end_the_looking(trace: Trace) -> None:
+    tests = "from shop import late\n\ndef test_late():\n    for _ in range(250_000):\n        (lambda: None)()\n    assert late()\n"
+    found = trace({"shop.py": "def late():\n    return 0\n", "tests/test_shop.py": tests}, ["tests/test_shop.py::test_late"])
+    assert [dict(test.lines) for test in found.tests] == [{"shop.py": (2,)}]

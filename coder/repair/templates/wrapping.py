@@ -59,17 +59,15 @@ def _among(site: Site) -> Iterator[Rewrite]:
     """A tuple of one text instead of the text, which is a sequence of letters."""
     match site.node, site.parent:
         case ast.Constant(value=str()) as node, ast.Compare(ops=[*_, ast.In() | ast.NotIn()], comparators=[*_, last]) if last is node:
-            compared = True
+            weight, enclosed = 0.6, site.source.text[site.source.span(node)[0] - 1] == "("
         case ast.Constant(value=str()) as node, ast.Call(args=arguments) if node in arguments:
-            compared = False
+            weight, enclosed = 0.2, False
         case _:
             return
     start, end = site.source.span(node)
-    code = site.source.text[start:end]
-    enclosed = compared and site.source.text[start - 1] + site.source.text[end : end + 1] == "()"
-    yield Rewrite(
-        (Change(start=start, end=end, text=f"{code}," if enclosed else f"({code},)"),), 0.6 if compared else 0.2, f"a tuple of {code[:30]}"
-    )
+    code = site.source.code(node)
+    text = f"{code}," if enclosed else f"({code},)"
+    yield Rewrite((Change(start=start, end=end, text=text),), weight, f"a tuple of {code[:30]}")
 
 
 def unwrapped(site: Site) -> Iterator[Rewrite]:

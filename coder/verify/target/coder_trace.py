@@ -33,7 +33,7 @@ SHOWING = (
 COLLECTING = ((rewrite, "_rewrite_test"),)
 """What pytest does with each test file before it is executed: much, and nothing of it is the project's."""
 MOST_AGAIN, MOST_CALLS = 20_000, 200_000
-"""So many lines of one piece of code in turn, and calls of any, of which one test has seen each before: more takes the time of others."""
+"""So many lines of one piece of the project's code in turn, and calls of any, bring one test nothing new: more takes the time of others."""
 REQUEST_FILE = os.environ.pop(VARIABLE, "")
 
 
@@ -204,13 +204,16 @@ class Settrace:
         sys.settrace(self.enter)
 
     def enter(self, frame: FrameType, _event: str, _argument: Any) -> Callable[..., Any] | None:
+        code = frame.f_code
+        path = self.sources.get(code.co_filename)
+        if path is None:
+            return None
         self.calls += 1
         if self.calls > MOST_CALLS:
             sys.settrace(None)
-        code = frame.f_code
         if code not in self.seeing:
-            path = self.sources.get(code.co_filename)
-            self.seeing[code] = None if path is None else self.of(code, self.lines.setdefault(path, set()))
+            self.seeing[code] = self.of(code, self.lines.setdefault(path, set()))
+            frame.f_trace_lines = True  # of a generator that another test has seen enough of
         return self.seeing[code]
 
     def of(self, code: CodeType, lines: set[int]) -> Callable[..., Any]:
