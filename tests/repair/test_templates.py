@@ -296,6 +296,35 @@ MENDED = [
     ),
     ("opening", "f = open(path, 'w')\n", 'f = open(path, "a")\n'),
     ("opening", "f = open(path)\n", 'f = open(path, encoding="utf-8")\n'),
+    (
+        "copied",
+        "def check(x):\n    try:\n        assert x\n    except AssertionError:\n        text = 'odd'\n        pass\n"
+        "def other(x):\n    text = 'none'\n    if x is None:\n        raise ValueError(text)\n",
+        "def check(x):\n    try:\n        assert x\n    except AssertionError:\n        text = 'odd'\n        raise ValueError(text)\n"
+        "def other(x):\n    text = 'none'\n    if x is None:\n        raise ValueError(text)\n",
+    ),
+    (
+        "copied",
+        "class A:\n    def __init__(self, a, b):\n        self.a = a or self.same\n        pass\n",
+        "class A:\n    def __init__(self, a, b):\n        self.a = a or self.same\n        self.b = b or self.same\n",
+    ),
+    (
+        "copied",
+        "ed_start = re.compile('a')\nrcs_ed_start = re.compile('b')\n"
+        "def ed(hunk):\n    split(hunk, ed_start)\n    found = ed_start.match(hunk[0])\n    return found\n"
+        "def rcs_ed(hunk):\n    split(hunk, rcs_ed_start)\n    pass\n    return found\n",
+        "ed_start = re.compile('a')\nrcs_ed_start = re.compile('b')\n"
+        "def ed(hunk):\n    split(hunk, ed_start)\n    found = ed_start.match(hunk[0])\n    return found\n"
+        "def rcs_ed(hunk):\n    split(hunk, rcs_ed_start)\n    found = rcs_ed_start.match(hunk[0])\n    return found\n",
+    ),
+    (
+        "inserted",
+        "class A:\n    @property\n    def x(self):\n        return self._x\n"
+        "    @x.setter\n    def x(self, value):\n        check(value)\n        pass\n",
+        "class A:\n    @property\n    def x(self):\n        return self._x\n"
+        "    @x.setter\n    def x(self, value):\n        check(value)\n        self._x = value\n",
+    ),
+    ("copied", "def f(s1, s2):\n    s1 = s1.strip()\n    pass\n", "def f(s1, s2):\n    s1 = s1.strip()\n    s2 = s2.strip()\n"),
 ]
 TOLD = [
     (
@@ -412,6 +441,13 @@ TOLD = [
         "def f(token):\n    held = token['attrs']\n    start = held.get(\"start\", 1)\n    return str(start)\n",
         "NameError",
         "name 'start' is not defined",
+    ),
+    (
+        "inserted",
+        "def f(x):\n    lengths = sizes(x)\n    return cut(x, minlen)\n",
+        "def f(x):\n    lengths = sizes(x)\n    minlen = min(lengths)\n    return cut(x, minlen)\n",
+        "NameError",
+        "name 'minlen' is not defined",
     ),
     (
         "inserted",

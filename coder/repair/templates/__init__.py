@@ -8,12 +8,13 @@ from coder.repair.templates.branches import branch, target
 from coder.repair.templates.calls import argument_missing, argument_order, neighbour
 from coder.repair.templates.conditions import unconditional
 from coder.repair.templates.constants import constant, initial
+from coder.repair.templates.copying import copied
 from coder.repair.templates.exceptions import exception_type
 from coder.repair.templates.formats import opening, placeholder
 from coder.repair.templates.grouping import grouping
 from coder.repair.templates.guards import condition, default_value, dropped_guard, inserted_guard
 from coder.repair.templates.indices import element, index_order
-from coder.repair.templates.insertion import copied, inserted
+from coder.repair.templates.insertion import inserted
 from coder.repair.templates.keywords import awaiting, super_call, yielding
 from coder.repair.templates.literals import asserted_number, named_value
 from coder.repair.templates.modular import wraparound

@@ -1,4 +1,4 @@
-"""Statements that are missing: plain ones, and copies of those that stand in similar places."""
+"""Plain statements that are missing."""
 
 import ast
 import re
@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from coder.core.trials import Change
-from coder.repair.scope import arguments_of, local_names, most_alike, stored, unread
+from coder.repair.scope import arguments_of, local_names, stored, unread
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Function, Source, is_docstring
-from coder.repair.stock import Piece, nearness, statements, visible
 from coder.repair.templates.suggestions import ATTRIBUTE, NAME, said
 
 NOTHING_YET = ("[]", "{}", "0", "None", "''", "set()", "False")
@@ -18,20 +17,17 @@ COUNTED = ("itertools.count()", "count()")
 MANGLED = re.compile(r"^_[^_]\w*?__(?=\w)")
 """What Python puts before a private name."""
 DEFAULTS = ("0", "1", "''", "[]", "{}", "False", "True")
-MOST_COPIES = 60
-MOST_RENAMED = 3
+MAKERS = ("len", "min", "max", "sum", "sorted", "list", "set", "dict", "tuple", "str", "int", "iter")
+"""Built-in things that make something of one value."""
 MOST_VALUES = 8
-COPY = 0.3
 AGAIN = 0.6
 """What begins in a loop begins again each time: mostly it stands before it."""
-UNPAIRED = 2.0
-"""What is counted only up, or only down, in the whole file speaks for the other."""
 
 
 def inserted(site: Site) -> Iterator[Rewrite]:
     """A plain statement before another, or instead of `pass`: keep a parameter, begin a variable, leave, go on."""
     node, function = site.node, site.function
-    if not _is_place(site) or function is None or not isinstance(node, ast.stmt):
+    if not is_place(site) or function is None or not isinstance(node, ast.stmt):
         return
     looping = any(isinstance(one, ast.For | ast.While) for one in site.source.around(node))
     lines = dict(_begun(site, node, function, AGAIN if looping else 1.0))
@@ -41,14 +37,14 @@ def inserted(site: Site) -> Iterator[Rewrite]:
     for name in (one for one in arguments_of(function) if one in idle):
         lines |= {f"self.{name} = {name}": 0.6} if site.source.class_of(function) else {}
         lines |= {f"{other}.{way}({name})": 0.3 for other in stored(function)[:4] for way in ("append", "add", "update", "extend")}
-    lines |= dict.fromkeys(_put_in(site), 0.8)
+    lines |= dict.fromkeys(_put_in(site), 0.8) | dict.fromkeys(_set(site, function), 0.9)
     for table, key in _never_filled(site.source):
         values = [name for name in local_names(site.source, node) if name != key][:MOST_VALUES]
         lines |= {f"{table}[{key}] = {value}": 0.6 * 0.9**rank for rank, value in enumerate(values)}
     if looping and isinstance(node, ast.Pass):
         lines |= {"continue": 0.5, "break": 0.5}
     for line, weight in lines.items():
-        yield from _put(site, node, [line], weight=weight)
+        yield from put(site, node, [line], weight=weight)
 
 
 def _begun(site: Site, node: ast.stmt, function: Function, likely: float) -> Iterator[tuple[str, float]]:
@@ -81,8 +77,22 @@ def _made_of_unread(site: Site, function: Function, name: str) -> Iterator[str]:
     for value in unread(function):
         yield from (value, f'{value}["{name}"]', f"{value}.{name}", f'{value}.get("{name}")')
         yield from (f'{value}.get("{name}", {default})' for default in DEFAULTS)
+        yield from (f"{maker}({value})" for maker in sorted(MAKERS, key=lambda maker: maker not in name))
         for maker in (one for one in local_names(site.source, site.node) if one not in (name, value)):
             yield from (f"{maker}({value})", f"{maker}(**{value})", f"{maker}(*{value})")
+
+
+def _set(site: Site, function: Function) -> Iterator[str]:
+    """Where a property is set and what it gives is not: keep what was given."""
+    for decorator in function.decorator_list:
+        match decorator, arguments_of(function):
+            case ast.Attribute(value=ast.Name(id=name), attr="setter"), [given]:
+                getters = [one for one in site.source.functions if one.name == name and one is not function]
+                own = [one for one in getters if site.source.class_of(one) is site.source.class_of(function)]
+                kept = dict.fromkeys(kept for one in own for kept in re.findall(r"\bself\.(_\w+)\b(?!\()", site.source.code(one)))
+                yield from (f"self.{one} = {given}" for one in kept if f"self.{one}" not in site.source.code(function))
+            case _:
+                pass
 
 
 def _put_in(site: Site) -> Iterator[str]:
@@ -116,116 +126,7 @@ def _never_filled(source: Source) -> tuple[tuple[str, str], ...]:
     return tuple((table, key) for table, key in read if table in begun - filled)
 
 
-def copied(site: Site) -> Iterator[Rewrite]:
-    """A statement of the same function, class or file once more, or what takes it back, with names that can be read here."""
-    node, function = site.node, site.function
-    if not _is_place(site) or function is None or not isinstance(node, ast.stmt):
-        return
-    owner = site.source.class_of(function)
-    here = visible(site.source, function)
-    own = local_names(site.source, node)
-    beside = {site.source.code(one) for one in site.source.block(node)}
-    found: dict[str, float] = {}
-    for piece in statements(site.source):
-        if not _may_stand(piece, site, function):
-            continue
-        near = COPY * nearness(piece, function, owner) * (1.4 if isinstance(node, ast.Pass) else 1.0)
-        adapted = (*_renamed(piece, here, own), *_taken_apart(piece, site, here), *_told_of(piece, function, here), *_mirrored(piece, site))
-        for text, weight in adapted:
-            if text not in beside:
-                found[text] = max(found.get(text, 0.0), near * weight)
-            if (back := _taken_back(piece, text)) and back not in site.source.text:
-                found[back] = max(found.get(back, 0.0), UNPAIRED * near * weight)
-    for text in sorted(found, key=lambda text: (-found[text], text))[:MOST_COPIES]:
-        yield from _put(site, node, text.split("\n"), weight=found[text])
-
-
-def _renamed(piece: Piece, here: frozenset[str], own: Sequence[str]) -> Iterator[tuple[str, float]]:
-    """A piece as it is where all of its names can be read, else with the one that cannot replaced by one of here."""
-    foreign = sorted(piece.names - here)
-    if not foreign:
-        yield piece.text, 1.0
-    if len(foreign) == 1:
-        for name, alike in most_alike(foreign[0], tuple(own), count=MOST_RENAMED, least=0.0):
-            yield re.sub(rf"(?<![\w.]){re.escape(foreign[0])}\b", name, piece.text), 0.5 + 0.4 * alike
-
-
-def _told_of(piece: Piece, function: Function, here: frozenset[str]) -> Iterator[tuple[str, float]]:
-    """A piece that names its own function, with the name of this one: `"minor is readonly"` for `"major is readonly"`."""
-    name = piece.function.name if piece.function else ""
-    if (
-        name not in ("", function.name)
-        and piece.names <= here
-        and (text := re.sub(rf"\b{name}\b", function.name, piece.text)) != piece.text
-    ):
-        yield text, 1.2
-
-
-def _mirrored(piece: Piece, site: Site) -> Iterator[tuple[str, float]]:
-    """What is done under a condition like this one, with the one word in which they differ: `right` for `left`."""
-    tests = [next((one.test for one in site.source.around(node) if isinstance(one, ast.If)), None) for node in (piece.node, site.node)]
-    theirs, own = (re.findall(r"\w+|\W", site.source.code(test)) if test else [] for test in tests)
-    unlike = {pair for pair in zip(theirs, own, strict=False) if pair[0] != pair[1]}
-    if len(theirs) == len(own) and len(unlike) == 1:
-        word, instead = unlike.pop()
-        if (text := re.sub(rf"\b{re.escape(word)}\b", instead, piece.text)) != piece.text:
-            yield text, 1.3
-
-
-def _taken_apart(piece: Piece, site: Site, here: frozenset[str]) -> Iterator[tuple[str, float]]:
-    """A piece that works on what a loop unpacks, with the elements of what is not unpacked here."""
-    match loop := next((one for one in site.source.around(piece.node) if isinstance(one, ast.For)), None):
-        case ast.For(target=ast.Tuple(elts=targets)) if all(isinstance(target, ast.Name) for target in targets):
-            names = [site.source.code(target) for target in targets]
-        case _:
-            return
-    if site.function is None or loop in site.source.around(site.node) or not {*names} & piece.names or piece.names - {*names} - here:
-        return
-    for whole in _indexed(site.function):
-        text = piece.text
-        for place, name in enumerate(names):
-            text = re.sub(rf"(?<![\w.]){re.escape(name)}\b", f"{whole}[{place}]", text)
-        yield text, 0.8
-
-
-@lru_cache(maxsize=1024)
-def _indexed(function: Function) -> tuple[str, ...]:
-    """Names of which the function reads an element by its number."""
-    names: dict[str, None] = {}
-    for node in ast.walk(function):
-        match node:
-            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int()), ctx=ast.Load()):
-                names[name] = None
-            case _:
-                pass
-    return tuple(names)
-
-
-def _taken_back(piece: Piece, text: str) -> str:
-    """What is counted down in one place is counted up in another."""
-    match piece.node:
-        case ast.AugAssign(op=ast.Add()):
-            return text.replace("+=", "-=", 1)
-        case ast.AugAssign(op=ast.Sub()):
-            return text.replace("-=", "+=", 1)
-        case _:
-            return ""
-
-
-def _may_stand(piece: Piece, site: Site, function: Function) -> bool:
-    match piece.node:
-        case ast.Break() | ast.Continue():
-            return False
-        case ast.Return(value=value):
-            # Behind it nothing would be reached: only as the last, or in the place of nothing.
-            return value is not None and (isinstance(site.node, ast.Pass) or site.source.block(_statement(site))[-1] is site.node)
-        case ast.Expr(value=ast.Yield() | ast.YieldFrom()):
-            return any(isinstance(one, ast.Yield | ast.YieldFrom) for one in ast.walk(function))
-        case _:
-            return True
-
-
-def _put(site: Site, node: ast.stmt, lines: Sequence[str], *, weight: float) -> Iterator[Rewrite]:
+def put(site: Site, node: ast.stmt, lines: Sequence[str], *, weight: float) -> Iterator[Rewrite]:
     what = f"add `{lines[0][:50]}`"
     if isinstance(node, ast.Pass):
         start, end = site.source.span(node)
@@ -239,10 +140,5 @@ def _put(site: Site, node: ast.stmt, lines: Sequence[str], *, weight: float) -> 
         yield from site.after(node, lines, weight=weight * 0.95, summary=what)
 
 
-def _is_place(site: Site) -> bool:
+def is_place(site: Site) -> bool:
     return isinstance(site.node, ast.stmt) and site.node is not site.function and not is_docstring(site.node)
-
-
-def _statement(site: Site) -> ast.stmt:
-    assert isinstance(site.node, ast.stmt)
-    return site.node
