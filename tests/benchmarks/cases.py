@@ -64,7 +64,7 @@ def classic(folder: Path, scratch: Path, suite: Suite) -> Iterator[Case]:
 
 
 def mutants(project: Path, scratch: Path, suite: Suite, *, seed: int, count: int, edits: int) -> Iterator[Case]:
-    """Seeded faults that some tests see, in files with tests of their own project."""
+    """Seeded faults that some tests see, each of two by itself as well: nobody can be asked for what no test tells of."""
     rng = random.Random(f"{seed}-{project.name}-{edits}")
     tree = copied(project, scratch / project.name)
     before = suite.results(tree)
@@ -75,19 +75,24 @@ def mutants(project: Path, scratch: Path, suite: Suite, *, seed: int, count: int
         right = file.read_text(encoding="utf-8")
         if made == count or (found := fault(right, rng, edits=edits)) is None:
             continue
-        file.write_text(found[0], encoding="utf-8")
-        tests = failing(before, suite.results(tree))
-        if 0 < len(tests) <= MOST_FAILING:
+        seen = len(found.alone) == 1 or all(_failing(tree, file, text, before, suite) for text in found.alone)
+        tests = _failing(tree, file, found.text, before, suite)
+        if seen and 0 < len(tests) <= MOST_FAILING:
             made += 1
             name = f"{project.name}-{made}"
             kind = "single" if edits == 1 else "double"
             copy = copied(tree, scratch / f"{name}-{kind}")
             path = file.relative_to(tree).as_posix()
-            note = f"{found[1]} in {path}"
+            note = f"{found.kinds} in {path}"
             yield Case(
                 kind=kind, name=name, tree=copy, failing=tests, right={path: right}, expected=passing(before), suite=suite, note=note
             )
         file.write_text(right, encoding="utf-8")
+
+
+def _failing(tree: Path, file: Path, text: str, before: dict[str, str] | None, suite: Suite) -> tuple[str, ...]:
+    file.write_text(text, encoding="utf-8")
+    return failing(before, suite.results(tree))
 
 
 def _worth_a_fault(name: str, path: Path) -> bool:

@@ -131,8 +131,18 @@ KINDS: dict[str, Callable[[Text], Iterator[Edit]]] = {
 }
 
 
-def fault(source: str, rng: random.Random, *, edits: int) -> tuple[str, str] | None:
-    """The text with seeded wrong edits, and their kinds; None where nothing fits, or what comes out no longer parses."""
+@dataclass(frozen=True)
+class Fault:
+    """A file with wrong edits."""
+
+    text: str
+    kinds: str
+    alone: tuple[str, ...]
+    """The file with each of the edits by itself."""
+
+
+def fault(source: str, rng: random.Random, *, edits: int) -> Fault | None:
+    """The text with seeded wrong edits; None where nothing fits, or what comes out no longer parses."""
     text = Text(source)
     chosen: list[Edit] = []
     for _ in range(edits):
@@ -141,11 +151,16 @@ def fault(source: str, rng: random.Random, *, edits: int) -> tuple[str, str] | N
         if not free:
             return None
         chosen.append(rng.choice(free))
-    new = source
-    for edit in sorted(chosen, key=lambda one: -one.start):
-        new = new[: edit.start] + edit.new + new[edit.end :]
+    alone = tuple(_applied(source, [edit]) for edit in chosen)
+    new = _applied(source, chosen)
     try:
         same = ast.dump(ast.parse(new)) == ast.dump(ast.parse(source))
     except SyntaxError:
         return None
-    return None if same else (new, " and ".join(edit.kind for edit in chosen))
+    return None if same else Fault(new, " and ".join(edit.kind for edit in chosen), alone)
+
+
+def _applied(source: str, edits: list[Edit]) -> str:
+    for edit in sorted(edits, key=lambda one: -one.start):
+        source = source[: edit.start] + edit.new + source[edit.end :]
+    return source
