@@ -474,6 +474,20 @@ TOLD = [
     ("string", "x = 'Hello, ' + name\n", "x = 'Hello ' + name\n", "AssertionError", "assert 'Hello, Ada' == 'Hello Ada'"),
     ("string", 'x = "Hello, " + name\n', 'x = "Hello " + name\n', "AssertionError", "'Hello, Ada' != 'Hello Ada'\n- Hello, Ada\n"),
     (
+        "filled",
+        "x = 'Value of {} is {}'.format(a, b)\n",
+        "x = 'Value of {} is {}.'.format(a, b)\n",
+        "AssertionError",
+        "assert 'Value of a is b' == 'Value of a is b.'",
+    ),
+    (
+        "filled",
+        "x = f'{a!r}, and {b}'\n",
+        "x = f'{a!r} and {b}'\n",
+        "AssertionError",
+        "assert '1, and 2' == '1 and 2'",
+    ),
+    (
         "exception_type",
         "try:\n    f()\nexcept KeyError:\n    pass\n",
         "try:\n    f()\nexcept (KeyError, IndexError):\n    pass\n",
@@ -512,6 +526,7 @@ SILENT = {
     "indentation": "def f(x):\n    return x\n",
     "deletion": "if x:\n    y = 1\n",
     "string": "x = 1\n",
+    "filled": "x = 'plain'\n",
     "exception_type": "raise Mine()\n",
     "branch": "x = a\n",
     "target": "f(x)\n",

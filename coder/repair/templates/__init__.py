@@ -29,7 +29,7 @@ from coder.repair.templates.returns import missing_return, returned_value
 from coder.repair.templates.signatures import argument_added, mutable_default, signature
 from coder.repair.templates.similar import other_condition, similar
 from coder.repair.templates.slices import lookup, slice_missing, slicing
-from coder.repair.templates.strings import string
+from coder.repair.templates.strings import filled, string
 from coder.repair.templates.suggestions import undefined_name, unknown_attribute, unknown_import, unknown_key
 from coder.repair.templates.wrapping import converted_elsewhere, unwrapped, wrapped
 
@@ -70,6 +70,7 @@ TEMPLATES: dict[str, Template] = {
         indentation,
         deletion,
         string,
+        filled,
         exception_type,
         branch,
         target,

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
 from coder.core.verdict import Failure
@@ -11,6 +11,9 @@ from coder.repair.site import Rewrite, Site
 COMPARED = re.compile(r"assert (['\"].*?['\"]) == (['\"].*?['\"])\s*$", re.MULTILINE)
 UNITTEST = re.compile(r"^(['\"].*?['\"]) != (['\"].*?['\"])\s*$", re.MULTILINE)
 QUOTED = re.compile(r"'([^'\n]{1,60})'|\"([^\"\n]{1,60})\"")
+LITERAL = re.compile(r"(?s)(\w*)('''|\"\"\"|'|\")(.*)\2")
+HOLE = re.compile(r"(\{[^{}]*\}|%(?:\(\w+\))?[-+#0 ]*\d*(?:\.\d+)?[a-zA-Z])")
+"""What a text is filled in at."""
 LONGEST = 60
 
 
@@ -37,6 +40,40 @@ def string(site: Site) -> Iterator[Rewrite]:
             )
 
 
+def filled(site: Site) -> Iterator[Rewrite]:
+    """A text that is filled in, with what the expected text has between the holes where the text that was seen has something else."""
+    node = site.node
+    if not isinstance(node, ast.JoinedStr | ast.Constant) or isinstance(site.parent, ast.JoinedStr | ast.Expr):
+        return
+    code = site.source.code(node)
+    written = LITERAL.fullmatch(code)
+    if written is None or "\\" in code or len(pieces := HOLE.split(written[3])) == 1:
+        return
+    texts = pieces[::2]
+    pairs = [pair for one, other in compared(site.failures) for pair in ((one, other), (other, one))]
+    for one, other in pairs:
+        for place, (text, start) in enumerate(zip(texts, _places(texts, one), strict=False)):
+            new = counterpart(text, one, other, start)
+            if new is not None and len(new) < len(text) + LONGEST and not re.search(r"[{}\\\n'\"]", new):
+                body = "".join([*pieces[: 2 * place], new, *pieces[2 * place + 1 :]])
+                summary = f"write {new[-40:]!r} instead of {text[-40:]!r}"
+                yield from site.replace(node, code.replace(written[3], body), weight=0.7, summary=summary)
+
+
+def _places(texts: Sequence[str], seen: str) -> list[int]:
+    """Where texts stand one after the other in what was seen, the last at its end if it can; nothing where one does not."""
+    found: list[int] = []
+    end = 0
+    for number, text in enumerate(texts):
+        last = len(seen) - len(text) if number == len(texts) - 1 and seen.endswith(text) else -1
+        start = last if last >= end else seen.find(text, end)
+        if start < 0:
+            return []
+        found.append(start)
+        end = start + len(text)
+    return found
+
+
 def compared(failures: tuple[Failure, ...]) -> Iterator[tuple[str, str]]:
     """Pairs of texts that an assertion found to differ."""
     for failure in failures:
@@ -55,9 +92,9 @@ def quoted(failures: tuple[Failure, ...]) -> frozenset[str]:
     return frozenset(one or other for failure in failures for one, other in QUOTED.findall(failure.message))
 
 
-def counterpart(text: str, seen: str, expected: str) -> str | None:
-    """The part of `expected` that stands where `text` stands in `seen`."""
-    start = seen.find(text)
+def counterpart(text: str, seen: str, expected: str, start: int | None = None) -> str | None:
+    """The part of `expected` that stands where `text` stands in `seen`, at first or at `start`."""
+    start = seen.find(text) if start is None else start
     end = start + len(text)
     pieces = []
     for tag, seen_from, seen_to, from_, to in SequenceMatcher(None, seen, expected, autojunk=False).get_opcodes():
