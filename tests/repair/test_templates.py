@@ -15,6 +15,7 @@ MENDED = [
     ("arithmetic", "x = a - b\n", "x = b - a\n"),
     ("arithmetic", "total -= 1  # down\n", "total += 1  # down\n"),
     ("arithmetic", "total += 1\n", "total = 1\n"),
+    ("arithmetic", "x = (a + b) // 7\n", "x = int((a + b) / 7)\n"),
     ("comparison", "if a < b: pass\n", "if a <= b: pass\n"),
     ("comparison", "ok = a  not  in b\n", "ok = a  in b\n"),
     ("comparison", "ok = 0 < a < n\n", "ok = 0 < a <= n\n"),
@@ -573,6 +574,13 @@ def test_template_mends(family: str, before: str, after: str) -> None:
 def test_template_listens_to_the_failure(family: str, before: str, after: str, kind: str, message: str) -> None:
     assert after in rewritten(family, before, Failure(type=kind, message=message))
     assert after not in rewritten(family, before, Failure(type="AssertionError", message="assert False"))
+
+
+def test_what_a_test_expects_to_be_raised_is_raised() -> None:
+    failure = Failure(type="KeyError", message="'x'", text="    with pytest.raises(errors.Missing):\n>       f('x')\nE       KeyError: 'x'")
+    before = "from errors import Missing\ndef f(x):\n    raise KeyError(x)\n"
+    assert "from errors import Missing\ndef f(x):\n    raise Missing(x)\n" in rewritten("exception_type", before, failure)
+    assert not any("raise Missing" in text for text in rewritten("exception_type", before))
 
 
 @pytest.mark.parametrize(("family", "text"), SILENT.items())

@@ -2,24 +2,39 @@
 
 import ast
 import builtins
+import re
 from collections.abc import Iterator
 
 from coder.repair.site import Rewrite, Site
+from coder.repair.stock import visible
 
 NEIGHBOURS = ("ValueError", "TypeError", "KeyError", "IndexError", "AttributeError", "LookupError", "RuntimeError", "StopIteration")
+EXPECTED = re.compile(r"(?:raises|assertRaises(?:Regex)?)\(\s*(?:\d+\s+)?\(?([A-Za-z_][\w.]*)")
+"""As tests say it."""
 
 
 def exception_type(site: Site) -> Iterator[Rewrite]:
-    """Raise or catch another built-in exception; catch the one that came through as well."""
+    """Raise what the test expects, or another built-in exception; catch another one, or the one that came through as well."""
     match site.node:
-        case ast.Raise(exc=ast.Call(func=ast.Name() as name)) | ast.Raise(exc=ast.Name() as name) if _is_builtin(name.id):
-            for rank, other in enumerate(one for one in NEIGHBOURS if one != name.id):
-                yield from site.replace(name, other, weight=0.6 * 0.9**rank, summary=f"raise {other} instead of {name.id}")
+        case ast.Raise(exc=ast.Call(func=ast.Name() as name)) | ast.Raise(exc=ast.Name() as name):
+            expected = [one for one in awaited_instead(site) if one != name.id]
+            others = [one for one in NEIGHBOURS if one != name.id and one not in expected] if _is_builtin(name.id) else []
+            for weight, found in ((0.9, expected), (0.6, others)):
+                for rank, other in enumerate(found):
+                    yield from site.replace(name, other, weight=weight * 0.9**rank, summary=f"raise {other} instead of {name.id}")
         case ast.Try(handlers=handlers):
             for handler in handlers:
                 yield from _caught(site, handler)
         case _:
             pass
+
+
+def awaited_instead(site: Site) -> list[str]:
+    """What the failing tests expect to be raised, where something else was."""
+    came = {failure.type for failure in site.failures}
+    found = (name.rpartition(".")[2] for failure in site.failures for name in EXPECTED.findall(failure.text))
+    readable = visible(site.source, site.function)
+    return [name for name in dict.fromkeys(found) if name in readable and name not in came]
 
 
 def _caught(site: Site, handler: ast.ExceptHandler) -> Iterator[Rewrite]:

@@ -52,6 +52,10 @@ def arithmetic(site: Site) -> Iterator[Rewrite]:
                 yield from _between(site, left, right, old=old, new=new, weight=likely * FADING**rank)
             if isinstance(op, ORDERED):
                 yield from site.swap(left, right, weight=0.6, summary=f"swap the operands of `{old}`")
+            for rewrite in _between(site, left, right, old=old, new="/", weight=0.4) if isinstance(op, ast.FloorDiv) else ():
+                (start, end), (change,) = site.source.span(site.node), rewrite.changes
+                code = f"{site.source.text[start : change.start]}/{site.source.text[change.end : end]}"
+                yield from site.replace(site.node, f"int({code})", weight=rewrite.weight, summary="round towards zero")
         case ast.AugAssign(target=target, op=op, value=value) if type(op) in ARITHMETIC:
             old, others = ARITHMETIC[type(op)]
             for rank, new in enumerate((*others, "")):

@@ -11,14 +11,13 @@ from coder.repair.scope import arguments_of, module_names
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Function, Source, is_docstring
 from coder.repair.stock import BUILTIN, visible
+from coder.repair.templates.exceptions import EXPECTED, awaited_instead
 
 AWAITED = re.compile(r"DID NOT RAISE (?:any of \()?(?:<class ')?([\w.]+)|\b(\w+) not raised", re.IGNORECASE)
 """As pytest, unittest and people say it."""
 MATCHED = re.compile(r"\bmatch=r?(['\"])([^'\"\n]{1,80})\1")
 OTHERWISE = re.compile(r"^\"([^\"\n]{1,80})\" does not match \"|Expected regex: '([^'\n]{1,80})'", re.MULTILINE)
 """Something was raised that says something else, as unittest and pytest say it."""
-EXPECTED = re.compile(r"(?:raises|assertRaises(?:Regex)?)\(\s*(?:\d+\s+)?\(?([A-Za-z_][\w.]*)")
-"""As tests say it before anything has failed."""
 MOST_NAMES = 3
 WRONG = (("not {}", 0.4), ("{} is None", 0.4), ("{} < 0", 0.35), ("{} <= 0", 0.25), ("{0} is not None and {0} < 0", 0.25))
 """What a parameter may be that it must not be."""
@@ -56,8 +55,7 @@ def converted(site: Site) -> Iterator[Rewrite]:
     caught = "error" if "error" not in names else "caught"
     for failure in site.failures:
         if failure.type in names and any(_comes_from(frame, site.source, node) for frame in failure.frames):
-            expected = dict.fromkeys(found.rpartition(".")[2] for found in EXPECTED.findall(failure.text))
-            for name in (one for one in expected if one in names and one != failure.type):
+            for name in awaited_instead(site):
                 lines = ["try:", *(f"    {line}" for line in code.split(f"{line_end}{indent}"))]
                 lines += [f"except {failure.type} as {caught}:", f"    raise {name}(str({caught})) from {caught}"]
                 start, end = site.source.span(node)
