@@ -5,6 +5,8 @@ import re
 TEST_DIRECTORIES = frozenset({"test", "tests", "testing", "unit_tests", "unittests", "functional_tests", "integration_tests"})
 _NODE_ID = re.compile(r"[\w./-]+\.py::[\w.:-]+(?:\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\])?")
 """Parameters may have spaces, and brackets in pairs; where they do not pair, the whole function is meant."""
+_OF_ONE_CHECKOUT = re.compile(r"\[(?:.*[^\w.:/])?/(?:[^/]+/){2}.*")
+"""Parameters with an absolute path: in another checkout of the same tree they read otherwise, so that the whole function is meant."""
 
 
 def is_test_path(path: str) -> bool:
@@ -21,4 +23,4 @@ def is_test_path(path: str) -> bool:
 
 def node_ids(text: str) -> tuple[str, ...]:
     """pytest node ids that a text mentions, in order, each once."""
-    return tuple(dict.fromkeys(match.rstrip(".:") for match in _NODE_ID.findall(text)))
+    return tuple(dict.fromkeys(_OF_ONE_CHECKOUT.sub("", match.rstrip(".:")) for match in _NODE_ID.findall(text)))

@@ -27,3 +27,8 @@ def test_node_ids_have_parameters_with_spaces_and_brackets(parameters: str) -> N
 
 def test_a_node_id_whose_brackets_do_not_pair_is_that_of_its_function() -> None:
     assert node_ids("test_a.py::test_b[[-1] fails") == ("test_a.py::test_b",)
+
+
+def test_parameters_that_hold_the_path_of_a_checkout_mean_the_function() -> None:
+    text = "test_a.py::test_b[/home/me/project/a.txt] test_a.py::test_c[1-/home/me/a.txt-2] test_a.py::test_d[a/b/c] test_a.py::test_e[http://a/b/c]"
+    assert node_ids(text) == ("test_a.py::test_b", "test_a.py::test_c", "test_a.py::test_d[a/b/c]", "test_a.py::test_e[http://a/b/c]")
