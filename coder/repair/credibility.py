@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from coder.core.syntax import parsed
 from coder.repair.candidates import Candidate
-from coder.repair.scope import stored, unread
+from coder.repair.scope import likeness, stored, unread
 from coder.repair.smells import asked_twice, avoids, line_after, lost_values, settles, spare_operations
 from coder.repair.source import Function, Source
 from coder.repair.stock import BUILTIN, called, calls
@@ -56,6 +56,8 @@ CODE = re.compile(r"`([^`\n]+)`|\b([\w.]+)\(|\b(\w+_\w+)\b")
 TEST = re.compile(r"\S+::\S+|\btest_\w+")
 FILLS = re.compile(r"\bif (?:not ([\w.]+)|([\w.]+) is None):\n\s+(?:\1|\2) = ")
 """What is found to have no value is given one."""
+CORRECTED = 0.8
+"""How alike a text is to the one it replaces where it corrects that."""
 TELLING_NUMBER = 2
 """Numbers up to this say nothing about where they come from."""
 
@@ -115,10 +117,11 @@ def _named(evidence: Evidence) -> frozenset[str]:
 
 
 def _special_case(candidate: Candidate, source: Source, tests: str) -> bool:
-    """Does it write a literal that only the tests know?"""
+    """Does it write a literal that only the tests know, and that is not for the most part what stood there?"""
     for change in candidate.edit.changes:
+        corrected = likeness(source.text[change.start : change.end], change.text) >= CORRECTED
         for literal in re.findall(r"'[^']+'|\"[^\"]+\"|\b\d+(?:\.\d+)?\b", change.text):
-            telling = literal[0] in "'\"" or float(literal) > TELLING_NUMBER
+            telling = not corrected if literal[0] in "'\"" else float(literal) > TELLING_NUMBER
             bare = literal.strip("'\"")
             if telling and bare in tests and bare not in source.text:
                 return True

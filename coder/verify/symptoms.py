@@ -29,10 +29,24 @@ def _in_file(before: ast.Module, after: ast.Module, known: Collection[object]) -
             if there[ast.dump(node)] > 0:
                 there[ast.dump(node)] -= 1
                 continue
-            if told := _told(node, known):
+            if (told := _told(node, known)) and not _known_before(node, before, known):
                 yield node.lineno, told
     yield from _aware(before, after)
     yield from _hard_coded(before, after, known)
+
+
+def _known_before(node: ast.AST, before: ast.Module, known: Collection[object]) -> bool:
+    """Had an `if` with the same condition, or the same answer, all of the tests' values that it has now? Then the change writes none."""
+    if not isinstance(node, ast.If | ast.IfExp):
+        return False
+    same = [old for old in ast.walk(before) if isinstance(old, type(node)) and (_alike(old.test, node.test) or _alike(old.body, node.body))]
+    held = {constant for old in same for constant in _constants(old)}
+    return bool(same) and {constant for constant in _constants(node) if constant in known} <= held
+
+
+def _alike(one: ast.AST | list[ast.stmt], other: ast.AST | list[ast.stmt]) -> bool:
+    dumped = ["".join(map(ast.dump, nodes)) if isinstance(nodes, list) else ast.dump(nodes) for nodes in (one, other)]
+    return dumped[0] == dumped[1]
 
 
 def _told(node: ast.ExceptHandler | ast.If | ast.IfExp | ast.With, known: Collection[object]) -> str:

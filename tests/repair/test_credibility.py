@@ -25,6 +25,14 @@ def test_a_number_that_only_the_tests_know_is_doubted() -> None:
     assert worth("len(text)", "'abc' and len(text)") < 0.5
 
 
+def test_a_text_that_is_corrected_is_no_special_case() -> None:
+    text = "def notes():\n    return 'You could use flags'\n"
+    for new, least, most in (("'You can use flags'", 0.6, 1.0), ("'Nobody has any'", 0.0, 0.4)):
+        edit = candidate(text, "'You could use flags'", new, family="string", place="a.py::notes")
+        evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests=f"assert notes() == {new}")
+        assert least < credibility(edit, evidence) < most
+
+
 def test_a_name_that_nobody_reads_any_more_is_doubted() -> None:
     assert worth("len(text) + padding", "len(text)") < 0.5
 

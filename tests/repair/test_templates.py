@@ -326,6 +326,7 @@ MENDED = [
         "    @x.setter\n    def x(self, value):\n        check(value)\n        self._x = value\n",
     ),
     ("copied", "def f(s1, s2):\n    s1 = s1.strip()\n    pass\n", "def f(s1, s2):\n    s1 = s1.strip()\n    s2 = s2.strip()\n"),
+    ("option", "def f(cache, key):\n    cache.pop(key)\n", "def f(cache, key):\n    cache.pop(key, None)\n"),
 ]
 TOLD = [
     (
@@ -574,6 +575,11 @@ def test_template_mends(family: str, before: str, after: str) -> None:
 def test_template_listens_to_the_failure(family: str, before: str, after: str, kind: str, message: str) -> None:
     assert after in rewritten(family, before, Failure(type=kind, message=message))
     assert after not in rewritten(family, before, Failure(type="AssertionError", message="assert False"))
+
+
+def test_an_unread_result_needs_no_telling_default() -> None:
+    found = rewritten("option", "def f(cache, key):\n    cache.pop(key)\n")
+    assert found == {"def f(cache, key):\n    cache.pop(key, None)\n"}
 
 
 def test_what_a_test_expects_to_be_raised_is_raised() -> None:

@@ -87,3 +87,17 @@ def test_what_stood_there_before_is_nobodys_doing() -> None:
     old, new, _, _ = DOUBTFUL["swallowed"]
     swallowing = BEFORE.replace(old, new)
     assert symptoms({"slugs.py": swallowing}, {"slugs.py": swallowing.replace("-", "_")}, [TEST]) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('("hello-world", 1)', '("hello-world", 0)', 0),
+        ('text == "Hello  World"', 'text != "" and text == "Hello  World"', 0),
+        ('("hello-world", 1)', '("another", "hello-there")', 1),
+    ],
+)
+def test_a_special_case_is_one_that_the_change_writes_itself(old: str, new: str, told: int) -> None:
+    before = BEFORE.replace("    words =", '    if text == "Hello  World":\n        return ("hello-world", 1)\n    words =')
+    tests = [TEST, 'assert slug("x") == "hello-there"']
+    assert len(symptoms({"slugs.py": before}, {"slugs.py": before.replace(old, new)}, tests)) == told

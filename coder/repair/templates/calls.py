@@ -56,6 +56,8 @@ NEIGHBOURS = (
 
 REMOTE = (("sum", "len", "max", "min"), ("sorted", "list", "set"), ("append", "remove", "pop"))
 """Functions that take the same and say something else: seldom what was meant."""
+REFUSED = 1.3
+"""What speaks for other arguments of a call that says these are of the wrong type."""
 
 
 def neighbour(site: Site) -> Iterator[Rewrite]:
@@ -81,7 +83,7 @@ def argument_order(site: Site) -> Iterator[Rewrite]:
     """Two arguments change places; so do two elements of a pair."""
     match site.node:
         case ast.Call(args=given):
-            what, weight = "arguments", 0.7
+            what, weight = "arguments", REFUSED if _is_refused(site) else 0.7
         case ast.Tuple(elts=given) if len(given) == 2:
             what, weight = "elements", 0.6
         case ast.List(elts=given) if len(given) == 2:
@@ -92,6 +94,13 @@ def argument_order(site: Site) -> Iterator[Rewrite]:
     for index, first in enumerate(plain):
         for distance, second in enumerate(plain[index + 1 :]):
             yield from site.swap(first, second, weight=weight * 0.8**distance, summary=f"swap two {what}")
+
+
+def _is_refused(site: Site) -> bool:
+    """Does a failure end where the call is, for what it was given is of the wrong type?"""
+    first, last = getattr(site.node, "lineno", 0), getattr(site.node, "end_lineno", 0)
+    ends = [failure.frames[-1] for failure in site.failures if failure.type == "TypeError" and failure.frames]
+    return any(frame.path == site.source.path and first <= frame.line <= last for frame in ends)
 
 
 def argument_missing(site: Site) -> Iterator[Rewrite]:

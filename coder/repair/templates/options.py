@@ -57,6 +57,8 @@ def option(site: Site) -> Iterator[Rewrite]:
     taken = {keyword.arg for keyword in node.keywords}
     given: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
     options = (ALSO[name],) if name in ALSO and len(node.args) == 1 else OPTIONS[name]
+    if name == "pop" and given and isinstance(site.parent, ast.Expr):  # what it gives is not looked at
+        options = ("None",)
     for text in options:
         keyword = text.partition("=")[0] if "=" in text else ""
         if keyword in taken or (not keyword and (taken or len(given) >= LAST.get(name, 9))):
