@@ -14,7 +14,7 @@ def is_test_path(path: str) -> bool:
     *folders, name = path.rstrip("/").split("/")
     return (
         not TEST_DIRECTORIES.isdisjoint([folder.lower() for folder in folders])
-        or name in ("conftest.py", "tests.py")
+        or name in ("conftest.py", "tests.py", "testutil.py", "testutils.py", "testhelpers.py")
         or (name == "test.py" and not folders)
         or (name.startswith("test_") and name.endswith(".py"))
         or name.endswith("_test.py")

@@ -4,7 +4,8 @@ from coder.core.paths import is_test_path, node_ids
 
 
 @pytest.mark.parametrize(
-    "path", ["tests/test_a.py", "test_a.py", "a_test.py", "src/pkg/tests/data.json", "conftest.py", "app/tests.py", "test.py"]
+    "path",
+    ["tests/test_a.py", "test_a.py", "a_test.py", "src/pkg/tests/data.json", "conftest.py", "app/tests.py", "test.py", "a/testutils.py"],
 )
 def test_tests_and_what_only_they_use(path: str) -> None:
     assert is_test_path(path)

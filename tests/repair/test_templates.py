@@ -327,6 +327,14 @@ MENDED = [
     ),
     ("copied", "def f(s1, s2):\n    s1 = s1.strip()\n    pass\n", "def f(s1, s2):\n    s1 = s1.strip()\n    s2 = s2.strip()\n"),
     ("option", "def f(cache, key):\n    cache.pop(key)\n", "def f(cache, key):\n    cache.pop(key, None)\n"),
+    ("kind", "x = isinstance(y, list)\n", "x = isinstance(y, (list, tuple))\n"),
+    ("kind", "x = isinstance(y, (list, set, Odd))\n", "x = isinstance(y, (list, set, Odd, frozenset))\n"),
+    ("kind", "x = isinstance(y, (bool, int))\n", "x = isinstance(y, bool)\n"),
+    (
+        "indentation",
+        "def f(x):\n    if x:\n        y = 1\n        z = 2\n    else:\n        z = 3\n    return y, z\n",
+        "def f(x):\n    if x:\n        z = 2\n    else:\n        z = 3\n    y = 1\n    return y, z\n",
+    ),
 ]
 TOLD = [
     (
@@ -498,6 +506,7 @@ TOLD = [
     ),
 ]
 SILENT = {
+    "kind": "x = isinstance(y, Odd)\n",
     "own_class": "class A:\n    @staticmethod\n    def f(self):\n        return B(1)\n",
     "arithmetic": "x = 'a %s' % b\n",
     "converted_elsewhere": "def f(x):\n    return [y for y in x] + str(z)\n",

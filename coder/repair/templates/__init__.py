@@ -16,6 +16,7 @@ from coder.repair.templates.guards import condition, default_value, dropped_guar
 from coder.repair.templates.indices import element, index_order
 from coder.repair.templates.insertion import inserted
 from coder.repair.templates.keywords import awaiting, super_call, yielding
+from coder.repair.templates.kinds import kind
 from coder.repair.templates.literals import asserted_number, named_value
 from coder.repair.templates.modular import wraparound
 from coder.repair.templates.names import attribute, key, own_class, variable
@@ -101,5 +102,6 @@ TEMPLATES: dict[str, Template] = {
         converted,
         pattern,
         converted_elsewhere,
+        kind,
     )
 }

@@ -24,7 +24,7 @@ def statement_order(site: Site) -> Iterator[Rewrite]:
 
 
 def indentation(site: Site) -> Iterator[Rewrite]:
-    """The last statement of a loop or condition moves out of it, or the one after it moves in."""
+    """The last statement of a loop or condition moves out of it, or the one after it moves in; what one branch does is done in any case."""
     node = site.node
     if not isinstance(node, ast.stmt) or site.function is None or site.source.indent(node).strip():
         return
@@ -36,6 +36,12 @@ def indentation(site: Site) -> Iterator[Rewrite]:
     before = block[place - 1] if place else None
     if isinstance(before, (*LOOPS, ast.If, ast.With)) and not getattr(before, "orelse", []):
         yield from _moved(site, node, site.source.indent(before.body[-1]), 0.35, "into the block before")
+    if isinstance(parent, ast.If) and parent.orelse and len(block) > 1 and isinstance(node, ast.Assign | ast.AugAssign | ast.Expr):
+        _, end = site.source.span(parent)
+        code, indent = site.source.code(node), site.source.indent(parent)
+        if "\n" not in code and not indent.strip():
+            after = Change(start=end, end=end, text=f"{site.source.line_end}{indent}{code}")
+            yield Rewrite((_removed(site, node), after), 0.3, "do in any case what one branch does")
 
 
 def deletion(site: Site) -> Iterator[Rewrite]:
@@ -53,15 +59,17 @@ def deletion(site: Site) -> Iterator[Rewrite]:
     if len(site.source.block(node)) == 1:
         yield Rewrite((Change(start=start, end=end, text="pass"),), 0.2, f"do nothing instead of `{first_line[:40]}`")
     else:
-        # From the end of the line before, so that what is removed lies within the function's body, unless it is its first statement.
-        block = site.source.block(node)
-        place = block.index(node)
-        change = (
-            Change(start=site.source.span(block[place - 1])[1], end=end, text="")
-            if place and _stand_apart(site, block[place - 1], node)
-            else Change(start=start, end=site.source.span(block[place + 1])[0] if place + 1 < len(block) else end, text="")
-        )
-        yield Rewrite((change,), 0.25, f"remove `{first_line[:40]}`")
+        yield Rewrite((_removed(site, node),), 0.25, f"remove `{first_line[:40]}`")
+
+
+def _removed(site: Site, node: ast.stmt) -> Change:
+    """From the end of the line before, so that what is removed lies within the function's body, unless it is its first statement."""
+    start, end = site.source.span(node)
+    block = site.source.block(node)
+    place = block.index(node)
+    if place and _stand_apart(site, block[place - 1], node):
+        return Change(start=site.source.span(block[place - 1])[1], end=end, text="")
+    return Change(start=start, end=site.source.span(block[place + 1])[0] if place + 1 < len(block) else end, text="")
 
 
 def _moved(site: Site, node: ast.stmt, indent: str, weight: float, where: str) -> Iterator[Rewrite]:
