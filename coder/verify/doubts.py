@@ -6,6 +6,7 @@ from pathlib import Path
 from coder.core.paths import is_test_path
 from coder.verify.comparison import file_of, short
 from coder.verify.configuration import how_tests_run, may_configure, shadows
+from coder.verify.documented import as_test
 from coder.verify.symptoms import symptoms
 from coder.verify.tampering import removed, weakened
 
@@ -25,19 +26,19 @@ def doubts(old: Path, new: Path, changed: Sequence[str], *, red_before: Collecti
         yield f"the change touches how tests run ({', '.join(configured)})"
     tests = [path for path in changed if is_test_path(path)]
     sources = [path for path in changed if not is_test_path(path)]
-    gone = [test for test in removed(_texts(old, tests), _texts(new, tests)) if _is_case_of(test, red_before)]
+    gone = [test for test in removed(texts(old, tests), texts(new, tests)) if _is_case_of(test, red_before)]
     yield from _cut(f"{short(test)}, which failed before, is gone" for test in gone)
-    yield from _cut(weakened(_texts(old, tests), _texts(new, tests)))
-    asked = _texts(new, dict.fromkeys(map(file_of, targets))).values()
-    yield from _cut(symptoms(_texts(old, sources), _texts(new, sources), asked))
+    yield from _cut(weakened(texts(old, tests), texts(new, tests)))
+    asked = [text if is_test_path(path) else as_test(text) for path, text in texts(new, dict.fromkeys(map(file_of, targets))).items()]
+    yield from _cut(symptoms(texts(old, sources), texts(new, sources), asked))
 
 
 def _is_case_of(test: str, ids: Collection[str]) -> bool:
     return any(known == test or known.startswith(f"{test}[") for known in ids)
 
 
-def _texts(root: Path, paths: Iterable[str]) -> dict[str, str]:
-    """The Python files among them that are there."""
+def texts(root: Path, paths: Iterable[str]) -> dict[str, str]:
+    """The Python files among them that are there, by path."""
     files = {path: root / path for path in paths if path.endswith(".py")}
     return {
         path: file.read_text(encoding="utf-8", errors="replace")

@@ -7,7 +7,8 @@ from coder.core.paths import is_test_path
 from coder.core.ports import Progress, TestRunner
 from coder.core.verdict import TestReport, TestResult, Verdict, VerdictKind
 from coder.verify.comparison import file_of, is_gone, is_test_file, meant, no_longer_passing, passes, renumbered, sentence, short
-from coder.verify.doubts import doubts
+from coder.verify.documented import same_examples
+from coder.verify.doubts import doubts, texts
 from coder.verify.evidence import hash_of
 from coder.verify.flaky import examine, recovered
 from coder.verify.reasons import why_not
@@ -120,9 +121,11 @@ class Judgement:
     def _red_before(self, greens: Sequence[str]) -> tuple[tuple[str, ...], Verdict | None]:
         """Which of the green tests are red for the right reason on the base with the change's tests.
 
-        A test inside of a changed source file (a doctest) is not the same on both sides, so it cannot count.
+        A test inside of a changed source file (a doctest) counts where the file's examples are the same on both sides.
         """
-        same = [test for test in greens if file_of(test) not in self._sources]
+        documented = [path for path in dict.fromkeys(map(file_of, greens)) if path in self._sources]
+        kept = self._same_examples(documented) if documented else frozenset()
+        same = [test for test in greens if file_of(test) not in self._sources or file_of(test) in kept]
         suspects = [test for test in same if file_of(test) in self._tests or not passes(self._before, test)]
         if not suspects:
             return (), None
@@ -145,6 +148,10 @@ class Judgement:
         if idle and self._before.problem is None:
             self._notes.append(f"new tests that pass already on the base: {sentence(idle)}")
         return self._red_again(targets), None
+
+    def _same_examples(self, paths: Sequence[str]) -> frozenset[str]:
+        with self._trees.checkout(self._trees.base, ()) as old, self._trees.checkout(self._tree) as new:
+            return same_examples(texts(old, paths), texts(new, paths))
 
     def _red_again(self, targets: Sequence[str]) -> tuple[str, ...]:
         """Those that are red a second time: one that is red by turns proves nothing."""

@@ -280,11 +280,15 @@ def test_a_named_test_that_exists_nowhere_is_noted(tmp_path: Path) -> None:
     assert "tests/test_upstream.py::test_x, which was named, does not exist" in verdict.notes
 
 
-def test_a_doctest_that_the_change_rewrote_is_no_target(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("wanted", "kind"), [("3", VerdictKind.PROVEN), ("4", VerdictKind.PASSING)])
+def test_a_doctest_is_a_target_unless_the_change_rewrote_it(tmp_path: Path, wanted: str, kind: VerdictKind) -> None:
     def doctest(files: Files) -> list[TestResult]:
-        return [passed("calc.py::calc.add") if files["calc.py"] == "fixed" else red("calc.py::calc.add", "DocTestFailure")]
+        return [red("calc.py::calc.add", "DocTestFailure") if "a - b" in files["calc.py"] else passed("calc.py::calc.add")]
 
-    assert (judged(tmp_path, FIX, ending=doctest).kind, judged(tmp_path, FIX, ending=doctest).targets) == (VerdictKind.PASSING, ())
+    text = 'def add(a, b):\n    """Add.\n\n    >>> add(1, 2)\n    3\n    """\n    return a - b\n'
+    fixed = text.replace("a - b", "a + b").replace("Add.", "Both.").replace("    3", f"    {wanted}")
+    verdict = judged(tmp_path, {"calc.py": fixed}, base={"calc.py": text}, ending=doctest)
+    assert (verdict.kind, verdict.targets) == (kind, ("calc.py::calc.add",) if kind is VerdictKind.PROVEN else ())
 
 
 def cases(files: Files) -> list[TestResult]:

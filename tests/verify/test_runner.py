@@ -42,6 +42,15 @@ def test_a_failure_comes_with_its_assertion_frames_and_output(tmp_path: Path, ru
     assert (report.problem, report.exit_code, report.by_exit_code) == (None, 1, False)
 
 
+def test_what_an_example_of_the_documentation_raises_is_told_as_such(tmp_path: Path, runner_of: Run) -> None:
+    code = 'def half(n):\n    """Half.\n\n    >>> half(4)\n    2\n    """\n    raise ValueError("odd")\n'
+    root = tree(tmp_path, {"calc.py": code})
+    (result,) = runner_of(root, command="pytest --doctest-modules").run(root).reds
+    assert result.failure is not None
+    assert (result.failure.type, result.failure.message) == ("ValueError", "odd")
+    assert [(frame.path, frame.line) for frame in result.failure.frames if frame.path == "calc.py"] == [("calc.py", 7)]
+
+
 def test_nothing_is_written_in_the_tree(tmp_path: Path, runner_of: Run) -> None:
     root = tree(tmp_path, CALC)
     before = listed(root)

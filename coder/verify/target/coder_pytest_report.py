@@ -149,7 +149,8 @@ class Recorder:
         outcome = yield
         report = outcome.get_result()
         if report.failed and call.excinfo is not None:
-            report.coder_failure = failure_of(call.excinfo.value, self.request["tree"], rendered=report.longrepr or "")
+            value = unwrapped(call.excinfo.value)
+            report.coder_failure = failure_of(value, self.request["tree"], rendered=report.longrepr or "")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: Any) -> None:
@@ -214,6 +215,14 @@ def failure_in(report: Any) -> dict[str, Any]:
         described = {"type": name, "message": words[:MESSAGE], "frames": [], "text": words[:MESSAGE]}
     captured = [f"--- {title} ---\n{tail(text)}" for title, text in getattr(report, "sections", []) if text.strip()]
     return dict(described, text="\n".join([described["text"], *captured]))
+
+
+def unwrapped(value: BaseException) -> BaseException:
+    """What a doctest raised, instead of the exception that doctest puts around it."""
+    if type(value).__name__ != "UnexpectedException":
+        return value
+    _, raised, _ = getattr(value, "exc_info", (None, None, None))
+    return raised if isinstance(raised, BaseException) else value
 
 
 def failure_of(value: BaseException, tree: str, rendered: Any) -> dict[str, Any]:
