@@ -8,7 +8,7 @@ import ast
 import builtins
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from coder.core.paths import is_test_path
 from coder.core.proposals import Suspect
@@ -87,20 +87,31 @@ def _of_import(scores: Mapping[int, float], source: Source, used: Mapping[str, f
     for function in source.functions:
         found[function.lineno] = max(found.get(function.lineno, 0.0), score_of(function, scores) * AT_IMPORT)
     for statement in _at_import(source):
-        names = {*stored(statement)}
-        _raise(found, range(statement.lineno, (statement.end_lineno or statement.lineno) + 1), names, used)
+        _raise(found, range(statement.lineno, (statement.end_lineno or statement.lineno) + 1), _most(used, stored(statement)))
     for function in source.functions:
         inside = [line for line in imported if function.body[0].lineno <= line <= (function.end_lineno or 0)]
         if inside and not score_of(function, scores):
-            names = {one.id for one in ast.walk(function) if isinstance(one, ast.Name)}
-            _raise(found, inside, names - BUILTIN, used)
+            owner = source.class_of(function)
+            beside = [score_of(one, scores) for one in source.functions if owner and source.class_of(one) is owner]
+            _raise(found, inside, max(_most(used, _shared(function)), *beside, 0.0))
     return {line: score for line, score in found.items() if score}
 
 
-def _raise(found: dict[int, float], lines: Collection[int], names: Collection[str], used: Mapping[str, float]) -> None:
-    """Make lines as suspicious as the most suspicious use of one of the names allows."""
-    score = AT_IMPORT * max((used.get(name, 0.0) for name in names), default=0.0)
-    found |= {line: max(found.get(line, 0.0), score) for line in lines}
+def _shared(function: Function) -> frozenset[str]:
+    """Names that a function uses and that are not its own: by them it may reach what others use."""
+    names = {one.id for one in ast.walk(function) if isinstance(one, ast.Name)}
+    own = {one.arg for one in ast.walk(function) if isinstance(one, ast.arg)} | {*stored(function)}
+    told = {name for one in ast.walk(function) if isinstance(one, ast.Global) for name in one.names}
+    return frozenset(names - BUILTIN - (own - told))
+
+
+def _raise(found: dict[int, float], lines: Collection[int], suspicion: float) -> None:
+    """Make what runs at import as suspicious as what uses it allows."""
+    found |= {line: max(found.get(line, 0.0), AT_IMPORT * suspicion) for line in lines}
+
+
+def _most(used: Mapping[str, float], names: Iterable[str]) -> float:
+    return max((used.get(name, 0.0) for name in names), default=0.0)
 
 
 def _names_read(scores: Mapping[int, float], source: Source) -> dict[str, float]:

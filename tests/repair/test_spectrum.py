@@ -67,3 +67,10 @@ def test_a_function_that_only_an_import_calls_is_suspected_by_the_names_it_share
     scores = with_imports({"a.py": {9: 1.0}}, sources, {"a.py": (1, 3, 4, 6, 8), "b.py": (1, 2)})
     assert scores["a.py"] == {9: 1.0, 8: pytest.approx(0.4), 1: pytest.approx(0.4), 4: pytest.approx(0.4)}
     assert scores["b.py"] == {1: pytest.approx(0.28)}
+
+
+def test_that_parameters_are_called_the_same_is_no_sharing() -> None:
+    method = "    def {}(self, text):\n        self.text = text\n"
+    text = "\n".join(["class A:", method.format("__init__"), "class B:", method.format("__init__"), method.format("read"), "A(1)", "B(1)"])
+    scores = with_imports({"a.py": {10: 1.0}}, {"a.py": Source("a.py", text)}, {"a.py": (3, 7)})["a.py"]
+    assert scores == {10: 1.0, 9: pytest.approx(0.4), 7: pytest.approx(0.4)}
