@@ -16,6 +16,8 @@ LET_THROUGH = 0.5
 """Of the suspicion of what stands under a condition falls on the condition, however often it lets nothing wrong through."""
 MOST = 8_000
 """Candidates are counted, so that the same are tried on a slow machine; time is no more than a safeguard."""
+MOST_MADE = 5 * MOST
+"""So many are made, of the most suspicious statements first, before they are ranked: a file of tables has no end of places."""
 LARGE = 200
 """Characters of change that halve a candidate's score."""
 
@@ -33,11 +35,16 @@ class Candidate:
 def candidates(sources: Mapping[str, Source], scores: Mapping[str, Mapping[int, float]], failures: Sequence[Failure]) -> list[Candidate]:
     """Candidates by descending score, which is suspicion x weight of the template x smallness; each text once."""
     highest = max((score for lines in scores.values() for score in lines.values()), default=0.0)
-    best: dict[tuple[object, ...], Candidate] = {}
+    places: list[tuple[float, Source, ast.stmt]] = []
     for path, lines in scores.items():
         likely = {line: score / highest for line, score in lines.items() if score >= LEAST * highest}
-        for candidate in _of_file(sources[path], likely, tuple(failures)) if likely and path in sources else ():
-            identity = (path, *((change.start, change.end, change.text) for change in candidate.edit.changes))
+        places += _of_file(sources[path], likely) if likely and path in sources else ()
+    best: dict[tuple[object, ...], Candidate] = {}
+    for suspicion, source, statement in sorted(places, key=lambda place: (-place[0], place[1].path, place[2].lineno)):
+        if len(best) > MOST_MADE:
+            break
+        for candidate in _of_statement(source, statement, suspicion, tuple(failures)):
+            identity = (source.path, *((change.start, change.end, change.text) for change in candidate.edit.changes))
             if identity not in best or best[identity].score < candidate.score:
                 best[identity] = candidate
     return ranked(best.values())
@@ -53,7 +60,8 @@ def _order(one: Candidate) -> tuple[float, str, int, int, int, str]:
     return -one.score, one.edit.path, one.edit.line, first.start, len(one.edit.changes), first.text
 
 
-def _of_file(source: Source, lines: Mapping[int, float], failures: tuple[Failure, ...]) -> Iterator[Candidate]:
+def _of_file(source: Source, lines: Mapping[int, float]) -> Iterator[tuple[float, Source, ast.stmt]]:
+    """The suspicious statements of a file."""
     for statement in ast.walk(source.tree):
         if not isinstance(statement, ast.stmt):
             continue
@@ -62,11 +70,15 @@ def _of_file(source: Source, lines: Mapping[int, float], failures: tuple[Failure
             inside = range(statement.body[0].lineno, (statement.body[-1].end_lineno or 0) + 1)
             suspicion = max(suspicion, LET_THROUGH * max(lines.get(line, 0.0) for line in inside))
         if suspicion:
-            for node in own_nodes(statement):
-                site = Site(source, node, failures)
-                for family, template in TEMPLATES.items():
-                    for rewrite in template(site):
-                        yield _candidate(source, node, rewrite, family=family, suspicion=suspicion)
+            yield suspicion, source, statement
+
+
+def _of_statement(source: Source, statement: ast.stmt, suspicion: float, failures: tuple[Failure, ...]) -> Iterator[Candidate]:
+    for node in own_nodes(statement):
+        site = Site(source, node, failures)
+        for family, template in TEMPLATES.items():
+            for rewrite in template(site):
+                yield _candidate(source, node, rewrite, family=family, suspicion=suspicion)
 
 
 def _candidate(source: Source, node: ast.AST, rewrite: Rewrite, *, family: str, suspicion: float) -> Candidate:
