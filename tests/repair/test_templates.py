@@ -335,6 +335,11 @@ MENDED = [
         "def f(x):\n    if x:\n        y = 1\n        z = 2\n    else:\n        z = 3\n    return y, z\n",
         "def f(x):\n    if x:\n        z = 2\n    else:\n        z = 3\n    y = 1\n    return y, z\n",
     ),
+    (
+        "inserted",
+        "def f(any_size, size):\n    if size:\n        found_size = size\n    else:\n        pass\n    return found_size\n",
+        "def f(any_size, size):\n    if size:\n        found_size = size\n    else:\n        found_size = any_size\n    return found_size\n",
+    ),
 ]
 TOLD = [
     (

@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import product
 
 from coder.core.trials import Change
 from coder.repair.scope import arguments_of, local_names, stored, unread
@@ -37,6 +38,7 @@ def inserted(site: Site) -> Iterator[Rewrite]:
     for name in (one for one in arguments_of(function) if one in idle):
         lines |= {f"self.{name} = {name}": 0.6} if site.source.class_of(function) else {}
         lines |= {f"{other}.{way}({name})": 0.3 for other in stored(function)[:4] for way in ("append", "add", "update", "extend")}
+    lines |= dict.fromkeys(_given_namesake(site, function), 0.5)
     lines |= dict.fromkeys(_put_in(site), 0.8) | dict.fromkeys(_set(site, function), 0.9)
     for table, key in _never_filled(site.source):
         values = [name for name in local_names(site.source, node) if name != key][:MOST_VALUES]
@@ -93,6 +95,14 @@ def _set(site: Site, function: Function) -> Iterator[str]:
                 yield from (f"self.{one} = {given}" for one in kept if f"self.{one}" not in site.source.code(function))
             case _:
                 pass
+
+
+def _given_namesake(site: Site, function: Function) -> Iterator[str]:
+    """Where nothing is done: give a variable that is given values elsewhere one that shares a word of its name."""
+    names = local_names(site.source, site.node) if isinstance(site.node, ast.Pass) else ()
+    for target, value in product(stored(function), names):
+        if target != value and {*target.split("_")} & {*value.split("_")} - {""}:
+            yield f"{target} = {value}"
 
 
 def _put_in(site: Site) -> Iterator[str]:
