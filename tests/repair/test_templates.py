@@ -337,8 +337,8 @@ MENDED = [
     ),
     (
         "inserted",
-        "def f(any_size, size):\n    if size:\n        found_size = size\n    else:\n        pass\n    return found_size\n",
-        "def f(any_size, size):\n    if size:\n        found_size = size\n    else:\n        found_size = any_size\n    return found_size\n",
+        "def f(a_size, size):\n    if size:\n        found_size = size\n    else:\n        pass\n    return found_size\n",
+        "def f(a_size, size):\n    if size:\n        found_size = size\n    else:\n        found_size = a_size\n    return found_size\n",
     ),
 ]
 TOLD = [
