@@ -30,7 +30,7 @@ def kind(site: Site) -> Iterator[Rewrite]:
             return
     names = [site.source.code(one) for one in asked]
     for other in dict.fromkeys(other for name in names for other in KIN.get(name, ()) if other not in names):
-        yield from site.replace(types, f"({', '.join([*names, other])})", weight=0.4, summary=f"let it be {other} as well")
+        yield from site.replace(types, f"({', '.join([*names, other])})", weight=0.6, summary=f"let it be {other} as well")
     for dropped in names if len(names) > 1 else ():
         kept = [name for name in names if name != dropped]
         text = kept[0] if len(kept) == 1 else f"({', '.join(kept)})"
