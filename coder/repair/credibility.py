@@ -119,13 +119,17 @@ def _named(evidence: Evidence) -> frozenset[str]:
 def _special_case(candidate: Candidate, source: Source, tests: str) -> bool:
     """Does it write a literal that only the tests know, and that is not for the most part what stood there?"""
     for change in candidate.edit.changes:
-        corrected = likeness(source.text[change.start : change.end], change.text) >= CORRECTED
+        old = source.text[change.start : change.end]
         for literal in re.findall(r"'[^']+'|\"[^\"]+\"|\b\d+(?:\.\d+)?\b", change.text):
-            telling = not corrected if literal[0] in "'\"" else float(literal) > TELLING_NUMBER
             bare = literal.strip("'\"")
-            if telling and bare in tests and bare not in source.text:
+            if bare in tests and bare not in source.text and _tells(literal, old, change.text):
                 return True
     return False
+
+
+def _tells(literal: str, old: str, new: str) -> bool:
+    """Is it no everyday number, and no text that corrects the old one?"""
+    return likeness(old, new) < CORRECTED if literal[0] in "'\"" else float(literal) > TELLING_NUMBER
 
 
 def _elsewhere(candidate: Candidate, source: Source, function: Function, after: Function) -> float:

@@ -107,7 +107,7 @@ def short_texts(source: Source) -> tuple[str, ...]:
 @lru_cache(maxsize=200_000)
 def likeness(one: str, other: str) -> float:
     """How alike two names are, from 0 to 1."""
-    return SequenceMatcher(None, one.lower().strip("_"), other.lower().strip("_"), autojunk=False).ratio()
+    return SequenceMatcher(None, _plain(one), _plain(other), autojunk=False).ratio()
 
 
 @lru_cache(maxsize=20_000)
@@ -120,8 +120,12 @@ def most_alike(name: str, pool: tuple[str, ...], *, count: int, least: float) ->
 
 def _perhaps_alike(name: str, pool: Iterable[str], least: float) -> Iterator[str]:
     """Without those whose letters alone, in whatever order, are too different: to see that takes a fraction of the time."""
-    matcher = SequenceMatcher(None, "", name.lower().strip("_"), autojunk=False)
+    matcher = SequenceMatcher(None, "", _plain(name), autojunk=False)
     for other in pool:
-        matcher.set_seq1(other.lower().strip("_"))
+        matcher.set_seq1(_plain(other))
         if matcher.real_quick_ratio() >= least and matcher.quick_ratio() >= least:
             yield other
+
+
+def _plain(name: str) -> str:
+    return name.lower().strip("_")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from coder.core.syntax import expression
 from coder.core.trials import Change
-from coder.core.verdict import Failure
+from coder.core.verdict import Failure, Frame
 from coder.repair.source import Function, Source
 
 ATOMS = (
@@ -52,6 +52,11 @@ class Site:
     @property
     def function(self) -> Function | None:
         return self.source.function(self.node)
+
+    def holds(self, frame: Frame) -> bool:
+        """Does a frame of a failure stand on the node's lines?"""
+        first, last = getattr(self.node, "lineno", 0), getattr(self.node, "end_lineno", 0)
+        return frame.path == self.source.path and first <= frame.line <= last
 
     def replace(self, node: ast.AST, text: str, *, weight: float, summary: str) -> Iterator[Rewrite]:
         """Put an expression in the place of another, in parentheses where the place needs them; nothing where that is no change."""

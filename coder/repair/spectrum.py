@@ -5,7 +5,6 @@ The measure is Ochiai, from R. Abreu, P. Zoeteweij and A. J. C. van Gemund, "On 
 """
 
 import ast
-import builtins
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -16,6 +15,7 @@ from coder.core.trials import Trace
 from coder.core.verdict import Failure
 from coder.repair.scope import stored
 from coder.repair.source import Function, Source
+from coder.repair.stock import BUILTIN, bound
 
 INNERMOST = (1.3, 1.15, 1.05)
 """What the suspicion of a line is multiplied with where it is the innermost frame of a failure, the one around it, the one around that."""
@@ -26,7 +26,6 @@ ELSEWHERE = 0.7
 COMPARING = 0.6
 """A method that says whether values are equal, or which is less, is suspected less: assertions call it whatever they are about."""
 COMPARISONS = frozenset(f"__{name}__" for name in ("eq", "ne", "lt", "le", "gt", "ge", "hash", "bool"))
-BUILTIN = frozenset(dir(builtins))
 Scores = Mapping[str, Mapping[int, float]]
 """Suspicion by path and line; only lines that a failing test executes."""
 
@@ -84,25 +83,26 @@ def with_imports(scores: Scores, sources: Mapping[str, Source], imported: Mappin
 
 def _of_import(scores: Mapping[int, float], source: Source, used: Mapping[str, float], imported: Collection[int]) -> dict[int, float]:
     found = dict(scores)
-    for function in source.functions:
-        found[function.lineno] = max(found.get(function.lineno, 0.0), score_of(function, scores) * AT_IMPORT)
+    own = {function: score_of(function, scores) for function in source.functions}
+    of_class: dict[ast.ClassDef | None, float] = {}
+    for function, score in own.items():
+        found[function.lineno] = max(found.get(function.lineno, 0.0), score * AT_IMPORT)
+        owner = source.class_of(function)
+        of_class[owner] = max(of_class.get(owner, 0.0), score) if owner else 0.0
     for statement in _at_import(source):
         _raise(found, range(statement.lineno, (statement.end_lineno or statement.lineno) + 1), _most(used, stored(statement)))
-    for function in source.functions:
+    for function, score in own.items():
         inside = [line for line in imported if function.body[0].lineno <= line <= (function.end_lineno or 0)]
-        if inside and not score_of(function, scores):
-            owner = source.class_of(function)
-            beside = [score_of(one, scores) for one in source.functions if owner and source.class_of(one) is owner]
-            _raise(found, inside, max(_most(used, _shared(function)), *beside, 0.0))
+        if inside and not score:
+            _raise(found, inside, max(_most(used, _shared(source, function)), of_class[source.class_of(function)]))
     return {line: score for line, score in found.items() if score}
 
 
-def _shared(function: Function) -> frozenset[str]:
+def _shared(source: Source, function: Function) -> frozenset[str]:
     """Names that a function uses and that are not its own: by them it may reach what others use."""
     names = {one.id for one in ast.walk(function) if isinstance(one, ast.Name)}
-    own = {one.arg for one in ast.walk(function) if isinstance(one, ast.arg)} | {*stored(function)}
     told = {name for one in ast.walk(function) if isinstance(one, ast.Global) for name in one.names}
-    return frozenset(names - BUILTIN - (own - told))
+    return frozenset(names - BUILTIN - (bound(source, function) - told))
 
 
 def _raise(found: dict[int, float], lines: Collection[int], suspicion: float) -> None:

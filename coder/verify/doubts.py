@@ -29,7 +29,7 @@ def doubts(old: Path, new: Path, changed: Sequence[str], *, red_before: Collecti
     gone = [test for test in removed(texts(old, tests), texts(new, tests)) if _is_case_of(test, red_before)]
     yield from _cut(f"{short(test)}, which failed before, is gone" for test in gone)
     yield from _cut(weakened(texts(old, tests), texts(new, tests)))
-    asked = [text if is_test_path(path) else as_test(text) for path, text in texts(new, dict.fromkeys(map(file_of, targets))).items()]
+    asked = [as_test(text) if path in sources else text for path, text in texts(new, dict.fromkeys(map(file_of, targets))).items()]
     yield from _cut(symptoms(texts(old, sources), texts(new, sources), asked))
 
 

@@ -39,14 +39,16 @@ def _known_before(node: ast.AST, before: ast.Module, known: Collection[object]) 
     """Had an `if` with the same condition, or the same answer, all of the tests' values that it has now? Then the change writes none."""
     if not isinstance(node, ast.If | ast.IfExp):
         return False
-    same = [old for old in ast.walk(before) if isinstance(old, type(node)) and (_alike(old.test, node.test) or _alike(old.body, node.body))]
+    parts = _parts(node)
+    same = [old for old in ast.walk(before) if isinstance(old, type(node)) and any(map(str.__eq__, _parts(old), parts))]
     held = {constant for old in same for constant in _constants(old)}
     return bool(same) and {constant for constant in _constants(node) if constant in known} <= held
 
 
-def _alike(one: ast.AST | list[ast.stmt], other: ast.AST | list[ast.stmt]) -> bool:
-    dumped = ["".join(map(ast.dump, nodes)) if isinstance(nodes, list) else ast.dump(nodes) for nodes in (one, other)]
-    return dumped[0] == dumped[1]
+def _parts(node: ast.If | ast.IfExp) -> tuple[str, str]:
+    """The condition and the answer, to be compared."""
+    answer = node.body if isinstance(node.body, list) else [node.body]
+    return ast.dump(node.test), "".join(map(ast.dump, answer))
 
 
 def _told(node: ast.ExceptHandler | ast.If | ast.IfExp | ast.With, known: Collection[object]) -> str:

@@ -98,9 +98,8 @@ def argument_order(site: Site) -> Iterator[Rewrite]:
 
 def _is_refused(site: Site) -> bool:
     """Does a failure end where the call is, for what it was given is of the wrong type?"""
-    first, last = getattr(site.node, "lineno", 0), getattr(site.node, "end_lineno", 0)
     ends = [failure.frames[-1] for failure in site.failures if failure.type == "TypeError" and failure.frames]
-    return any(frame.path == site.source.path and first <= frame.line <= last for frame in ends)
+    return any(map(site.holds, ends))
 
 
 def argument_missing(site: Site) -> Iterator[Rewrite]:

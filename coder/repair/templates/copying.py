@@ -37,7 +37,7 @@ def copied(site: Site) -> Iterator[Rewrite]:
     lost = frozenset(unread(function))
     found: dict[str, float] = {}
     for piece in statements(site.source):
-        if not _may_stand(piece, site, function):
+        if not _may_stand(piece, site, node, function):
             continue
         near = COPY * nearness(piece, function, owner) * (1.4 if isinstance(node, ast.Pass) else 1.0) * _usual(piece, site.source)
         near *= USING if piece.names & lost else 1.0
@@ -65,7 +65,12 @@ def _renamed(piece: Piece, here: frozenset[str], own: Sequence[str]) -> Iterator
         yield piece.text, 1.0
     if len(foreign) == 1:
         for name, alike in most_alike(foreign[0], tuple(own), count=MOST_RENAMED, least=0.0):
-            yield re.sub(rf"(?<![\w.]){re.escape(foreign[0])}\b", name, piece.text), 0.5 + 0.4 * alike
+            yield _with(piece.text, foreign[0], name), 0.5 + 0.4 * alike
+
+
+def _with(text: str, name: str, instead: str) -> str:
+    """A piece of code with another name for one, attributes left as they are."""
+    return re.sub(rf"(?<![\w.]){name}\b", instead, text)
 
 
 def _usual(piece: Piece, source: Source) -> float:
@@ -94,9 +99,9 @@ def _in_parallel(piece: Piece, site: Site, here: frozenset[str]) -> Iterator[tup
         return
     theirs, own = _of_module(site.source, piece.function), _of_module(site.source, site.function)
     for name in sorted(theirs - own):
-        if re.search(pattern := rf"(?<![\w.'\"]){name}\b", piece.text):
-            for instead, alike in most_alike(name, tuple(sorted(own - theirs)), count=1, least=LEAST_PARALLEL):
-                yield re.sub(pattern, instead, piece.text), 0.5 + alike
+        for instead, alike in most_alike(name, tuple(sorted(own - theirs)), count=1, least=LEAST_PARALLEL):
+            if (text := _with(piece.text, name, instead)) != piece.text:
+                yield text, 0.5 + alike
 
 
 @lru_cache(maxsize=1024)
@@ -110,7 +115,7 @@ def _repeated(piece: Piece, site: Site, own: tuple[str, ...]) -> Iterator[tuple[
     """What is done with one variable of the function, done with another that is called nearly the same: `b = b.strip()`."""
     for name in sorted(piece.names) if piece.function is site.function else ():
         for other, alike in most_alike(name, own, count=1, least=LEAST_REPEATED):
-            yield re.sub(rf"(?<![\w.]){name}\b", other, piece.text), 0.5 + 0.4 * alike
+            yield _with(piece.text, name, other), 0.5 + 0.4 * alike
 
 
 def _told_of(piece: Piece, function: Function, here: frozenset[str]) -> Iterator[tuple[str, float]]:
@@ -147,7 +152,7 @@ def _taken_apart(piece: Piece, site: Site, here: frozenset[str]) -> Iterator[tup
     for whole in _indexed(site.function):
         text = piece.text
         for place, name in enumerate(names):
-            text = re.sub(rf"(?<![\w.]){re.escape(name)}\b", f"{whole}[{place}]", text)
+            text = _with(text, name, f"{whole}[{place}]")
         yield text, 0.8
 
 
@@ -175,19 +180,14 @@ def _taken_back(piece: Piece, text: str) -> str:
             return ""
 
 
-def _may_stand(piece: Piece, site: Site, function: Function) -> bool:
+def _may_stand(piece: Piece, site: Site, node: ast.stmt, function: Function) -> bool:
     match piece.node:
         case ast.Break() | ast.Continue():
             return False
         case ast.Return(value=value):
             # Behind it nothing would be reached: only as the last, or in the place of nothing.
-            return value is not None and (isinstance(site.node, ast.Pass) or site.source.block(_statement(site))[-1] is site.node)
+            return value is not None and (isinstance(node, ast.Pass) or site.source.block(node)[-1] is node)
         case ast.Expr(value=ast.Yield() | ast.YieldFrom()):
             return any(isinstance(one, ast.Yield | ast.YieldFrom) for one in ast.walk(function))
         case _:
             return True
-
-
-def _statement(site: Site) -> ast.stmt:
-    assert isinstance(site.node, ast.stmt)
-    return site.node

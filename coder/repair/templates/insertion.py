@@ -31,15 +31,14 @@ def inserted(site: Site) -> Iterator[Rewrite]:
     if not is_place(site) or function is None or not isinstance(node, ast.stmt):
         return
     looping = any(isinstance(one, ast.For | ast.While) for one in site.source.around(node))
-    lines = dict(_begun(site, node, function, AGAIN if looping else 1.0))
+    lines = dict.fromkeys(_given_namesake(site, function), 0.5) | dict(_begun(site, node, function, AGAIN if looping else 1.0))
     if isinstance(node, ast.Pass) or node is function.body[-1]:
         lines |= {f"return {name}": 0.45 * 0.95**rank for rank, name in enumerate(local_names(site.source, node))}
     idle = unread(function)
     for name in (one for one in arguments_of(function) if one in idle):
         lines |= {f"self.{name} = {name}": 0.6} if site.source.class_of(function) else {}
         lines |= {f"{other}.{way}({name})": 0.3 for other in stored(function)[:4] for way in ("append", "add", "update", "extend")}
-    lines |= dict.fromkeys(_given_namesake(site, function), 0.5)
-    lines |= dict.fromkeys(_put_in(site), 0.8) | dict.fromkeys(_set(site, function), 0.9)
+    lines |= dict.fromkeys(_put_in(site), 0.8) | dict.fromkeys(_kept_by_property(site, function), 0.9)
     for table, key in _never_filled(site.source):
         values = [name for name in local_names(site.source, node) if name != key][:MOST_VALUES]
         lines |= {f"{table}[{key}] = {value}": 0.6 * 0.9**rank for rank, value in enumerate(values)}
@@ -84,7 +83,7 @@ def _made_of_unread(site: Site, function: Function, name: str) -> Iterator[str]:
             yield from (f"{maker}({value})", f"{maker}(**{value})", f"{maker}(*{value})")
 
 
-def _set(site: Site, function: Function) -> Iterator[str]:
+def _kept_by_property(site: Site, function: Function) -> Iterator[str]:
     """Where a property is set and what it gives is not: keep what was given."""
     for decorator in function.decorator_list:
         match decorator, arguments_of(function):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from coder.core.trials import Change
-from coder.core.verdict import Failure, Frame
+from coder.core.verdict import Failure
 from coder.repair.scope import arguments_of, module_names
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Function, Source, is_docstring
@@ -54,7 +54,7 @@ def converted(site: Site) -> Iterator[Rewrite]:
     names = visible(site.source, site.function)
     caught = "error" if "error" not in names else "caught"
     for failure in site.failures:
-        if failure.type in names and any(_comes_from(frame, site.source, node) for frame in failure.frames):
+        if failure.type in names and any(map(site.holds, failure.frames)):
             for name in awaited_instead(site):
                 lines = ["try:", *(f"    {line}" for line in code.split(f"{line_end}{indent}"))]
                 lines += [f"except {failure.type} as {caught}:", f"    raise {name}(str({caught})) from {caught}"]
@@ -68,10 +68,6 @@ def _errors(source: Source, failures: tuple[Failure, ...]) -> Iterator[tuple[str
     said = next(iter(_matched(failures)), None)
     for name in _awaited(source, failures):
         yield name, f"raise {name}({said!r})" if said else f"raise {name}()"
-
-
-def _comes_from(frame: Frame, source: Source, node: ast.stmt) -> bool:
-    return frame.path == source.path and node.lineno <= frame.line <= (node.end_lineno or node.lineno)
 
 
 def _matched(failures: tuple[Failure, ...]) -> list[str]:
