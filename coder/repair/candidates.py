@@ -10,8 +10,8 @@ from coder.repair.site import Rewrite, Site
 from coder.repair.source import BLOCKS, Source, own_nodes
 from coder.repair.templates import TEMPLATES
 
-LEAST = 0.2
-"""Lines less suspicious than this part of the most suspicious one are left alone."""
+LEAST, LAST = 0.2, 0.05
+"""Lines less suspicious than this part of the most suspicious one are left alone, and less than this where there is little else to try."""
 LET_THROUGH = 0.5
 """Of the suspicion of what stands under a condition falls on the condition, however often it lets nothing wrong through."""
 MOST = 8_000
@@ -37,11 +37,11 @@ def candidates(sources: Mapping[str, Source], scores: Mapping[str, Mapping[int, 
     highest = max((score for lines in scores.values() for score in lines.values()), default=0.0)
     places: list[tuple[float, Source, ast.stmt]] = []
     for path, lines in scores.items():
-        likely = {line: score / highest for line, score in lines.items() if score >= LEAST * highest}
+        likely = {line: score / highest for line, score in lines.items() if score >= LAST * highest}
         places += _of_file(sources[path], likely) if likely and path in sources else ()
     best: dict[tuple[object, ...], Candidate] = {}
     for suspicion, source, statement in sorted(places, key=lambda place: (-place[0], place[1].path, place[2].lineno)):
-        if len(best) > MOST_MADE:
+        if len(best) > (MOST_MADE if suspicion >= LEAST else MOST):
             break
         for candidate in _of_statement(source, statement, suspicion, tuple(failures)):
             identity = (source.path, *((change.start, change.end, change.text) for change in candidate.edit.changes))

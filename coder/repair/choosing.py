@@ -25,6 +25,8 @@ LEAST_CREDIBLE, LEAST_LIKELY = 0.3, 0.1
 """What is believed less, or was as unlikely from the beginning with all that speaks for it since, is shown and not offered: the more is
 tried, the more turns tests green by chance."""
 LEAST_SECONDS = 5.0
+HARDLY_CREDIBLE = "what holds is hardly credible"
+FLATTENED = "what holds no longer tells apart what it told apart before"
 UNWATCHED, ENOUGH_GUARDS = 0.7, 4
 """What an edit is worth where no passing test executes the function, and how many have to for it to count in full."""
 
@@ -38,6 +40,11 @@ class Choice:
     compared: Compared = field(default_factory=Compared)
     doubt: str = ""
     """Why none of them is offered; empty where they are."""
+
+    @property
+    def poor(self) -> bool:
+        """Is there nothing to believe, so that something better may still be found?"""
+        return not self.held or self.doubt in (HARDLY_CREDIBLE, FLATTENED)
 
 
 class Chooser:
@@ -67,9 +74,9 @@ class Chooser:
         if not held:
             held = self._cold(sorted(found.cold, key=lambda one: _order(one, worth)), worth)
         if held and (max(credible[one] for one in held[0].members) < LEAST_CREDIBLE or held[0].weight < LEAST_LIKELY):
-            return Choice(tuple(held), compared, "what holds is hardly credible")
+            return Choice(tuple(held), compared, HARDLY_CREDIBLE)
         if held and levelled(held[0].answers, compared):
-            return Choice(tuple(held), compared, "what holds no longer tells apart what it told apart before")
+            return Choice(tuple(held), compared, FLATTENED)
         if held and not decided([*held, *others]):
             disagreeing = len({opinion.answers for opinion in held}) > 1
             why = "what holds disagrees on other calls" if disagreeing else "what holds could not be asked where it differs"

@@ -33,7 +33,7 @@ LEAST_FOR_PAIRS = 10.0
 LATE, LEAST_FOR_LATE = 12, 5.0
 """So many candidates, and seconds that must be left for them, get more time for each test."""
 LEAST_AGAIN = 12.0
-"""Seconds that must be left to go on where nothing that held in a fork holds in a process of its own."""
+"""Seconds that must be left to go on where nothing that held in a fork holds in a process of its own, or is credible."""
 
 
 class TemplateProposer:
@@ -64,16 +64,17 @@ class TemplateProposer:
         ranked = [one for one in case.candidates(guards) if may_write is None or may_write(one.edit.path)]
         evidence = Evidence(sources=case.sources, issue=issue, tests=_texts(tree, case.failing), undefined=case.undefined)
         chooser = Chooser(case, trials=self._trials, runner=self._runner, deadline=started + seconds)
-        refuted = Search()
+        before, choice = Search(), Choice()
         left: Sequence[Candidate] = ranked
         while True:
-            found, left = self._searched(case, left, until=started + seconds, progress=progress)
-            credible = {candidate: credibility(candidate, evidence) for candidate in (*found.survivors, *found.cold)}
-            choice = chooser.chosen(found, credible, ranked)
-            found = replace(found, tried=found.tried + refuted.tried, seconds=found.seconds + refuted.seconds)
-            if choice.held or not found.survivors or not left or started + seconds - time.monotonic() < LEAST_AGAIN:
+            new, left = self._searched(case, left, until=started + seconds, progress=progress)
+            found = new + before
+            if new.survivors or new.cold:
+                credible = {candidate: credibility(candidate, evidence) for candidate in (*found.survivors, *found.cold)}
+                choice = chooser.chosen(found, credible, ranked)
+            if not choice.poor or not new.survivors or not left or started + seconds - time.monotonic() < LEAST_AGAIN:
                 break
-            refuted = found
+            before = replace(found, survivors=found.survivors if choice.held else [], cold=[])
         shown = _shown(choice, case)
         return Proposals(
             proposals=() if choice.doubt else shown,

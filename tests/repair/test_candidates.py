@@ -1,5 +1,7 @@
 """Which edits are made, and in which order they are tried."""
 
+import pytest
+
 from coder.repair.candidates import candidates
 from coder.repair.source import Source
 
@@ -11,7 +13,14 @@ def test_the_more_suspicious_line_comes_first_and_what_is_hardly_suspicious_not_
     both = candidates({"a.py": source}, {"a.py": {2: 0.4, 6: 1.0}}, [])
     assert (both[0].edit.line, both[0].place, both[0].edit.summary) == (6, "a.py::far", "far: use `<=` instead of `<`")
     assert {one.edit.line for one in both} == {2, 6}
-    assert {one.edit.line for one in candidates({"a.py": source}, {"a.py": {2: 0.15, 6: 1.0}}, [])} == {6}
+    assert {one.edit.line for one in candidates({"a.py": source}, {"a.py": {2: 0.04, 6: 1.0}}, [])} == {6}
+
+
+def test_less_suspicious_lines_come_in_where_there_is_little_else_to_try(monkeypatch: pytest.MonkeyPatch) -> None:
+    source, suspicion = Source("a.py", TEXT), {"a.py": {2: 0.15, 6: 1.0}}
+    assert {one.edit.line for one in candidates({"a.py": source}, suspicion, [])} == {2, 6}
+    monkeypatch.setattr("coder.repair.candidates.MOST", 10)
+    assert {one.edit.line for one in candidates({"a.py": source}, suspicion, [])} == {6}
 
 
 def test_each_text_is_tried_once_and_the_order_is_always_the_same() -> None:

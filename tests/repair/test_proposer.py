@@ -80,6 +80,15 @@ def test_the_search_goes_on_where_what_held_does_not_hold_in_a_process_of_its_ow
     assert [one.summary for one in found.proposals] == ["f: use `>=` instead of `<`"]
 
 
+def test_the_search_goes_on_where_what_held_is_hardly_credible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("coder.repair.search.FURTHER", 0)
+    monkeypatch.setattr("coder.repair.proposer.credibility", lambda candidate, _: 0.01 if "<=" in candidate.edit.summary else 1.0)
+    write(tmp_path, FILES)
+    runner = FakeRunner(tmp_path / "a.py", right="= 1")
+    found = TemplateProposer(tracer=FakeTracer(), trials=FakeTrials("<=", ">="), runner=runner).propose(tmp_path, [TEST], "", seconds=30.0)
+    assert [one.summary for one in found.proposals] == ["f: use `>=` instead of `<`", "f: use `<=` instead of `<`"]
+
+
 def test_paths_that_may_not_be_written_are_not_searched(tmp_path: Path) -> None:
     found = proposed(tmp_path, FakeTracer(), only="lib/")
     assert (found.proposals, found.tried) == ((), 0)

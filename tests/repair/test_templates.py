@@ -173,6 +173,11 @@ MENDED = [
         "def f(x):\n    for y in x:\n        y()\n    return y\n",
     ),
     ("indentation", "def f(x):\n    for y in x:\n        y()\n    x()\n", "def f(x):\n    for y in x:\n        y()\n        x()\n"),
+    (
+        "indentation",
+        "def f(x):\n    if x:\n        y()\n    else:\n        z()\n        x = 1\n",
+        "def f(x):\n    if x:\n        y()\n    else:\n        z()\n    x = 1\n",
+    ),
     ("deletion", "def f(x):\n    x = x.strip()\n    return x\n", "def f(x):\n    return x\n"),
     ("string", "x = 'a-b'\n", "x = 'a-b '\n"),
     ("exception_type", "raise ValueError('no')\n", "raise TypeError('no')\n"),

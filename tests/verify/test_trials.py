@@ -301,6 +301,27 @@ def test_second(known):
     assert found == [("failed", "test_first")] * 42 + [("passed", ""), ("failed", "test_first")]
 
 
+def test_what_a_plugin_sets_up_for_the_session_stays_and_what_the_project_does_is_made_anew(outcomes: Outcomes, tmp_path: Path) -> None:
+    plugin = """\
+        import pytest
+
+        @pytest.fixture(scope="session", autouse=True)
+        def {name}():
+            print("begun", file=open({file!r}, "a"))
+        """
+    plugins, counts = tmp_path / "plugins", {name: tmp_path / name for name in ("theirs", "ours")}
+    fixture = {name: textwrap.dedent(plugin.format(name=name, file=str(file))) for name, file in counts.items()}
+    write(plugins, {"their_plugin.py": fixture["theirs"]})
+    known = f'import sys\nsys.path.insert(0, {str(plugins)!r})\npytest_plugins = ["their_plugin"]\n'
+    test = "import shop\n\ndef test_it():\n    assert shop.value() == 5\n"
+    files = {"shop.py": "def value():\n    return 1\n", "conftest.py": known, "tests/test_shop.py": test}
+    edits = [("return 1", f"return {100 + number}") for number in range(64)]
+    outcomes(files, ["tests/test_shop.py::test_it"], edits)
+    assert 0 < counts["theirs"].read_text().count("begun") < 64
+    outcomes({**files, "conftest.py": known + fixture["ours"]}, ["tests/test_shop.py::test_it"], edits)
+    assert counts["ours"].read_text().count("begun") > 64
+
+
 def test_skipping_is_not_passing_and_subtests_count(outcomes: Outcomes) -> None:
     code = """\
         import unittest

@@ -36,12 +36,19 @@ def indentation(site: Site) -> Iterator[Rewrite]:
     before = block[place - 1] if place else None
     if isinstance(before, (*LOOPS, ast.If, ast.With)) and not getattr(before, "orelse", []):
         yield from _moved(site, node, site.source.indent(before.body[-1]), 0.35, "into the block before")
-    if isinstance(parent, ast.If) and parent.orelse and len(block) > 1 and isinstance(node, ast.Assign | ast.AugAssign | ast.Expr):
-        _, end = site.source.span(parent)
-        code, indent = site.source.code(node), site.source.indent(parent)
-        if "\n" not in code and not indent.strip():
-            after = Change(start=end, end=end, text=f"{site.source.line_end}{indent}{code}")
-            yield Rewrite((_removed(site, node), after), 0.3, "do in any case what one branch does")
+    if isinstance(node, ast.If) and node.orelse:
+        yield from _in_any_case(site, node)
+
+
+def _in_any_case(site: Site, node: ast.If) -> Iterator[Rewrite]:
+    """What only one branch does, which need not be the one that was taken, is done behind both."""
+    _, end = site.source.span(node)
+    for block in (node.body, node.orelse):
+        for one in block if len(block) > 1 else ():
+            code = site.source.code(one)
+            if isinstance(one, ast.Assign | ast.AugAssign | ast.Expr) and "\n" not in code:
+                after = Change(start=end, end=end, text=f"{site.source.line_end}{site.source.indent(node)}{code}")
+                yield Rewrite((_removed(site, one), after), 0.3, f"do `{code[:40]}` in any case")
 
 
 def deletion(site: Site) -> Iterator[Rewrite]:

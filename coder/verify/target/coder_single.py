@@ -6,7 +6,10 @@ Stdlib only, Python 3.8 or later, pytest 6.2 or later.
 from __future__ import annotations
 
 import contextlib
+import inspect
+import os
 import unittest
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
@@ -21,8 +24,9 @@ from coder_straight import forget  # type: ignore[import-not-found]
 class Single:
     """The tests by their ids; a plugin of pytest while they run."""
 
-    def __init__(self, items: dict[str, Any]) -> None:
+    def __init__(self, items: dict[str, Any], tree: str) -> None:
         self.items = items
+        self.tree = os.path.join(tree, "")
         self.expired = False
         self.part_failed = False
         for item in [*items.values()][:1]:
@@ -47,7 +51,7 @@ class Single:
         if passed and not self.expired and not self.part_failed:
             return "passed"
         with contextlib.suppress(BaseException):
-            tear_down(item.session._setupstate)
+            tear_down(item.session, down_to_session=not any(self.shared(item)))
         return "timeout" if self.expired else "failed"
 
     def passes(self, item: Any, following: Any) -> bool:
@@ -58,6 +62,13 @@ class Single:
         reports = runtestprotocol(item, log=False, nextitem=following)
         ran = any(report.when == "call" and report.outcome == "passed" for report in reports)
         return ran and not any(report.failed for report in reports)
+
+    def shared(self, item: Any) -> Iterator[Any]:
+        """The project's own fixtures that tests share for the whole session: what they hold was made by the code that was tried."""
+        for definitions in getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {}).values():
+            for one in definitions:
+                if one.scope == "session" and inspect.unwrap(one.func).__code__.co_filename.startswith(self.tree):
+                    yield one
 
     def too_long(self, _number: int, _frame: FrameType | None) -> None:
         """No `except Exception` of the project keeps a test alive that has used more processor time than it may."""
@@ -86,9 +97,11 @@ def filtered(item: Any) -> contextlib.AbstractContextManager[Any]:
     return catch_warnings_for_item(config=item.config, ihook=item.ihook, when="runtest", item=item)  # type: ignore[no-any-return, unused-ignore]
 
 
-def tear_down(setups: Any) -> None:
-    """All that is still set up; not by the hook, for plugins expect theirs to be called once a test."""
+def tear_down(session: Any, *, down_to_session: bool) -> None:
+    """All that is still set up, or all but what plugins have set up for the whole session; not by the hook, for plugins expect theirs to be
+    called once a test."""
+    setups = session._setupstate
     if hasattr(setups, "teardown_all"):  # before pytest 7
         setups.teardown_all()
     else:
-        setups.teardown_exact(None)
+        setups.teardown_exact(session if down_to_session else None)
