@@ -26,7 +26,7 @@ class Single:
 
     def __init__(self, items: dict[str, Any], tree: str) -> None:
         self.items = items
-        self.tree = os.path.join(tree, "")
+        self.tree = tree + os.sep
         self.expired = False
         self.part_failed = False
         for item in [*items.values()][:1]:
