@@ -9,6 +9,7 @@ from coder.repair.templates.calls import argument_missing, argument_order, neigh
 from coder.repair.templates.conditions import unconditional
 from coder.repair.templates.constants import constant, initial
 from coder.repair.templates.copying import copied
+from coder.repair.templates.enlisting import enlisted
 from coder.repair.templates.exceptions import exception_type
 from coder.repair.templates.formats import opening, placeholder
 from coder.repair.templates.grouping import grouping
@@ -23,7 +24,7 @@ from coder.repair.templates.names import attribute, key, own_class, variable
 from coder.repair.templates.negation import negation
 from coder.repair.templates.operators import arithmetic, boolean, comparison
 from coder.repair.templates.options import option
-from coder.repair.templates.order import deletion, indentation, statement_order
+from coder.repair.templates.order import deletion, enclosed, indentation, statement_order
 from coder.repair.templates.patterns import pattern
 from coder.repair.templates.raising import converted, raising
 from coder.repair.templates.returns import missing_return, returned_value
@@ -103,5 +104,7 @@ TEMPLATES: dict[str, Template] = {
         pattern,
         converted_elsewhere,
         kind,
+        enlisted,
+        enclosed,
     )
 }

@@ -65,6 +65,8 @@ def neighbour(site: Site) -> Iterator[Rewrite]:
     node = site.node
     if not isinstance(node, ast.Call):
         return
+    for other in _taking_the_same(site, node):
+        yield from site.replace(node.func, other, weight=0.5, summary=f"call `{other}`, which takes the same")
     match node.func:
         case ast.Name(id=name):
             prefix = ""
@@ -77,6 +79,16 @@ def neighbour(site: Site) -> Iterator[Rewrite]:
     if not prefix:
         for other, alike in most_alike(name, module_names(site.source), count=6, least=0.5):
             yield from site.replace(node.func, other, weight=0.55 * alike, summary=f"call `{other}` instead of `{name}`")
+
+
+def _taking_the_same(site: Site, call: ast.Call) -> Iterator[str]:
+    """Functions of the module that have parameters of the names of two arguments at their places."""
+    given = [one.id if isinstance(one, ast.Name) else "" for one in call.args]
+    for function in site.source.functions if len(given) > 1 else ():
+        taken = arguments_of(function)
+        same = sum(one == other for one, other in zip(given, taken, strict=False))
+        if same > 1 and len(taken) >= len(given) and site.source.parents[function] is site.source.tree and function is not site.function:
+            yield function.name
 
 
 def argument_order(site: Site) -> Iterator[Rewrite]:

@@ -11,8 +11,10 @@ from coder.repair.scope import arguments_of, local_names, own_attributes
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Function, Source, is_docstring, own_nodes
 from coder.repair.templates.negation import is_condition
+from coder.repair.templates.suggestions import ATTRIBUTE, said
 
 MOST_KEPT, MOST_PARTS, LONGEST = 4, 4, 30
+SIZELESS = re.compile(r"(object of type '\w+' has no len)")
 EXITS = ("return None", "return []", "return 0", "return False", "return ''")
 
 
@@ -56,6 +58,9 @@ def condition(site: Site) -> Iterator[Rewrite]:
         return
     code = site.source.code(node)
     code = f"({code})" if isinstance(node, ast.BoolOp | ast.IfExp | ast.Lambda) else code
+    for asked in _lacking(site, node):
+        yield from site.replace(node, f"{asked} and {code}", weight=0.45, summary=f"look at `{asked}` as well")
+        yield from site.replace(node, f"{code} or {asked}", weight=0.3, summary=f"look at `{asked}` as well")
     for rank, name in enumerate(local_names(site.source, node)):
         used = 1.0 if re.search(rf"\b{re.escape(name)}\b", code) else 0.7
         for new, weight in (
@@ -70,6 +75,13 @@ def condition(site: Site) -> Iterator[Rewrite]:
     for rank, text in enumerate([text for text in _attributes(site.source, site.function) if text not in code][:MOST_PARTS]):
         for new in (f"{code} and not {text}", f"{code} and {text}", f"{code} or {text}", f"not {text} and {code}"):
             yield from site.replace(node, new, weight=0.22 * 0.96**rank, summary=f"look at `{text}` as well")
+
+
+def _lacking(site: Site, node: ast.AST) -> Iterator[str]:
+    """Whether a name has what a failure says that something lacks."""
+    lacked = {*said(site.failures, ATTRIBUTE), *("__len__" for one in said(site.failures, SIZELESS) if one)}
+    for name in local_names(site.source, node)[:MOST_KEPT] if lacked else ():
+        yield from (f"hasattr({name}, {attribute!r})" for attribute in sorted(lacked))
 
 
 @lru_cache(maxsize=1024)
@@ -103,6 +115,7 @@ def dropped_guard(site: Site) -> Iterator[Rewrite]:
 def _wanting(site: Site, node: ast.stmt) -> Iterator[tuple[str, float]]:
     """What a statement may not bear: that a name of its first line is None, or that something there, or of the object, is empty."""
     header = site.source.code(node).split("\n")[0]
+    yield from ((f"not {asked}", 0.35) for asked in _lacking(site, node))
     for name in [one for one in local_names(site.source, node) if re.search(rf"\b{re.escape(one)}\b", header)][:4]:
         yield f"{name} is None", _none(site)
         yield f"not {name}", 0.3

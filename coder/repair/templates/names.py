@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from coder.repair.scope import attributes, likeness, local_names, module_names, most_alike, own_attributes, short_texts
 from coder.repair.site import Rewrite, Site
 
+MOST_HELD = 8
+
 
 def variable(site: Site) -> Iterator[Rewrite]:
     """Another variable of the function, the more alike or the more of a parameter the sooner."""
@@ -18,7 +20,7 @@ def variable(site: Site) -> Iterator[Rewrite]:
             weight = (0.75 if loads else 0.4) * (0.7 + 0.3 * likeness(name, node.id)) * 0.97**rank
             yield from site.replace(node, name, weight=weight, summary=f"use `{name}` instead of `{node.id}`")
     if loads:
-        for rank, name in enumerate(own_attributes(site.source, node)[:8]):
+        for rank, name in enumerate(own_attributes(site.source, node)[:MOST_HELD]):
             weight = 0.8 if name == node.id else 0.25 * 0.95**rank
             yield from site.replace(node, f"self.{name}", weight=weight, summary=f"use `self.{name}` instead of `{node.id}`")
         for name, alike in most_alike(node.id, module_names(site.source), count=5, least=0.5):
@@ -39,6 +41,9 @@ def own_class(site: Site) -> Iterator[Rewrite]:
 def attribute(site: Site) -> Iterator[Rewrite]:
     """Another attribute: of self, or one alike that the file uses."""
     node = site.node
+    if isinstance(node, ast.Name) and node.id == "self" and isinstance(site.parent, ast.Call) and not is_called(site):
+        for rank, name in enumerate(own_attributes(site.source, node)[:MOST_HELD]):
+            yield from site.replace(node, f"self.{name}", weight=0.3 * 0.95**rank, summary=f"give `self.{name}`, not the object")
     if not isinstance(node, ast.Attribute):
         return
     weights = {name: 0.65 * alike for name, alike in most_alike(node.attr, attributes(site.source), count=8, least=0.45)}

@@ -12,12 +12,14 @@ def negation(site: Site) -> Iterator[Rewrite]:
     node = site.node
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         yield from site.replace(node, site.source.code(node.operand), weight=0.85, summary="drop a `not`")
+        yield from _held(site, node, node.operand, "not in")
         if isinstance(node.operand, ATOMS):
             yield from site.replace(node, f"{site.source.code(node.operand)} is None", weight=0.4, summary="test for None, not for truth")
         return
     if not is_condition(site.source, node) or not isinstance(node, ast.expr):
         yield from _unless_none(site)
         return
+    yield from _held(site, node, node, "in")
     code = site.source.code(node)
     if not isinstance(node, ast.Compare):
         negated = f"not {code}" if isinstance(node, ATOMS) else f"not ({code})"
@@ -29,6 +31,16 @@ def negation(site: Site) -> Iterator[Rewrite]:
             yield from site.replace(node, f"not {site.source.code(left)}", weight=0.35, summary=f"test for truth, not with `{name(op)}`")
         case ast.Compare(left=left, ops=[ast.IsNot() as op], comparators=[ast.Constant(value=None)]):
             yield from site.replace(node, site.source.code(left), weight=0.35, summary=f"test for truth, not with `{name(op)}`")
+
+
+def _held(site: Site, node: ast.expr, asked: ast.expr, how: str) -> Iterator[Rewrite]:
+    """`key in x` for `x.get(key)`: what is held may be empty or zero."""
+    match asked:
+        case ast.Call(func=ast.Attribute(value=holder, attr="get"), args=[key], keywords=[]):
+            text = f"{site.source.code(key)} {how} {site.source.code(holder)}"
+            yield from site.replace(node, text, weight=0.5, summary=f"ask whether it is `{how}` it")
+        case _:
+            pass
 
 
 def _unless_none(site: Site) -> Iterator[Rewrite]:

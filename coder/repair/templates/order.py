@@ -2,12 +2,16 @@
 
 import ast
 import textwrap
+from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 
 from coder.core.trials import Change
 from coder.repair.site import Rewrite, Site
-from coder.repair.source import is_docstring
+from coder.repair.source import Source, is_docstring
+from coder.repair.stock import visible
 
+MOST_MANAGERS = 3
 LOOPS = (ast.For, ast.While, ast.AsyncFor)
 
 
@@ -51,6 +55,20 @@ def _in_any_case(site: Site, node: ast.If) -> Iterator[Rewrite]:
                 yield Rewrite((_removed(site, one), after), 0.3, f"do `{code[:40]}` in any case")
 
 
+def enclosed(site: Site) -> Iterator[Rewrite]:
+    """A statement under a `with` that the file has around others."""
+    node, function = site.node, site.function
+    if function is None or not isinstance(node, ast.Assign | ast.AugAssign | ast.Expr | ast.Delete | ast.Return) or is_docstring(node):
+        return
+    code, indent = site.source.code(node), site.source.indent(node)
+    around = {_opening(site.source, one) for one in site.source.around(node) if isinstance(one, ast.With)}
+    for rank, (text, names) in enumerate(_managers(site.source)):
+        if names <= visible(site.source, function) and text not in around and "\n" not in code and not indent.strip():
+            new = f"{text}{site.source.line_end}{indent}    {code}"
+            start, end = site.source.span(node)
+            yield Rewrite((Change(start=start, end=end, text=new),), 0.3 * 0.9**rank, f"do it under `{text[:40]}`")
+
+
 def deletion(site: Site) -> Iterator[Rewrite]:
     """A simple statement goes away: rarely right, and often enough to satisfy a weak test."""
     node = site.node
@@ -67,6 +85,23 @@ def deletion(site: Site) -> Iterator[Rewrite]:
         yield Rewrite((Change(start=start, end=end, text="pass"),), 0.2, f"do nothing instead of `{first_line[:40]}`")
     else:
         yield Rewrite((_removed(site, node),), 0.25, f"remove `{first_line[:40]}`")
+
+
+@lru_cache(maxsize=256)
+def _managers(source: Source) -> list[tuple[str, frozenset[str]]]:
+    """What the file has after `with` where nothing is kept of it, the most usual first, with the names that it reads."""
+    found = [node for node in ast.walk(source.tree) if isinstance(node, ast.With) and all(not item.optional_vars for item in node.items)]
+    counted = Counter(_opening(source, node) for node in found)
+    reads = {_opening(source, node): _read(node) for node in found}
+    return [(text, reads[text]) for text, _ in counted.most_common(MOST_MANAGERS)]
+
+
+def _opening(source: Source, node: ast.With) -> str:
+    return f"with {', '.join(source.code(item.context_expr) for item in node.items)}:"
+
+
+def _read(node: ast.With) -> frozenset[str]:
+    return frozenset(one.id for item in node.items for one in ast.walk(item) if isinstance(one, ast.Name))
 
 
 def _removed(site: Site, node: ast.stmt) -> Change:

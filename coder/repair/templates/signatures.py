@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from coder.core.syntax import expression
 from coder.core.trials import Change
-from coder.repair.scope import arguments_of, local_names, most_alike
+from coder.repair.scope import arguments_of, local_names, most_alike, own_attributes
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Function
 from coder.repair.stock import calls, visible
@@ -34,6 +34,9 @@ def argument_added(site: Site) -> Iterator[Rewrite]:
             weight = (0.7 if short else 0.16) * 0.95**rank * 0.9 ** (len(node.args) - place)
             yield from _with(site, node, place, name, weight=weight)
     taken = {keyword.arg for keyword in node.keywords}
+    for name in own_attributes(site.source, node)[:MOST_ADDED] if any(map(_handed_on, node.keywords)) else ():
+        if name not in taken:
+            yield from _with(site, node, len(node.args) + len(node.keywords), f"{name}=self.{name}", weight=0.3)
     here = visible(site.source, site.function)
     for text in dict.fromkeys(_keywords(site, node)):
         name, _, value = text.partition("=")
@@ -101,6 +104,15 @@ def _keywords(site: Site, node: ast.Call) -> Iterator[str]:
             for keyword in other.keywords:
                 if keyword.arg and len(value := site.source.code(keyword.value)) < 40 and "\n" not in value:
                     yield f"{keyword.arg}={value}"
+
+
+def _handed_on(keyword: ast.keyword) -> bool:
+    """Is it an attribute of self, given by its own name?"""
+    match keyword:
+        case ast.keyword(arg=name, value=ast.Attribute(value=ast.Name(id="self"), attr=attr)):
+            return name == attr
+        case _:
+            return False
 
 
 def _other_keyword(site: Site, keyword: ast.keyword) -> Iterator[Rewrite]:

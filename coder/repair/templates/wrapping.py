@@ -71,7 +71,7 @@ def _among(site: Site) -> Iterator[Rewrite]:
 
 
 def unwrapped(site: Site) -> Iterator[Rewrite]:
-    """`x` for `str(x)`, `x` for `x.strip()`, `x` for `-x`."""
+    """`x` for `str(x)`, `x` for `x.strip()`, `x` for `-x`, `x` for `x,`."""
     match site.node:
         case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]) if not isinstance(argument, ast.Starred | ast.GeneratorExp):
             yield from site.replace(site.node, site.source.code(argument), weight=0.35, summary=f"do not call `{name}`")
@@ -81,6 +81,9 @@ def unwrapped(site: Site) -> Iterator[Rewrite]:
                 yield from site.replace(site.node, code, weight=0.25, summary=f"use `{code[:30]}` as it is")
         case ast.Call(func=ast.Attribute(value=value, attr=name)):
             yield from site.replace(site.node, site.source.code(value), weight=0.25, summary=f"do not call `{name}`")
+        case ast.Tuple(elts=[ast.expr() as only], ctx=ast.Load()) if not isinstance(only, ast.Starred):
+            bare = not site.source.code(site.node).startswith("(")  # a comma that somebody has left there
+            yield from site.replace(site.node, site.source.code(only), weight=0.9 if bare else 0.3, summary="no tuple of it")
         case ast.UnaryOp(op=ast.USub() | ast.Invert(), operand=operand):
             yield from site.replace(site.node, site.source.code(operand), weight=0.6, summary="drop the sign")
         case ast.Name() | ast.Attribute() | ast.Call() if isinstance(site.parent, ast.BinOp | ast.Return) and _is_value(site):

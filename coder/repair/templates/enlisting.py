@@ -1,0 +1,116 @@
+"""One more of what something may be: in a list of texts or types, in a table, or beside the one text that is asked for."""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from coder.core.trials import Change
+from coder.core.verdict import Failure
+from coder.repair.scope import likeness, module_names
+from coder.repair.site import Rewrite, Site
+from coder.repair.stock import BUILTIN
+from coder.repair.templates.strings import literal, quoted
+
+WORD = re.compile(r"[^\W\d]\w{2,}")
+TYPE = re.compile(r"\b([^\W\d][\w.]*)\(|type '?([^\W\d][\w.]*)|<class '([\w.]+)'>|'([^\W\d][\w.]*)' object")
+"""How messages name types: by a value's text, or as such."""
+MOST, MOST_LETTERS = 6, 12
+LONGEST = 40
+
+
+def enlisted(site: Site) -> Iterator[Rewrite]:
+    """`('a', 'b')` for `('a',)`, and for an `'a'` that is asked for, where the failures speak of `b`; in a table, with its usual value."""
+    if not isinstance(getattr(site.node, "ctx", ast.Load()), ast.Load):
+        return
+    match site.node:
+        case ast.Tuple(elts=[_, *_] as members) | ast.List(elts=[_, *_] as members) | ast.Set(elts=[_, *_] as members):
+            yield from _member(site, members)
+        case ast.Dict(keys=[_, _, *_] as keys, values=values) if all(key is not None for key in keys):
+            yield from _entry(site, [key for key in keys if key is not None], values)
+        case ast.Compare(ops=[ast.Eq() | ast.NotEq() as op], comparators=[ast.Constant(value=str()) as only]) as node:
+            code = site.source.code(only)
+            asked = "in" if isinstance(op, ast.Eq) else "not in"
+            for text in _spoken_of([only], site.failures):
+                new = f"{site.source.code(node.left)} {asked} ({code}, {literal(text, code)})"
+                yield from site.replace(node, new, weight=0.3, summary=f"let it be {text!r} as well")
+        case ast.Compare(ops=[*_, ast.In() | ast.NotIn()], comparators=[*_, ast.Constant(value=str(letters)) as given]):
+            yield from _letter(site, given, letters)
+        case _:
+            pass
+
+
+def _member(site: Site, members: Sequence[ast.expr]) -> Iterator[Rewrite]:
+    if all(isinstance(one, ast.Constant) and isinstance(one.value, str) for one in members):
+        texts = [str(one.value) for one in members if isinstance(one, ast.Constant)]
+        for text in _spoken_of(members, site.failures):
+            yield from _inserted(site, members, texts, text, literal(text, site.source.code(members[-1])))
+    elif all(isinstance(one, ast.Name | ast.Attribute) for one in members):
+        names = [site.source.code(one) for one in members]
+        known = BUILTIN | {*module_names(site.source)}
+        for name in _types(site.failures):
+            if name not in names and name.partition(".")[0] in known:
+                yield from _inserted(site, members, names, name, name)
+
+
+def _inserted(site: Site, members: Sequence[ast.expr], texts: Sequence[str], text: str, code: str) -> Iterator[Rewrite]:
+    """Where the order puts it if there is one, else at the end."""
+    place = next((place for place, other in enumerate(texts) if other > text), len(texts)) if sorted(texts) == [*texts] else len(texts)
+    start, end = site.source.span(members[min(place, len(members) - 1)])
+    at, new = (start, f"{code}, ") if place < len(members) else (end, f", {code}")
+    yield Rewrite((Change(start=at, end=at, text=new),), 0.45, f"let {text[:LONGEST]!r} be among them")
+
+
+def _entry(site: Site, keys: Sequence[ast.expr], values: Sequence[ast.expr]) -> Iterator[Rewrite]:
+    """What the table says of half of what is in it, or of more, may hold for what is not."""
+    if not all(isinstance(key, ast.Constant) and isinstance(key.value, str) for key in keys):
+        return
+    (usual, count), *_ = Counter(map(site.source.code, values)).most_common(1)
+    if 2 * count < len(values) or count == 1:
+        return
+    _, end = site.source.span(values[-1])
+    for text in _spoken_of(keys, site.failures):
+        new = f", {literal(text, site.source.code(keys[-1]))}: {usual}"
+        yield Rewrite((Change(start=end, end=end, text=new),), 0.4, f"say the same of {text!r}")
+
+
+def _letter(site: Site, given: ast.Constant, letters: str) -> Iterator[Rewrite]:
+    """One letter more, in the other case or one that the failures quote."""
+    if not 1 < len(letters) <= MOST_LETTERS or any(letter.isspace() for letter in letters):
+        return
+    quotes = sorted(text for text in quoted(site.failures) if len(text) == 1)
+    for letter in dict.fromkeys([*quotes, *letters.swapcase()]):
+        if letter not in letters:
+            for text, weight in ((letter + letters, 0.35), (letters + letter, 0.3)):
+                code = literal(text, site.source.code(given))
+                yield from site.replace(given, code, weight=weight, summary=f"let {letter!r} be among them")
+
+
+def _spoken_of(members: Sequence[ast.expr], failures: tuple[Failure, ...]) -> Sequence[str]:
+    """Texts of the same form that the failures speak of, the most alike first."""
+    return _most_alike(tuple(str(one.value) for one in members if isinstance(one, ast.Constant)), failures)
+
+
+@lru_cache(maxsize=2048)
+def _most_alike(texts: tuple[str, ...], failures: tuple[Failure, ...]) -> Sequence[str]:
+    words = all(text.isidentifier() for text in texts)
+    found = _words(failures) if words else quoted(failures)
+    new = [text for text in found if text not in texts and text.strip() and len(text) <= LONGEST and _cased(text, texts)]
+    return sorted(new, key=lambda text: (-max(likeness(text, other) for other in texts), text))[:MOST]
+
+
+def _cased(text: str, texts: Sequence[str]) -> bool:
+    """Written in small or in capital letters where all of these are."""
+    return all(getattr(text, way)() for way in ("isupper", "islower") if all(getattr(other, way)() for other in texts))
+
+
+@lru_cache(maxsize=64)
+def _words(failures: tuple[Failure, ...]) -> frozenset[str]:
+    return frozenset(word for failure in failures for word in WORD.findall(failure.message))
+
+
+@lru_cache(maxsize=64)
+def _types(failures: tuple[Failure, ...]) -> tuple[str, ...]:
+    found = (name for failure in failures for names in TYPE.findall(failure.message) for name in names if name)
+    return tuple(dict.fromkeys(found))[:MOST]
