@@ -58,8 +58,8 @@ def opinions(
     asked = {call.partition("(")[0].rpartition(".")[2] for call in found.calls}
     for place, candidate in enumerate(ranked):
         answers = found.after[place] if place < len(found.after) else ()
-        name = candidate.place.rpartition("::")[2].rpartition(".")[2]
-        alone = not answers or name not in asked
+        names = candidate.place.rpartition("::")[2].split(".")  # a function inside of one that was asked has been heard with it
+        alone = not answers or asked.isdisjoint(names)
         text = candidate.edit.apply(sources[candidate.edit.path].text) if sources and alone else ""
         groups.setdefault((answers, text) if answers or text else candidate, []).append(place)
     least = min((changed(_answers(found, places), found) for places in groups.values()), default=0.0)

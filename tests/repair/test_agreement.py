@@ -1,5 +1,7 @@
 """Which survivors say the same, and whether enough speaks for one of them."""
 
+from dataclasses import replace
+
 from coder.core.trials import Compared
 from coder.repair.agreement import apart, decided, opinions
 from coder.repair.source import Source
@@ -61,3 +63,6 @@ def test_who_was_asked_by_way_of_others_only_speaks_for_itself() -> None:
     assert [opinion.members for opinion in opinions([ONE, TWO, again], worth, found, sources=sources)] == [(ONE, again), (TWO,)]
     asked = found.model_copy(update={"calls": ("main(1)", "A.f(2)")})
     assert [opinion.members for opinion in opinions([ONE, TWO, again], worth, asked, sources=sources)] == [(ONE, TWO, again)]
+    inner = [replace(one, place="a.py::main.f") for one in (ONE, TWO)]
+    grouped = opinions(inner, dict.fromkeys(inner, 0.5), found, sources=sources)
+    assert [opinion.members for opinion in grouped] == [tuple(inner)]

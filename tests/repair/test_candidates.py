@@ -46,3 +46,10 @@ def test_a_condition_is_suspected_for_what_it_lets_through() -> None:
     text = "def f(a, b):\n    if a:\n        return b.c\n    return 3\n"
     made = candidates({"a.py": Source("a.py", text)}, {"a.py": {2: 0.2, 3: 1.0}}, [])
     assert any("if a and b:" in one.edit.apply(text) or "if b and a:" in one.edit.apply(text) for one in made)
+
+
+@pytest.mark.parametrize("given", ["g(size=a)", "g(0, a)"])
+def test_a_variable_of_the_name_of_the_parameter_is_the_likeliest(given: str) -> None:
+    text = f"def g(first=0, size=1):\n    return size\n\n\ndef f(a, b, c, size):\n    return {given}\n"
+    made = [one for one in candidates({"a.py": Source("a.py", text)}, {"a.py": {6: 1.0}}, []) if one.edit.family == "variable"]
+    assert made[0].edit.apply(text) == text.replace(given, given.replace("a)", "size)"))

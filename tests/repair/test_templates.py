@@ -353,8 +353,8 @@ MENDED = [
     ),
     (
         "enclosed",
-        "class A:\n    def f(self):\n        with self.lock:\n            g()\n    def h(self):\n        k()\n",
-        "class A:\n    def f(self):\n        with self.lock:\n            g()\n    def h(self):\n        with self.lock:\n            k()\n",
+        "def f(x):\n    with x:\n        g()\ndef h(x):\n    k()\n",
+        "def f(x):\n    with x:\n        g()\ndef h(x):\n    with x:\n        k()\n",
     ),
     ("kind", "x = isinstance(y, list)\n", "x = isinstance(y, (list, tuple))\n"),
     ("kind", "x = isinstance(y, (list, set, Odd))\n", "x = isinstance(y, (list, set, Odd, frozenset))\n"),

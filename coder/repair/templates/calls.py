@@ -122,7 +122,7 @@ def argument_missing(site: Site) -> Iterator[Rewrite]:
     given: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
     close = site.source.span(node)[1] - 1
     separator = ", " if given and not site.source.text[:close].rstrip().endswith(",") else ""
-    if (callee := _callee(site, node)) is not None:
+    if (callee := callee_of(site, node)) is not None:
         taken = {keyword.arg for keyword in node.keywords}
         open_parameters = [name for name in arguments_of(callee)[len(node.args) :] if name not in taken]
         for name in open_parameters:
@@ -140,7 +140,8 @@ def argument_missing(site: Site) -> Iterator[Rewrite]:
             yield Rewrite((Change(start=start, end=end, text=""),), 0.2, f"do not pass `{what[:40]}`")
 
 
-def _callee(site: Site, call: ast.Call) -> Function | None:
+def callee_of(site: Site, call: ast.Call) -> Function | None:
+    """What the file defines by the name that is called."""
     match call.func:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             made = [one for one in site.source.functions if one.name == "__init__" and _is_of(site.source.class_of(one), name)]

@@ -3,10 +3,13 @@
 import ast
 from collections.abc import Iterator
 
-from coder.repair.scope import attributes, likeness, local_names, module_names, most_alike, own_attributes, short_texts
+from coder.repair.scope import arguments_of, attributes, likeness, local_names, module_names, most_alike, own_attributes, short_texts
 from coder.repair.site import Rewrite, Site
+from coder.repair.templates.calls import callee_of
 
 MOST_HELD = 8
+NAMESAKE = 1.2
+"""What speaks for a variable that has the name of the parameter which is given another."""
 
 
 def variable(site: Site) -> Iterator[Rewrite]:
@@ -15,9 +18,11 @@ def variable(site: Site) -> Iterator[Rewrite]:
     if not isinstance(node, ast.Name) or node.id in ("self", "cls") or is_called(site):
         return
     loads = isinstance(node.ctx, ast.Load)
+    asked = _asked_for(site)
     for rank, name in enumerate(local_names(site.source, node)):
         if name != node.id:
             weight = (0.75 if loads else 0.4) * (0.7 + 0.3 * likeness(name, node.id)) * 0.97**rank
+            weight = NAMESAKE if name == asked else weight
             yield from site.replace(node, name, weight=weight, summary=f"use `{name}` instead of `{node.id}`")
     if loads:
         for rank, name in enumerate(own_attributes(site.source, node)[:MOST_HELD]):
@@ -25,6 +30,18 @@ def variable(site: Site) -> Iterator[Rewrite]:
             yield from site.replace(node, f"self.{name}", weight=weight, summary=f"use `self.{name}` instead of `{node.id}`")
         for name, alike in most_alike(node.id, module_names(site.source), count=5, least=0.5):
             yield from site.replace(node, name, weight=0.5 * alike, summary=f"use `{name}` instead of `{node.id}`")
+
+
+def _asked_for(site: Site) -> str:
+    """The name of the parameter that is given the node's value; empty where it is no argument, or this is not known."""
+    match site.parent:
+        case ast.keyword(arg=str(name)):
+            return name
+        case ast.Call(args=given) as call if site.node in given and (callee := callee_of(site, call)):
+            place, taken = given.index(site.node), arguments_of(callee)
+            return taken[place] if place < len(taken) else ""
+        case _:
+            return ""
 
 
 def own_class(site: Site) -> Iterator[Rewrite]:
