@@ -4,9 +4,12 @@ Edits that turn weak tests green differ where no test looks. The idea to ask the
 change more than others, is that of Y. Xiong et al., "Identifying Patch Correctness in Test-Based Program Repair" (ICSE 2018).
 """
 
+import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
+from coder.core.syntax import parsed
 from coder.core.trials import Compared
 from coder.repair.answers import changed, contradicting, levelled, stumbling
 from coder.repair.candidates import Candidate
@@ -52,7 +55,7 @@ def opinions(
     """Group survivors (most credible first) by what they answer, the weightiest group first; who was not asked speaks for itself.
 
     So does an edit of a function that was not asked itself: that those who call it answer the same tells little. Given the `sources`, edits
-    that make the same text of it are one.
+    that make the same of it are one.
     """
     groups: dict[object, list[int]] = {}
     asked = {call.partition("(")[0].rpartition(".")[2] for call in found.calls}
@@ -60,7 +63,7 @@ def opinions(
         answers = found.after[place] if place < len(found.after) else ()
         names = candidate.place.rpartition("::")[2].split(".")  # a function inside of one that was asked has been heard with it
         alone = not answers or asked.isdisjoint(names)
-        text = candidate.edit.apply(sources[candidate.edit.path].text) if sources and alone else ""
+        text = meant(candidate.edit.apply(sources[candidate.edit.path].text)) if sources and alone else ""
         groups.setdefault((answers, text) if answers or text else candidate, []).append(place)
     least = min((changed(_answers(found, places), found) for places in groups.values()), default=0.0)
     surest = min((stumbling(_answers(found, places)) for places in groups.values()), default=0.0)
@@ -76,6 +79,34 @@ def opinions(
         weight *= LEVELLED if levelled(answers, found) else 1.0
         made.append(Opinion(members=members, answers=answers, weight=weight))
     return sorted(made, key=lambda opinion: (-opinion.weight, ranked.index(opinion.first)))
+
+
+def meant(text: str) -> str:
+    """What a module says: the same for `not x in y` and `x not in y`, and whatever the parentheses; its text where it is no Python."""
+    try:
+        return ast.dump(Plain().visit(parsed(text)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return text
+
+
+class Plain(ast.NodeTransformer):
+    """Takes what is denied into what denies it."""
+
+    OPPOSITES: ClassVar[dict[type[ast.cmpop], ast.cmpop]] = {
+        ast.In: ast.NotIn(),
+        ast.NotIn: ast.In(),
+        ast.Is: ast.IsNot(),
+        ast.IsNot: ast.Is(),
+    }
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:  # a name that NodeTransformer looks for
+        self.generic_visit(node)
+        match node:
+            case ast.UnaryOp(op=ast.Not(), operand=ast.Compare(ops=[op]) as asked) if type(op) in self.OPPOSITES:
+                asked.ops = [self.OPPOSITES[type(op)]]
+                return asked
+            case _:
+                return node
 
 
 def _answers(found: Compared, places: Sequence[int]) -> tuple[str, ...]:

@@ -66,3 +66,10 @@ def test_who_was_asked_by_way_of_others_only_speaks_for_itself() -> None:
     inner = [replace(one, place="a.py::main.f") for one in (ONE, TWO)]
     grouped = opinions(inner, dict.fromkeys(inner, 0.5), found, sources=sources)
     assert [opinion.members for opinion in grouped] == [tuple(inner)]
+
+
+def test_what_means_the_same_is_one_opinion() -> None:
+    text = "def f(a, b):\n    if not (not a in b):\n        return 1\n"
+    same = [candidate(text, "not (not a in b)", new) for new in ("not a in b", "(a not in b)", "not (a in b)", "not a is b")]
+    found = opinions(same, dict.fromkeys(same, 0.5), Compared(), sources={"a.py": Source("a.py", text)})
+    assert [opinion.members for opinion in found] == [tuple(same[:3]), (same[3],)]
