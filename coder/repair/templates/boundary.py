@@ -42,6 +42,8 @@ def _place(site: Site) -> float:
             return 1.0 if index is site.node else 0.0
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=arguments) if site.node in arguments:
             return 1.0 if name in COUNTING else 0.55
+        case ast.UnaryOp(op=ast.USub()) as negative if isinstance(site.source.parents.get(negative), ast.Subscript):
+            return 0.5  # the last is not often meant for the one before it
         case ast.BinOp(op=ast.Add() | ast.Sub() | ast.FloorDiv() | ast.Mod() | ast.Mult()) | ast.UnaryOp(op=ast.USub()):
             return 0.8
         case ast.Return() | ast.Assign() | ast.AugAssign() | ast.keyword() | ast.IfExp() | ast.Tuple():
