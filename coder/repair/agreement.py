@@ -90,9 +90,11 @@ def meant(text: str) -> str:
 
 
 class Plain(ast.NodeTransformer):
-    """Takes what is denied into what denies it."""
+    """Takes what is denied into what denies it: `a != b` for `not (a == b)`, which it is where nobody says otherwise."""
 
     OPPOSITES: ClassVar[dict[type[ast.cmpop], ast.cmpop]] = {
+        ast.Eq: ast.NotEq(),
+        ast.NotEq: ast.Eq(),
         ast.In: ast.NotIn(),
         ast.NotIn: ast.In(),
         ast.Is: ast.IsNot(),

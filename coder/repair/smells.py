@@ -21,7 +21,7 @@ def settles(line: str) -> bool:
 
 
 def spare_operations(function: Function) -> int:
-    """How many operations do nothing, such as `x * 1`, `0 + x`, `x[0:]` and `False or x`: what is meant is written without them."""
+    """How many operations do nothing, such as `x * 1`, `x[0:]`, `False or x` and `not (a != b)`: what is meant is written without them."""
     return sum(map(_does_nothing, ast.walk(function)))
 
 
@@ -34,6 +34,10 @@ def _does_nothing(node: ast.AST) -> bool:
         case ast.BinOp(left=ast.Constant(value=1), op=ast.Mult()) | ast.BinOp(left=ast.Constant(value=0), op=ast.Add()):
             return True
         case ast.Slice(lower=ast.Constant(value=0)):
+            return True
+        case ast.UnaryOp(op=ast.Not(), operand=ast.UnaryOp(op=ast.Not())):
+            return True
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Compare(ops=[ast.NotEq() | ast.NotIn() | ast.IsNot()])):
             return True
         case ast.BoolOp(values=values):
             return any(isinstance(value, ast.Constant) for value in values[:-1])

@@ -27,9 +27,10 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from coder.core.hunks import hunks
+from coder.repair.agreement import Plain
 from coder.tools.patching import apply
 from tests.benchmarks.cases import Case, classic, copied, mined, mutants
 from tests.benchmarks.judging import alike, changed_functions
@@ -140,19 +141,15 @@ def _judged(case: Case, diff: str) -> tuple[str, str]:
 
 
 def _same(one: Path, other: Path) -> bool:
-    trees = [ast.dump(Plain().visit(ast.parse(path.read_text(encoding="utf-8")))) for path in (one, other) if path.is_file()]
+    trees = [ast.dump(Same().visit(ast.parse(path.read_text(encoding="utf-8")))) for path in (one, other) if path.is_file()]
     return len(trees) == 2 and trees[0] == trees[1]
 
 
-class Plain(ast.NodeTransformer):
-    """Writes alike what the language itself makes the same: `a is not b` and `not (a is b)`, `super()` and `super(Own, self)`,
-    `return` and `return None`.
+class Same(Plain):
+    """Writes alike what the language itself makes the same, `super()` and `super(Own, self)`, `return` and `return None` among it.
 
     Docstrings say nothing of what is done.
     """
-
-    PAIRS = ((ast.Is, ast.IsNot), (ast.In, ast.NotIn))
-    OPPOSITES: ClassVar[dict[type[ast.cmpop], type[ast.cmpop]]] = {**dict(PAIRS), **{two: one for one, two in PAIRS}}
 
     def __init__(self) -> None:
         self.own = [""]
@@ -180,15 +177,6 @@ class Plain(ast.NodeTransformer):
             case _:
                 pass
         return node
-
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        self.generic_visit(node)
-        match node:
-            case ast.UnaryOp(op=ast.Not(), operand=ast.Compare(ops=[op]) as compared) if type(op) in self.OPPOSITES:
-                compared.ops = [self.OPPOSITES[type(op)]()]
-                return compared
-            case _:
-                return node
 
 
 def _place(case: Case, places: Sequence[str]) -> int:

@@ -39,6 +39,7 @@ def test_a_name_that_nobody_reads_any_more_is_doubted() -> None:
 
 def test_an_operation_that_does_nothing_is_doubted() -> None:
     assert worth("margin + 1", "margin * 1") == worth("margin + 1", "0 + margin") == worth("margin + 1", "False or margin") < 0.5
+    assert worth("margin + 1", "not (margin != 1)") == 0.3 * worth("margin + 1", "not (margin == 1)")
     assert worth("len(text)", "len(text[0:])") == 0.3 * worth("len(text)", "len(text[1:])")
     assert worth("margin + 1", "margin") == worth("margin + 1", "margin or 0") == 1.0
 

@@ -199,6 +199,38 @@ def test_other_free_variables_take_a_module_that_is_executed_again(outcomes: Out
     assert found == [("failed", "test_total"), ("failed", "test_total")]
 
 
+def test_a_method_that_asks_its_parent_now_is_that_of_objects_made_before(outcomes: Outcomes) -> None:
+    shop = """\
+        class Base:
+            def price(self):
+                return 1
+
+        class Dear(Base):
+            def price(self, more=2):
+                return more
+
+            def double(self):
+                return 2 * super().price()
+        """
+    tests = """\
+        import shop
+
+        HELD = shop.Dear()
+
+        def test_price():
+            assert HELD.price() == 3
+
+        def test_double():
+            assert HELD.double() == 4
+        """
+    files = {"shop.py": textwrap.dedent(shop), "tests/test_shop.py": textwrap.dedent(tests)}
+    edits = [("return more", new) for new in ("return more - super().price()", "return super().price() + more", "return more")] * 20
+    found = outcomes(files, ["tests/test_shop.py::test_price"], edits)
+    assert [outcome for outcome, _ in found] == ["failed", "passed", "failed"] * 20
+    found = outcomes(files, ["tests/test_shop.py::test_double"], [("super()", "self"), ("2 * super().price()", "4")])
+    assert [outcome for outcome, _ in found] == ["passed", "passed"]
+
+
 def test_a_cached_result_of_one_edit_does_not_reach_the_next(outcomes: Outcomes) -> None:
     edits = [("+ 1", f"+ {number}") for number in range(2, 80)] + [("+ 1", "+ 0")]
     found = outcomes(SHOP, ["tests/test_shop.py::test_price"], edits)

@@ -14,7 +14,7 @@ import importlib.machinery
 import os
 import sys
 from collections.abc import Callable, Iterator
-from types import CodeType, FunctionType, ModuleType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 CACHE = type(functools.lru_cache()(int))
@@ -77,20 +77,25 @@ class Swapper:
         place = (path, function["line"], function["name"])
         if place not in self.before:
             self.before[place] = found_in(compiled(function, function["old"], path), function)
-        replaced = []
+        replaced: list[tuple[FunctionType, CodeType, CodeType]] = []
+        made: list[tuple[FunctionType, type, FunctionType]] = []
         for before, after in self.pairs(self.before[place], new):
             live = [one for one in self.functions.get(path, {}).get(key_of(before), ()) if are_same(one.__code__, before)]
             if after is new and not live:
                 raise Cold("there is no such function in the process")
             # With the same number of free variables but others, Python would bind them wrongly and say nothing.
-            if any(one.__code__.co_freevars != after.co_freevars for one in live):
-                raise Cold("it uses other variables of what surrounds it")
-            replaced += [(one, one.__code__, after) for one in live]
+            for one in live:
+                if one.__code__.co_freevars == after.co_freevars:
+                    replaced.append((one, one.__code__, after))
+                else:
+                    made.append((one, *made_for_class(one, after)))
         if self.stale and not anyway:
             raise Cold(f"{function['name']} was called while the tests were collected")
         for one, _, after in replaced:
             one.__code__ = after
-        return lambda: restore(replaced)
+        for _, owner, method in made:
+            setattr(owner, method.__name__, method)
+        return lambda: restore(replaced, made)
 
     def execute_again(self, path: str, text: str) -> None:
         """Execute a module's new text in its own namespace; whoever holds what it made before gets what it has made now.
@@ -157,9 +162,28 @@ def known_by(value: Any, name: str) -> Any:
     return (id(value), name) if type(value) in SIMPLE else id(value)
 
 
-def restore(replaced: list[tuple[FunctionType, CodeType, CodeType]]) -> None:
+def restore(replaced: list[tuple[FunctionType, CodeType, CodeType]], made: list[tuple[FunctionType, type, FunctionType]]) -> None:
     for live, before, _ in replaced:
         live.__code__ = before
+    for method, owner, _ in made:
+        setattr(owner, method.__name__, method)
+
+
+def made_for_class(method: FunctionType, code: CodeType) -> tuple[type, FunctionType]:
+    """The class of a method, and the method that it becomes where it says `super()` now, or no longer does: that is bound when it is made."""
+    owner: Any = sys.modules.get(method.__module__)
+    for name in method.__qualname__.split(".")[:-1]:
+        owner = getattr(owner, name, None)
+    if {*code.co_freevars, *method.__code__.co_freevars} != {"__class__"} or not isinstance(owner, type):
+        raise Cold("it uses other variables of what surrounds it")
+    if vars(owner).get(method.__name__) is not method:
+        raise Cold("the class holds something else that was made of it")
+    closure = (CellType(owner),) if code.co_freevars else None
+    new = FunctionType(code, method.__globals__, method.__name__, method.__defaults__, closure)
+    for name in ("__kwdefaults__", "__qualname__", "__doc__", "__module__", "__annotations__"):
+        setattr(new, name, getattr(method, name))
+    vars(new).update(vars(method))
+    return owner, new
 
 
 def key_of(code: CodeType) -> Any:
