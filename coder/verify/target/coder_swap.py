@@ -170,7 +170,7 @@ def restore(replaced: list[tuple[FunctionType, CodeType, CodeType]], made: list[
 
 
 def made_for_class(method: FunctionType, code: CodeType) -> tuple[type, FunctionType]:
-    """The class of a method, and the method that it becomes where it says `super()` now, or no longer does: that is bound when it is made."""
+    """The class of a method, and what that becomes where it says `super()` now, or no longer does: it is bound when it is made."""
     owner: Any = sys.modules.get(method.__module__)
     for name in method.__qualname__.split(".")[:-1]:
         owner = getattr(owner, name, None)
