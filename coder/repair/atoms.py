@@ -9,6 +9,7 @@ from coder.repair.source import Function, Source
 from coder.repair.stock import conditions, nearness, visible
 
 MOST_NAMES, MOST_CONSTANTS, MOST_ASKED = 6, 4, 24
+MOST_LONG, LONGEST = 4, 40
 FADING = 0.93
 """Each further name weighs so much less."""
 
@@ -95,6 +96,14 @@ def _held(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
         for name in local_names(source, node)[:MOST_NAMES]:
             for form in ("{} != {}", "{} == {}", "{} > {}", "{} < {}", "{} in {}", "not isinstance({}, {})"):
                 yield form.format(name, text), 0.3 * FADING**rank
+
+
+def lengths(source: Source, node: ast.If) -> Iterator[tuple[str, float]]:
+    """Is a variable just so long? The number may stand nowhere: of many, the tests let few through, and the lower come first."""
+    leaving = isinstance(node.body[-1], ast.Raise | ast.Return | ast.Continue | ast.Break)
+    for rank, name in enumerate(local_names(source, node)[:MOST_LONG]):
+        for number in range(1, LONGEST + 1):
+            yield f"len({name}) {'!=' if leaving else '=='} {number}", 0.25 * FADING**rank * FADING ** (number / 10)
 
 
 def _is_called(source: Source, node: ast.AST) -> bool:

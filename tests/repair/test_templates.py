@@ -332,6 +332,11 @@ MENDED = [
     ),
     ("copied", "def f(s1, s2):\n    s1 = s1.strip()\n    pass\n", "def f(s1, s2):\n    s1 = s1.strip()\n    s2 = s2.strip()\n"),
     ("option", "def f(cache, key):\n    cache.pop(key)\n", "def f(cache, key):\n    cache.pop(key, None)\n"),
+    (
+        "unconditional",
+        "def f(a):\n    if True:\n        raise ValueError(a)\n    return a\n",
+        "def f(a):\n    if len(a) != 20:\n        raise ValueError(a)\n    return a\n",
+    ),
     ("enlisted", "x = y in 'uxn'\n", "x = y in 'Uuxn'\n"),
     ("unwrapped", "x = y,\n", "x = y\n"),
     ("negation", "if cache.get(key): pass\n", "if key in cache: pass\n"),

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from coder.repair.atoms import asked
+from coder.repair.atoms import asked, lengths
 from coder.repair.site import Rewrite, Site
 
 MOST = 120
@@ -26,5 +26,6 @@ def unconditional(site: Site) -> Iterator[Rewrite]:
             yield from site.replace(node, f"not {flag}", weight=0.6, summary=f"turn `{flag}` round")
         case _:
             return
-    for text, likely in asked(site.source, node)[:MOST]:
+    counted = lengths(site.source, site.parent) if isinstance(site.parent, ast.If) else ()
+    for text, likely in (*asked(site.source, node)[:MOST], *counted):
         yield from site.replace(node, text, weight=weight * likely, summary=f"ask whether `{text[:40]}`")
