@@ -16,7 +16,7 @@ from coder.repair.templates.strings import literal, quoted
 WORD = re.compile(r"[^\W\d]\w{2,}")
 TYPE = re.compile(r"\b([^\W\d][\w.]*)\(|type '?([^\W\d][\w.]*)|<class '([\w.]+)'>|'([^\W\d][\w.]*)' object")
 """How messages name types: by a value's text, or as such."""
-MOST, MOST_LETTERS = 6, 12
+MOST, MOST_LETTERS = 8, 12
 LONGEST = 40
 
 
@@ -94,8 +94,10 @@ def _spoken_of(members: Sequence[ast.expr], failures: tuple[Failure, ...]) -> Se
 
 @lru_cache(maxsize=2048)
 def _most_alike(texts: tuple[str, ...], failures: tuple[Failure, ...]) -> Sequence[str]:
-    words = all(text.isidentifier() for text in texts)
-    found = _words(failures) if words else quoted(failures)
+    if all(len(text) == 1 for text in texts):
+        found = frozenset(letter for text in quoted(failures) for letter in text)
+    else:
+        found = _words(failures) if all(text.isidentifier() for text in texts) else quoted(failures)
     new = [text for text in found if text not in texts and text.strip() and len(text) <= LONGEST and _cased(text, texts)]
     return sorted(new, key=lambda text: (-max(likeness(text, other) for other in texts), text))[:MOST]
 

@@ -38,6 +38,8 @@ ORDERED = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.LShift, ast.RSh
 """Where it matters which operand comes first."""
 IN_CONDITION = 0.4
 """`if flags & FLAG` is a question that is asked like this, and hardly in another way."""
+ORDERING, UNORDERED = ("<", "<=", ">", ">="), 0.2
+"""Texts that are asked to be the same are seldom asked which comes first."""
 FADING = 0.85
 """Each further alternative of an operator weighs so much less."""
 
@@ -74,7 +76,8 @@ def comparison(site: Site) -> Iterator[Rewrite]:
     for op, right in zip(site.node.ops, site.node.comparators, strict=True):
         old, others = COMPARISON[type(op)]
         for rank, new in enumerate(others):
-            yield from _between(site, left, right, old=old, new=new, weight=0.95 * FADING**rank)
+            likely = UNORDERED if old in ("==", "!=") and new in ORDERING and any(map(_is_text, (left, right))) else 0.95
+            yield from _between(site, left, right, old=old, new=new, weight=likely * FADING**rank)
         if isinstance(op, ast.In | ast.NotIn):
             yield from site.swap(left, right, weight=0.3, summary=f"swap the sides of `{old}`")
         left = right
@@ -115,6 +118,10 @@ def _formats(node: ast.BinOp) -> bool:
 
 def _is_number(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _short(code: str) -> str:
