@@ -48,6 +48,14 @@ def test_a_condition_is_suspected_for_what_it_lets_through() -> None:
     assert any("if a and b:" in one.edit.apply(text) or "if b and a:" in one.edit.apply(text) for one in made)
 
 
+def test_what_follows_the_same_elsewhere_is_the_likeliest_copy() -> None:
+    others = "".join(f"    a({number})\n" for number in range(9))
+    text = f"def g(x):\n    told = x\n    say(told)\n{others}\n\ndef f(x):\n    told = 2 * x\n    pass\n"
+    line = text.count("\n")
+    made = [one for one in candidates({"a.py": Source("a.py", text)}, {"a.py": {line: 1.0}}, []) if one.edit.family == "copied"]
+    assert made[0].edit.apply(text) == text.replace("pass", "say(told)")
+
+
 @pytest.mark.parametrize("given", ["g(size=a)", "g(0, a)"])
 def test_a_variable_of_the_name_of_the_parameter_is_the_likeliest(given: str) -> None:
     text = f"def g(first=0, size=1):\n    return size\n\n\ndef f(a, b, c, size):\n    return {given}\n"

@@ -12,13 +12,17 @@ from coder.repair.source import Function, Source
 from coder.repair.stock import Piece, nearness, statements, visible
 from coder.repair.templates.insertion import is_place, put
 
-MOST_COPIES = 60
+MOST_COPIES, MOST_INSTEAD = 60, 180
+"""Of one place; and where nothing is done."""
+CACHED = 4096
 MOST_RENAMED = 3
 COPY = 0.3
 AGAIN, MOST_AGAIN = 0.04, 5
 """What each further time adds that a statement stands in the file, up to so many."""
 USING = 1.3
 """What speaks for a statement that reads what is made here and not read."""
+FOLLOWING = 1.5
+"""What speaks for a statement before which the same stands as here."""
 LEAST_PARALLEL, LEAST_REPEATED = 0.6, 0.5
 """How alike names have to be of which one stands for the other."""
 UNPAIRED = 2.0
@@ -35,12 +39,14 @@ def copied(site: Site) -> Iterator[Rewrite]:
     own = local_names(site.source, node)
     beside = {site.source.code(one) for one in site.source.block(node)}
     lost = frozenset(unread(function))
+    before = _before(site.source, node)
     found: dict[str, float] = {}
     for piece in statements(site.source):
         if not _may_stand(piece, site, node, function):
             continue
         near = COPY * nearness(piece, function, owner) * (1.4 if isinstance(node, ast.Pass) else 1.0) * _usual(piece, site.source)
         near *= USING if piece.names & lost else 1.0
+        near *= FOLLOWING if before and before == _before(site.source, piece.node) else 1.0
         for text, weight in (
             *_renamed(piece, here, own),
             *_taken_apart(piece, site, here),
@@ -54,7 +60,8 @@ def copied(site: Site) -> Iterator[Rewrite]:
                 found[text] = max(found.get(text, 0.0), near * weight)
             if (back := _taken_back(piece, text)) and back not in site.source.text:
                 found[back] = max(found.get(back, 0.0), UNPAIRED * near * weight)
-    for text in sorted(found, key=lambda text: (-found[text], text))[:MOST_COPIES]:
+    most = MOST_INSTEAD if isinstance(node, ast.Pass) else MOST_COPIES
+    for text in sorted(found, key=lambda text: (-found[text], text))[:most]:
         yield from put(site, node, text.split("\n"), weight=found[text])
 
 
@@ -71,6 +78,22 @@ def _renamed(piece: Piece, here: frozenset[str], own: Sequence[str]) -> Iterator
 def _with(text: str, name: str, instead: str) -> str:
     """A piece of code with another name for one, attributes left as they are."""
     return re.sub(rf"(?<![\w.]){name}\b", instead, text)
+
+
+@lru_cache(maxsize=CACHED)
+def _before(source: Source, node: ast.AST) -> str:
+    """What stands before a statement in its block: what is given a value there, or else the text; nothing for what comes first."""
+    if not isinstance(node, ast.stmt):
+        return ""
+    block = source.block(node)
+    place = block.index(node)
+    match block[place - 1] if place else None:
+        case None:
+            return ""
+        case ast.Assign(targets=targets):
+            return ", ".join(map(source.code, targets))
+        case other:
+            return source.code(other)
 
 
 def _usual(piece: Piece, source: Source) -> float:
