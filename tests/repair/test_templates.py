@@ -452,6 +452,13 @@ TOLD = [
     ),
     ("enlisted", "x = y in {'first', 'second'}\n", "x = y in {'first', 'second', 'third'}\n", "AssertionError", "third is not kept"),
     ("enlisted", "x = ('check', 'run')\n", "x = ('check', 'popen', 'run')\n", "AssertionError", "assert 'popen()' == 'run()'"),
+    (
+        "inserted_guard",
+        "def f(a):\n    if a[0] == '#':\n        b = a[1]\n",
+        "def f(a):\n    if a[0] == '#':\n        if len(a) < 2:\n            return None\n        b = a[1]\n",
+        "IndexError",
+        "string index out of range",
+    ),
     ("enlisted", "x = y[-1] == 's'\n", "x = y[-1] in ('s', 'x')\n", "AssertionError", "assert 'boxs' == 'boxes'"),
     ("enlisted", "x = y == 'a b'\n", "x = y in ('a b', 'c d')\n", "AssertionError", "no 'c d' there"),
     ("enlisted", "x = y != 'a b'\n", "x = y not in ('a b', 'c d')\n", "AssertionError", "no 'c d' there"),

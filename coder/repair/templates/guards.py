@@ -84,6 +84,18 @@ def _lacking(site: Site, node: ast.AST) -> Iterator[str]:
         yield from (f"hasattr({name}, {attribute!r})" for attribute in sorted(lacked))
 
 
+def _too_short(node: ast.stmt) -> Iterator[str]:
+    """Whether something is shorter than what is taken of it needs."""
+    for one in own_nodes(node):
+        match one:
+            case ast.Subscript(value=ast.Name() | ast.Attribute() as whole, slice=ast.Constant(value=int(place))):
+                yield f"len({ast.unparse(whole)}) < {place + 1}"
+            case ast.Subscript(value=ast.Name() | ast.Attribute() as whole, slice=ast.UnaryOp(ast.USub(), ast.Constant(value=int(place)))):
+                yield f"len({ast.unparse(whole)}) < {place}"
+            case _:
+                pass
+
+
 @lru_cache(maxsize=1024)
 def _attributes(source: Source, function: Function | None) -> tuple[str, ...]:
     """Attributes of names that the function reads, the most read first."""
@@ -116,6 +128,7 @@ def _wanting(site: Site, node: ast.stmt) -> Iterator[tuple[str, float]]:
     """What a statement may not bear: that a name of its first line is None, or that something there, or of the object, is empty."""
     header = site.source.code(node).split("\n")[0]
     yield from ((f"not {asked}", 0.35) for asked in _lacking(site, node))
+    yield from ((text, 0.5) for text in dict.fromkeys(_too_short(node)) if any(one.type == "IndexError" for one in site.failures))
     for name in [one for one in local_names(site.source, node) if re.search(rf"\b{re.escape(one)}\b", header)][:4]:
         yield f"{name} is None", _none(site)
         yield f"not {name}", 0.3
