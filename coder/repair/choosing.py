@@ -21,9 +21,9 @@ CONFIRMED = 4
 """So many of those that say the same are looked at for one that holds in a process of its own as well."""
 LEAST_COMPARING = 6.0
 """Seconds that must be left for survivors to be compared."""
-LEAST_CREDIBLE, LEAST_LIKELY = 0.3, 0.1
+LEAST_CREDIBLE, LEAST_LIKELY, LEAST_UNHEARD = 0.3, 0.1, 0.35
 """What is believed less, or was as unlikely from the beginning with all that speaks for it since, is shown and not offered: the more is
-tried, the more turns tests green by chance."""
+tried, the more turns tests green by chance. More must speak for what could not be asked anything."""
 LEAST_SECONDS = 5.0
 HARDLY_CREDIBLE = "what holds is hardly credible"
 FLATTENED = "what holds no longer tells apart what it told apart before"
@@ -73,7 +73,9 @@ class Chooser:
                 held.append(holding)
         if not held:
             held = self._cold(sorted(found.cold, key=lambda one: _order(one, worth)), worth)
-        if held and (max(credible[one] for one in held[0].members) < LEAST_CREDIBLE or held[0].weight < LEAST_LIKELY):
+        unheard = found.survivors and not any(opinion.answers for opinion in held)
+        least = LEAST_UNHEARD if unheard else LEAST_LIKELY
+        if held and (max(credible[one] for one in held[0].members) < LEAST_CREDIBLE or held[0].weight < least):
             return Choice(tuple(held), compared, HARDLY_CREDIBLE)
         if held and levelled(held[0].answers, compared):
             return Choice(tuple(held), compared, FLATTENED)

@@ -172,3 +172,14 @@ def test_many_unlikely_rivals_outweigh_a_likely_edit_though_three_are_shown(tmp_
     choice = chooser.chosen(Search(survivors=edits), dict.fromkeys(edits, 1.0))
     assert len(choice.held) == 4
     assert (choice.doubt == "") is offered
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_more_must_speak_for_what_could_not_be_asked_anything(tmp_path: Path, *, asked: bool) -> None:
+    write(tmp_path, FILES)
+    case = traced(FakeTracer(), tmp_path, [TEST], seconds=1.0)
+    assert isinstance(case, Case)
+    edit, trials = candidate(FILES["a.py"], "<", "<=", score=0.4), FakeTrials()
+    trials.compared = Compared(calls=("f(1)", "f(5)"), before=("False", "True"), after=(("True", "True"),)) if asked else Compared()
+    choice = Chooser(case, trials=trials, runner=AllGreen(tmp_path / "a.py"), deadline=time.monotonic() + 20.0)
+    assert (choice.chosen(Search(survivors=[edit]), {edit: 1.0}).doubt == "") is asked
