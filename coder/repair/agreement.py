@@ -26,6 +26,8 @@ ACCIDENT = 4.0
 """How much it counts against an opinion that its answers are accidents where another's are none."""
 CONTRADICTION = 4.0
 """How much it counts against an opinion that it goes against an example or an annotation which another one keeps to."""
+NEARLY = 0.8
+"""Of those that say the same, the simplest comes first that is worth so much of the best."""
 LEVELLED = 0.2
 """What an opinion is worth by which a function no longer tells anything apart."""
 
@@ -71,7 +73,7 @@ def opinions(
     plainest = min((mistyped(_answers(found, places), found, hinted or {}) for places in groups.values()), default=0.0)
     made = []
     for places in groups.values():
-        members = tuple(sorted((ranked[place] for place in places), key=lambda one: -worth[one]))
+        members = _simplest_first([ranked[place] for place in places], worth, sources)
         answers = _answers(found, places)
         weight = _said(members, worth) / (1 + 2 * (changed(answers, found) - least)) / (1 + ACCIDENT * (stumbling(answers) - surest))
         against = contradicting(answers, found) > truest or mistyped(answers, found, hinted or {}) > plainest
@@ -79,6 +81,23 @@ def opinions(
         weight *= LEVELLED if levelled(answers, found) else 1.0
         made.append(Opinion(members=members, answers=answers, weight=weight))
     return sorted(made, key=lambda opinion: (-opinion.weight, ranked.index(opinion.first)))
+
+
+def _simplest_first(
+    same: Sequence[Candidate], worth: Mapping[Candidate, float], sources: Mapping[str, Source] | None
+) -> tuple[Candidate, ...]:
+    """Of those that are worth nearly as much as the best the simplest come first, then the others by what they are worth."""
+    least = NEARLY * max(worth[one] for one in same)
+    size = {one: _size(one.edit.apply(sources[one.edit.path].text)) for one in same if worth[one] >= least} if sources else {}
+    return tuple(sorted(same, key=lambda one: (one not in size and bool(size), size.get(one, 0), -worth[one])))
+
+
+def _size(text: str) -> int:
+    """How much a module says, however it is written."""
+    try:
+        return sum(1 for _ in ast.walk(parsed(text)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return len(text)
 
 
 def meant(text: str) -> str:

@@ -20,6 +20,8 @@ from typing import Any
 
 MOST_CALLS = 100
 VARIATIONS = 20
+DEPTH = 4
+"""So far inside of objects their state is looked at."""
 _calls: list[bytes] = []
 
 
@@ -33,10 +35,15 @@ def _resolved(target: str) -> tuple[Any, str, Any]:
     return holder, name, vars(holder)[name]
 
 
+def _plain(found: Any) -> Any:
+    """The function that a class keeps as a static method, a class method or a property."""
+    return found.fget if isinstance(found, property) else getattr(found, "__func__", found)
+
+
 def pytest_configure(config: Any) -> None:
     target = os.environ["BEHAVIOUR_TARGET"]
     holder, name, found = _resolved(target)
-    function = getattr(found, "__func__", found)
+    function = _plain(found)
 
     @functools.wraps(function)
     def recorded(*args: Any, **kwargs: Any) -> Any:
@@ -45,7 +52,9 @@ def pytest_configure(config: Any) -> None:
                 _calls.append(pickle.dumps((args, kwargs)))
         return function(*args, **kwargs)
 
-    wrapped = type(found)(recorded) if isinstance(found, staticmethod | classmethod) else recorded
+    wrapped: Any = type(found)(recorded) if isinstance(found, staticmethod | classmethod) else recorded
+    if isinstance(found, property):
+        wrapped = property(recorded, found.fset, found.fdel)
     setattr(holder, name, wrapped)
     for module in [module for module in sys.modules.values() if module is not None]:
         for other, value in [*getattr(module, "__dict__", {}).items()]:
@@ -109,15 +118,26 @@ def inputs(calls: list[bytes]) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
     return made
 
 
-def told(value: Any) -> str:
-    """A result in a form that does not depend on where it lies; iterators are read, at most a hundred items."""
+def told(value: Any, depth: int = DEPTH) -> str:
+    """A value in a form that does not depend on where it lies, with what it holds; iterators are read, at most a hundred items."""
     if hasattr(value, "__next__"):
         return f"iterator {[told(item) for _, item in zip(range(100), value, strict=False)]}"
     text = repr(value)
     if " at 0x" not in text:
         return text
-    inner = getattr(value, "__dict__", None)
-    return f"{type(value).__name__} {sorted(inner)}" if inner is not None else type(value).__name__
+    name = type(value).__name__
+    if depth == 0:
+        return name
+    match value:
+        case dict():
+            return f"{name} {[(told(key, depth - 1), told(held, depth - 1)) for key, held in value.items()]}"
+        case list() | tuple():
+            return f"{name} {[told(held, depth - 1) for held in value]}"
+        case set() | frozenset():
+            return f"{name} {sorted(told(held, depth - 1) for held in value)}"
+        case _:
+            held = {**getattr(value, "__dict__", {})}
+            return f"{name} {[(one, told(held[one], depth - 1)) for one in sorted(held)]}"
 
 
 def _late(*_: Any) -> None:
@@ -126,7 +146,7 @@ def _late(*_: Any) -> None:
 
 def play(target: str, file: str) -> None:
     *_, found = _resolved(target)
-    function = getattr(found, "__func__", found)
+    function = _plain(found)
     signal.signal(signal.SIGALRM, _late)
     for args, kwargs in inputs(pickle.loads(Path(file).read_bytes())):
         given = copy.deepcopy((args, kwargs))

@@ -72,4 +72,12 @@ def test_what_means_the_same_is_one_opinion() -> None:
     text = "def f(a, b):\n    if not (not a in b):\n        return 1\n"
     same = [candidate(text, "not (not a in b)", new) for new in ("not a in b", "(a not in b)", "not (a in b)", "not a is b")]
     found = opinions(same, dict.fromkeys(same, 0.5), Compared(), sources={"a.py": Source("a.py", text)})
-    assert [opinion.members for opinion in found] == [tuple(same[:3]), (same[3],)]
+    assert [{*opinion.members} for opinion in found] == [{*same[:3]}, {same[3]}]
+
+
+def test_the_simplest_of_those_that_say_the_same_comes_first() -> None:
+    text = "def f(a, b):\n    if not (a or b == 1):\n        return 1\n"
+    denied, plain, poor = (candidate(text, "not (a or b == 1)", new) for new in ("not (a or b != 1)", "(a or b == 1)", "a"))
+    sources, found = {"a.py": Source("a.py", text)}, Compared(calls=("f(1, 2)",), before=("1",), after=(("2",),) * 3)
+    (opinion,) = opinions([denied, plain, poor], {denied: 0.9, plain: 0.8, poor: 0.5}, found, sources=sources)
+    assert opinion.members == (plain, denied, poor)
