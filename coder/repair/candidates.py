@@ -41,9 +41,10 @@ def candidates(sources: Mapping[str, Source], scores: Mapping[str, Mapping[int, 
         places += _of_file(sources[path], likely) if likely and path in sources else ()
     best: dict[tuple[object, ...], Candidate] = {}
     for suspicion, source, statement in sorted(places, key=lambda place: (-place[0], place[1].path, place[2].lineno)):
-        if len(best) > (MOST_MADE if suspicion >= LEAST else MOST):
-            break
-        for candidate in _of_statement(source, statement, suspicion, tuple(failures)):
+        most = MOST_MADE if suspicion >= LEAST else MOST
+        for candidate in _of_statement(source, statement, suspicion, tuple(failures)) if len(best) < most else ():
+            if len(best) >= MOST_MADE:  # one statement may be a table of thousands of lines
+                break
             identity = (source.path, *((change.start, change.end, change.text) for change in candidate.edit.changes))
             if identity not in best or best[identity].score < candidate.score:
                 best[identity] = candidate

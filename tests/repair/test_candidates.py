@@ -61,3 +61,9 @@ def test_a_variable_of_the_name_of_the_parameter_is_the_likeliest(given: str) ->
     text = f"def g(first=0, size=1):\n    return size\n\n\ndef f(a, b, c, size):\n    return {given}\n"
     made = [one for one in candidates({"a.py": Source("a.py", text)}, {"a.py": {6: 1.0}}, []) if one.edit.family == "variable"]
     assert made[0].edit.apply(text) == text.replace(given, given.replace("a)", "size)"))
+
+
+def test_a_table_in_one_statement_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("coder.repair.candidates.MOST_MADE", 50)
+    text = f"TABLE = [{', '.join(map(str, range(1000)))}]\n"
+    assert len(candidates({"a.py": Source("a.py", text)}, {"a.py": {1: 1.0}}, [])) == 50

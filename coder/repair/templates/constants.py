@@ -2,10 +2,12 @@
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import is_docstring
 
+MOST_NEAR = 12
 EMPTY = ("0", "''", "[]", "{}", "()", "False", "True")
 
 
@@ -55,14 +57,18 @@ def initial(site: Site) -> Iterator[Rewrite]:
 
 
 def _other_integers(site: Site, value: int) -> Iterator[Rewrite]:
-    function = site.function
-    near = {one.value for one in ast.walk(function or site.source.tree) if isinstance(one, ast.Constant) and type(one.value) is int}
     usual = {0: 0.6, 1: 0.6, 2: 0.45, -1: 0.4, -value: 0.4, value * 10: 0.35, value // 10: 0.25, value * 2: 0.3, value // 2: 0.25}
-    usual |= {number: 0.4 for number in sorted(near)[:12] if number not in usual}
+    usual |= {number: 0.4 for number in _near(site.function or site.source.tree) if number not in usual}
     # boundary counts one up and one down where counting is likely; here it is anywhere.
     usual |= {value + 1: max(usual.get(value + 1, 0), 0.5), value - 1: max(usual.get(value - 1, 0), 0.5)}
     for number, weight in usual.items():
         yield from _put(site, str(number), weight)
+
+
+@lru_cache(maxsize=1024)
+def _near(scope: ast.AST) -> list[int]:
+    """The smallest whole numbers of a function, or of a module."""
+    return sorted({one.value for one in ast.walk(scope) if isinstance(one, ast.Constant) and type(one.value) is int})[:MOST_NEAR]
 
 
 def _put(site: Site, new: str, weight: float) -> Iterator[Rewrite]:

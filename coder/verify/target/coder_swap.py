@@ -174,10 +174,9 @@ def made_for_class(method: FunctionType, code: CodeType) -> tuple[type, Function
     owner: Any = sys.modules.get(method.__module__)
     for name in method.__qualname__.split(".")[:-1]:
         owner = getattr(owner, name, None)
-    if {*code.co_freevars, *method.__code__.co_freevars} != {"__class__"} or not isinstance(owner, type):
+    own = isinstance(owner, type) and vars(owner).get(method.__name__) is method
+    if not own or {*code.co_freevars, *method.__code__.co_freevars} != {"__class__"}:
         raise Cold("it uses other variables of what surrounds it")
-    if vars(owner).get(method.__name__) is not method:
-        raise Cold("the class holds something else that was made of it")
     closure = (CellType(owner),) if code.co_freevars else None
     new = FunctionType(code, method.__globals__, method.__name__, method.__defaults__, closure)
     for name in ("__kwdefaults__", "__qualname__", "__doc__", "__module__", "__annotations__"):
