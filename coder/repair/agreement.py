@@ -56,15 +56,15 @@ def opinions(
 ) -> list[Opinion]:
     """Group survivors (most credible first) by what they answer, the weightiest group first; who was not asked speaks for itself.
 
-    So does an edit of a function that was not asked itself: that those who call it answer the same tells little. Given the `sources`, edits
-    that make the same of it are one.
+    So does an edit of a function that was not asked itself: that those who call it answer the same tells little. So does one that changes no
+    answer, though it turns tests green: what was asked does not see what it does. Given the `sources`, edits that make the same of it are one.
     """
     groups: dict[object, list[int]] = {}
     asked = {call.partition("(")[0].rpartition(".")[2] for call in found.calls}
     for place, candidate in enumerate(ranked):
         answers = found.after[place] if place < len(found.after) else ()
         names = candidate.place.rpartition("::")[2].split(".")  # a function inside of one that was asked has been heard with it
-        alone = not answers or asked.isdisjoint(names)
+        alone = is_blind(answers, found) or asked.isdisjoint(names)
         text = meant(candidate.edit.apply(sources[candidate.edit.path].text)) if sources and alone else ""
         groups.setdefault((answers, text) if answers or text else candidate, []).append(place)
     least = min((changed(_answers(found, places), found) for places in groups.values()), default=0.0)
@@ -81,6 +81,11 @@ def opinions(
         weight *= LEVELLED if levelled(answers, found) else 1.0
         made.append(Opinion(members=members, answers=answers, weight=weight))
     return sorted(made, key=lambda opinion: (-opinion.weight, ranked.index(opinion.first)))
+
+
+def is_blind(answers: tuple[str, ...], found: Compared) -> bool:
+    """Was nothing asked, or nothing that tells an edit from the code before it?"""
+    return answers in ((), found.before)
 
 
 def _simplest_first(

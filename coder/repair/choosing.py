@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from coder.core.ports import TestRunner
 from coder.core.trials import Compared, Trials
-from coder.repair.agreement import Opinion, decided, opinions
+from coder.repair.agreement import Opinion, decided, is_blind, opinions
 from coder.repair.answers import levelled
 from coder.repair.candidates import Candidate
 from coder.repair.case import Case
@@ -23,7 +23,7 @@ LEAST_COMPARING = 6.0
 """Seconds that must be left for survivors to be compared."""
 LEAST_CREDIBLE, LEAST_LIKELY, LEAST_UNHEARD = 0.3, 0.1, 0.35
 """What is believed less, or was as unlikely from the beginning with all that speaks for it since, is shown and not offered: the more is
-tried, the more turns tests green by chance. More must speak for what could not be asked anything."""
+tried, the more turns tests green by chance. More must speak for what could not be asked anything that tells it from the code before."""
 LEAST_SECONDS = 5.0
 HARDLY_CREDIBLE = "what holds is hardly credible"
 FLATTENED = "what holds no longer tells apart what it told apart before"
@@ -73,7 +73,7 @@ class Chooser:
                 held.append(holding)
         if not held:
             held = self._cold(sorted(found.cold, key=lambda one: _order(one, worth)), worth)
-        unheard = found.survivors and not any(opinion.answers for opinion in held)
+        unheard = found.survivors and all(is_blind(opinion.answers, compared) for opinion in held)
         least = LEAST_UNHEARD if unheard else LEAST_LIKELY
         if held and (max(credible[one] for one in held[0].members) < LEAST_CREDIBLE or held[0].weight < least):
             return Choice(tuple(held), compared, HARDLY_CREDIBLE)

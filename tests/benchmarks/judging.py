@@ -4,7 +4,7 @@ import ast
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tests.benchmarks.cases import module_of
@@ -28,20 +28,19 @@ def _functions(tree: ast.AST, outer: str = "") -> Iterator[tuple[str, str]]:
             yield from _functions(node, outer)
 
 
-def alike(suite: Suite, one: Path, other: Path, target: str) -> bool:
-    """Does a function answer the same in both trees, to the tests' calls and to variations of them? False where that is not seen."""
+def answers(suite: Suite, right: Path, trees: Sequence[Path], target: str) -> list[str]:
+    """What a function answers in each tree to the calls that tests make in the right one, and to others like them; empty where not told."""
     with tempfile.TemporaryDirectory(prefix="behaviour-") as name:
         program = Path(shutil.copy(Path(__file__).with_name("behaviour.py"), name))
         calls = Path(name, "calls.pickle")
-        variables = environment(other)
+        variables = environment(right)
         variables |= {"PYTHONPATH": f"{variables['PYTHONPATH']}:{name}", "BEHAVIOUR_TARGET": target, "BEHAVIOUR_FILE": str(calls)}
         command = [suite.python, "-m", "pytest", *suite.arguments, "-q", "-p", "behaviour", "-p", "no:cacheprovider"]
         try:
-            subprocess.run(command, cwd=other, env=variables, capture_output=True, timeout=suite.seconds)
-            answers = [_played(suite, tree, program, target, calls) for tree in (one, other)]
+            subprocess.run(command, cwd=right, env=variables, capture_output=True, timeout=suite.seconds)
+            return [_played(suite, tree, program, target, calls) for tree in trees]
         except subprocess.TimeoutExpired:
-            return False
-        return bool(answers[0]) and answers[0] == answers[1]
+            return ["" for _ in trees]
 
 
 def _played(suite: Suite, tree: Path, program: Path, target: str, calls: Path) -> str:

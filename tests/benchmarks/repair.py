@@ -9,8 +9,8 @@ few lines that came with a test. --python names an interpreter that has pytest a
 templates were tuned: toolz, tabulate, inflection, sortedcontainers. The classic faults have been looked at as well.
 
 A patch is plausible where coder delivers it. It is correct where the changed files equal the right ones as syntax trees, or where the tests
-of the whole project pass and every function that differs behaves alike on what the tests call it with and on inputs varied from that; where
-this cannot be seen it is wrong. One line is printed for each case, then the sums.
+of the whole project pass and every function that differs behaves alike on what the tests call it with and on inputs varied from that, which
+tell the fault itself from what is right; where this cannot be seen it is wrong. One line is printed for each case, then the sums.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from coder.core.hunks import hunks
 from coder.repair.agreement import Plain
 from coder.tools.patching import apply
 from tests.benchmarks.cases import Case, classic, copied, mined, mutants
-from tests.benchmarks.judging import alike, changed_functions
+from tests.benchmarks.judging import answers, changed_functions
 from tests.benchmarks.suites import Suite
 
 TRIED = re.compile(r"tried ([\d,]+) candidates(?:, (\d+) a second)?")
@@ -135,7 +135,9 @@ def _judged(case: Case, diff: str) -> tuple[str, str]:
         if not case.suite.passes(patched, case.expected):
             return "wrong", f"breaks or leaves broken a test of the project: {shown}"
         functions = [one for path in changed for one in changed_functions(patched, right, path)]
-        if functions and all(alike(case.suite, patched, right, target) for target in functions):
+        told = [answers(case.suite, right, (patched, right, case.tree), target) for target in functions]
+        # Calls that cannot tell the fault from what is right can tell nothing.
+        if all(new and new == expected for new, expected, _ in told) and any(faulty != expected for _, expected, faulty in told):
             return "correct", f"behaves alike: {shown}"
         return "wrong", shown
 

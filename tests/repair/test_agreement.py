@@ -81,3 +81,13 @@ def test_the_simplest_of_those_that_say_the_same_comes_first() -> None:
     sources, found = {"a.py": Source("a.py", text)}, Compared(calls=("f(1, 2)",), before=("1",), after=(("2",),) * 3)
     (opinion,) = opinions([denied, plain, poor], {denied: 0.9, plain: 0.8, poor: 0.5}, found, sources=sources)
     assert opinion.members == (plain, denied, poor)
+
+
+def test_edits_that_change_no_answer_are_not_heard_in_it() -> None:
+    text = "def f(a):\n    return a < 1 or a\n"
+    one, other = candidate(text, "a < 1", "a <= 1"), candidate(text, "or", "and")
+    worth, sources = {one: 0.5, other: 0.5}, {"a.py": Source("a.py", text)}
+    seen = Compared(calls=("f(1)",), before=("1",), after=(("2",),) * 2)
+    assert [opinion.members for opinion in opinions([one, other], worth, seen, sources=sources)] == [(one, other)]
+    unseen = seen.model_copy(update={"before": ("2",)})
+    assert [opinion.members for opinion in opinions([one, other], worth, unseen, sources=sources)] == [(one,), (other,)]
