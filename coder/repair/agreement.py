@@ -56,8 +56,9 @@ def opinions(
 ) -> list[Opinion]:
     """Group survivors (most credible first) by what they answer, the weightiest group first; who was not asked speaks for itself.
 
-    So does an edit of a function that was not asked itself: that those who call it answer the same tells little. So does one that changes no
-    answer, though it turns tests green: what was asked does not see what it does. Given the `sources`, edits that make the same of it are one.
+    So does an edit of a function that was not asked itself: that those who call it answer the same tells little. So does one that changes
+    no answer, though it turns tests green: what was asked does not see what it does. Given the `sources`, edits that make the same of it
+    are one.
     """
     groups: dict[object, list[int]] = {}
     asked = {call.partition("(")[0].rpartition(".")[2] for call in found.calls}
