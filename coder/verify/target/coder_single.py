@@ -9,7 +9,6 @@ import contextlib
 import inspect
 import os
 import unittest
-from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
@@ -26,7 +25,7 @@ class Single:
 
     def __init__(self, items: dict[str, Any], tree: str) -> None:
         self.items = items
-        self.tree = tree + os.sep
+        self.keeps_session = not any(shared(item, tree + os.sep) for item in items.values())
         self.expired = False
         self.part_failed = False
         for item in [*items.values()][:1]:
@@ -51,7 +50,7 @@ class Single:
         if passed and not self.expired and not self.part_failed:
             return "passed"
         with contextlib.suppress(BaseException):
-            tear_down(item.session, down_to_session=not any(self.shared(item)))
+            tear_down(item.session, down_to_session=self.keeps_session)
         return "timeout" if self.expired else "failed"
 
     def passes(self, item: Any, following: Any) -> bool:
@@ -62,13 +61,6 @@ class Single:
         reports = runtestprotocol(item, log=False, nextitem=following)
         ran = any(report.when == "call" and report.outcome == "passed" for report in reports)
         return ran and not any(report.failed for report in reports)
-
-    def shared(self, item: Any) -> Iterator[Any]:
-        """The project's own fixtures that tests share for the whole session: what they hold was made by the code that was tried."""
-        for definitions in getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {}).values():
-            for one in definitions:
-                if one.scope == "session" and inspect.unwrap(one.func).__code__.co_filename.startswith(self.tree):
-                    yield one
 
     def too_long(self, _number: int, _frame: FrameType | None) -> None:
         """No `except Exception` of the project keeps a test alive that has used more processor time than it may."""
@@ -95,6 +87,13 @@ def filtered(item: Any) -> contextlib.AbstractContextManager[Any]:
     if not wishes or not item.config.pluginmanager.has_plugin("warnings"):
         return contextlib.nullcontext()
     return catch_warnings_for_item(config=item.config, ihook=item.ihook, when="runtest", item=item)  # type: ignore[no-any-return, unused-ignore]
+
+
+def shared(item: Any, tree: str) -> bool:
+    """Does it use a fixture of the project's that tests share for a whole session? What that holds was made by the code that was tried."""
+    definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {}).values()
+    functions = [inspect.unwrap(one.func) for several in definitions for one in several if one.scope == "session"]
+    return any(getattr(getattr(function, "__code__", None), "co_filename", tree).startswith(tree) for function in functions)
 
 
 def tear_down(session: Any, *, down_to_session: bool) -> None:
