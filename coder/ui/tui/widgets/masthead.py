@@ -18,4 +18,5 @@ class Masthead(Horizontal):
         yield Static("", classes="model", markup=False)
 
     def show_model(self, name: str) -> None:
-        self.query_one(".model", Static).update(name)
+        for shown in self.query(".model").results(Static):  # none, where the person has left meanwhile
+            shown.update(name)
