@@ -93,9 +93,12 @@ def _simplest_first(
     same: Sequence[Candidate], worth: Mapping[Candidate, float], sources: Mapping[str, Source] | None
 ) -> tuple[Candidate, ...]:
     """Of those that are worth nearly as much as the best the simplest come first, then the others by what they are worth."""
-    least = NEARLY * max(worth[one] for one in same)
-    size = {one: _size(one.edit.apply(sources[one.edit.path].text)) for one in same if worth[one] >= least} if sources else {}
-    return tuple(sorted(same, key=lambda one: (one not in size and bool(size), size.get(one, 0), -worth[one])))
+    ordered = sorted(same, key=lambda one: -worth[one])
+    near = [one for one in ordered if worth[one] >= NEARLY * worth[ordered[0]]]
+    far = ordered[len(near) :]
+    if sources and len(near) > 1:
+        near.sort(key=lambda one: _size(one.edit.apply(sources[one.edit.path].text)))
+    return (*near, *far)
 
 
 def _size(text: str) -> int:

@@ -88,6 +88,7 @@ class Trials:
         self.targets = [test for test in self.items if test in targets]
         tests = [*self.targets, *(test for test in self.items if test in guards - targets)]
         answers = self.all_of(Child([], lambda _: self.measure(tests), seconds=FIRST_LIMIT * (1 + len(tests))))
+        # Of a test that was run twice, the first run says how it ends and what it takes at first, the last what it takes then.
         found = {test: (green, seconds) for test, green, seconds, _ in reversed(answers)}
         warm = {test: seconds for test, _, seconds, _ in answers}
         least, waiting = (PATIENT_LIMIT, PATIENT_WAITING) if self.request["patient"] else (LEAST_LIMIT, LEAST_WAITING)
