@@ -2,6 +2,7 @@
 
 import pytest
 
+from coder.core.verdict import Failure
 from coder.repair.candidates import candidates
 from coder.repair.source import Source
 
@@ -67,3 +68,11 @@ def test_a_table_in_one_statement_has_an_end(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("coder.repair.candidates.MOST_MADE", 50)
     text = f"TABLE = [{', '.join(map(str, range(1000)))}]\n"
     assert len(candidates({"a.py": Source("a.py", text)}, {"a.py": {1: 1.0}}, [])) == 50
+
+
+def test_what_the_failures_name_in_quotes_is_the_likeliest_to_be_meant_as_well() -> None:
+    text = "def f(unit):\n    unit = unit or 'minutes'\n    return unit in ('days', 'hours')\n"
+    failure = Failure(type="ValueError", message="valid units are `days`, `hours` and `minutes`")
+    made = [one for one in candidates({"a.py": Source("a.py", text)}, {"a.py": {3: 1.0}}, [failure]) if one.edit.family == "enlisted"]
+    assert "('days', 'hours', 'minutes')" in made[0].edit.apply(text)
+    assert made[0].score > 1.5 * made[1].score

@@ -460,6 +460,13 @@ TOLD = [
         "string index out of range",
     ),
     ("enlisted", "x = y[-1] == 's'\n", "x = y[-1] in ('s', 'x')\n", "AssertionError", "assert 'boxs' == 'boxes'"),
+    (
+        "enlisted",
+        "unit = 'minutes'\nx = unit in ('days', 'hours')\n",
+        "unit = 'minutes'\nx = unit in ('days', 'hours', 'minutes')\n",
+        "AssertionError",
+        "no unit day dais dates hour hose house horse hoes ours of days or hours or minutes",
+    ),
     ("enlisted", "x = y == 'a b'\n", "x = y in ('a b', 'c d')\n", "AssertionError", "no 'c d' there"),
     ("enlisted", "x = y != 'a b'\n", "x = y not in ('a b', 'c d')\n", "AssertionError", "no 'c d' there"),
     (

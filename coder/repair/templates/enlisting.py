@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from coder.core.trials import Change
 from coder.core.verdict import Failure
-from coder.repair.scope import likeness, module_names
+from coder.repair.scope import likeness, module_names, short_texts
 from coder.repair.site import Rewrite, Site
 from coder.repair.stock import BUILTIN
 from coder.repair.templates.strings import literal, quoted
@@ -16,6 +16,8 @@ from coder.repair.templates.strings import literal, quoted
 WORD = re.compile(r"[^\W\d]\w{2,}")
 TYPE = re.compile(r"\b([^\W\d][\w.]*)\(|type '?([^\W\d][\w.]*)|<class '([\w.]+)'>|'([^\W\d][\w.]*)' object")
 """How messages name types: by a value's text, or as such."""
+NAMED, SPOKEN_OF = 0.9, 0.45
+"""What speaks for one more that the failures name in quotes, and for one that they speak of."""
 MOST, MOST_LETTERS = 8, 12
 LONGEST = 40
 
@@ -32,7 +34,7 @@ def enlisted(site: Site) -> Iterator[Rewrite]:
         case ast.Compare(ops=[ast.Eq() | ast.NotEq() as op], comparators=[ast.Constant(value=str()) as only]) as node:
             code = site.source.code(only)
             asked = "in" if isinstance(op, ast.Eq) else "not in"
-            for text in _spoken_of([only], site.failures):
+            for text in _spoken_of([only], site):
                 new = f"{site.source.code(node.left)} {asked} ({code}, {literal(text, code)})"
                 yield from site.replace(node, new, weight=0.3, summary=f"let it be {text!r} as well")
         case ast.Compare(ops=[*_, ast.In() | ast.NotIn()], comparators=[*_, ast.Constant(value=str(letters)) as given]):
@@ -44,7 +46,7 @@ def enlisted(site: Site) -> Iterator[Rewrite]:
 def _member(site: Site, members: Sequence[ast.expr]) -> Iterator[Rewrite]:
     if all(isinstance(one, ast.Constant) and isinstance(one.value, str) for one in members):
         texts = [str(one.value) for one in members if isinstance(one, ast.Constant)]
-        for text in _spoken_of(members, site.failures):
+        for text in _spoken_of(members, site):
             yield from _inserted(site, members, texts, text, literal(text, site.source.code(members[-1])))
     elif all(isinstance(one, ast.Name | ast.Attribute) for one in members):
         names = [site.source.code(one) for one in members]
@@ -59,7 +61,8 @@ def _inserted(site: Site, members: Sequence[ast.expr], texts: Sequence[str], tex
     place = next((place for place, other in enumerate(texts) if other > text), len(texts)) if sorted(texts) == [*texts] else len(texts)
     start, end = site.source.span(members[min(place, len(members) - 1)])
     at, new = (start, f"{code}, ") if place < len(members) else (end, f", {code}")
-    yield Rewrite((Change(start=at, end=at, text=new),), 0.45, f"let {text[:LONGEST]!r} be among them")
+    weight = NAMED if any(f"{quote}{text}{quote}" in failure.message for failure in site.failures for quote in "'\"`") else SPOKEN_OF
+    yield Rewrite((Change(start=at, end=at, text=new),), weight, f"let {text[:LONGEST]!r} be among them")
 
 
 def _entry(site: Site, keys: Sequence[ast.expr], values: Sequence[ast.expr]) -> Iterator[Rewrite]:
@@ -70,7 +73,7 @@ def _entry(site: Site, keys: Sequence[ast.expr], values: Sequence[ast.expr]) -> 
     if 2 * count < len(values) or count == 1:
         return
     _, end = site.source.span(values[-1])
-    for text in _spoken_of(keys, site.failures):
+    for text in _spoken_of(keys, site):
         new = f", {literal(text, site.source.code(keys[-1]))}: {usual}"
         yield Rewrite((Change(start=end, end=end, text=new),), 0.4, f"say the same of {text!r}")
 
@@ -87,19 +90,20 @@ def _letter(site: Site, given: ast.Constant, letters: str) -> Iterator[Rewrite]:
                 yield from site.replace(given, code, weight=weight, summary=f"let {letter!r} be among them")
 
 
-def _spoken_of(members: Sequence[ast.expr], failures: tuple[Failure, ...]) -> Sequence[str]:
-    """Texts of the same form that the failures speak of, the most alike first."""
-    return _most_alike(tuple(str(one.value) for one in members if isinstance(one, ast.Constant)), failures)
+def _spoken_of(members: Sequence[ast.expr], site: Site) -> Sequence[str]:
+    """Texts of the same form that the failures speak of: first what the file says elsewhere, then the most alike."""
+    texts = tuple(str(one.value) for one in members if isinstance(one, ast.Constant))
+    return _likeliest(texts, site.failures, frozenset(short_texts(site.source)))
 
 
 @lru_cache(maxsize=2048)
-def _most_alike(texts: tuple[str, ...], failures: tuple[Failure, ...]) -> Sequence[str]:
+def _likeliest(texts: tuple[str, ...], failures: tuple[Failure, ...], elsewhere: frozenset[str]) -> Sequence[str]:
     if all(len(text) == 1 for text in texts):
         found = frozenset(letter for text in quoted(failures) for letter in text)
     else:
         found = _words(failures) if all(text.isidentifier() for text in texts) else quoted(failures)
     new = [text for text in found if text not in texts and text.strip() and len(text) <= LONGEST and _cased(text, texts)]
-    return sorted(new, key=lambda text: (-max(likeness(text, other) for other in texts), text))[:MOST]
+    return sorted(new, key=lambda text: (text not in elsewhere, -max(likeness(text, other) for other in texts), text))[:MOST]
 
 
 def _cased(text: str, texts: Sequence[str]) -> bool:
