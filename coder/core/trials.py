@@ -23,7 +23,7 @@ class Traces(Value):
     tests: tuple[Trace, ...] = ()
     """In the order in which they ran."""
     imported: Mapping[str, tuple[int, ...]] = {}
-    """Lines that were executed while the tests were collected, by path."""
+    """Lines that were executed while the tests were collected, or a module was imported by one, by path."""
     problem: Problem | None = None
     """Why nothing could be traced."""
 

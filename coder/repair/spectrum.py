@@ -21,6 +21,8 @@ INNERMOST = (1.3, 1.15, 1.05)
 """What the suspicion of a line is multiplied with where it is the innermost frame of a failure, the one around it, the one around that."""
 AT_IMPORT = 0.4
 """What runs at import is executed before any test: it is as suspicious as the functions that use it, times this."""
+TABLE = 16
+"""Lines from which on a table shares its suspicion: who reads it reads one of its rows."""
 ELSEWHERE = 0.7
 """And times this where these functions are in another file."""
 COMPARING = 0.6
@@ -90,7 +92,8 @@ def _of_import(scores: Mapping[int, float], source: Source, used: Mapping[str, f
         owner = source.class_of(function)
         of_class[owner] = max(of_class.get(owner, 0.0), score) if owner else 0.0
     for statement in _at_import(source):
-        _raise(found, range(statement.lineno, (statement.end_lineno or statement.lineno) + 1), _most(used, stored(statement)))
+        lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
+        _raise(found, lines, _most(used, stored(statement)) * min(1.0, math.sqrt(TABLE / len(lines))))
     for function, score in own.items():
         inside = [line for line in imported if function.body[0].lineno <= line <= (function.end_lineno or 0)]
         if inside and not score:

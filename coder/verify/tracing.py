@@ -70,7 +70,10 @@ def _read(place: Path) -> Traces:
         return Traces()
     whole = (place / "lines").read_text(encoding="ascii").rpartition("\n")[0]
     told = [json.loads(line) for line in whole.split("\n") if line]
-    imported: dict[str, Any] = next((line["lines"] for line in told if not line["id"]), {})
+    imported: dict[str, set[int]] = {}
+    for path, numbers in (pair for line in told if not line["id"] for pair in line["lines"].items()):
+        imported.setdefault(path, set()).update(numbers)
     return Traces(
-        tests=tuple(Trace(result=results[line["id"]], lines=line["lines"]) for line in told if line["id"] in results), imported=imported
+        tests=tuple(Trace(result=results[line["id"]], lines=line["lines"]) for line in told if line["id"] in results),
+        imported={path: tuple(sorted(numbers)) for path, numbers in imported.items()},
     )

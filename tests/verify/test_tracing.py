@@ -118,3 +118,12 @@ def test_calls_outside_of_the_project_do_not_end_the_looking(trace: Trace) -> No
     tests = "from shop import late\n\ndef test_late():\n    for _ in range(250_000):\n        (lambda: None)()\n    assert late()\n"
     found = trace({"shop.py": "def late():\n    return 0\n", "tests/test_shop.py": tests}, ["tests/test_shop.py::test_late"])
     assert [dict(test.lines) for test in found.tests] == [{"shop.py": (2,)}]
+
+
+def test_what_a_module_does_when_a_test_imports_it_is_done_by_no_test(trace: Trace) -> None:
+    shop = "def half(price):\n    return price / 2\n\nTABLE = {price: half(price) for price in (2, 4)}\n"
+    a = "def test_a():\n    import shop\n    assert shop.half(2) == 2\n"
+    b = "def test_b():\n    import shop\n    assert shop.TABLE[4] == 2\n"
+    found = trace({"shop.py": shop, "test_shop.py": f"{a}\n{b}"}, ["test_shop.py::test_a"])
+    assert [dict(test.lines).get("shop.py", ()) for test in found.tests] == [(2,), ()]
+    assert found.imported["shop.py"] == (1, 2, 4)

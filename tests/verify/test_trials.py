@@ -461,6 +461,30 @@ def test_a_method_is_asked_on_a_copy_of_its_object(trials: PytestTrials, tmp_pat
     assert (found.before[place][:2], found.after[0][place][:2]) == ("2\t", "1\t")
 
 
+HOLDING = """\
+import math
+import threading
+
+
+class Held:
+    def __init__(self, number):
+        self.number, self.module, self.lock, self.kinds = number, math, threading.RLock(), vars(int)
+
+    def twice(self):
+        with self.lock:
+            return self.module.floor(self.number) * 3
+"""
+
+
+def test_an_object_is_copied_though_it_holds_what_cannot_be(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": HOLDING, "tests/test_a.py": "from a import Held\n\ndef test_two():\n    assert Held(2).twice() == 4\n"})
+    project = find_project(tmp_path, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
+    trials = PytestTrials(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None))
+    found = trials.compare(tmp_path, ["tests/test_a.py::test_two"], [replacing(HOLDING, "a.py", "* 3", "* 2")], seconds=20.0)
+    place = found.calls.index("Held.twice()")
+    assert (found.before[place][:2], found.after[0][place][:2]) == ("6\t", "4\t")
+
+
 INNER = """\
 class Box:
     def __init__(self, items):

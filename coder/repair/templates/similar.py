@@ -1,9 +1,11 @@
 """Expressions like the one that is there: other conditions, other calls, other parts of the same file."""
 
 import ast
+from bisect import bisect
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 from functools import lru_cache
+from heapq import nlargest
 
 from coder.core.syntax import expression
 from coder.repair.site import Rewrite, Site
@@ -14,6 +16,8 @@ from coder.repair.templates.negation import is_condition
 MOST = 12
 MOST_EXPRESSIONS = 6
 LEAST_ALIKE = 0.6
+COMPARED = 50
+"""So many expressions before the one that is there, and after it, are compared with it: a table holds thousands."""
 COPIED = (ast.Call, ast.BinOp, ast.Subscript, ast.Compare, ast.Attribute)
 
 
@@ -55,23 +59,31 @@ def similar(site: Site) -> Iterator[Rewrite]:
     scored: dict[str, float] = {}
     matcher = SequenceMatcher(None, autojunk=False)
     matcher.set_seq2(code)
-    for text, names in _expressions(site.source).get(type(node), ()):
+    lines, texts = _expressions(site.source)[type(node)]
+    place = bisect(lines, getattr(node, "lineno", 0))
+    for text, names in texts[max(0, place - COMPARED) : place + COMPARED]:
         if text != code and names <= here and abs(len(text) - len(code)) <= 0.5 * len(code):
             matcher.set_seq1(text)
-            if matcher.quick_ratio() >= LEAST_ALIKE and (alike := matcher.ratio()) >= LEAST_ALIKE:
+            least = nlargest(MOST_EXPRESSIONS, scored.values())[-1] if len(scored) >= MOST_EXPRESSIONS else LEAST_ALIKE
+            if matcher.quick_ratio() >= least and (alike := matcher.ratio()) >= least:
                 scored[text] = alike
     for text in sorted(scored, key=lambda text: (-scored[text], text))[:MOST_EXPRESSIONS]:
         yield from site.replace(node, text, weight=0.4 * scored[text], summary=f"use `{text[:40]}` as elsewhere")
 
 
 @lru_cache(maxsize=256)
-def _expressions(source: Source) -> dict[type[ast.AST], tuple[tuple[str, frozenset[str]], ...]]:
-    """The texts of the file's expressions with the names that they read, by kind."""
-    found: dict[type[ast.AST], dict[str, frozenset[str]]] = {}
+def _expressions(source: Source) -> dict[type[ast.AST], tuple[list[int], list[tuple[str, frozenset[str]]]]]:
+    """By kind, the lines in which the file's expressions stand first, and their texts with the names of their functions that they read."""
+    found: dict[type[ast.AST], dict[str, ast.expr]] = {kind: {} for kind in COPIED}
     for node in ast.walk(source.tree):
         if isinstance(node, COPIED) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load) and node.lineno == node.end_lineno:
-            found.setdefault(type(node), {})[source.code(node)] = _read(node) & bound(source, source.function(node))
-    return {kind: tuple(texts.items()) for kind, texts in found.items()}
+            found[type(node)].setdefault(source.code(node), node)
+    told = {}
+    for kind, texts in found.items():
+        ordered = sorted(texts.items(), key=lambda one: one[1].lineno)
+        names = [(text, _read(node) & bound(source, source.function(node))) for text, node in ordered]
+        told[kind] = ([node.lineno for _, node in ordered], names)
+    return told
 
 
 def _read(node: ast.AST) -> frozenset[str]:

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import copyreg
 import inspect
 import io
 import itertools
 import signal
 import sys
+import threading
+import types
 from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from types import FrameType, GeneratorType
 from typing import Any
 
@@ -28,6 +32,16 @@ REST, FURTHER = "*", "**"
 """Under these names stand the arguments that have none of their own, and those whose names are not the function's."""
 NEVER_ASKED = inspect.CO_NESTED | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 """Kinds of functions that nothing finds again, or that have to be awaited."""
+SHARED: Any = (
+    types.ModuleType,
+    types.MappingProxyType,
+    types.TracebackType,
+    ContextVar,
+    type({}.keys()),
+    type({}.values()),
+    type({}.items()),
+)
+"""Kinds of what cannot be copied and is only looked at."""
 READ = "fget"
 """What of a property is called."""
 
@@ -113,8 +127,21 @@ def code_of(function: Any) -> Any:
     return getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
 
 
+def deeply(given: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of all that can be copied: what cannot, and holds nothing by itself, does for both; a lock is a new one."""
+    ways: dict[Any, Any] = {kind: lambda _: "itself" for kind in SHARED}  # so copyreg calls what is not taken apart
+    ways.update((type(make()), lambda _, make=make: (make, ())) for make in (threading.Lock, threading.RLock))
+    before = dict(copyreg.dispatch_table)
+    copyreg.dispatch_table.update(ways)
+    try:
+        return copy.deepcopy(dict(given))
+    finally:
+        copyreg.dispatch_table.clear()
+        copyreg.dispatch_table.update(before)
+
+
 def copied(given: Mapping[str, Any]) -> dict[str, Any]:
-    made = copy.deepcopy(dict(given))
+    made = deeply(given)
     if any(isinstance(value, (GeneratorType, *ITERATORS)) for value in made.values()):
         raise ValueError("reading an argument changes it")
     return made
@@ -138,7 +165,7 @@ def answer(module: str, name: tuple[str, ...], given: Mapping[str, Any]) -> str:
         found: Any = sys.modules[module]
         for part in name:
             found = getattr(found, part)
-        mine = dict(copy.deepcopy(given))
+        mine = deeply(given)
         names = [*mine]
         place = names.index(REST)
         positional = [*(mine[one] for one in names[:place]), *mine[REST]]

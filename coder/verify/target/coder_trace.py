@@ -16,7 +16,8 @@ import threading
 import time
 import unittest.case
 from collections.abc import Callable, Generator
-from types import CodeType, FrameType
+from importlib.machinery import SourceFileLoader
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 import pytest
@@ -59,7 +60,9 @@ class Tracing:
         self.request = request
         sources = {os.path.join(request["tree"], path): path for path in request["sources"]}
         self.tracer = Monitoring(sources) if hasattr(sys, "monitoring") else Settrace(sources)
+        self.imported: dict[str, set[int]] = {}
         self.deadline = 0.0
+        SourceFileLoader.exec_module = self.apart(SourceFileLoader.exec_module)  # type: ignore[method-assign, assignment]
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_collection(self) -> Generator[None, None, None]:
@@ -95,6 +98,18 @@ class Tracing:
 
         return wrapped
 
+    def apart(self, function: Callable[[Any, ModuleType], None]) -> Callable[[Any, ModuleType], None]:
+        """What a module does when it is imported is done by none of the tests, though it be one that comes to import it."""
+
+        def wrapped(loader: Any, module: ModuleType) -> None:
+            state = self.tracer.turn(self.imported)
+            try:
+                function(loader, module)
+            finally:
+                self.tracer.turn_back(state)
+
+        return wrapped
+
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: Any) -> Generator[None, None, None]:
         self.tracer.restart()
@@ -127,11 +142,15 @@ class Tracing:
         self.tracer.pause()
 
     def tell(self, nodeid: str) -> None:
-        self.write({"id": nodeid, "lines": {path: sorted(numbers) for path, numbers in self.tracer.lines.items() if numbers}})
+        self.write(nodeid, self.tracer.lines)
+        if self.imported:
+            self.write("", self.imported)
+            self.imported.clear()
 
-    def write(self, line: dict[str, Any]) -> None:
+    def write(self, nodeid: str, lines: dict[str, set[int]]) -> None:
+        told = {"id": nodeid, "lines": {path: sorted(numbers) for path, numbers in lines.items() if numbers}}
         descriptor = os.open(self.request["lines"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        os.write(descriptor, json.dumps(line).encode("ascii") + b"\n")
+        os.write(descriptor, json.dumps(told).encode("ascii") + b"\n")
         os.close(descriptor)
 
 
@@ -178,6 +197,15 @@ class Monitoring:
         if path is not None:
             self.lines.setdefault(path, set()).add(number)
         return self.monitoring.DISABLE
+
+    def turn(self, lines: dict[str, set[int]]) -> Any:
+        """Add what is seen from now on to other lines; comes back with what takes it back."""
+        state, self.lines = self.lines, lines
+        return state
+
+    def turn_back(self, state: Any) -> None:
+        self.lines = state
+        self.monitoring.restart_events()
 
     def pause(self) -> None:
         self.monitoring.set_events(self.tool, 0)
@@ -236,6 +264,15 @@ class Settrace:
             return see
 
         return see
+
+    def turn(self, lines: dict[str, set[int]]) -> Any:
+        """Add what is seen from now on to other lines; comes back with what takes it back."""
+        state = self.lines, self.seeing
+        self.lines, self.seeing = lines, {}
+        return state
+
+    def turn_back(self, state: Any) -> None:
+        self.lines, self.seeing = state
 
     def pause(self) -> None:
         sys.settrace(None)
