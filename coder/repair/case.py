@@ -10,7 +10,7 @@ from coder.repair.candidates import Candidate, candidates, ranked
 from coder.repair.guarding import Guards
 from coder.repair.repeated import repeated
 from coder.repair.source import Source
-from coder.repair.spectrum import ochiai, suspects, weighted, with_imports, without_comparisons
+from coder.repair.spectrum import ochiai, suspects, weighted, with_imports, with_mixed_up, without_comparisons
 from coder.repair.templates.suggestions import NAME, said
 
 MOST_SUSPECTS = 10
@@ -30,7 +30,7 @@ class Case:
         self.sources = {path: source for path in paths if (source := read(tree, path)) is not None}
         scores = without_comparisons(scores, self.sources)
         self.suspects: tuple[Suspect, ...] = suspects(scores, self.sources)
-        self._scores = with_imports(scores, self.sources, found.imported)
+        self._scores = with_mixed_up(with_imports(scores, self.sources, found.imported), self.sources)
         self._guards = Guards(others)
 
     @property

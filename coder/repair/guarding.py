@@ -1,6 +1,7 @@
 """Which passing tests stand guard over a place."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from coder.core.trials import Trace
 from coder.repair.candidates import Candidate
@@ -15,11 +16,11 @@ class Guards:
     """Passing tests by the lines that they execute."""
 
     def __init__(self, traces: Sequence[Trace]) -> None:
-        self._passing = sorted((trace for trace in traces if trace.result.outcome == "passed"), key=lambda trace: trace.result.seconds)
+        self._passing = _mixed(trace for trace in traces if trace.result.outcome == "passed")
         self._executing: dict[tuple[str, int, int, int, float], tuple[str, ...]] = {}
 
     def of(self, candidate: Candidate, source: Source, *, most: int = MOST_GUARDS, seconds: float = MOST_SECONDS) -> tuple[str, ...]:
-        """Ids of the quickest passing tests that execute the changed function; that execute the file, where none does or there is none."""
+        """Ids of quick passing tests, of as many test functions as there are, that execute the function; where none does, the file."""
         function = source.function_at(candidate.edit.line)
         whole = (source.path, 1, source.text.count("\n") + 1, most, seconds)
         identity = (source.path, function.body[0].lineno, function.end_lineno or function.lineno, most, seconds) if function else whole
@@ -38,3 +39,14 @@ class Guards:
                     break
                 found.append(trace.result.id)
         return tuple(found)
+
+
+def _mixed(traces: Iterable[Trace]) -> list[Trace]:
+    """The quickest case of each test function, then the second of each, and so on: the quickest of all may be many cases of one."""
+    turn: Counter[str] = Counter()
+    placed = []
+    for trace in sorted(traces, key=lambda trace: trace.result.seconds):
+        function = trace.result.id.partition("[")[0]
+        turn[function] += 1
+        placed.append((turn[function], trace))
+    return [trace for _, trace in sorted(placed, key=lambda pair: pair[0])]

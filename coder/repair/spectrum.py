@@ -13,7 +13,7 @@ from coder.core.paths import is_test_path
 from coder.core.proposals import Suspect
 from coder.core.trials import Trace
 from coder.core.verdict import Failure
-from coder.repair.scope import stored
+from coder.repair.scope import arguments_of, idle, stored
 from coder.repair.source import Function, Source
 from coder.repair.stock import BUILTIN, bound
 
@@ -23,6 +23,8 @@ AT_IMPORT = 0.4
 """What runs at import is executed before any test: it is as suspicious as the functions that use it, times this."""
 TABLE = 16
 """Lines from which on a table shares its suspicion: who reads it reads one of its rows."""
+MIXED_UP = 0.25
+"""Of the highest suspicion falls on lines with signs of names mixed up."""
 ELSEWHERE = 0.7
 """And times this where these functions are in another file."""
 COMPARING = 0.6
@@ -126,6 +128,28 @@ def _names_read(scores: Mapping[int, float], source: Source) -> dict[str, float]
             name = one.id if isinstance(one, ast.Name) else one.attr if isinstance(one, ast.Attribute) else ""
             used[name] = max(used.get(name, 0.0), score)
     return used
+
+
+def with_mixed_up(scores: Scores, sources: Mapping[str, Source]) -> dict[str, dict[int, float]]:
+    """The same with executed lines raised where names may have been mixed up, though all tests execute them."""
+    least = MIXED_UP * max((score for lines in scores.values() for score in lines.values()), default=0.0)
+    raised = {path: dict(lines) for path, lines in scores.items()}
+    for path, source in sources.items():
+        for function in source.functions if raised.get(path) else ():
+            raised[path] |= {line: max(least, score) for line in _mixed_up(function) if (score := raised[path].get(line))}
+    return raised
+
+
+def _mixed_up(function: Function) -> Iterable[int]:
+    """All lines where a parameter is not read; else those where the parameter `a` is not given for another's, but `a=b`."""
+    if idle(function):
+        return range(function.body[0].lineno, (function.end_lineno or 0) + 1)
+    names = {*arguments_of(function)}
+    return [
+        one.value.lineno
+        for one in ast.walk(function)
+        if isinstance(one, ast.keyword) and isinstance(one.value, ast.Name) and one.arg in names - {one.value.id}
+    ]
 
 
 def score_of(function: Function, scores: Mapping[int, float]) -> float:

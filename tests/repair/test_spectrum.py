@@ -6,7 +6,7 @@ from coder.core.proposals import Suspect
 from coder.core.trials import Trace
 from coder.core.verdict import Failure, Frame, Outcome, TestResult
 from coder.repair.source import Source
-from coder.repair.spectrum import ochiai, suspects, weighted, with_imports, without_comparisons
+from coder.repair.spectrum import ochiai, suspects, weighted, with_imports, with_mixed_up, without_comparisons
 
 TEXT = """\
 LIMIT = 3
@@ -74,3 +74,17 @@ def test_that_parameters_are_called_the_same_is_no_sharing() -> None:
     text = "\n".join(["class A:", method.format("__init__"), "class B:", method.format("__init__"), method.format("read"), "A(1)", "B(1)"])
     scores = with_imports({"a.py": {10: 1.0}}, {"a.py": Source("a.py", text)}, {"a.py": (3, 7)})["a.py"]
     assert scores == {10: 1.0, 9: pytest.approx(0.4), 7: pytest.approx(0.4)}
+
+
+def test_a_long_table_shares_its_suspicion() -> None:
+    text = "TABLE = [\n" + "    1,\n" * 62 + "]\n\ndef read():\n    return TABLE[0]\n"
+    scores = with_imports({"a.py": {67: 1.0}}, {"a.py": Source("a.py", text)}, {})["a.py"]
+    assert scores[1] == scores[64] == pytest.approx(0.4 * 0.5)
+
+
+def test_what_all_tests_execute_is_suspected_where_names_may_be_mixed_up() -> None:
+    unread = "def keep(one, other):\n    saved = one\n    return saved + one\n"
+    swapped = "def give(size, depth):\n    told = make(size=depth)\n    return told + size\n"
+    sources = {"a.py": Source("a.py", unread), "b.py": Source("b.py", swapped)}
+    scores = with_mixed_up({"a.py": {2: 0.01, 3: 0.8}, "b.py": {2: 0.02, 3: 0.02}}, sources)
+    assert scores == {"a.py": {2: pytest.approx(0.2), 3: 0.8}, "b.py": {2: pytest.approx(0.2), 3: 0.02}}

@@ -3,13 +3,16 @@
 import ast
 from collections.abc import Iterator
 
-from coder.repair.scope import arguments_of, attributes, likeness, local_names, module_names, most_alike, own_attributes, short_texts
+from coder.repair.scope import arguments_of, attributes, idle, likeness, local_names, module_names, most_alike, own_attributes, short_texts
 from coder.repair.site import Rewrite, Site
 from coder.repair.templates.calls import callee_of
 
 MOST_HELD = 8
 NAMESAKE = 1.2
 """What speaks for a variable that has the name of the parameter which is given another."""
+
+REVIVING = 1.3
+"""And for a parameter that nothing in the function reads."""
 
 
 def variable(site: Site) -> Iterator[Rewrite]:
@@ -18,11 +21,12 @@ def variable(site: Site) -> Iterator[Rewrite]:
     if not isinstance(node, ast.Name) or node.id in ("self", "cls") or is_called(site):
         return
     loads = isinstance(node.ctx, ast.Load)
-    asked = _asked_for(site)
+    asked, unread = _asked_for(site), idle(site.function)
     for rank, name in enumerate(local_names(site.source, node)):
         if name != node.id:
             weight = (0.75 if loads else 0.4) * (0.7 + 0.3 * likeness(name, node.id)) * 0.97**rank
             weight = NAMESAKE if name == asked else weight
+            weight *= REVIVING if loads and name in unread else 1.0
             yield from site.replace(node, name, weight=weight, summary=f"use `{name}` instead of `{node.id}`")
     if loads:
         for rank, name in enumerate(own_attributes(site.source, node)[:MOST_HELD]):

@@ -50,7 +50,7 @@ class Asking:
         enough = time.monotonic() + self.left * FIRST_SHARE
         for test in [*self.trials.targets, *self.request["guards"]]:
             if test in self.trials.items and time.monotonic() < enough:
-                recorder.begin()
+                recorder.begin(failing=test in self.trials.targets)
                 sys.setprofile(recorder)
                 self.trials.run(test, None, RECORDING_LIMIT)
                 sys.setprofile(None)

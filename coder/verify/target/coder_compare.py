@@ -24,8 +24,8 @@ from typing import Any
 from coder_swap import key_of  # type: ignore[import-not-found]  # they all lie beside this file
 
 MOST_OF_ONE, MOST_RECORDED = 12, 60
-MOST_OF_TEST = 4
-"""Calls of one edited function that are taken from one test: what it does for others should be heard as well."""
+MOST_OF_FAILING, MOST_OF_TEST = 8, 4
+"""Calls of one edited function that are taken from all failing tests, and from one test: others should be heard as well."""
 MOST_ELEMENTS, DEEPEST, LONGEST = 40, 4, 120
 CALL_SECONDS = 0.2
 REST, FURTHER = "*", "**"
@@ -62,10 +62,12 @@ class Recorder:
         """Calls of edited functions."""
         self.counts: dict[Any, int] = {}
         self.of_test: dict[Any, int] = {}
+        self.most = MOST_OF_ONE
 
-    def begin(self) -> None:
+    def begin(self, *, failing: bool) -> None:
         """Another test."""
         self.of_test.clear()
+        self.most = MOST_OF_FAILING if failing else MOST_OF_ONE
 
     def __call__(self, frame: FrameType, event: str, _argument: Any) -> None:
         code = frame.f_code
@@ -75,7 +77,7 @@ class Recorder:
         back = frame.f_back
         if not edited and (len(self.calls) >= MOST_RECORDED or (back is not None and back.f_code.co_filename in self.sources)):
             return
-        if code.co_name.startswith("<") or code.co_flags & NEVER_ASKED or self.counts.get(code, 0) >= MOST_OF_ONE:
+        if code.co_name.startswith("<") or code.co_flags & NEVER_ASKED or self.counts.get(code, 0) >= self.most:
             return
         if not edited or self.of_test.get(code, 0) < MOST_OF_TEST:
             self.counts[code] = self.counts.get(code, 0) + 1
