@@ -118,7 +118,7 @@ def meant(text: str) -> str:
 
 
 class Plain(ast.NodeTransformer):
-    """Takes what is denied into what denies it: `a != b` for `not (a == b)`, which it is where nobody says otherwise."""
+    """Writes alike what is the same where nobody says otherwise: `not (a == b)` and `a != b`, named arguments in any order."""
 
     OPPOSITES: ClassVar[dict[type[ast.cmpop], ast.cmpop]] = {
         ast.Eq: ast.NotEq(),
@@ -137,6 +137,12 @@ class Plain(ast.NodeTransformer):
                 return asked
             case _:
                 return node
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        if all(one.arg for one in node.keywords):
+            node.keywords.sort(key=lambda one: str(one.arg))
+        return node
 
 
 def _answers(found: Compared, places: Sequence[int]) -> tuple[str, ...]:

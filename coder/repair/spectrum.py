@@ -73,7 +73,7 @@ def without_comparisons(scores: Scores, sources: Mapping[str, Source]) -> dict[s
 
 
 def with_imports(scores: Scores, sources: Mapping[str, Source], imported: Mapping[str, Collection[int]]) -> dict[str, dict[int, float]]:
-    """The same, and what ran at import (lines `imported`) whose names the suspicious functions read, or that defines these."""
+    """The same, and what ran at import (lines `imported`) whose names the suspicious functions read, or that makes these."""
     used = {path: _names_read(scores.get(path, {}), source) for path, source in sources.items()}
     anywhere: dict[str, float] = {}
     for names in used.values():
@@ -93,13 +93,18 @@ def _of_import(scores: Mapping[int, float], source: Source, used: Mapping[str, f
         found[function.lineno] = max(found.get(function.lineno, 0.0), score * AT_IMPORT)
         owner = source.class_of(function)
         of_class[owner] = max(of_class.get(owner, 0.0), score) if owner else 0.0
+    calling: dict[str, float] = {}
     for statement in _at_import(source):
         lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
-        _raise(found, lines, _most(used, stored(statement)) * min(1.0, math.sqrt(TABLE / len(lines))))
+        suspicion = _most(used, stored(statement))
+        _raise(found, lines, suspicion * min(1.0, math.sqrt(TABLE / len(lines))))
+        called = {one.func.id for one in ast.walk(statement) if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)}
+        calling |= {name: max(suspicion, calling.get(name, 0.0)) for name in called}
     for function, score in own.items():
         inside = [line for line in imported if function.body[0].lineno <= line <= (function.end_lineno or 0)]
         if inside and not score:
-            _raise(found, inside, max(_most(used, _shared(source, function)), of_class[source.class_of(function)]))
+            shared = _most(used, _shared(source, function))
+            _raise(found, inside, max(shared, of_class[source.class_of(function)], calling.get(function.name, 0.0)))
     return {line: score for line, score in found.items() if score}
 
 

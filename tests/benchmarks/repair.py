@@ -172,7 +172,7 @@ class Same(Plain):
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
-        self.generic_visit(node)
+        super().visit_Call(node)
         match node:
             case ast.Call(func=ast.Name(id="super"), args=[ast.Name(id=owner), ast.Name(id="self")]) if owner == self.own[-1]:
                 node.args = []

@@ -75,6 +75,13 @@ def test_what_means_the_same_is_one_opinion() -> None:
     assert [{*opinion.members} for opinion in found] == [{*same[:3]}, {same[3]}]
 
 
+def test_named_arguments_mean_the_same_in_any_order() -> None:
+    text = "def f(a, b):\n    return g(a, b=b)\n"
+    same = [candidate(text, "g(a, b=b)", new) for new in ("g(a, b=b, c=1)", "g(a, c=1, b=b)", "g(a, *b, **a)")]
+    found = opinions(same, dict.fromkeys(same, 0.5), Compared(), sources={"a.py": Source("a.py", text)})
+    assert [{*opinion.members} for opinion in found] == [{*same[:2]}, {same[2]}]
+
+
 def test_the_simplest_of_those_that_say_the_same_comes_first() -> None:
     text = "def f(a, b):\n    if not (a or b == 1):\n        return 1\n"
     denied, plain, poor = (candidate(text, "not (a or b == 1)", new) for new in ("not (a or b != 1)", "(a or b == 1)", "a"))

@@ -88,3 +88,10 @@ def test_what_all_tests_execute_is_suspected_where_names_may_be_mixed_up() -> No
     sources = {"a.py": Source("a.py", unread), "b.py": Source("b.py", swapped)}
     scores = with_mixed_up({"a.py": {2: 0.01, 3: 0.8}, "b.py": {2: 0.02, 3: 0.02}}, sources)
     assert scores == {"a.py": {2: pytest.approx(0.2), 3: 0.8}, "b.py": {2: pytest.approx(0.2), 3: 0.02}}
+
+
+def test_a_function_that_makes_what_a_suspicious_one_reads_is_suspected() -> None:
+    makers = "def made():\n    return [1]\n\ndef other():\n    return [2]\n\n"
+    text = f"{makers}TABLE = made()\nREST = other()\n\ndef read():\n    return TABLE[0]\n"
+    scores = with_imports({"a.py": {11: 1.0}}, {"a.py": Source("a.py", text)}, {"a.py": (1, 2, 4, 5, 7, 8, 10)})["a.py"]
+    assert scores == {11: 1.0, 10: pytest.approx(0.4), 7: pytest.approx(0.4), 2: pytest.approx(0.4)}

@@ -540,6 +540,13 @@ TOLD = [
     ),
     (
         "inserted",
+        "def f(x):\n    if x:\n        seen = x[0]\n    return seen == 'a' or 'b' in seen\n",
+        "def f(x):\n    seen = ''\n    if x:\n        seen = x[0]\n    return seen == 'a' or 'b' in seen\n",
+        "UnboundLocalError",
+        "local variable 'seen' referenced before assignment",
+    ),
+    (
+        "inserted",
         "def f(x):\n    lengths = sizes(x)\n    return cut(x, minlen)\n",
         "def f(x):\n    lengths = sizes(x)\n    minlen = min(lengths)\n    return cut(x, minlen)\n",
         "NameError",

@@ -193,6 +193,23 @@ def test_a_warning_is_what_the_project_makes_of_it(outcomes: Outcomes, wish: str
     assert [outcome for outcome, _ in found] == ["passed", "failed", "failed"]
 
 
+def test_what_another_process_says_is_left_to_whoever_confirms_an_edit(outcomes: Outcomes) -> None:
+    tests = """\
+        import subprocess, sys
+        import shop
+
+        def test_here():
+            assert shop.price() == 2
+
+        def test_there():
+            assert subprocess.check_output([sys.executable, "-c", "import shop; print(shop.price())"]).strip() == b"2"
+        """
+    files = {"shop.py": "def price():\n    return 3\n", "tests/test_shop.py": textwrap.dedent(tests)}
+    here, there = "tests/test_shop.py::test_here", "tests/test_shop.py::test_there"
+    assert outcomes(files, [here, there], [("3", "2"), ("3", "4")]) == [("passed", ""), ("failed", "test_here")]
+    assert outcomes(files, [there], [("3", "2")]) == [("failed", "test_there")]
+
+
 def test_other_free_variables_take_a_module_that_is_executed_again(outcomes: Outcomes) -> None:
     edits = [("super().get(key, 0)", "dict.get(self, key, 0)"), ("super().get(key, 0)", "super().get(key, 0) or 0")]
     found = outcomes(SHOP, ["tests/test_shop.py::test_total"], edits)

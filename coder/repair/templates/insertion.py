@@ -7,12 +7,21 @@ from functools import lru_cache
 from itertools import product
 
 from coder.core.trials import Change
-from coder.repair.scope import arguments_of, local_names, stored, unread
+from coder.repair.scope import CACHED, arguments_of, local_names, stored, unread
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Function, Source, is_docstring
 from coder.repair.templates.suggestions import ATTRIBUTE, NAME, said
 
 NOTHING_YET = ("[]", "{}", "0", "None", "''", "set()", "False")
+USED: dict[str, str] = {
+    "[]": r"\.(?:append|extend|insert)\(",
+    "{}": r"(?:\[[^\]:]+\] = |\.(?:get|items|setdefault)\()",
+    "0": r" (?:[-+]=|[<>=!]=|<|>) \d",
+    "''": r"(?: (?:[=!]=|\+=) f?['\"]|\.(?:join|lower|split|startswith|strip)\()",
+    "set()": r"\.(?:add|discard)\(",
+    "False": r" = (?:True|False)\b",
+}
+"""What follows the name of what was begun with such a value."""
 COUNTED = ("itertools.count()", "count()")
 """What is asked for the next one of, and has to be begun."""
 MANGLED = re.compile(r"^_[^_]\w*?__(?=\w)")
@@ -50,10 +59,10 @@ def inserted(site: Site) -> Iterator[Rewrite]:
 
 def _begun(site: Site, node: ast.stmt, function: Function, likely: float) -> Iterator[tuple[str, float]]:
     """Give a variable that is said not to be there, or an attribute where a constructor has given none, its first value."""
-    code = site.source.code(node)
+    code, whole = site.source.code(node), site.source.code(function)
     for name in said(site.failures, NAME):
         if isinstance(node, ast.Pass) or re.search(rf"\b{name}\b", code):
-            yield from ((f"{name} = {value}", 0.9 * likely * 0.93**rank) for rank, value in enumerate(NOTHING_YET))
+            yield from ((f"{name} = {value}", 0.9 * likely * 0.93**rank) for rank, value in enumerate(_first_values(name, whole)))
             made = enumerate(_made_of_unread(site, function, name))
             yield from ((f"{name} = {value}", 0.7 * likely * 0.97**rank) for rank, value in made)
     missing = said(site.failures, ATTRIBUTE) if function.name in _constructing(site.source) else ()
@@ -61,8 +70,17 @@ def _begun(site: Site, node: ast.stmt, function: Function, likely: float) -> Ite
         read = re.search(rf"\bself\.{name}\b", site.source.text)
         if read and (isinstance(node, ast.Pass) or node is function.body[-1] or read[0] in code):
             counted = COUNTED if f"next(self.{name})" in site.source.text else ()
-            values = enumerate((*counted, *NOTHING_YET))
+            values = enumerate((*counted, *_first_values(f"self.{name}", site.source.text)))
             yield from ((f"self.{name} = {value}", 0.9 * likely * 0.93**rank) for rank, value in values)
+
+
+@lru_cache(maxsize=CACHED)
+def _first_values(name: str, text: str) -> tuple[str, ...]:
+    """What something may begin with, first what it is used like."""
+    own = rf"\b{re.escape(name)}\b"
+    like = {value for value, use in USED.items() if re.search(own + use, text)}
+    like |= {"''"} if re.search(rf"['\"] (?:[=!]=|\+|in) {own}", text) else set()
+    return tuple(sorted(NOTHING_YET, key=lambda value: value not in like))
 
 
 @lru_cache(maxsize=256)

@@ -100,7 +100,7 @@ class Collected:
         if descriptor == self.channel.requests:
             asked = self.channel.next()
             if asked["kind"] == "try":
-                Trials(self.items, self.swapper, {**asked, "tree": self.request["tree"]}).judge()
+                Trials(self.items, self.swapper, {**asked, "tree": self.request["tree"]}, self.opened).judge()
                 self.channel.answer(tried=True)
             else:
                 self.reach(asked)

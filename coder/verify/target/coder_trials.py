@@ -43,9 +43,11 @@ FILE_SIZE = 256 << 20
 class Trials:
     """The candidates of one request."""
 
-    def __init__(self, items: list[Any], swapper: Swapper, request: dict[str, Any]) -> None:
+    def __init__(self, items: list[Any], swapper: Swapper, request: dict[str, Any], opened: Any) -> None:
+        """`opened` is the coder_watch.Opened of this process."""
         self.request = request
         self.swapper = swapper
+        self.opened = opened
         self.deadline = time.monotonic() + request["seconds"]
         self.results = os.open(request["results"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self.targets: list[str] = request["tests"]
@@ -89,12 +91,15 @@ class Trials:
         tests = [*self.targets, *(test for test in self.items if test in guards - targets)]
         answers = self.all_of(Child([], lambda _: self.measure(tests), seconds=FIRST_LIMIT * (1 + len(tests))))
         # Of a test that was run twice, the first run says how it ends and what it takes at first, the last what it takes then.
-        found = {test: (green, seconds) for test, green, seconds, _ in reversed(answers)}
-        warm = {test: seconds for test, _, seconds, _ in answers}
+        found = {test: (green, seconds) for test, green, seconds, *_ in reversed(answers)}
+        warm = {test: seconds for test, _, seconds, *_ in answers}
         least, waiting = (PATIENT_LIMIT, PATIENT_WAITING) if self.request["patient"] else (LEAST_LIMIT, LEAST_WAITING)
         self.limits = {test: max(least, seconds + TIMES * warm[test]) for test, (_, seconds) in found.items()}
-        self.waits = {test: waiting + WAITING * max(waited, self.limits[test]) for test, _, _, waited in reversed(answers)}
+        self.waits = {test: waiting + WAITING * max(waited, self.limits[test]) for test, _, _, waited, _ in reversed(answers)}
         self.targets = [test for test in self.targets if test in found and not found[test][0]]
+        # Another process reads what is on the disk: whoever confirms an edit asks that, where a test of this one tells anything.
+        elsewhere = {test for test, *_, processes in answers if processes}
+        self.targets = [test for test in self.targets if test not in elsewhere] or self.targets
         self.guards = {test for test, (green, _) in found.items() if green}
         if not self.targets:
             self.write(problem="The failing tests pass when they run alone: what fails is their order, or a state that is left behind.")
@@ -111,10 +116,11 @@ class Trials:
 
     def measure_once(self, tests: list[str]) -> Iterator[Any]:
         for test, following in zip(tests, [*tests[1:], None]):
+            self.opened.forget()
             started, began = time.process_time(), time.monotonic()
             outcome = self.run(test, following, FIRST_LIMIT)
             spent, waited = time.process_time() - started, time.monotonic() - began
-            yield test, outcome == "passed", *((ENDLESS, ENDLESS) if outcome == "timeout" else (spent, waited))
+            yield test, outcome == "passed", *((ENDLESS, ENDLESS) if outcome == "timeout" else (spent, waited)), self.opened.processes
 
     def try_all(self) -> None:
         with open(self.request["candidates"], encoding="utf-8") as file:
