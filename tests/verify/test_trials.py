@@ -502,6 +502,32 @@ def test_an_object_is_copied_though_it_holds_what_cannot_be(sandbox: ProcessSand
     assert (found.before[place][:2], found.after[0][place][:2]) == ("6\t", "4\t")
 
 
+SLOTTED = """\
+class Held:
+    __slots__ = ("number",)
+
+    def __init__(self, number):
+        self.number = number * 3
+
+
+def made(number):
+    return Held(number)
+"""
+
+
+def test_what_is_held_in_slots_belongs_to_the_answer(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+    tests = "from a import made\n\ndef test_two():\n    assert made(2).number == 4\n"
+    write(tmp_path, {"a.py": SLOTTED, "tests/test_a.py": tests})
+    project = find_project(tmp_path, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
+    trials = PytestTrials(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None))
+    found = trials.compare(tmp_path, ["tests/test_a.py::test_two"], [replacing(SLOTTED, "a.py", "* 3", "* 2")], seconds=20.0)
+    place = found.calls.index("made(number=2)")
+    assert (found.before[place].split("\t")[0], found.after[0][place].split("\t")[0]) == (
+        "Held(dict{'number': 6})",
+        "Held(dict{'number': 4})",
+    )
+
+
 INNER = """\
 class Box:
     def __init__(self, items):

@@ -202,8 +202,17 @@ def shown(value: Any, depth: int) -> str:
         return f"{kind}[{', '.join(shown(one, depth + 1) for one in itertools.islice(value, MOST_ELEMENTS))}]"
     if callable(value):
         return kind
-    held = getattr(value, "__dict__", None)
-    return f"{kind}({shown(held, depth + 1)})" if isinstance(held, dict) else kind
+    held = state(value)
+    return kind if held is None else f"{kind}({shown(held, depth + 1)})"
+
+
+def state(value: Any) -> dict[str, Any] | None:
+    """What an object holds, in its dictionary and in slots; None where it has neither."""
+    slots = [vars(kind).get("__slots__", ()) for kind in type(value).__mro__]
+    names = [name for one in slots for name in ((one,) if isinstance(one, str) else one)]
+    own = getattr(value, "__dict__", None)
+    held = {**(own if isinstance(own, dict) else {}), **{name: getattr(value, name) for name in names if hasattr(value, name)}}
+    return held if names or isinstance(own, dict) else None
 
 
 def described(call: Any) -> str:
