@@ -136,8 +136,13 @@ def told(value: Any, depth: int = DEPTH) -> str:
         case set() | frozenset():
             return f"{name} {sorted(told(held, depth - 1) for held in value)}"
         case _:
-            held = {**getattr(value, "__dict__", {})}
+            slots = [name for kind in type(value).__mro__ for name in _names(vars(kind).get("__slots__", ()))]
+            held = {**getattr(value, "__dict__", {}), **{name: getattr(value, name) for name in slots if hasattr(value, name)}}
             return f"{name} {[(one, told(held[one], depth - 1)) for one in sorted(held)]}"
+
+
+def _names(slots: Any) -> tuple[str, ...]:
+    return (slots,) if isinstance(slots, str) else (*slots,)
 
 
 def _late(*_: Any) -> None:
