@@ -29,3 +29,18 @@ def test_every_plain_value_has_neighbours_of_its_kind(value: object) -> None:
 
 def test_what_is_not_plain_stays_as_it_is() -> None:
     assert changes(object(), [1, 2]) == []
+
+
+class Command:
+    def __init__(self, output: str, owner: object) -> None:
+        self.output, self.owner = output, owner
+
+
+def test_an_object_that_is_given_is_varied_by_its_plain_attributes_and_stays_as_it_is() -> None:
+    command = Command("no such file", object())
+    made = [given["command"] for _, _, given in varied([("a", ("match",), {"command": command})], 50)]
+    assert made[0] is command
+    assert len({one.output for one in made}) > 3
+    assert {one.owner for one in made} == {command.owner}
+    assert command.output == "no such file"
+    assert len(varied([("a", ("f",), {"self": command})], 50)) == 1

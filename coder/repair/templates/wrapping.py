@@ -29,6 +29,8 @@ FUNCTIONS = {
 CONVERTED = re.compile(r"(not all arguments converted|not enough arguments for format string)")
 METHODS = {"strip()": 0.25, "lower()": 0.25, "upper()": 0.2, "copy()": 0.25, "items()": 0.3, "values()": 0.15}
 ITERATED = ("items()", "values()")
+GONE_THROUGH = ("list", "sorted", "reversed", "tuple", "set")
+"""What a loop may go through; the letters of a text that is made for it are never meant."""
 
 
 def wrapped(site: Site) -> Iterator[Rewrite]:
@@ -44,10 +46,10 @@ def wrapped(site: Site) -> Iterator[Rewrite]:
             yield Rewrite((Change(start=start, end=end, text=f"({code},)"),), 1.2, f"fill in `{code[:30]}` as one value")
         case _:
             pass
-    for name, weight in FUNCTIONS.items():
+    iterated = isinstance(site.parent, ast.For | ast.comprehension) and site.parent.iter is node
+    for name, weight in FUNCTIONS.items() if not iterated else ((name, FUNCTIONS[name]) for name in GONE_THROUGH):
         yield from site.replace(node, f"{name}({code})", weight=weight, summary=f"use `{name}` of it")
     if isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call):
-        iterated = isinstance(site.parent, ast.For | ast.comprehension)
         for name, weight in METHODS.items():
             if iterated or name not in ITERATED:
                 yield from site.replace(

@@ -6,10 +6,15 @@ Stdlib only, Python 3.8 or later.
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import itertools
 from typing import Any
 
 MOST_OTHERS = 6
+MOST_ATTRIBUTES, OF_ATTRIBUTE = 4, 4
+"""So many plain attributes of an object that is given are changed, each in so many ways."""
+OWN = ("self", "cls")
 KINDS = (type(None), bool, int, float, str, bytes, tuple, list, dict, set, frozenset)
 
 
@@ -18,7 +23,9 @@ def varied(calls: list[Any], most: int) -> list[Any]:
     given_to = pools(calls)
     rows = []
     for module, name, given in calls:
-        columns = [[(key, new) for new in changes(value, given_to[module, name, key])] for key, value in given.items()]
+        columns = [
+            [(key, new) for new in (*changes(value, given_to[module, name, key]), *others(key, value))] for key, value in given.items()
+        ]
         turns = [one for round_ in itertools.zip_longest(*columns) for one in round_ if one is not None]
         rows.append([(module, name, {**given, key: new}) for key, new in turns])
     rounds = [one for row in itertools.zip_longest(*rows) for one in row if one is not None]
@@ -43,6 +50,21 @@ def changes(value: Any, pool: list[Any]) -> list[Any]:
     for new in itertools.chain.from_iterable(itertools.zip_longest(variants(value), others, fillvalue=value)):
         if new is not value and not same(new, value) and not any(same(new, one) for one in found):
             found.append(new)
+    return found
+
+
+def others(name: str, value: Any) -> list[Any]:
+    """Objects like one that is given, each with a plain attribute changed; the function's own object is what its methods make of it."""
+    held = getattr(value, "__dict__", None)
+    found: list[Any] = []
+    if type(held) is not dict or name in OWN or callable(value):
+        return found
+    for attribute, one in [(attribute, one) for attribute, one in held.items() if plain(one)][:MOST_ATTRIBUTES]:
+        for new in variants(one)[:OF_ATTRIBUTE]:
+            with contextlib.suppress(Exception):
+                made = copy.copy(value)
+                vars(made)[attribute] = new
+                found.append(made)
     return found
 
 
