@@ -1,5 +1,8 @@
 """Calls made out of recorded ones."""
 
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+
 import pytest
 
 from coder.verify.target.coder_varied import changes, varied
@@ -19,7 +22,10 @@ def test_what_another_call_gave_is_tried_here() -> None:
     assert {"text": "ab", "mark": "-"} in [given for _, _, given in varied(CALLS, 100)]
 
 
-@pytest.mark.parametrize("value", [None, True, 3, 0.5, "text", "", b"ab", [1, 2], (1, "a"), {"a": 1}, {1, 2}, frozenset("ab")])
+MORE = [date(2024, 2, 29), datetime(2024, 1, 1, 12, tzinfo=UTC), timedelta(1), Decimal(2), 2j]
+
+
+@pytest.mark.parametrize("value", [None, True, 3, 0.5, "text", "", b"ab", [1, 2], (1, "a"), {"a": 1}, {1, 2}, frozenset("ab"), *MORE])
 def test_every_plain_value_has_neighbours_of_its_kind(value: object) -> None:
     near = changes(value, [])
     assert len(near) >= 1
@@ -44,3 +50,7 @@ def test_an_object_that_is_given_is_varied_by_its_plain_attributes_and_stays_as_
     assert {one.owner for one in made} == {command.owner}
     assert command.output == "no such file"
     assert len(varied([("a", ("f",), {"self": command})], 50)) == 1
+
+
+def test_what_cannot_be_reckoned_with_has_no_neighbours() -> None:
+    assert changes(date.max, []) == []

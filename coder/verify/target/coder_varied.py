@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import copy
 import itertools
+import numbers
+from datetime import date, timedelta
 from typing import Any
 
 MOST_OTHERS = 6
@@ -91,6 +93,17 @@ def variants(value: Any) -> list[Any]:
     if type(value) in (set, frozenset):
         ordered = sorted(value, key=repr)
         return [type(value)(ordered[1:]), type(value)()]
+    return quantities(value)
+
+
+def quantities(value: Any) -> list[Any]:
+    """Days, durations and other kinds of numbers near one; none where they cannot be reckoned with."""
+    with contextlib.suppress(Exception):
+        if isinstance(value, date):
+            return [value + timedelta(days) for days in (1, -1, 2, 40)]
+        if isinstance(value, (timedelta, numbers.Number)):
+            made: Any = value
+            return [made * 2, -made, made * 0]
     return []
 
 
