@@ -15,7 +15,7 @@ from typing import Any
 
 MOST_OTHERS = 6
 MOST_ATTRIBUTES, OF_ATTRIBUTE = 4, 4
-"""So many plain attributes of an object that is given are changed, each in so many ways."""
+"""So many attributes of a plain record that is given are changed, each in so many ways."""
 OWN = ("self", "cls")
 KINDS = (type(None), bool, int, float, str, bytes, tuple, list, dict, set, frozenset)
 
@@ -56,12 +56,12 @@ def changes(value: Any, pool: list[Any]) -> list[Any]:
 
 
 def others(name: str, value: Any) -> list[Any]:
-    """Objects like one that is given, each with a plain attribute changed; the function's own object is what its methods make of it."""
+    """Objects like a plain record that is given, each with an attribute changed; a method's own object is left to its methods."""
     held = getattr(value, "__dict__", None)
     found: list[Any] = []
-    if type(held) is not dict or name in OWN or callable(value):
+    if type(held) is not dict or name in OWN or callable(value) or not all(plain(one) for one in held.values()):
         return found
-    for attribute, one in [(attribute, one) for attribute, one in held.items() if plain(one)][:MOST_ATTRIBUTES]:
+    for attribute, one in [*held.items()][:MOST_ATTRIBUTES]:
         for new in variants(one)[:OF_ATTRIBUTE]:
             with contextlib.suppress(Exception):
                 made = copy.copy(value)
