@@ -21,12 +21,12 @@ INNERMOST = (1.3, 1.15, 1.05)
 """What the suspicion of a line is multiplied with where it is the innermost frame of a failure, the one around it, the one around that."""
 AT_IMPORT = 0.4
 """What runs at import is executed before any test: it is as suspicious as the functions that use it, times this."""
+ELSEWHERE = 0.7
+"""And times this where these functions are in another file."""
 TABLE = 16
 """Lines from which on a table shares its suspicion: who reads it reads one of its rows."""
 MIXED_UP = 0.25
 """Of the highest suspicion falls on lines with signs of names mixed up."""
-ELSEWHERE = 0.7
-"""And times this where these functions are in another file."""
 COMPARING = 0.6
 """A method that says whether values are equal, or which is less, is suspected less: assertions call it whatever they are about."""
 COMPARISONS = frozenset(f"__{name}__" for name in ("eq", "ne", "lt", "le", "gt", "ge", "hash", "bool"))

@@ -75,6 +75,13 @@ def test_leaves_something_behind(given):
 }
 
 
+def trying(sandbox: ProcessSandbox, root: Path, files: dict[str, str]) -> PytestTrials:
+    """The trials of a project that has these files."""
+    write(root, files)
+    project = find_project(root, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
+    return PytestTrials(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None))
+
+
 @pytest.fixture
 def outcomes(sandbox: ProcessSandbox, tmp_path: Path) -> Outcomes:
     """Tries (old, new) edits of one file and says (outcome, the test that was not green) of each."""
@@ -89,9 +96,7 @@ def outcomes(sandbox: ProcessSandbox, tmp_path: Path) -> Outcomes:
         seconds: float = 30.0,
     ) -> list[tuple[str, str]]:
         root = tmp_path / "project"
-        write(root, files)
-        project = find_project(root, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
-        trials = PytestTrials(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None))
+        trials = trying(sandbox, root, files)
         made = [replacing(files[path], path, old, new, guards) for old, new in edits]
         before = {name: name.read_bytes() for name in root.rglob("*") if name.is_file()}
         found: list[tuple[str, str]] = [
@@ -391,9 +396,7 @@ def test_skipping_is_not_passing_and_subtests_count(outcomes: Outcomes) -> None:
 
 
 def test_closing_the_iterator_ends_the_work_at_once(sandbox: ProcessSandbox, tmp_path: Path) -> None:
-    write(tmp_path, SHOP)
-    project = find_project(tmp_path, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
-    trials = PytestTrials(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None))
+    trials = trying(sandbox, tmp_path, SHOP)
     edit = replacing(SHOP["shop.py"], "shop.py", "- 1", "- __import__('time').sleep(0.05)")
     results = trials.try_out(tmp_path, ["tests/test_shop.py::test_total"], [edit] * 2000, seconds=60.0)
     assert len(list(islice(results, 3))) == 3
@@ -429,9 +432,7 @@ def test_push():
 
 @pytest.fixture
 def trials(sandbox: ProcessSandbox, tmp_path: Path) -> PytestTrials:
-    write(tmp_path, {"a.py": STACK, "tests/test_a.py": STACKED})
-    project = find_project(tmp_path, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
-    return PytestTrials(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None))
+    return trying(sandbox, tmp_path, {"a.py": STACK, "tests/test_a.py": STACKED})
 
 
 def test_edits_are_compared_by_what_they_answer(trials: PytestTrials, tmp_path: Path) -> None:
@@ -450,9 +451,9 @@ PRINTING = "def told(item):\n    print('one', item)\n    return 1\n"
 
 
 def test_what_is_printed_belongs_to_the_answer(sandbox: ProcessSandbox, tmp_path: Path) -> None:
-    write(tmp_path, {"a.py": PRINTING, "tests/test_a.py": "from a import told\n\ndef test_told():\n    assert told(3) == 2\n"})
-    project = find_project(tmp_path, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
-    trials = PytestTrials(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None))
+    trials = trying(
+        sandbox, tmp_path, {"a.py": PRINTING, "tests/test_a.py": "from a import told\n\ndef test_told():\n    assert told(3) == 2\n"}
+    )
     edits = [replacing(PRINTING, "a.py", "'one'", "'two'"), replacing(PRINTING, "a.py", "return 1", "return 2")]
     found = trials.compare(tmp_path, ["tests/test_a.py::test_told"], edits, seconds=20.0)
     assert found.before[0] == "1\tdict{'item': 3}\t'one 3\\n'"
@@ -463,9 +464,9 @@ DOCUMENTED = 'def twice(number):\n    """Double it.\n\n    >>> twice(2)\n    4\n
 
 
 def test_examples_of_the_documentation_are_asked_as_well(sandbox: ProcessSandbox, tmp_path: Path) -> None:
-    write(tmp_path, {"a.py": DOCUMENTED, "tests/test_a.py": "from a import twice\n\ndef test_two():\n    assert twice(2) == 4\n"})
-    project = find_project(tmp_path, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
-    trials = PytestTrials(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None))
+    trials = trying(
+        sandbox, tmp_path, {"a.py": DOCUMENTED, "tests/test_a.py": "from a import twice\n\ndef test_two():\n    assert twice(2) == 4\n"}
+    )
     edits = [replacing(DOCUMENTED, "a.py", "number * 3", new) for new in ("number * 2", "number + 3")]
     found = trials.compare(tmp_path, ["tests/test_a.py::test_two"], edits, seconds=20.0)
     assert found.calls[-1] == ">>> a.twice"
@@ -494,9 +495,9 @@ class Held:
 
 
 def test_an_object_is_copied_though_it_holds_what_cannot_be(sandbox: ProcessSandbox, tmp_path: Path) -> None:
-    write(tmp_path, {"a.py": HOLDING, "tests/test_a.py": "from a import Held\n\ndef test_two():\n    assert Held(2).twice() == 4\n"})
-    project = find_project(tmp_path, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
-    trials = PytestTrials(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None))
+    trials = trying(
+        sandbox, tmp_path, {"a.py": HOLDING, "tests/test_a.py": "from a import Held\n\ndef test_two():\n    assert Held(2).twice() == 4\n"}
+    )
     found = trials.compare(tmp_path, ["tests/test_a.py::test_two"], [replacing(HOLDING, "a.py", "* 3", "* 2")], seconds=20.0)
     place = found.calls.index("Held.twice()")
     assert (found.before[place][:2], found.after[0][place][:2]) == ("6\t", "4\t")
@@ -517,15 +518,24 @@ def made(number):
 
 def test_what_is_held_in_slots_belongs_to_the_answer(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     tests = "from a import made\n\ndef test_two():\n    assert made(2).number == 4\n"
-    write(tmp_path, {"a.py": SLOTTED, "tests/test_a.py": tests})
-    project = find_project(tmp_path, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
-    trials = PytestTrials(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None))
+    trials = trying(sandbox, tmp_path, {"a.py": SLOTTED, "tests/test_a.py": tests})
     found = trials.compare(tmp_path, ["tests/test_a.py::test_two"], [replacing(SLOTTED, "a.py", "* 3", "* 2")], seconds=20.0)
     place = found.calls.index("made(number=2)")
     assert (found.before[place].split("\t")[0], found.after[0][place].split("\t")[0]) == (
         "Held(dict{'number': 6})",
         "Held(dict{'number': 4})",
     )
+
+
+TABLE = "def made():\n    return [1, 3]\n\n\nHELD = made()\n\n\ndef at(place):\n    return HELD[place]\n"
+
+
+def test_what_a_function_made_at_import_is_made_anew_to_be_asked(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+    tests = "import a\n\ndef test_at():\n    assert a.at(1) == 2\n"
+    trials = trying(sandbox, tmp_path, {"a.py": TABLE, "tests/test_a.py": tests})
+    found = trials.compare(tmp_path, ["tests/test_a.py::test_at"], [replacing(TABLE, "a.py", "3", "2")], seconds=20.0)
+    place = found.calls.index("at(place=1)")
+    assert (found.before[place][:2], found.after[0][place][:2]) == ("3\t", "2\t")
 
 
 INNER = """\
@@ -560,9 +570,7 @@ def test_edited_functions_are_asked_themselves_whoever_calls_them_and_with_whate
     sandbox: ProcessSandbox, tmp_path: Path
 ) -> None:
     tests = "from a import outer\n\ndef test_outer():\n    assert outer([1, 2, 3]) == 0\n"
-    write(tmp_path, {"a.py": INNER, "tests/test_a.py": tests})
-    project = find_project(tmp_path, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
-    trials = PytestTrials(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None))
+    trials = trying(sandbox, tmp_path, {"a.py": INNER, "tests/test_a.py": tests})
     changes = {'options.get("end", "")': '""', "item, item": "item, 0", "self.spare(0)": "0", "number + 1": "number"}
     edits = [replacing(INNER, "a.py", old, new) for old, new in changes.items()]
     found = trials.compare(tmp_path, ["tests/test_a.py::test_outer"], edits, seconds=20.0)
@@ -579,9 +587,7 @@ SLOW = "import time\n\n\ndef ready():\n    return False\n\n\ndef finish():\n    
 
 def test_a_test_that_fails_at_once_may_be_given_the_time_to_pass(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     tests = "from a import ready, finish\n\ndef test_it():\n    assert ready()\n    assert finish()\n"
-    write(tmp_path, {"a.py": SLOW, "tests/test_a.py": tests})
-    project = find_project(tmp_path, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
-    trials = PytestTrials(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None))
+    trials = trying(sandbox, tmp_path, {"a.py": SLOW, "tests/test_a.py": tests})
     edits = [replacing(SLOW, "a.py", "return False", "return True")]
     for patient, outcome in ((False, "timeout"), (True, "passed")):
         found = [*trials.try_out(tmp_path, ["tests/test_a.py::test_it"], edits, seconds=20.0, patient=patient)]
@@ -593,9 +599,11 @@ COUNTING = "def steps(number):\n    taken = 0\n    while number != 0:\n        n
 
 def test_what_is_asked_in_vain_is_asked_once(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     calls = "".join(f"    assert steps({number}) in (0, {number}, {number} + 1)\n" for number in range(3, 15))
-    write(tmp_path, {"a.py": COUNTING, "tests/test_a.py": f"from a import steps\n\ndef test_steps():\n{calls}    assert steps(1) == 1\n"})
-    project = find_project(tmp_path, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
-    trials = PytestTrials(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None))
+    trials = trying(
+        sandbox,
+        tmp_path,
+        {"a.py": COUNTING, "tests/test_a.py": f"from a import steps\n\ndef test_steps():\n{calls}    assert steps(1) == 1\n"},
+    )
     edits = [replacing(COUNTING, "a.py", "taken + 1", new) for new in ("taken", "taken * 1", "taken - 0", "max(taken, 0)")]
     found = trials.compare(tmp_path, ["tests/test_a.py::test_steps"], edits, seconds=8.0)
     assert not any(answer.startswith("raises TooLong") for answer in found.before)

@@ -15,10 +15,9 @@ import itertools
 import signal
 import sys
 import threading
-import types
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
-from types import FrameType, GeneratorType
+from types import FrameType, GeneratorType, MappingProxyType, ModuleType, TracebackType
 from typing import Any
 
 from coder_swap import key_of  # type: ignore[import-not-found]  # they all lie beside this file
@@ -32,16 +31,14 @@ REST, FURTHER = "*", "**"
 """Under these names stand the arguments that have none of their own, and those whose names are not the function's."""
 NEVER_ASKED = inspect.CO_NESTED | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 """Kinds of functions that nothing finds again, or that have to be awaited."""
-SHARED: Any = (
-    types.ModuleType,
-    types.MappingProxyType,
-    types.TracebackType,
-    ContextVar,
-    type({}.keys()),
-    type({}.values()),
-    type({}.items()),
-)
+SHARED: Any = (ModuleType, MappingProxyType, TracebackType, ContextVar, type({}.keys()), type({}.values()), type({}.items()))
 """Kinds of what cannot be copied and is only looked at."""
+WAYS: dict[Any, Any] = {
+    **{kind: lambda _: "itself" for kind in SHARED},
+    type(threading.Lock()): lambda _: (threading.Lock, ()),
+    type(threading.RLock()): lambda _: (threading.RLock, ()),
+}
+"""How copyreg takes them: a text stands for the very object, a pair for a call that makes another."""
 READ = "fget"
 """What of a property is called."""
 
@@ -131,15 +128,15 @@ def code_of(function: Any) -> Any:
 
 def deeply(given: Mapping[str, Any]) -> dict[str, Any]:
     """A copy of all that can be copied: what cannot, and holds nothing by itself, does for both; a lock is a new one."""
-    ways: dict[Any, Any] = {kind: lambda _: "itself" for kind in SHARED}  # so copyreg calls what is not taken apart
-    ways.update((type(make()), lambda _, make=make: (make, ())) for make in (threading.Lock, threading.RLock))
-    before = dict(copyreg.dispatch_table)
-    copyreg.dispatch_table.update(ways)
+    table = copyreg.dispatch_table
+    before = {kind: table[kind] for kind in WAYS if kind in table}
+    table.update(WAYS)
     try:
         return copy.deepcopy(dict(given))
     finally:
-        copyreg.dispatch_table.clear()
-        copyreg.dispatch_table.update(before)
+        for kind in WAYS:
+            del table[kind]
+        table.update(before)
 
 
 def copied(given: Mapping[str, Any]) -> dict[str, Any]:

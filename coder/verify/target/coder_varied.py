@@ -26,7 +26,7 @@ def varied(calls: list[Any], most: int) -> list[Any]:
     rows = []
     for module, name, given in calls:
         columns = [
-            [(key, new) for new in (*changes(value, given_to[module, name, key]), *others(key, value))] for key, value in given.items()
+            [(key, new) for new in (*changes(value, given_to[module, name, key]), *records(key, value))] for key, value in given.items()
         ]
         turns = [one for round_ in itertools.zip_longest(*columns) for one in round_ if one is not None]
         rows.append([(module, name, {**given, key: new}) for key, new in turns])
@@ -55,7 +55,7 @@ def changes(value: Any, pool: list[Any]) -> list[Any]:
     return found
 
 
-def others(name: str, value: Any) -> list[Any]:
+def records(name: str, value: Any) -> list[Any]:
     """Objects like a plain record that is given, each with an attribute changed; a method's own object is left to its methods."""
     held = getattr(value, "__dict__", None)
     found: list[Any] = []
