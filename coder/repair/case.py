@@ -1,5 +1,6 @@
 """One fault as tests show it: what failed, what was executed for it, and how suspicious that makes each line."""
 
+import ast
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -35,8 +36,10 @@ class Case:
 
     @property
     def undefined(self) -> frozenset[str]:
-        """Names that the failing tests say are not there."""
-        return said(self._failures, NAME)
+        """Names that the failing tests say are not there, and that what they executed reads."""
+        names = said(self._failures, NAME)
+        trees = (source.tree for source in self.sources.values()) if names else ()
+        return names & {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
     def candidates(self, guards: Sequence[str] = ()) -> list[Candidate]:
         """In the order in which to try them, each with these guards and its own."""

@@ -86,7 +86,7 @@ def credibility(candidate: Candidate, evidence: Evidence) -> float:
     if settles(line):
         worth *= SETTLED
     before, after = _functions(candidate, source)
-    if before and avoids(before, evidence.undefined, candidate, line):
+    if before and avoids(before, evidence.undefined, candidate, source, line):
         worth *= AVOIDS
     if before and asked_twice(before, candidate, source, line):
         worth *= ASKED_TWICE

@@ -7,6 +7,7 @@ and Correctness for Generate-and-Validate Patch Generation Systems", ISSTA 2015)
 from collections.abc import Mapping, Sequence
 
 from coder.core.trials import Compared
+from coder.repair.agreement import is_blind
 from coder.repair.candidates import Candidate
 from coder.repair.smells import line_after, settles
 from coder.repair.source import Source
@@ -47,11 +48,14 @@ def _spared(one: Candidate, sources: Mapping[str, Source]) -> bool:
 def unmasked(
     worth: Mapping[Candidate, float], removed: Mapping[Candidate, Candidate], asked: Sequence[Candidate], found: Compared
 ) -> dict[Candidate, float]:
-    """What survivors are worth once it is seen which of them answer all calls as the removal of their statement does."""
+    """What survivors are worth once it is seen which of them answer all calls as the removal of their statement does.
+
+    Where the code before answers the same, what was asked does not see what the statement does.
+    """
     answers = dict(zip(asked, found.after, strict=False))
     return {
         one: value * REMOVING.get(other.edit.family, SETTLED)
-        if (other := removed.get(one)) and answers.get(one) and answers[one] == answers.get(other)
+        if (other := removed.get(one)) and not is_blind(answers.get(one, ()), found) and answers[one] == answers.get(other)
         else value
         for one, value in worth.items()
     }

@@ -14,6 +14,8 @@ from coder.repair.search import Search, search
 MOST_TESTS, MOST_PARTS = 3, 8
 """Tests of which the other half is looked for, and edits of each half."""
 MOST_TRIED = 2_500
+REPEATED = 1.5
+"""What it speaks for a pair that both mistakes are the same."""
 
 
 def search_pairs(
@@ -67,4 +69,12 @@ def _pairs(some: Sequence[Candidate], others: Sequence[Candidate]) -> Iterator[C
             summary = f"{one.edit.summary}; {other.edit.summary}"
             guards = tuple(dict.fromkeys([*one.edit.guards, *other.edit.guards]))
             edit = first.edit.model_copy(update={"changes": tuple(changes), "summary": summary, "guards": guards})
-            yield Candidate(edit=edit, score=min(one.score, other.score), place=first.place)
+            score = min(one.score, other.score) * (REPEATED if _alike(one, other) else 1.0)
+            yield Candidate(edit=edit, score=score, place=first.place)
+
+
+def _alike(one: Candidate, other: Candidate) -> bool:
+    """Is it the same mistake, made twice?"""
+    return one.edit.family == other.edit.family and [change.text for change in one.edit.changes] == [
+        change.text for change in other.edit.changes
+    ]

@@ -71,16 +71,19 @@ def _overwritten(block: Sequence[ast.stmt]) -> int:
     return count
 
 
-def avoids(function: Function, names: frozenset[str], candidate: Candidate, line: str) -> bool:
-    """Does the function read a name that is not there, and the edit neither say it nor decide whether it is given a value?"""
+def avoids(function: Function, names: frozenset[str], candidate: Candidate, source: Source, line: str) -> bool:
+    """Is a name that is not there left as it is, nothing that decides whether it is given a value is changed, and the edit not say it?
+
+    In another function than the one that reads it an edit can only keep that from being executed.
+    """
     used = names & {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
     place = candidate.edit.line
     around = (node for node in ast.walk(function) if isinstance(node, ast.stmt) and node.lineno <= place <= (node.end_lineno or 0))
     inner = max(around, key=lambda node: node.lineno, default=function)
     simple = not any(getattr(inner, name, None) for name in BLOCKS)
     told = {node.id for node in ast.walk(inner) if isinstance(node, ast.Name) and (simple or isinstance(node.ctx, ast.Store))}
-    texts = (line, *(change.text for change in candidate.edit.changes))
-    return bool(used) and not used & {*told, *(word for text in texts for word in re.findall(r"\w+", text))}
+    changed = (text for change in candidate.edit.changes for text in (source.text[change.start : change.end], change.text))
+    return bool(names) and not (used or names) & {*told, *(word for text in (line, *changed) for word in re.findall(r"\w+", text))}
 
 
 def asked_twice(function: Function, candidate: Candidate, source: Source, line: str) -> bool:

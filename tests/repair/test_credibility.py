@@ -142,7 +142,14 @@ def test_what_avoids_a_name_that_is_not_there_is_doubted() -> None:
     assert worth_of("if wanted", "if not wanted", "lowest") == 0.2
     assert worth_of("if least", "if least is not None", "lowest") == 1.0
     assert worth_of("lowest + 1", "lowest + least", "lowest") == 1.0
-    assert worth_of("given is not None", "given is None", "other") == 1.0
+    assert worth_of("given is not None", "given is None", "other") == 0.2, "another function reads it"
+    assert worth_of("given is not None", "other is None", "other") == 1.0
+
+
+def test_what_replaces_a_name_that_is_not_there_in_a_condition_avoids_nothing() -> None:
+    text = "def chosen(given):\n    if (_has(given)\n            and gven):\n        return given\n"
+    evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="", undefined=frozenset({"gven"}))
+    assert credibility(candidate(text, "gven", "given", family="undefined_name"), evidence) == 1.0
 
 
 def test_what_reads_a_parameter_that_nothing_has_read_is_believed_more() -> None:

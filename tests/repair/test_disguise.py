@@ -47,5 +47,10 @@ def test_a_condition_that_is_never_met_where_it_was_asked_is_worth_less() -> Non
     assert unmasked({never: 1.0, small: 1.0, odd: 1.0}, removed, [never, small, odd], found) == {never: 1.0, small: 1.0, odd: 0.2}
 
 
+def test_where_what_was_asked_does_not_see_the_statement_nothing_is_known() -> None:
+    found = Compared(calls=("f('a')",), before=("'a'",), after=(("'a'",), ("'a'",)))
+    assert unmasked({ODD: 1.0}, {ODD: REMOVAL}, [ODD, REMOVAL], found) == {ODD: 1.0}
+
+
 def test_where_nothing_was_answered_nothing_is_known() -> None:
     assert unmasked({ODD: 1.0}, {ODD: REMOVAL}, [ODD, REMOVAL], Compared(calls=("f(1)",), after=((), ()))) == {ODD: 1.0}

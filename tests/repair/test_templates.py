@@ -11,6 +11,13 @@ from coder.repair.templates import TEMPLATES
 from tests.repair.places import rewritten
 
 MENDED = [
+    ("flag", "F_C = 4\nf(F_A | F_B)\n", "F_C = 4\nf(F_A | F_B | F_C)\n"),
+    ("flag", "f(F_A | F_B)\n", "f(F_A)\n"),
+    ("flag", "x = f(re.I)\ny = f(re.M | re.S)\n", "x = f(re.I | re.M)\ny = f(re.M | re.S)\n"),
+    ("kind", "def __getitem__(s, i):\n    return isinstance(i, int)\n", "def __getitem__(s, i):\n    return isinstance(i, (int, slice))\n"),
+    ("kind", "x = isinstance(y, ast.Load)\nast.Store\n", "x = isinstance(y, (ast.Load, ast.Store))\nast.Store\n"),
+    ("pattern", "import re\nx = rf'({A}{WS}+{B})'\n", "import re\nx = rf'({A}{WS}*{B})'\n"),
+    ("pattern", "import re\nx = rf'{A}[0-9]{{2}}'\n", "import re\nx = rf'{A}[0-9]{{1,2}}'\n"),
     ("arithmetic", "x = a - b\n", "x = a + b\n"),
     ("arithmetic", "x = a - b\n", "x = b - a\n"),
     ("arithmetic", "total -= 1  # down\n", "total += 1  # down\n"),
@@ -573,6 +580,10 @@ TOLD = [
         "Failed",
         "DID NOT RAISE <class 'ValueError'>",
     ),
+    ("unpacked", "a, b = x\n", "a, b = x[:2]\n", "ValueError", "too many values to unpack (expected 2)"),
+    ("unpacked", "a, b = x or y\n", "a, b = (x or y)[-2:]\n", "ValueError", "too many values to unpack (expected 2, got 3)"),
+    ("wrapped", "x = inflate(y)\n", "x = inflate(y).decode()\n", "TypeError", "a bytes-like object is required, not 'str'"),
+    ("wrapped", "x = f(y)\n", "x = f(y.encode())\n", "TypeError", "a bytes-like object is required, not 'str'"),
     ("undefined_name", "x = long(1)\ny = long(2)\n", "x = int(1)\ny = int(2)\n", "NameError", "name 'long' is not defined"),
     ("string", "x = 'Hello, ' + name\n", "x = 'Hello ' + name\n", "AssertionError", "assert 'Hello, Ada' == 'Hello Ada'"),
     ("string", 'x = "Hello, " + name\n', 'x = "Hello " + name\n', "AssertionError", "'Hello, Ada' != 'Hello Ada'\n- Hello, Ada\n"),
@@ -599,6 +610,8 @@ TOLD = [
     ),
 ]
 SILENT = {
+    "unpacked": "a, b = x\n",
+    "flag": "x = A_B | C_D\ny = f(A_B)\nz = {*a} | {*b}\n",
     "kind": "x = isinstance(y, Odd)\n",
     "enlisted": "x, y = 'a', 'b'\nz = 'a' < x\n",
     "enclosed": "def f(x):\n    with x as y:\n        y()\n    x()\n",

@@ -11,6 +11,7 @@ from coder.repair.templates.constants import constant, initial
 from coder.repair.templates.copying import copied
 from coder.repair.templates.enlisting import enlisted
 from coder.repair.templates.exceptions import exception_type
+from coder.repair.templates.flags import flag
 from coder.repair.templates.formats import opening, placeholder
 from coder.repair.templates.grouping import grouping
 from coder.repair.templates.guards import condition, default_value, dropped_guard, inserted_guard
@@ -30,7 +31,7 @@ from coder.repair.templates.raising import converted, raising
 from coder.repair.templates.returns import missing_return, returned_value
 from coder.repair.templates.signatures import argument_added, mutable_default, signature
 from coder.repair.templates.similar import other_condition, similar
-from coder.repair.templates.slices import lookup, slice_missing, slicing
+from coder.repair.templates.slices import lookup, slice_missing, slicing, unpacked
 from coder.repair.templates.strings import filled, string
 from coder.repair.templates.suggestions import undefined_name, unknown_attribute, unknown_import, unknown_key
 from coder.repair.templates.wrapping import converted_elsewhere, unwrapped, wrapped
@@ -54,6 +55,7 @@ TEMPLATES: dict[str, Template] = {
         argument_missing,
         slicing,
         slice_missing,
+        unpacked,
         lookup,
         missing_return,
         returned_value,
@@ -104,6 +106,7 @@ TEMPLATES: dict[str, Template] = {
         pattern,
         converted_elsewhere,
         kind,
+        flag,
         enlisted,
         enclosed,
     )

@@ -13,7 +13,10 @@ from coder.repair.site import Rewrite, Site
 from coder.repair.source import Source
 
 USERS = frozenset({"compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"})
-RAW = re.compile(r"[rRbB]*[rR][rRbB]*['\"]")
+RAW = re.compile(r"[rRbBfF]*[rR][rRbBfF]*['\"]")
+FIELD = re.compile(r"(?<!\{)\{([^\W\d][\w.]*)\}(?!\})")
+"""A name that a text is filled in with."""
+FILLED = re.compile(r"\b[rRfF]*[fF][rRfF]*(?=['\"])")
 SPECIAL = re.compile(r"[\\(\[+*?^$|]")
 QUANTIFIED = re.compile(r"[\w)\].][+*?](?!\w)|[\])w]\{\d")
 """What few texts hold that are no part of a pattern."""
@@ -41,22 +44,27 @@ EDITS: tuple[tuple[re.Pattern[str], tuple[str, ...], float], ...] = (
 def pattern(site: Site) -> Iterator[Rewrite]:
     """One piece of a regular expression as it may have been meant."""
     node = site.node
-    if not (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)) or not _is_pattern(site, node):
+    literal = isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes))
+    if not literal or not _is_pattern(site, node):
         return
     start, end = site.source.span(node)
     code = site.source.text[start:end]
+    fields = [found.span() for found in FIELD.finditer(code)] if isinstance(node, ast.JoinedStr) else []
+    grouped = FIELD.sub(r"(\1)", code) if fields else code
     for piece, others, weight in EDITS:
-        for found in piece.finditer(code):
+        for found in piece.finditer(grouped):
+            if any(first < found.end() and found.start() < last for first, last in fields):
+                continue
             for other in others:
                 new = found.expand(other)
-                if _compiles(code[: found.start()] + new + code[found.end() :]):
+                if _compiles(grouped[: found.start()] + new + grouped[found.end() :]):
                     change = Change(start=start + found.start(), end=start + found.end(), text=new)
                     yield Rewrite(
                         (change,), weight, f"`{new}` instead of `{found[0]}` in a pattern" if found[0] else f"`{new}` in a pattern"
                     )
 
 
-def _is_pattern(site: Site, node: ast.Constant) -> bool:
+def _is_pattern(site: Site, node: ast.AST) -> bool:
     match site.parent:
         case ast.Call(func=ast.Attribute(value=ast.Name(id="re" | "regex"), attr=name), args=[first, *_]) if name in USERS:
             return first is node
@@ -75,9 +83,13 @@ def imports_re(source: Source) -> bool:
 
 
 def _compiles(code: str) -> bool:
+    """Is it a literal of a pattern, filled in or not?"""
+    plain = FILLED.sub(lambda found: found[0].translate({ord("f"): None, ord("F"): None}), code)
     try:
         with warnings.catch_warnings(action="ignore"):
-            re.compile(ast.literal_eval(expression(code)))
+            expression(code)
+            text = ast.literal_eval(expression(plain))
+            re.compile(text if plain == code else text.replace("{{", "{").replace("}}", "}"))
     except (SyntaxError, ValueError, re.error, RecursionError, OverflowError):
         return False
     return True

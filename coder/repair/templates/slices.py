@@ -1,9 +1,13 @@
 """Wrong bounds of a slice, a slice too many or too few, a wrong end of a sequence."""
 
 import ast
+import re
 from collections.abc import Iterator
 
-from coder.repair.site import Rewrite, Site
+from coder.repair.site import ATOMS, Rewrite, Site
+from coder.repair.templates.suggestions import said
+
+TOO_MANY = re.compile(r"too many values to unpack \(expected (\d+)")
 
 
 def slicing(site: Site) -> Iterator[Rewrite]:
@@ -39,6 +43,20 @@ def slice_missing(site: Site) -> Iterator[Rewrite]:
             return
     for text, weight in (("[1:]", 0.35), ("[:-1]", 0.35), ("[::-1]", 0.3)):
         yield from site.replace(node, f"{site.source.code(node)}{text}", weight=weight, summary=f"take `{text}` of it")
+
+
+def unpacked(site: Site) -> Iterator[Rewrite]:
+    """`a, b = x[:2]` for `a, b = x` where there were more; the last two where the first are not meant."""
+    match site.node:
+        case ast.Assign(targets=[ast.Tuple(elts=names) | ast.List(elts=names)], value=value):
+            many = len(names)
+        case _:
+            return
+    if str(many) in said(site.failures, TOO_MANY):
+        code = site.source.code(value)
+        plain = code if isinstance(value, ATOMS) else f"({code})"
+        for text, weight in ((f"[:{many}]", 0.9), (f"[-{many}:]", 0.5)):
+            yield from site.replace(value, f"{plain}{text}", weight=weight, summary=f"take `{text}` of it")
 
 
 def lookup(site: Site) -> Iterator[Rewrite]:

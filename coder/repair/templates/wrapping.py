@@ -28,6 +28,9 @@ FUNCTIONS = {
 }
 CONVERTED = re.compile(r"(not all arguments converted|not enough arguments for format string)")
 METHODS = {"strip()": 0.25, "lower()": 0.25, "upper()": 0.2, "copy()": 0.25, "items()": 0.3, "values()": 0.15}
+CODED = {"decode()": 0.6, "encode()": 0.6}
+BYTES = re.compile(r"(\bbytes\b|\bb['\"])")
+"""Where failures speak of bytes, the one was met where the other was meant."""
 ITERATED = ("items()", "values()")
 GONE_THROUGH = ("list", "sorted", "reversed", "tuple", "set")
 """What a loop may go through; the letters of a text that is made for it are never meant."""
@@ -50,7 +53,7 @@ def wrapped(site: Site) -> Iterator[Rewrite]:
     for name, weight in FUNCTIONS.items() if not iterated else ((name, FUNCTIONS[name]) for name in GONE_THROUGH):
         yield from site.replace(node, f"{name}({code})", weight=weight, summary=f"use `{name}` of it")
     if isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call):
-        for name, weight in METHODS.items():
+        for name, weight in {**METHODS, **(CODED if said(site.failures, BYTES) else {})}.items():
             if iterated or name not in ITERATED:
                 yield from site.replace(
                     node, f"{code}.{name}", weight=weight * (2 if iterated and name in ITERATED else 1), summary=f"use `.{name}` of it"
