@@ -54,7 +54,12 @@ def conditions(source: Source) -> tuple[Piece, ...]:
                 found |= dict.fromkeys(values)
             case _:
                 pass
-    return tuple(piece for node in found if (piece := _piece(source, node)))
+    return tuple(piece for node in found if not _hands_over(node) and (piece := _piece(source, node)))
+
+
+def _hands_over(node: ast.expr) -> bool:
+    """Is it a matter of its own function, which yields or awaits there?"""
+    return any(isinstance(one, ast.Yield | ast.YieldFrom | ast.Await) for one in ast.walk(node))
 
 
 @lru_cache(maxsize=256)

@@ -2,6 +2,7 @@
 
 import ast
 import random
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -40,6 +41,7 @@ ARITHMETIC: dict[type[ast.operator], str] = {
     ast.BitAnd: "|",
     ast.BitOr: "&",
 }
+OPERATOR = re.compile(r"[^\s()\\]+(?:\s+(?:not|in)\b)?")
 NEIGHBOURS = {"min": "max", "max": "min", "any": "all", "all": "any", "append": "extend", "extend": "append", "keys": "values"}
 NEIGHBOURS |= {
     "startswith": "endswith",
@@ -57,16 +59,19 @@ def _operators(text: Text) -> Iterator[Edit]:
         match node:
             case ast.Compare(left=left, ops=[op], comparators=[right]):
                 for new in COMPARISONS[type(op)]:
-                    yield _joined(text, node, f"{text.segment(left)} {new} {text.segment(right)}")
+                    yield from _between(text, left, right, new)
             case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC and not isinstance(left, ast.Constant | ast.JoinedStr):
-                yield _joined(text, node, f"{text.segment(left)} {ARITHMETIC[type(op)]} {text.segment(right)}")
+                yield from _between(text, left, right, ARITHMETIC[type(op)])
             case ast.BoolOp(op=op, values=[left, right]):
-                yield _joined(text, node, f"{text.segment(left)} {'or' if isinstance(op, ast.And) else 'and'} {text.segment(right)}")
+                yield from _between(text, left, right, "or" if isinstance(op, ast.And) else "and")
 
 
-def _joined(text: Text, node: ast.AST, new: str) -> Edit:
-    start, end = text.span(node)
-    return Edit("operator", start, end, new)
+def _between(text: Text, left: ast.AST, right: ast.AST, new: str) -> Iterator[Edit]:
+    """The operator alone: parentheses around its operands stay."""
+    start, end = text.span(left)[1], text.span(right)[0]
+    between = text.text[start:end]
+    if found := OPERATOR.search(between) if "#" not in between else None:
+        yield Edit("operator", start + found.start(), start + found.end(), new)
 
 
 def _constants(text: Text) -> Iterator[Edit]:

@@ -694,6 +694,11 @@ def test_template_listens_to_the_failure(family: str, before: str, after: str, k
     assert after not in rewritten(family, before, Failure(type="AssertionError", message="assert False"))
 
 
+def test_what_yields_is_asked_where_it_stands_and_nowhere_else() -> None:
+    text = "def f(x):\n    while (yield from x):\n        pass\n    if x and (yield):\n        x()\n    if x.a:\n        x.b()\n"
+    assert not any(new.count("yield") > text.count("yield") for new in rewritten("other_condition", text))
+
+
 def test_an_unread_result_needs_no_telling_default() -> None:
     found = rewritten("option", "def f(cache, key):\n    cache.pop(key)\n")
     assert found == {"def f(cache, key):\n    cache.pop(key, None)\n"}
