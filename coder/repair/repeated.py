@@ -13,7 +13,7 @@ from coder.repair.source import Source
 MOST_PLACES = 6
 IN_FUNCTION, IN_FILE = 0.6, 0.45
 """What the edit of all places is worth against that of the likeliest one."""
-ALONE = frozenset({"deletion", "copied", "inserted", "inserted_guard", "statement_order", "indentation", "dropped_guard"})
+ALONE = frozenset({"deletion", "copied", "uncalled", "inserted", "inserted_guard", "statement_order", "indentation", "dropped_guard"})
 """Families whose edits say nothing about another place."""
 
 

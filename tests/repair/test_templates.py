@@ -6,11 +6,37 @@ import re
 import pytest
 
 from coder.core.verdict import Failure, Frame
+from coder.repair.site import Site
 from coder.repair.source import Source
 from coder.repair.templates import TEMPLATES
 from tests.repair.places import rewritten
 
 MENDED = [
+    (
+        "copied",
+        "def f(x, y):\n    if x in m.FG_ALL:\n        y.up(fg=m.FG_ALL[x])\n    elif x in m.BG_ALL:\n        pass\n",
+        "def f(x, y):\n    if x in m.FG_ALL:\n        y.up(fg=m.FG_ALL[x])\n    elif x in m.BG_ALL:\n        y.up(bg=m.BG_ALL[x])\n",
+    ),
+    (
+        "uncalled",
+        "class A:\n    def _check(self, x): ...\n    def f(self, x):\n        y = x\n        return y\n",
+        "class A:\n    def _check(self, x): ...\n    def f(self, x):\n        y = x\n        self._check(x)\n        return y\n",
+    ),
+    (
+        "uncalled",
+        "def _cut(text, width=1): return text\ndef f(width, rows):\n    for row in rows:\n        pass\n",
+        "def _cut(text, width=1): return text\ndef f(width, rows):\n    for row in rows:\n        row = _cut(row, width)\n",
+    ),
+    (
+        "uncalled",
+        "def f(n):\n    def inner(k=1, n=2):\n        yield n\n    g()\n",
+        "def f(n):\n    def inner(k=1, n=2):\n        yield n\n    yield from inner(n=n)\n    g()\n",
+    ),
+    (
+        "copied",
+        "def f(x):\n    n = n + x[0]\n    g(n)\n",
+        "def f(x):\n    n = n + x[0]\n    n = n + x[1]\n    g(n)\n",
+    ),
     ("flag", "F_C = 4\nf(F_A | F_B)\n", "F_C = 4\nf(F_A | F_B | F_C)\n"),
     ("flag", "f(F_A | F_B)\n", "f(F_A)\n"),
     ("flag", "x = f(re.I)\ny = f(re.M | re.S)\n", "x = f(re.I | re.M)\ny = f(re.M | re.S)\n"),
@@ -584,6 +610,13 @@ TOLD = [
     ("unpacked", "a, b = x or y\n", "a, b = (x or y)[-2:]\n", "ValueError", "too many values to unpack (expected 2, got 3)"),
     ("wrapped", "x = inflate(y)\n", "x = inflate(y).decode()\n", "TypeError", "a bytes-like object is required, not 'str'"),
     ("wrapped", "x = f(y)\n", "x = f(y.encode())\n", "TypeError", "a bytes-like object is required, not 'str'"),
+    (
+        "uncalled",
+        "def _cut(x, y): return x\ndef f(g, y):\n    v = g(y)\n    return z\n",
+        "def _cut(x, y): return x\ndef f(g, y):\n    v = g(y)\n    z = _cut(v, y)\n    return z\n",
+        "NameError",
+        "name 'z' is not defined",
+    ),
     ("undefined_name", "x = long(1)\ny = long(2)\n", "x = int(1)\ny = int(2)\n", "NameError", "name 'long' is not defined"),
     ("string", "x = 'Hello, ' + name\n", "x = 'Hello ' + name\n", "AssertionError", "assert 'Hello, Ada' == 'Hello Ada'"),
     ("string", 'x = "Hello, " + name\n', 'x = "Hello " + name\n', "AssertionError", "'Hello, Ada' != 'Hello Ada'\n- Hello, Ada\n"),
@@ -610,6 +643,7 @@ TOLD = [
     ),
 ]
 SILENT = {
+    "uncalled": "def _f(x): ...\ndef g(x):\n    return _f(x)\n",
     "unpacked": "a, b = x\n",
     "flag": "x = A_B | C_D\ny = f(A_B)\nz = {*a} | {*b}\n",
     "kind": "x = isinstance(y, Odd)\n",
@@ -692,6 +726,13 @@ def test_template_mends(family: str, before: str, after: str) -> None:
 def test_template_listens_to_the_failure(family: str, before: str, after: str, kind: str, message: str) -> None:
     assert after in rewritten(family, before, Failure(type=kind, message=message))
     assert after not in rewritten(family, before, Failure(type="AssertionError", message="assert False"))
+
+
+def test_what_is_read_under_a_condition_is_what_it_asks_for() -> None:
+    source = Source("a.py", "def f(one, other, third):\n    if third is not None:\n        g(other)\n")
+    node = next(one for one in ast.walk(source.tree) if isinstance(one, ast.Name) and one.id == "third")
+    found = {rewrite.changes[0].text: rewrite.weight for rewrite in TEMPLATES["variable"](Site(source, node))}
+    assert found["other"] > 1 > found["one"]
 
 
 def test_what_yields_is_asked_where_it_stands_and_nowhere_else() -> None:

@@ -34,6 +34,7 @@ from coder.repair.templates.similar import other_condition, similar
 from coder.repair.templates.slices import lookup, slice_missing, slicing, unpacked
 from coder.repair.templates.strings import filled, string
 from coder.repair.templates.suggestions import undefined_name, unknown_attribute, unknown_import, unknown_key
+from coder.repair.templates.uncalled import uncalled
 from coder.repair.templates.wrapping import converted_elsewhere, unwrapped, wrapped
 
 TEMPLATES: dict[str, Template] = {
@@ -82,6 +83,7 @@ TEMPLATES: dict[str, Template] = {
         unwrapped,
         inserted,
         copied,
+        uncalled,
         other_condition,
         similar,
         argument_added,

@@ -53,6 +53,7 @@ def copied(site: Site) -> Iterator[Rewrite]:
             *_told_of(piece, function, here),
             *_mirrored(piece, site),
             *_repeated(piece, site, own),
+            *_counted_on(piece, site),
             *_kept(piece, lost),
             *_in_parallel(piece, site, here),
         ):
@@ -141,6 +142,14 @@ def _repeated(piece: Piece, site: Site, own: tuple[str, ...]) -> Iterator[tuple[
             yield _with(piece.text, name, other), 0.5 + 0.4 * alike
 
 
+def _counted_on(piece: Piece, site: Site) -> Iterator[tuple[str, float]]:
+    """What is done with one element of something in the function, done with another one: `a[1]` after `a[0]`."""
+    for found in re.finditer(r"\[(\d)\]", piece.text) if piece.function is site.function else ():
+        for step, weight in ((1, 0.8), (2, 0.7), (-1, 0.6)):
+            if (number := int(found[1]) + step) >= 0:
+                yield f"{piece.text[: found.start(1)]}{number}{piece.text[found.end(1) :]}", weight
+
+
 def _told_of(piece: Piece, function: Function, here: frozenset[str]) -> Iterator[tuple[str, float]]:
     """A piece that names its own function, with the name of this one: `"minor is readonly"` for `"major is readonly"`."""
     name = piece.function.name if piece.function else ""
@@ -153,7 +162,10 @@ def _told_of(piece: Piece, function: Function, here: frozenset[str]) -> Iterator
 
 
 def _mirrored(piece: Piece, site: Site) -> Iterator[tuple[str, float]]:
-    """What is done under a condition like this one, with the one word in which they differ: `right` for `left`."""
+    """What is done under a condition like this one, with the one word in which they differ: `right` for `left`.
+
+    Of `FG_COLORS` for `BG_COLORS` a part may be written in small letters elsewhere.
+    """
     tests = [next((one.test for one in site.source.around(node) if isinstance(one, ast.If)), None) for node in (piece.node, site.node)]
     theirs, own = (re.findall(r"\w+|\W", site.source.code(test)) if test else [] for test in tests)
     unlike = {pair for pair in zip(theirs, own, strict=False) if pair[0] != pair[1]}
@@ -161,6 +173,9 @@ def _mirrored(piece: Piece, site: Site) -> Iterator[tuple[str, float]]:
         word, instead = unlike.pop()
         if (text := re.sub(rf"\b{re.escape(word)}\b", instead, piece.text)) != piece.text:
             yield text, 1.3
+            parts = {pair for pair in zip(word.split("_"), instead.split("_"), strict=False) if pair[0] != pair[1]}
+            for part, other in parts if len(parts) == 1 else ():
+                yield re.sub(rf"(?<![^\W_]){re.escape(part.lower())}(?![^\W_])", other.lower(), text), 1.2
 
 
 def _taken_apart(piece: Piece, site: Site, here: frozenset[str]) -> Iterator[tuple[str, float]]:

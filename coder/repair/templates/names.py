@@ -10,7 +10,8 @@ from coder.repair.templates.calls import callee_of
 MOST_HELD = 8
 NAMESAKE = 1.2
 """What speaks for a variable that has the name of the parameter which is given another."""
-
+GUARDED = 1.1
+"""What speaks for a variable that is read under a condition which asks for another one, not read there."""
 REVIVING = 1.3
 """And for a parameter that nothing in the function reads."""
 
@@ -21,11 +22,11 @@ def variable(site: Site) -> Iterator[Rewrite]:
     if not isinstance(node, ast.Name) or node.id in ("self", "cls") or is_called(site):
         return
     loads = isinstance(node.ctx, ast.Load)
-    asked, unread = _asked_for(site), idle(site.function)
+    asked, unread, guarded = _asked_for(site), idle(site.function), _guarded(site, node)
     for rank, name in enumerate(local_names(site.source, node)):
         if name != node.id:
             weight = (0.75 if loads else 0.4) * (0.7 + 0.3 * likeness(name, node.id)) * 0.97**rank
-            weight = NAMESAKE if name == asked else weight
+            weight = NAMESAKE if name == asked else GUARDED if name in guarded else weight
             weight *= REVIVING if loads and name in unread else 1.0
             yield from site.replace(node, name, weight=weight, summary=f"use `{name}` instead of `{node.id}`")
     if loads:
@@ -46,6 +47,23 @@ def _asked_for(site: Site) -> str:
             return taken[place] if place < len(taken) else ""
         case _:
             return ""
+
+
+def _guarded(site: Site, name: ast.Name) -> frozenset[str]:
+    """What is read under a condition that asks whether there is a `name`; nothing where that is read there itself."""
+    test: ast.AST = name
+    match site.parent:
+        case ast.Compare(left=left, ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]) as asked if left is name:
+            test = asked
+        case _:
+            pass
+    match site.source.parents.get(test):
+        case ast.If(test=whole, body=body) if whole is test:
+            parts = [part for statement in body for part in ast.walk(statement)]
+        case _:
+            return frozenset()
+    read = frozenset(one.id for one in parts if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load))
+    return frozenset() if name.id in read else read
 
 
 def own_class(site: Site) -> Iterator[Rewrite]:
