@@ -17,6 +17,7 @@ MOST_FAILING = 12
 HELPERS = ("/__init__.py", "/conftest.py")
 SMALLEST = 400
 """Characters of a source file worth a fault."""
+SAID = re.compile(r"\b(error|bug|fix|issue|mistake|incorrect|fault|defect|flaw)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +102,11 @@ def _worth_a_fault(name: str, path: Path) -> bool:
 
 
 def mined(history: Path, scratch: Path, suite: Suite, *, count: int, depth: int, lines: int) -> Iterator[Case]:
-    """Fixes that add and remove at most so many `lines` and came with a test: the fix's parent with the fix's tests is the case."""
+    """Fixes that add and remove at most so many `lines` and came with a test: the fix's parent with the fix's tests is the case.
+
+    A fix is a commit that says so, in the words that B. Ray et al. looked for ("A Large Scale Study of Programming Languages and Code
+    Quality in GitHub", FSE 2014): what adds something came with a failing test as well.
+    """
     made = 0
     for commit in _git(history, "log", "--no-merges", f"-{depth}", "--format=%H").split():
         if made == count:
@@ -112,7 +117,9 @@ def mined(history: Path, scratch: Path, suite: Suite, *, count: int, depth: int,
 
 
 def _small_fix(history: Path, commit: str, lines: int) -> tuple[str, ...]:
-    """The source files of a commit that adds and removes at most so many lines of one or two of them, and changes tests; else nothing."""
+    """The source files of a fix that adds and removes at most so many lines of one or two of them, and changes tests; else nothing."""
+    if SAID.search(_git(history, "log", "-1", "--format=%B", commit)) is None:
+        return ()
     told = _git(history, "diff-tree", "-r", "--numstat", "--no-renames", "--root", commit, allow_failure=True)  # not all may be stored
     rows = [line.split("\t") for line in told.splitlines()[1:]]
     python = [(added, removed, path) for added, removed, path in rows if path.endswith(".py") and added.isdigit()]

@@ -4,8 +4,8 @@
     python -m tests.benchmarks.repair --project DIR [--project DIR ...] [--count N] [--doubles N] [--seed N]
     python -m tests.benchmarks.repair --mine DIR [--mine DIR ...] [--count N] [--depth N] [--lines N]
 
---project takes a checkout or unpacked source archive with tests of its own; --mine a git checkout whose history is searched for fixes of
-few lines that came with a test. --python names an interpreter that has pytest and what the projects need. Never give those with which
+--project takes a checkout or unpacked source archive with tests of its own; --mine a git checkout whose history is searched for commits of
+few lines that say that they fix something and came with a test. --python names an interpreter that has pytest and what the projects need. Never give those with which
 templates were tuned: toolz, tabulate, inflection, sortedcontainers. The classic faults have been looked at as well.
 
 A patch is plausible where coder delivers it. It is correct where the changed files equal the right ones as syntax trees, or where the tests
