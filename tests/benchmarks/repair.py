@@ -5,8 +5,9 @@
     python -m tests.benchmarks.repair --mine DIR [--mine DIR ...] [--count N] [--depth N] [--lines N]
 
 --project takes a checkout or unpacked source archive with tests of its own; --mine a git checkout whose history is searched for commits of
-few lines that say that they fix something and came with a test. --python names an interpreter that has pytest and what the projects need. Never give those with which
-templates were tuned: toolz, tabulate, inflection, sortedcontainers. The classic faults have been looked at as well.
+few lines that say that they fix something and came with a test. --python names an interpreter that has pytest and what the projects need.
+Never give those with which templates were tuned: toolz, tabulate, inflection, sortedcontainers. The classic faults have been looked at as
+well.
 
 A patch is plausible where coder delivers it. It is correct where the changed files equal the right ones as syntax trees, or where the tests
 of the whole project pass and every function that differs behaves alike on what the tests call it with and on inputs varied from that, which
