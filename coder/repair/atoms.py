@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
-from coder.repair.scope import arguments_of, idle, local_names
+from coder.repair.scope import arguments_of, local_names, unread
 from coder.repair.source import Function, Source
 from coder.repair.stock import conditions, nearness, visible
 
@@ -23,6 +23,7 @@ def asked(source: Source, node: ast.AST) -> tuple[tuple[str, float], ...]:
         *_plain(source, node),
         *_used(source, node),
         *_turned_round(source, node),
+        *_put_in(source, node),
         *_kept(source, function),
         *_idle(source, node),
         *_held(source, node),
@@ -46,8 +47,10 @@ def _elsewhere(source: Source, function: Function | None) -> Iterator[tuple[str,
 def _plain(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
     function = source.function(node)
     parameters = set(arguments_of(function)) if function else set()
-    names = local_names(source, node)[:MOST_NAMES]
+    names = _names(source, node)[:MOST_NAMES]
     numbers = _constants(function)[:MOST_CONSTANTS] if function else []
+    loops = [one for place in _under(source, node)[0] for one in ast.walk(place) if isinstance(one, ast.For | ast.comprehension)]
+    gone_through = {one.iter.id for one in loops if isinstance(one.iter, ast.Name)}
     for rank, name in enumerate(names):
         fading = FADING**rank * (1.0 if name in parameters else 0.95)
         yield name, 0.6 * fading
@@ -56,6 +59,8 @@ def _plain(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
         yield f"{name} is not None", 0.5 * fading
         for kind in _kinds(source):
             yield f"isinstance({name}, {kind})", 0.4 * fading
+        for kind in ("list", "(list, tuple)") if name in gone_through else ():
+            yield f"isinstance({name}, {kind})", 0.5
         for number in numbers:
             for operator in ("==", "!=", "<", ">", ">="):
                 yield f"{name} {operator} {number}", 0.3 * fading
@@ -64,10 +69,36 @@ def _plain(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
                 yield f"{name} {operator} {other}", 0.3 * fading
 
 
+def _names(source: Source, node: ast.AST) -> list[str]:
+    """The variables of a function, first those that are read in the branches between which a condition decides."""
+    branches = _under(source, node)
+    read = {one.id for branch in branches for statement in branch for one in ast.walk(statement) if isinstance(one, ast.Name)}
+    return sorted(local_names(source, node), key=lambda name: name not in read)
+
+
+def _under(source: Source, node: ast.AST) -> tuple[list[ast.stmt], list[ast.stmt]]:
+    """What is done where a condition holds, and where it does not."""
+    parent = source.parents.get(node)
+    return (parent.body, parent.orelse) if isinstance(parent, ast.If) else ([], [])
+
+
+def _put_in(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
+    """Is something in what it is put in otherwise?"""
+    for branch, asked_for in zip(_under(source, node), ("not in", "in"), strict=True):
+        for one in (one for statement in branch for one in ast.walk(statement)):
+            match one:
+                case ast.Call(func=ast.Attribute(value=held, attr="add" | "append"), args=[ast.Name(id=name)]):
+                    yield f"{name} {asked_for} {source.code(held)}", 0.8
+                case ast.Assign(targets=[ast.Subscript(value=held, slice=ast.Name(id=name))]):
+                    yield f"{name} {asked_for} {source.code(held)}", 0.7
+                case _:
+                    pass
+
+
 def _used(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
     """Attributes that the function reads of what it holds, those under the condition first: what is asked for is used then."""
-    function, parent = source.function(node), source.parents.get(node)
-    under = [*parent.body, *parent.orelse] if isinstance(parent, ast.If) else []
+    function = source.function(node)
+    under = [statement for branch in _under(source, node) for statement in branch]
     for weight, places in ((0.8, under), (0.35, [function] if function else [])):
         read = [one for place in places for one in ast.walk(place) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)]
         held = [one for one in read if isinstance(one.value, ast.Name) and not _is_called(source, one)]
@@ -78,8 +109,7 @@ def _used(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
 
 def _turned_round(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
     """Is a number below zero whose sign is taken away under the condition?"""
-    parent = source.parents.get(node)
-    for one in (one for statement in (parent.body if isinstance(parent, ast.If) else ()) for one in ast.walk(statement)):
+    for one in (one for statement in _under(source, node)[0] for one in ast.walk(statement)):
         match one:
             case ast.UnaryOp(op=ast.USub(), operand=ast.Name(id=name)) | ast.Call(func=ast.Name(id="abs"), args=[ast.Name(id=name)]):
                 yield f"{name} < 0", 0.8
@@ -120,13 +150,13 @@ def _kept(source: Source, function: Function | None) -> Iterator[tuple[str, floa
 
 
 def _idle(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
-    """Parameters that nothing reads, by themselves and beside each other variable."""
+    """What nothing in the function reads, parameters first: by itself and beside each other variable."""
     function = source.function(node)
-    for name in idle(function):
+    for name in unread(function) if function else ():
         yield name, 0.8
         yield f"not {name}", 0.8
-        for other in [one for one in local_names(source, node) if one != name][:MOST_NAMES]:
-            for form in ("{} and {}", "not {} and {}", "{} and not {}", "not {} and not {}"):
+        for other in [one for one in _names(source, node) if one != name][:MOST_NAMES]:
+            for form in ("{} and {}", "not {} and {}", "{} and not {}", "not {} and not {}", "{} & {}", "{} in {}", "{} == {}"):
                 yield form.format(other, name), 0.4
 
 

@@ -11,10 +11,10 @@ from coder.core.trials import Trials
 from coder.repair.candidates import Candidate, ranked
 from coder.repair.search import Search, search
 
-MOST_TESTS, MOST_PARTS = 3, 8
+MOST_TESTS, MOST_PARTS = 3, 16
 """Tests of which the other half is looked for, and edits of each half."""
 MOST_TRIED = 2_500
-REPEATED = 1.5
+REPEATED = 3.0
 """What it speaks for a pair that both mistakes are the same."""
 
 

@@ -13,6 +13,31 @@ from tests.repair.places import rewritten
 
 MENDED = [
     (
+        "unconditional",
+        "def f(x, seen):\n    if True:\n        x.pop()\n    else:\n        seen.add(x)\n",
+        "def f(x, seen):\n    if x in seen:\n        x.pop()\n    else:\n        seen.add(x)\n",
+    ),
+    (
+        "unconditional",
+        "def f(seen, key, value):\n    if True:\n        seen[key] = value\n",
+        "def f(seen, key, value):\n    if key not in seen:\n        seen[key] = value\n",
+    ),
+    (
+        "unconditional",
+        "def f(x):\n    if True:\n        for y in x:\n            g(y)\n",
+        "def f(x):\n    if isinstance(x, list):\n        for y in x:\n            g(y)\n",
+    ),
+    (
+        "unconditional",
+        "def f(flags, known):\n    for name, bit in known:\n        if True:\n            g(name)\n",
+        "def f(flags, known):\n    for name, bit in known:\n        if flags & bit:\n            g(name)\n",
+    ),
+    (
+        "copied",
+        "TOP_SIZE = 2\nTOP_SIZES = 4\ndef f(n):\n    n += TOP_SIZE\n    return n\n",
+        "TOP_SIZE = 2\nTOP_SIZES = 4\ndef f(n):\n    n += TOP_SIZES\n    n += TOP_SIZE\n    return n\n",
+    ),
+    (
         "copied",
         "def f(x, y):\n    if x in m.FG_ALL:\n        y.up(fg=m.FG_ALL[x])\n    elif x in m.BG_ALL:\n        pass\n",
         "def f(x, y):\n    if x in m.FG_ALL:\n        y.up(fg=m.FG_ALL[x])\n    elif x in m.BG_ALL:\n        y.up(bg=m.BG_ALL[x])\n",

@@ -136,10 +136,19 @@ def _of_module(source: Source, function: Function) -> frozenset[str]:
 
 
 def _repeated(piece: Piece, site: Site, own: tuple[str, ...]) -> Iterator[tuple[str, float]]:
-    """What is done with one variable of the function, done with another that is called nearly the same: `b = b.strip()`."""
+    """What is done with one variable of the function, done with another that is called nearly the same: `b = b.strip()`.
+
+    So with what the module defines, and the function does not read.
+    """
     for name in sorted(piece.names) if piece.function is site.function else ():
         for other, alike in most_alike(name, own, count=1, least=LEAST_REPEATED):
             yield _with(piece.text, name, other), 0.5 + 0.4 * alike
+    if piece.function is site.function is not None:
+        read = _of_module(site.source, site.function)
+        kept = tuple(name for name in module_names(site.source) if name not in read)
+        for name in sorted(read & {one.id for one in ast.walk(piece.node) if isinstance(one, ast.Name)}):
+            for other, alike in most_alike(name, kept, count=1, least=LEAST_PARALLEL):
+                yield _with(piece.text, name, other), 0.4 + 0.4 * alike
 
 
 def _counted_on(piece: Piece, site: Site) -> Iterator[tuple[str, float]]:
