@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from coder.repair.candidates import Candidate
 from coder.repair.scope import stored
@@ -69,6 +70,19 @@ def _overwritten(block: Sequence[ast.stmt]) -> int:
             case _:
                 held.clear()
     return count
+
+
+def repetitions(function: Function) -> int:
+    """How many statements say what the one before them says, and how many calls are given a variable by its place and by a name."""
+    nodes = [*ast.walk(function)]
+    blocks = [block for node in nodes for name in BLOCKS if isinstance(block := getattr(node, name, None), list)]
+    pairs = [pair for block in blocks for pair in pairwise(map(ast.dump, block))]
+    return sum(one == other for one, other in pairs) + sum(_given_twice(node) for node in nodes if isinstance(node, ast.Call))
+
+
+def _given_twice(call: ast.Call) -> bool:
+    names = {one.id for one in call.args if isinstance(one, ast.Name)}
+    return any(isinstance(one.value, ast.Name) and one.arg == one.value.id in names for one in call.keywords)
 
 
 def avoids(function: Function, names: frozenset[str], candidate: Candidate, source: Source, line: str) -> bool:

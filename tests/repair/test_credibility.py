@@ -167,3 +167,15 @@ def test_two_variables_that_become_one_are_doubted() -> None:
         return credibility(edit, Evidence(sources={"a.py": Source("a.py", CHOOSING)}, issue="", tests=""))
 
     assert worth_of("variable") < 0.4 * worth_of("comparison")
+
+
+def test_what_says_the_same_again_is_doubted() -> None:
+    text = "def f(x, y):\n    yield from x.all()\n    yield from y.all()\n    g(x, y)\n"
+
+    def worth_of(old: str, new: str) -> float:
+        return credibility(
+            candidate(text, old, new, family="similar"), Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")
+        )
+
+    assert worth_of("y.all()", "x.all()") == 0.3 * worth_of("y.all()", "x.some()")
+    assert worth_of("g(x, y)", "g(x, y, x=x)") == 0.3 * worth_of("g(x, y)", "g(x, y, z=x)")

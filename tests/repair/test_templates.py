@@ -12,6 +12,7 @@ from coder.repair.templates import TEMPLATES
 from tests.repair.places import rewritten
 
 MENDED = [
+    ("option", "f = lru_cache(maxsize=9)(g)\n", "f = lru_cache(maxsize=9, typed=True)(g)\n"),
     (
         "unconditional",
         "def f(x, seen):\n    if True:\n        x.pop()\n    else:\n        seen.add(x)\n",
@@ -758,6 +759,15 @@ def test_what_is_read_under_a_condition_is_what_it_asks_for() -> None:
     node = next(one for one in ast.walk(source.tree) if isinstance(one, ast.Name) and one.id == "third")
     found = {rewrite.changes[0].text: rewrite.weight for rewrite in TEMPLATES["variable"](Site(source, node))}
     assert found["other"] > 1 > found["one"]
+
+
+def test_the_constructor_of_the_parent_that_sets_what_is_missing_is_likely() -> None:
+    text = "class A:\n    def __init__(self):\n        self.alias = None\nclass B(A):\n    def __init__(self, x):\n        self.x = x\n"
+    source = Source("a.py", text)
+    node = source.functions[1].body[0]
+    failures = (Failure(type="AttributeError", message="'B' object has no attribute 'alias'"),)
+    told, untold = ([one.weight for one in TEMPLATES["super_call"](Site(source, node, given))] for given in (failures, ()))
+    assert min(told) > 1 > max(untold) > 0
 
 
 def test_what_yields_is_asked_where_it_stands_and_nowhere_else() -> None:

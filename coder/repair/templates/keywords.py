@@ -1,11 +1,13 @@
 """A keyword that is missing or too many: await, yield from, super()."""
 
 import ast
+import re
 from collections.abc import Iterator
 
 from coder.core.trials import Change
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import is_docstring
+from coder.repair.templates.suggestions import ATTRIBUTE, said
 
 
 def awaiting(site: Site) -> Iterator[Rewrite]:
@@ -45,4 +47,13 @@ def super_call(site: Site) -> Iterator[Rewrite]:
     for given in dict.fromkeys([", ".join(names), ""]):
         call = f"super().{function.name}({given})"
         weight = 0.6 if function.name == "__init__" else 0.25
+        weight = 1.3 if _sets(site, owner) & said(site.failures, ATTRIBUTE) else weight
         yield from site.before(node, [call], weight=weight, summary=f"call `super().{function.name}` first")
+
+
+def _sets(site: Site, owner: ast.ClassDef) -> frozenset[str]:
+    """The attributes that the constructors of a class's parents set, as far as the file shows them."""
+    parents = {base.id for base in owner.bases if isinstance(base, ast.Name)}
+    made = [one for one in site.source.functions if one.name == "__init__"]
+    own = [one for one in made if (kept := site.source.class_of(one)) and kept.name in parents]
+    return frozenset(name for one in own for name in re.findall(r"\bself\.(\w+)(?:: [^=\n]+)? = ", site.source.code(one)))

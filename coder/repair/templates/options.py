@@ -33,6 +33,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "match": ("re.IGNORECASE",),
     "search": ("re.IGNORECASE", "re.MULTILINE"),
     "getattr": ("None",),
+    "lru_cache": ("typed=True",),
     "urlparse": ("allow_fragments=False",),
     "parse_qs": ("keep_blank_values=True",),
     "parse_qsl": ("keep_blank_values=True",),
