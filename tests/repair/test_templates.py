@@ -12,6 +12,13 @@ from coder.repair.templates import TEMPLATES
 from tests.repair.places import rewritten
 
 MENDED = [
+    ("wrapped", "x = getattr(f, 'name', '')\n", "x = getattr(f, 'name', '') or ''\n"),
+    ("constant", "x = y is True\n", "x = y is None\n"),
+    (
+        "variable",
+        "class A:\n    def f(self, size):\n        return g(self.size)\n",
+        "class A:\n    def f(self, size):\n        return g(size)\n",
+    ),
     ("option", "f = lru_cache(maxsize=9)(g)\n", "f = lru_cache(maxsize=9, typed=True)(g)\n"),
     (
         "unconditional",
@@ -631,6 +638,20 @@ TOLD = [
         "def f(x):\n    try:\n        g(x)\n    except KeyError as error:\n        raise ValueError() from error\n",
         "Failed",
         "DID NOT RAISE <class 'ValueError'>",
+    ),
+    (
+        "unknown_attribute",
+        "class A:\n    def f(self):\n        return self._inner.run()\n",
+        "class A:\n    def f(self):\n        return self.run()\n",
+        "AttributeError",
+        "'A' object has no attribute '_inner'",
+    ),
+    (
+        "enlisted",
+        "TYPES = {'int': int, 'float': float}\n",
+        "TYPES = {'int': int, 'float': float, 'str': str}\n",
+        "KeyError",
+        "'str'",
     ),
     ("unpacked", "a, b = x\n", "a, b = x[:2]\n", "ValueError", "too many values to unpack (expected 2)"),
     ("unpacked", "a, b = x or y\n", "a, b = (x or y)[-2:]\n", "ValueError", "too many values to unpack (expected 2, got 3)"),

@@ -19,7 +19,8 @@ def constant(site: Site) -> Iterator[Rewrite]:
     match node.value:
         case bool() as value:
             yield from _put(site, str(not value), 0.9)
-            yield from _put(site, "None", 0.25)
+            same = isinstance(site.parent, ast.Compare) and isinstance(site.parent.ops[-1], ast.Is | ast.IsNot)
+            yield from _put(site, "None", 0.8 if same else 0.25)
         case int() as value:
             yield from _other_integers(site, value)
         case float() as value:

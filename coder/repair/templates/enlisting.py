@@ -66,16 +66,17 @@ def _inserted(site: Site, members: Sequence[ast.expr], texts: Sequence[str], tex
 
 
 def _entry(site: Site, keys: Sequence[ast.expr], values: Sequence[ast.expr]) -> Iterator[Rewrite]:
-    """What the table says of half of what is in it, or of more, may hold for what is not."""
+    """What the table says of half of what is in it, or of more, may hold for what is not; so may that it is what its name says."""
     if not all(isinstance(key, ast.Constant) and isinstance(key.value, str) for key in keys):
         return
-    (usual, count), *_ = Counter(map(site.source.code, values)).most_common(1)
-    if 2 * count < len(values) or count == 1:
-        return
-    _, end = site.source.span(values[-1])
-    for text in _spoken_of(keys, site):
-        new = f", {literal(text, site.source.code(keys[-1]))}: {usual}"
-        yield Rewrite((Change(start=end, end=end, text=new),), 0.4, f"say the same of {text!r}")
+    codes = [*map(site.source.code, values)]
+    (usual, count), *_ = Counter(codes).most_common(1)
+    namesakes = sum(isinstance(key, ast.Constant) and key.value == code for key, code in zip(keys, codes, strict=True))
+    for text in _spoken_of(keys, site) if max(count, namesakes) > 1 and 2 * max(count, namesakes) >= len(values) else ():
+        value = usual if count >= namesakes else text if text in BUILTIN | {*module_names(site.source)} else ""
+        (_, end), key = site.source.span(values[-1]), literal(text, site.source.code(keys[-1]))
+        if value:
+            yield Rewrite((Change(start=end, end=end, text=f", {key}: {value}"),), 0.4, f"say the same of {text!r}")
 
 
 def _letter(site: Site, given: ast.Constant, letters: str) -> Iterator[Rewrite]:

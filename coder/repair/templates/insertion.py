@@ -45,7 +45,7 @@ def inserted(site: Site) -> Iterator[Rewrite]:
         lines |= {f"return {name}": 0.45 * 0.95**rank for rank, name in enumerate(local_names(site.source, node))}
     idle = unread(function)
     for name in (one for one in arguments_of(function) if one in idle):
-        lines |= {f"self.{name} = {name}": 0.6} if site.source.class_of(function) else {}
+        lines |= {f"self.{name} = {name}": _kept(site, function, name)} if site.source.class_of(function) else {}
         lines |= {f"{other}.{way}({name})": 0.3 for other in stored(function)[:4] for way in ("append", "add", "update", "extend")}
     lines |= dict.fromkeys(_put_in(site), 0.8) | dict.fromkeys(_kept_by_property(site, function), 0.9)
     for table, key in _never_filled(site.source):
@@ -55,6 +55,12 @@ def inserted(site: Site) -> Iterator[Rewrite]:
         lines |= {"continue": 0.5, "break": 0.5}
     for line, weight in lines.items():
         yield from put(site, node, [line], weight=weight)
+
+
+def _kept(site: Site, function: Function, name: str) -> float:
+    """How likely a parameter is to be kept: what is kept elsewhere already is no other method's matter."""
+    again = site.source.text.count(f"self.{name} = ") > 0 and function.name not in _constructing(site.source)
+    return 0.2 if again else 0.6
 
 
 def _begun(site: Site, node: ast.stmt, function: Function, likely: float) -> Iterator[tuple[str, float]]:

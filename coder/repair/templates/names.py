@@ -17,8 +17,13 @@ REVIVING = 1.3
 
 
 def variable(site: Site) -> Iterator[Rewrite]:
-    """Another variable of the function, the more alike or the more of a parameter the sooner."""
+    """Another variable of the function, the more alike or the more of a parameter the sooner; `size` for `self.size`."""
     node = site.node
+    match node:
+        case ast.Attribute(value=ast.Name(id="self"), attr=name) if not is_called(site) and name in local_names(site.source, node):
+            yield from site.replace(node, name, weight=0.5, summary=f"use `{name}`, not the attribute")
+        case _:
+            pass
     if not isinstance(node, ast.Name) or node.id in ("self", "cls") or is_called(site):
         return
     loads = isinstance(node.ctx, ast.Load)
@@ -89,9 +94,9 @@ def attribute(site: Site) -> Iterator[Rewrite]:
     if isinstance(node.value, ast.Name) and node.value.id == "self":
         for name in own_attributes(site.source, node)[:14]:
             weights[name] = max(weights.get(name, 0.0), 0.25 if is_called(site) else 0.5)
-        if not is_called(site):
-            for name in local_names(site.source, node)[:8]:
-                yield from site.replace(node, name, weight=0.5 if name == node.attr else 0.2, summary=f"use `{name}`, not the attribute")
+        for name in local_names(site.source, node)[:8] if not is_called(site) else ():
+            if name != node.attr:
+                yield from site.replace(node, name, weight=0.2, summary=f"use `{name}`, not the attribute")
     for name, weight in weights.items():
         yield from site.rename(node, name, weight=weight, summary=f"use `{name}` instead of `{node.attr}`")
 

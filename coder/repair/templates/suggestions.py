@@ -87,6 +87,8 @@ def unknown_attribute(site: Site) -> Iterator[Rewrite]:
                 yield Rewrite(changes, 1.0 + alike, f"{summary}, {len(ends)} times")
             else:
                 yield from site.rename(node, name, weight=1.0 + alike, summary=summary)
+        if isinstance(site.parent, ast.Attribute):
+            yield from site.replace(node, site.source.code(node.value), weight=1.2, summary=f"do without `{node.attr}`")
 
 
 def _misspelt(source: Source, name: str) -> list[int]:

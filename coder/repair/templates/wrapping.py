@@ -37,8 +37,9 @@ GONE_THROUGH = ("list", "sorted", "reversed", "tuple", "set")
 
 
 def wrapped(site: Site) -> Iterator[Rewrite]:
-    """`str(x)` for `x`, `x.strip()` for `x`, `('x',)` for `'x'`."""
+    """`str(x)` for `x`, `x.strip()` for `x`, `('x',)` for `'x'`, `x.get(key, 0) or 0` where it is there and may be None."""
     yield from _among(site)
+    yield from _there_and_none(site)
     node = site.node
     if not _is_value(site):
         return
@@ -58,6 +59,17 @@ def wrapped(site: Site) -> Iterator[Rewrite]:
                 yield from site.replace(
                     node, f"{code}.{name}", weight=weight * (2 if iterated and name in ITERATED else 1), summary=f"use `.{name}` of it"
                 )
+
+
+def _there_and_none(site: Site) -> Iterator[Rewrite]:
+    match site.node:
+        case ast.Call(func=ast.Name(id="getattr"), args=[_, _, default]) | ast.Call(func=ast.Attribute(attr="get"), args=[_, default]):
+            code = site.source.code(site.node)
+            if not isinstance(site.parent, ast.BoolOp) and not (isinstance(default, ast.Constant) and default.value is None):
+                text = f"{code} or {site.source.code(default)}"
+                yield from site.replace(site.node, text, weight=0.5, summary=f"use `{site.source.code(default)[:30]}` where it is None")
+        case _:
+            pass
 
 
 def _among(site: Site) -> Iterator[Rewrite]:
