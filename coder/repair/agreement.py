@@ -19,6 +19,9 @@ from coder.repair.source import Source
 MOST_OF_ALL, MAJORITY, LEAD = 1.1, 0.4, 2.0
 """An opinion is believed that has so many times what speaks for all others; or so much of what speaks for any, and so many times what
 speaks for the next."""
+CLEAR, LEAST_CONTESTED = 3.0, 0.8
+"""One failing test lets much through that is not right: where others answer otherwise, the first has so many times what speaks for them,
+or is so likely in itself."""
 SHOWN = 60
 SECONDED = 0.35
 """What a further family that says the same adds of its own weight."""
@@ -158,11 +161,16 @@ def _said(members: Sequence[Candidate], worth: Mapping[Candidate, float]) -> flo
     return best + SECONDED * (sum(families.values()) - best)
 
 
-def decided(held: Sequence[Opinion]) -> bool:
-    """Does the first of these opinions outweigh the others together by far enough, or nearly so and each of them clearly?"""
+def decided(held: Sequence[Opinion], *, tests: int) -> bool:
+    """Does the first of these opinions outweigh the others together by far enough, or nearly so and each of them clearly?
+
+    `tests` is how many failing tests they all turn green.
+    """
     if not held:
         return False
     first, others = held[0].weight, [opinion.weight for opinion in held[1:]]
+    if tests == 1 and first < min(LEAST_CONTESTED, CLEAR * sum(others)):
+        return False
     return first >= MOST_OF_ALL * sum(others) or (first >= MAJORITY * (first + sum(others)) and first >= LEAD * max(others))
 
 

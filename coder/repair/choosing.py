@@ -79,7 +79,7 @@ class Chooser:
             return Choice(tuple(held), compared, HARDLY_CREDIBLE)
         if held and levelled(held[0].answers, compared):
             return Choice(tuple(held), compared, FLATTENED)
-        if held and not decided([*held, *others]):
+        if held and not decided([*held, *others], tests=len(self._case.failing)):
             disagreeing = len({opinion.answers for opinion in held}) > 1
             why = "what holds disagrees on other calls" if disagreeing else "what holds could not be asked where it differs"
             return Choice(tuple(held), compared, f"{why}, and nothing decides")

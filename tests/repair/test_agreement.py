@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from coder.core.trials import Compared
-from coder.repair.agreement import apart, decided, opinions
+from coder.repair.agreement import Opinion, apart, decided, opinions
 from coder.repair.source import Source
 from tests.repair.places import candidate
 
@@ -24,14 +24,26 @@ def test_independent_families_that_agree_outweigh_a_single_one() -> None:
     found = compared(("True", "False", "True", "True"), same, same)
     first, second = opinions([OTHER, ONE, TWO], {ONE: 0.5, TWO: 0.4, OTHER: 0.6}, found)
     assert (first.members, second.members) == ((ONE, TWO), (OTHER,))
-    assert decided([first, second])
+    assert decided([first, second], tests=2)
     assert apart(first, [second], found) == "f(0) gives True, elsewhere False"
 
 
 def test_nothing_decides_between_equals() -> None:
     halves = opinions([ONE, TWO, OTHER], dict.fromkeys((ONE, TWO, OTHER), 0.5), compared(("a",) * 4, ("b",) * 4, ("c",) * 4))
     assert len(halves) == 3
-    assert not decided(halves)
+    assert not decided(halves, tests=2)
+
+
+def test_with_one_failing_test_what_others_contest_has_to_be_likely() -> None:
+    def offered(*weights: float, tests: int) -> bool:
+        return decided([Opinion(members=(ONE,), answers=(str(weight),), weight=weight) for weight in weights], tests=tests)
+
+    assert offered(0.9, 0.1, tests=2)
+    assert offered(0.61, 0.2, tests=1)
+    assert offered(0.6, 0.35, tests=2)
+    assert not offered(0.6, 0.35, tests=1)
+    assert offered(1.6, 0.9, tests=1), "likely in itself"
+    assert offered(0.2, tests=1), "nobody contests it"
 
 
 def test_what_changes_more_answers_weighs_less() -> None:

@@ -167,7 +167,7 @@ def test_many_unlikely_rivals_outweigh_a_likely_edit_though_three_are_shown(tmp_
     write(tmp_path, FILES)
     case = traced(FakeTracer(), tmp_path, [TEST], seconds=1.0)
     assert isinstance(case, Case)
-    edits = [candidate(FILES["a.py"], "1", str(number), score=1.0 if number == 2 else 0.3) for number in range(2, 3 + rivals)]
+    edits = [candidate(FILES["a.py"], "1", str(number), score=1.5 if number == 2 else 0.45) for number in range(2, 3 + rivals)]
     chooser = Chooser(case, trials=FakeTrials(), runner=AllGreen(tmp_path / "a.py"), deadline=time.monotonic() + 5.0)
     choice = chooser.chosen(Search(survivors=edits), dict.fromkeys(edits, 1.0))
     assert len(choice.held) == 4
