@@ -12,6 +12,16 @@ from coder.repair.templates import TEMPLATES
 from tests.repair.places import rewritten
 
 MENDED = [
+    (
+        "inserted",
+        "class A:\n @property\n def x(self):\n  return self.y[4:]\n @x.setter\n def x(self, z):\n  pass\n",
+        "class A:\n @property\n def x(self):\n  return self.y[4:]\n @x.setter\n def x(self, z):\n  self.y[4:] = z\n",
+    ),
+    (
+        "inserted",
+        "def f(x, y):\n    k = y['k']\n    if x.a:\n        k.append(f(x))\n    elif x.b:\n        pass\n",
+        "def f(x, y):\n    k = y['k']\n    if x.a:\n        k.append(f(x))\n    elif x.b:\n        k.append(x['k'])\n",
+    ),
     ("wrapped", "x = getattr(f, 'name', '')\n", "x = getattr(f, 'name', '') or ''\n"),
     ("constant", "x = y is True\n", "x = y is None\n"),
     (

@@ -47,7 +47,11 @@ def inserted(site: Site) -> Iterator[Rewrite]:
     for name in (one for one in arguments_of(function) if one in idle):
         lines |= {f"self.{name} = {name}": _kept(site, function, name)} if site.source.class_of(function) else {}
         lines |= {f"{other}.{way}({name})": 0.3 for other in stored(function)[:4] for way in ("append", "add", "update", "extend")}
-    lines |= dict.fromkeys(_put_in(site), 0.8) | dict.fromkeys(_kept_by_property(site, function), 0.9)
+    lines |= (
+        dict.fromkeys(_collected(site, function), 0.6)
+        | dict.fromkeys(_put_in(site), 0.8)
+        | dict.fromkeys(_kept_by_property(site, function), 0.9)
+    )
     for table, key in _never_filled(site.source):
         values = [name for name in local_names(site.source, node) if name != key][:MOST_VALUES]
         lines |= {f"{table}[{key}] = {value}": 0.6 * 0.9**rank for rank, value in enumerate(values)}
@@ -114,8 +118,37 @@ def _kept_by_property(site: Site, function: Function) -> Iterator[str]:
             case ast.Attribute(value=ast.Name(id=name), attr="setter"), [given]:
                 getters = [one for one in site.source.functions if one.name == name and one is not function]
                 own = [one for one in getters if site.source.class_of(one) is site.source.class_of(function)]
-                kept = dict.fromkeys(kept for one in own for kept in re.findall(r"\bself\.(_\w+)\b(?!\()", site.source.code(one)))
-                yield from (f"self.{one} = {given}" for one in kept if f"self.{one}" not in site.source.code(function))
+                kept = dict.fromkeys(kept for one in own for kept in re.findall(r"\bself\._\w+\b(?!\()", site.source.code(one)))
+                kept |= {site.source.code(what): None for one in own if (what := _returned(one))}
+                yield from (f"{one} = {given}" for one in kept if one not in site.source.code(function))
+            case _:
+                pass
+
+
+def _returned(function: Function) -> ast.expr | None:
+    """The attribute or the part of one that a function gives back, and nothing else."""
+    match function.body[-1]:
+        case ast.Return(value=ast.Attribute() | ast.Subscript() as value):
+            return value
+        case _:
+            return None
+
+
+def _collected(site: Site, function: Function) -> Iterator[str]:
+    """Where nothing is done in a branch and others collect something: a variable, or what it holds under a key that the function says."""
+    branches = [one for one in site.source.around(site.node) if isinstance(one, ast.If)] if isinstance(site.node, ast.Pass) else []
+    if not branches:
+        return
+    known = local_names(site.source, site.node)
+    tested = [name.id for name in ast.walk(branches[0].test) if isinstance(name, ast.Name) and name.id in known]
+    read = [site.source.code(one.slice) for one in ast.walk(function) if isinstance(one, ast.Subscript)]
+    keys = [key for key in read if key[0] in "'\""]
+    for node in ast.walk(branches[-1]):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="append" | "add" | "extend") as way, args=[_]):
+                for name in dict.fromkeys(tested):
+                    values = (name, *(f"{name}[{key}]" for key in dict.fromkeys(keys)))
+                    yield from (f"{site.source.code(way)}({value})" for value in values)
             case _:
                 pass
 
