@@ -806,6 +806,11 @@ def test_what_yields_is_asked_where_it_stands_and_nowhere_else() -> None:
     assert not any(new.count("yield") > text.count("yield") for new in rewritten("other_condition", text))
 
 
+def test_conditions_that_differ_in_a_sign_have_no_words_to_change() -> None:
+    text = "def f(x, y):\n    if x == '/n':\n        y.a(x/n)\n    elif x == '\\n':\n        pass\n"
+    assert not any("\\n)" in new for new in rewritten("copied", text))
+
+
 def test_an_unread_result_needs_no_telling_default() -> None:
     found = rewritten("option", "def f(cache, key):\n    cache.pop(key)\n")
     assert found == {"def f(cache, key):\n    cache.pop(key, None)\n"}

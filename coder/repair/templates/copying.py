@@ -180,11 +180,13 @@ def _mirrored(piece: Piece, site: Site) -> Iterator[tuple[str, float]]:
     unlike = {pair for pair in zip(theirs, own, strict=False) if pair[0] != pair[1]}
     if len(theirs) == len(own) and len(unlike) == 1:
         word, instead = unlike.pop()
-        if (text := re.sub(rf"\b{re.escape(word)}\b", instead, piece.text)) != piece.text:
+        if not (word + instead).replace("_", "").isalnum():
+            return
+        if (text := re.sub(rf"\b{word}\b", instead, piece.text)) != piece.text:
             yield text, 1.3
             parts = {pair for pair in zip(word.split("_"), instead.split("_"), strict=False) if pair[0] != pair[1]}
             for part, other in parts if len(parts) == 1 else ():
-                yield re.sub(rf"(?<![^\W_]){re.escape(part.lower())}(?![^\W_])", other.lower(), text), 1.2
+                yield re.sub(rf"(?<![^\W_]){part.lower()}(?![^\W_])", other.lower(), text), 1.2
 
 
 def _taken_apart(piece: Piece, site: Site, here: frozenset[str]) -> Iterator[tuple[str, float]]:
