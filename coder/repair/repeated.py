@@ -12,7 +12,9 @@ from coder.repair.source import Source
 
 MOST_PLACES = 6
 IN_FUNCTION, IN_FILE = 0.6, 0.45
-"""What the edit of all places is worth against that of the likeliest one."""
+"""What the edit of two places is worth against that of the likelier one."""
+FURTHER = 0.45
+"""What it is worth for each place more."""
 ALONE = frozenset({"deletion", "copied", "uncalled", "inserted", "inserted_guard", "statement_order", "indentation", "dropped_guard"})
 """Families whose edits say nothing about another place."""
 
@@ -42,7 +44,7 @@ def _together(places: list[Candidate], worth: float) -> Iterator[Candidate]:
     if 2 <= len(places) <= MOST_PLACES and _apart(changes):
         best = max(places, key=lambda one: one.score)
         edit = best.edit.model_copy(update={"changes": tuple(changes), "summary": f"{best.edit.summary}, {len(places)} times"})
-        yield Candidate(edit=edit, score=best.score * worth, place=best.place)
+        yield Candidate(edit=edit, score=best.score * worth * FURTHER ** (len(places) - 2), place=best.place)
 
 
 def _apart(changes: list[Change]) -> bool:

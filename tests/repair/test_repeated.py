@@ -31,3 +31,13 @@ def test_removing_one_statement_says_nothing_about_another() -> None:
     other = first.edit.changes[0].model_copy(update={"start": 21, "end": 24})
     second = type(first)(edit=first.edit.model_copy(update={"changes": (other,)}), score=0.5, place=first.place)
     assert [*repeated([first, second], {"a.py": source})] == []
+
+
+def test_the_more_places_there_are_the_less_an_edit_of_all_is_worth() -> None:
+    def best(lines: int) -> float:
+        source = Source("a.py", "def f(a, b):\n" + "    g(a < b)\n" * lines)
+        made = candidates({"a.py": source}, {"a.py": {2 + line: 1.0 for line in range(lines)}}, [])
+        changed = [one for one in repeated(made, {"a.py": source}) if one.edit.family == "comparison"]
+        return max(one.score for one in changed if len(one.edit.changes) == lines)
+
+    assert best(4) < 0.3 * best(2) < best(2)
