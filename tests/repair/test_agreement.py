@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from coder.core.trials import Compared
 from coder.repair.agreement import Opinion, apart, decided, opinions
+from coder.repair.candidates import Candidate
 from coder.repair.source import Source
 from tests.repair.places import candidate
 
@@ -35,13 +36,16 @@ def test_nothing_decides_between_equals() -> None:
 
 
 def test_with_one_failing_test_what_others_contest_has_to_be_likely() -> None:
-    def offered(*weights: float, tests: int) -> bool:
-        return decided([Opinion(members=(ONE,), answers=(str(weight),), weight=weight) for weight in weights], tests=tests)
+    other = candidate(TEXT, "a < 1", "len(a) < 1", family="wrapped")
+
+    def offered(*weights: float, tests: int, first: Candidate = other) -> bool:
+        return decided([Opinion(members=(first,), answers=(str(weight),), weight=weight) for weight in weights], tests=tests)
 
     assert offered(0.9, 0.1, tests=2)
     assert offered(0.61, 0.2, tests=1)
     assert offered(0.6, 0.35, tests=2)
     assert not offered(0.6, 0.35, tests=1)
+    assert offered(0.6, 0.35, tests=1, first=ONE), "a mere slip"
     assert offered(1.6, 0.9, tests=1), "likely in itself"
     assert offered(0.2, tests=1), "nobody contests it"
 
