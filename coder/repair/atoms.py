@@ -151,11 +151,11 @@ def _kept(source: Source, function: Function | None) -> Iterator[tuple[str, floa
 
 def _idle(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
     """What nothing in the function reads, parameters first: by itself and beside each other variable."""
-    function = source.function(node)
+    function, names = source.function(node), _names(source, node)
     for name in unread(function) if function else ():
         yield name, 0.8
         yield f"not {name}", 0.8
-        for other in [one for one in _names(source, node) if one != name][:MOST_NAMES]:
+        for other in [one for one in names if one != name][:MOST_NAMES]:
             for form in ("{} and {}", "not {} and {}", "{} and not {}", "not {} and not {}", "{} & {}", "{} in {}", "{} == {}"):
                 yield form.format(other, name), 0.4
 

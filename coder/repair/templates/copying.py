@@ -135,6 +135,12 @@ def _of_module(source: Source, function: Function) -> frozenset[str]:
     return frozenset(read & {*module_names(source)})
 
 
+@lru_cache(maxsize=1024)
+def _spare(source: Source, function: Function) -> tuple[str, ...]:
+    """What the module defines and a function does not read."""
+    return tuple(name for name in module_names(source) if name not in _of_module(source, function))
+
+
 def _repeated(piece: Piece, site: Site, own: tuple[str, ...]) -> Iterator[tuple[str, float]]:
     """What is done with one variable of the function, done with another that is called nearly the same: `b = b.strip()`.
 
@@ -144,10 +150,9 @@ def _repeated(piece: Piece, site: Site, own: tuple[str, ...]) -> Iterator[tuple[
         for other, alike in most_alike(name, own, count=1, least=LEAST_REPEATED):
             yield _with(piece.text, name, other), 0.5 + 0.4 * alike
     if piece.function is site.function is not None:
-        read = _of_module(site.source, site.function)
-        kept = tuple(name for name in module_names(site.source) if name not in read)
-        for name in sorted(read & {one.id for one in ast.walk(piece.node) if isinstance(one, ast.Name)}):
-            for other, alike in most_alike(name, kept, count=1, least=LEAST_PARALLEL):
+        said = {one.id for one in ast.walk(piece.node) if isinstance(one, ast.Name)}
+        for name in sorted(said & _of_module(site.source, site.function)):
+            for other, alike in most_alike(name, _spare(site.source, site.function), count=1, least=LEAST_PARALLEL):
                 yield _with(piece.text, name, other), 0.4 + 0.4 * alike
 
 

@@ -26,7 +26,7 @@ def flag(site: Site) -> Iterator[Rewrite]:
     combined = isinstance(node, ast.BinOp)
     if not given or not (combined or isinstance(parent, ast.Call | ast.keyword | ast.Return | ast.Assign)):
         return
-    others = [name for name in _combinable(site.source, _kind(given[0])) if name not in given]
+    others = [name for name in _combinable(site.source).get(_kind(given[0]), ()) if name not in given]
     weight = ONE_MORE if combined else FIRST_OF_ALL
     for rank, name in enumerate(others[:MOST]):
         new = f"{site.source.code(node)} | {name}"
@@ -53,13 +53,9 @@ def _kind(name: str) -> str:
     return found[0] if found else ""
 
 
-def _combinable(source: Source, kind: str) -> tuple[str, ...]:
-    """All flags of a kind that the file knows, if it combines any of these."""
-    return _known(source).get(kind, ())
-
-
 @lru_cache(maxsize=256)
-def _known(source: Source) -> dict[str, tuple[str, ...]]:
+def _combinable(source: Source) -> dict[str, tuple[str, ...]]:
+    """By their kind all flags that the file knows, of the kinds that it combines."""
     expressions = [node for node in ast.walk(source.tree) if isinstance(node, ast.expr)]
     combining = {_kind(found[0]) for node in expressions if isinstance(node, ast.BinOp) and (found := _flags(source, node))}
     said = [name for node in expressions if isinstance(node, ast.Name | ast.Attribute) for name in _flags(source, node)]

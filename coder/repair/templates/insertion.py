@@ -63,7 +63,7 @@ def inserted(site: Site) -> Iterator[Rewrite]:
 
 def _kept(site: Site, function: Function, name: str) -> float:
     """How likely a parameter is to be kept: what is kept elsewhere already is no other method's matter."""
-    again = site.source.text.count(f"self.{name} = ") > 0 and function.name not in _constructing(site.source)
+    again = f"self.{name} = " in site.source.text and function.name not in _constructing(site.source)
     return 0.2 if again else 0.6
 
 

@@ -18,9 +18,9 @@ REVIVING = 1.3
 
 def variable(site: Site) -> Iterator[Rewrite]:
     """Another variable of the function, the more alike or the more of a parameter the sooner; `size` for `self.size`."""
-    node = site.node
+    node, here = site.node, local_names(site.source, site.node)
     match node:
-        case ast.Attribute(value=ast.Name(id="self"), attr=name) if not is_called(site) and name in local_names(site.source, node):
+        case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Load()) if name in here and not is_called(site):
             yield from site.replace(node, name, weight=0.5, summary=f"use `{name}`, not the attribute")
         case _:
             pass
@@ -28,7 +28,7 @@ def variable(site: Site) -> Iterator[Rewrite]:
         return
     loads = isinstance(node.ctx, ast.Load)
     asked, unread, guarded = _asked_for(site), idle(site.function), _guarded(site, node)
-    for rank, name in enumerate(local_names(site.source, node)):
+    for rank, name in enumerate(here):
         if name != node.id:
             weight = (0.75 if loads else 0.4) * (0.7 + 0.3 * likeness(name, node.id)) * 0.97**rank
             weight = NAMESAKE if name == asked else GUARDED if name in guarded else weight

@@ -87,9 +87,11 @@ def _compiles(code: str) -> bool:
     plain = FILLED.sub(lambda found: found[0].translate({ord("f"): None, ord("F"): None}), code)
     try:
         with warnings.catch_warnings(action="ignore"):
-            expression(code)
             text = ast.literal_eval(expression(plain))
-            re.compile(text if plain == code else text.replace("{{", "{").replace("}}", "}"))
+            if plain != code:
+                expression(code)
+                text = text.replace("{{", "{").replace("}}", "}")
+            re.compile(text)
     except (SyntaxError, ValueError, re.error, RecursionError, OverflowError):
         return False
     return True
