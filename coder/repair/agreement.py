@@ -63,7 +63,7 @@ def opinions(
 
     So does an edit of a function that was not asked itself: that those who call it answer the same tells little. So does one that changes
     no answer, though it turns tests green: what was asked does not see what it does. Given the `sources`, edits that make the same of it
-    are one.
+    are one, and so are those that put the same statement into a function.
     """
     groups: dict[object, list[int]] = {}
     asked = {call.partition("(")[0].rpartition(".")[2] for call in found.calls}
@@ -71,7 +71,7 @@ def opinions(
         answers = found.after[place] if place < len(found.after) else ()
         names = candidate.place.rpartition("::")[2].split(".")  # a function inside of one that was asked has been heard with it
         alone = is_blind(answers, found) or asked.isdisjoint(names)
-        text = meant(candidate.edit.apply(sources[candidate.edit.path].text)) if sources and alone else ""
+        text = _put_in(candidate) or meant(candidate.edit.apply(sources[candidate.edit.path].text)) if sources and alone else ""
         groups.setdefault((answers, text) if answers or text else candidate, []).append(place)
     least = min((changed(_answers(found, places), found) for places in groups.values()), default=0.0)
     surest = min((stumbling(_answers(found, places)) for places in groups.values()), default=0.0)
@@ -87,6 +87,14 @@ def opinions(
         weight *= LEVELLED if levelled(answers, found) else 1.0
         made.append(Opinion(members=members, answers=answers, weight=weight))
     return sorted(made, key=lambda opinion: (-opinion.weight, ranked.index(opinion.first)))
+
+
+def _put_in(candidate: Candidate) -> str:
+    """Where what stands there stays and statements come in: the function and these; else nothing."""
+    changes = candidate.edit.changes
+    if any(change.end > change.start or "\n" not in change.text or change.text.rstrip().endswith(":") for change in changes):
+        return ""
+    return "\n".join([candidate.place, *(change.text.strip() for change in changes)])
 
 
 def is_blind(answers: tuple[str, ...], found: Compared) -> bool:

@@ -76,9 +76,20 @@ def module_names(source: Source) -> tuple[str, ...]:
 
 
 def own_attributes(source: Source, node: ast.AST) -> tuple[str, ...]:
-    """Attributes that the methods of the class around a node use on self, most used first, then its methods' names."""
+    """Attributes that the methods of the class around a node use on self, most used first, then its methods' names; then its parents'."""
     owner = next((one for one in source.around(node) if isinstance(one, ast.ClassDef)), None)
-    return _attributes_of(owner) if owner else ()
+    return _own_attributes(source, owner) if owner else ()
+
+
+@lru_cache(maxsize=CACHED)
+def _own_attributes(source: Source, owner: ast.ClassDef) -> tuple[str, ...]:
+    names: dict[str, None] = {}
+    line = [owner]
+    for one in line:
+        names |= dict.fromkeys(_attributes_of(one))
+        parents = {base.id for base in one.bases if isinstance(base, ast.Name)}
+        line += [other for other in source.tree.body if isinstance(other, ast.ClassDef) and other.name in parents and other not in line]
+    return tuple(names)
 
 
 @lru_cache(maxsize=CACHED)

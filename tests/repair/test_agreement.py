@@ -114,3 +114,22 @@ def test_edits_that_change_no_answer_are_not_heard_in_it() -> None:
     assert [opinion.members for opinion in opinions([one, other], worth, seen, sources=sources)] == [(one, other)]
     unseen = seen.model_copy(update={"before": ("2",)})
     assert [opinion.members for opinion in opinions([one, other], worth, unseen, sources=sources)] == [(one,), (other,)]
+
+
+def test_the_same_statement_before_a_line_or_after_it_is_one_opinion_where_nothing_tells() -> None:
+    text = "def f(a):\n    g(a)\n    h(a)\n    return a\n"
+    first, second, third, other = (
+        candidate(text, old, new, family="copied")
+        for old, new in (("", "k(a)\n    "), ("", "\n    k(a)"), ("", "if a:\n        "), ("g(a)", "k(a)"))
+    )
+    places = {first: text.index("g(a)"), second: text.index("\n    h(a)"), third: text.index("h(a)")}
+    moved = {one: placed(one, places[one]) for one in places}
+    ranked = [*moved.values(), other]
+    found = Compared(calls=("f(1)",), before=("1",), after=(("1",),) * 4)
+    sources = {other.edit.path: Source(other.edit.path, text)}
+    assert [len(one.members) for one in opinions(ranked, dict.fromkeys(ranked, 0.5), found, sources=sources)] == [2, 1, 1]
+
+
+def placed(one: Candidate, start: int) -> Candidate:
+    change = one.edit.changes[0].model_copy(update={"start": start, "end": start})
+    return replace(one, edit=one.edit.model_copy(update={"changes": (change,)}))

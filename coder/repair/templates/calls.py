@@ -51,6 +51,7 @@ NEIGHBOURS = (
     ("loads", "load"),
     ("total_seconds", "seconds"),
     ("utcnow", "now"),
+    ("copy", "deepcopy"),
 )
 
 

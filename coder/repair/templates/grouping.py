@@ -7,7 +7,8 @@ from coder.repair.site import Rewrite, Site
 
 
 def grouping(site: Site) -> Iterator[Rewrite]:
-    """`(a + b) * c` for `a + b * c` and the other way round; `(a or b) and c` for `a or b and c`."""
+    """`(a + b) * c` for `a + b * c` and the other way round; `(a or b) and c` for `a or b and c`; `f(a) * b` for `f(a * b)`."""
+    yield from _taken_out(site)
     match site.node:
         case ast.BinOp(left=left, right=ast.BinOp(left=middle, right=last)) as node:
             yield from _regrouped(site, node, left, middle, last, leftwards=True)
@@ -18,6 +19,21 @@ def grouping(site: Site) -> Iterator[Rewrite]:
             yield from _bracketed(site, node, node.values[-2], middle)
         case _:
             pass
+
+
+def _taken_out(site: Site) -> Iterator[Rewrite]:
+    """What is done with the last argument of a call, and of the calls around it, is done with what these give."""
+    node, call, text = site.node, site.parent, site.source.text
+    if not isinstance(node, ast.BinOp):
+        return
+    operator = _operator(text, site.source.span(node.left)[1], site.source.span(node.right)[0])
+    start, end = site.source.span(node)
+    weight = 0.45
+    while operator and isinstance(call, ast.Call) and not call.keywords and text[end : site.source.span(call)[1]].strip(" )") == "":
+        around, close = site.source.span(call)
+        new = f"{text[around:start]}{site.source.code(node.left)}{text[end:close]} {operator} {_single(site, node.right)}"
+        yield from site.replace(call, new, weight=weight, summary="calculate with what the call gives")
+        call, weight = site.source.parents.get(call, site.source.tree), weight * 0.8
 
 
 def _regrouped(site: Site, node: ast.BinOp, first: ast.expr, middle: ast.expr, last: ast.expr, *, leftwards: bool) -> Iterator[Rewrite]:

@@ -33,6 +33,10 @@ def kind(site: Site) -> Iterator[Rewrite]:
         case _:
             return
     names = [site.source.code(one) for one in asked]
+    if names == ["int"] and isinstance(site.node, ast.Call):
+        code = site.source.code(site.node)
+        text = f"{code} and not isinstance({site.source.code(site.node.args[0])}, bool)"
+        yield from site.replace(site.node, text, weight=0.3, summary="let it be no bool")
     kin = [other for name in names for other in KIN.get(name, ())]
     if "int" in names and site.function and site.function.name in SUBSCRIPTING:
         kin.insert(0, "slice")

@@ -5,25 +5,31 @@ import re
 from collections.abc import Iterator
 
 from coder.core.verdict import Failure
-from coder.repair.scope import idle, local_names
+from coder.repair.scope import idle, local_names, own_attributes
 from coder.repair.site import Rewrite, Site
 
 SEEN = re.compile(r"(?:^|assert )(-?\d+(?:\.\d+)?) (?:==|!=) (-?\d+(?:\.\d+)?)\s*$", re.MULTILINE)
 MOST = 10
 IDLE = 0.8
 """A parameter that nothing reads waits for a place."""
+NAMESAKE = 0.9
+"""A text that says the name of a variable may be meant as that."""
 
 
 def named_value(site: Site) -> Iterator[Rewrite]:
-    """A variable of the function in the place of a number, a text, a truth or None; what is asked for by itself is a condition's matter."""
+    """A variable of the function, or an attribute, in the place of a constant; what is asked for by itself is a condition's matter."""
     node = site.node
     if not isinstance(node, ast.Constant) or isinstance(site.parent, ast.Expr | ast.JoinedStr | ast.If):
         return
     weight, unused = _weight(site), idle(site.function)
     for rank, name in enumerate(local_names(site.source, node)[:MOST]):
-        if likely := IDLE if name in unused else weight * 0.95**rank:
+        if likely := IDLE if name in unused else NAMESAKE if name == node.value else weight * 0.95**rank:
             summary = f"use `{name}` instead of {site.source.code(node)[:20]}"
             yield from site.replace(node, name, weight=likely, summary=summary)
+    if isinstance(site.parent, ast.Call | ast.keyword):
+        for rank, name in enumerate(own_attributes(site.source, node)[:MOST]):
+            summary = f"use `self.{name}` instead of {site.source.code(node)[:20]}"
+            yield from site.replace(node, f"self.{name}", weight=0.3 * 0.95**rank, summary=summary)
 
 
 def asserted_number(site: Site) -> Iterator[Rewrite]:

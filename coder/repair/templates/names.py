@@ -110,6 +110,20 @@ def key(site: Site) -> Iterator[Rewrite]:
         yield from site.replace(node, repr(name), weight=0.6 * alike, summary=f"use {name!r} instead of {node.value!r}")
 
 
+def quoting(site: Site) -> Iterator[Rewrite]:
+    """`'name'` for `name` where it is a key; the other way round it is a matter of named values."""
+    node = site.node
+    match site.parent:
+        case ast.Dict(keys=keys) if node in keys:
+            pass
+        case ast.Subscript(slice=index) if index is node:
+            pass
+        case _:
+            return
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        yield from site.replace(node, repr(node.id), weight=0.4, summary=f"use the text {node.id!r}, not the variable")
+
+
 def is_called(site: Site) -> bool:
     """Is this what is called, rather than a value?"""
     return isinstance(site.parent, ast.Call) and site.parent.func is site.node

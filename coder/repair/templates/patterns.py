@@ -57,11 +57,13 @@ def pattern(site: Site) -> Iterator[Rewrite]:
                 continue
             for other in others:
                 new = found.expand(other)
-                if _compiles(grouped[: found.start()] + new + grouped[found.end() :]):
+                plain = "\\" in new and RAW.match(code) is None  # such a literal takes backslashes for something else
+                prefix, new = ("r", new) if plain and "\\" not in code else ("", new.replace("\\", "\\\\") if plain else new)
+                if _compiles(prefix + grouped[: found.start()] + new + grouped[found.end() :]):
+                    raw = (Change(start=start, end=start, text=prefix),) if prefix else ()
                     change = Change(start=start + found.start(), end=start + found.end(), text=new)
-                    yield Rewrite(
-                        (change,), weight, f"`{new}` instead of `{found[0]}` in a pattern" if found[0] else f"`{new}` in a pattern"
-                    )
+                    what = f"`{new}` instead of `{found[0]}` in a pattern" if found[0] else f"`{new}` in a pattern"
+                    yield Rewrite((*raw, change), weight, what)
 
 
 def _is_pattern(site: Site, node: ast.AST) -> bool:

@@ -20,11 +20,42 @@ def missing_return(site: Site) -> Iterator[Rewrite]:
         start, _ = site.source.span(node)
         weight = 0.7 if site.source.block(node)[-1] is node else 0.3
         yield Rewrite((Change(start=start, end=start, text="return "),), weight, "return what the call gives")
+        match node.value:
+            case ast.Call(func=ast.Name(id="print"), args=[given], keywords=[]):
+                _, end = site.source.span(node)
+                change = Change(start=start, end=end, text=f"return {site.source.code(given)}")
+                yield Rewrite((change,), 0.5, "return it instead of printing it")
+            case _:
+                pass
+    yield from _other_truth(site, site.function, node)
+    yield from _too_early(site, node)
     if _ends(site.function, node) and not isinstance(node, ast.Return | ast.Raise):
         gives = any(isinstance(one, ast.Return) and one.value is not None for one in ast.walk(site.function))
         for rank, name in enumerate(reversed(local_names(site.source, node))):
             weight = (0.35 if gives else 0.7) * 0.93**rank
             yield from site.after(node, [f"return {name}"], weight=weight, summary=f"return `{name}`")
+
+
+def _other_truth(site: Site, function: Function, node: ast.stmt) -> Iterator[Rewrite]:
+    """At the end of a function that says nothing but yes, or nothing but no, the other."""
+    returns = (one.value for one in ast.walk(function) if isinstance(one, ast.Return))
+    said = {value.value if isinstance(value, ast.Constant) else None for value in returns}
+    if _ends(function, node) and isinstance(node, ast.If | ast.For | ast.While | ast.With | ast.Try) and len(said) == 1:
+        for truth in (one for one in said if isinstance(one, bool)):
+            yield from site.after(node, [f"return {not truth}"], weight=0.8, summary=f"return {not truth} otherwise")
+
+
+def _too_early(site: Site, node: ast.stmt) -> Iterator[Rewrite]:
+    """What a loop returns otherwise at its first turn, it returns after its last."""
+    match node:
+        case ast.For(body=[*_, ast.If(body=[*_, ast.Return()], orelse=[ast.Return() as otherwise]) as last], orelse=[]):
+            text = site.source.text
+            start, end = site.source.span(last.body[-1])[1], site.source.span(otherwise)[1]
+            if text[start:end].lstrip().startswith("else"):
+                line = f"{site.source.line_end}{site.source.indent(node)}{site.source.code(otherwise)}"
+                yield Rewrite((Change(start=start, end=end, text=line),), 0.8, "return it after the loop")
+        case _:
+            pass
 
 
 def returned_value(site: Site) -> Iterator[Rewrite]:

@@ -4,10 +4,15 @@ import ast
 import re
 from collections.abc import Iterator
 
+from coder.core.trials import Change
 from coder.repair.site import ATOMS, Rewrite, Site
 from coder.repair.templates.suggestions import said
 
 TOO_MANY = re.compile(r"too many values to unpack \(expected (\d+)")
+
+NEUTRAL: dict[type[ast.operator], tuple[str, str]] = {ast.Add: ("+", "0"), ast.Sub: ("-", "0"), ast.Mult: ("*", "1")}
+BEGUN = {"append": "[]", "extend": "[]", "insert": "[]", "add": "set()", "update": "{}", "setdefault": "{}", "get": "{}"}
+"""What something begins with that is asked for such a thing."""
 
 
 def slicing(site: Site) -> Iterator[Rewrite]:
@@ -60,13 +65,31 @@ def unpacked(site: Site) -> Iterator[Rewrite]:
 
 
 def lookup(site: Site) -> Iterator[Rewrite]:
-    """`x.get(key)` where a KeyError said that the key may be missing."""
+    """`x.get(key)`, `x.setdefault(key, [])` where a KeyError said that the key may be missing."""
     node = site.node
     missing = any(failure.type == "KeyError" for failure in site.failures)
+    if missing:
+        yield from _first_of_its_key(site)
     if missing and isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and not isinstance(node.slice, ast.Slice):
         value, key = site.source.code(node.value), site.source.code(node.slice)
         for default, weight in (("", 0.6), (", 0", 0.4), (", []", 0.3), (", ''", 0.3)):
             yield from site.replace(node, f"{value}.get({key}{default})", weight=weight, summary=f"allow for `{key[:30]}` to be missing")
+
+
+def _first_of_its_key(site: Site) -> Iterator[Rewrite]:
+    """Begin what is counted or collected under a key."""
+    match site.node, site.parent:
+        case ast.AugAssign(target=ast.Subscript(value=table, slice=key), op=op, value=value), _ if type(op) in NEUTRAL:
+            start, end = site.source.span(site.node)[0], site.source.span(value)[0]
+            sign, nothing = NEUTRAL[type(op)]
+            held, at = site.source.code(table), site.source.code(key)
+            text = f"{held}[{at}] = {held}.get({at}, {nothing}) {sign} "
+            yield Rewrite((Change(start=start, end=end, text=text),), 0.9, f"begin with {nothing} where `{at[:30]}` is missing")
+        case ast.Subscript(value=table, slice=key), ast.Attribute(attr=way) if way in BEGUN:
+            text = f"{site.source.code(table)}.setdefault({site.source.code(key)}, {BEGUN[way]})"
+            yield from site.replace(site.node, text, weight=0.9, summary=f"begin with `{BEGUN[way]}` where the key is missing")
+        case _:
+            pass
 
 
 def _other_bounds(site: Site, bounds: ast.Slice) -> Iterator[tuple[str, float]]:

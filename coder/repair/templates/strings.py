@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
+from coder.core.trials import Change
 from coder.core.verdict import Failure
 from coder.repair.site import Rewrite, Site
 
@@ -14,6 +15,8 @@ QUOTED = re.compile(r"'([^'\n]{1,60})'|\"([^\"\n]{1,60})\"")
 LITERAL = re.compile(r"(?s)(\w*)('''|\"\"\"|'|\")(.*)\2")
 HOLE = re.compile(r"(\{[^{}]*\}|%(?:\(\w+\))?[-+#0 ]*\d*(?:\.\d+)?[a-zA-Z])")
 """What a text is filled in at."""
+ADJACENT = re.compile(r"(?<=['\"])(\s+)(?=['\"])")
+"""Between two literals that Python reads as one."""
 LONGEST = 60
 
 
@@ -38,6 +41,18 @@ def string(site: Site) -> Iterator[Rewrite]:
             yield from site.replace(
                 node, literal(text, site.source.code(node)), weight=weight, summary=f"write {text!r} instead of {node.value!r}"
             )
+
+
+def separated(site: Site) -> Iterator[Rewrite]:
+    """`'b', 'c'` for `'b' 'c'` among the members of a list, or what a call is given."""
+    node = site.node
+    listed = isinstance(site.parent, ast.List | ast.Tuple | ast.Set | ast.Call)
+    if not listed or not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+        return
+    start, _ = site.source.span(node)
+    for match in ADJACENT.finditer(site.source.code(node)):
+        at = start + match.start(1)
+        yield Rewrite((Change(start=at, end=at, text=","),), 0.6, "a comma between two texts")
 
 
 def filled(site: Site) -> Iterator[Rewrite]:

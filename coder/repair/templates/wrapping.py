@@ -28,18 +28,44 @@ FUNCTIONS = {
 }
 CONVERTED = re.compile(r"(not all arguments converted|not enough arguments for format string)")
 METHODS = {"strip()": 0.25, "lower()": 0.25, "upper()": 0.2, "copy()": 0.25, "items()": 0.3, "values()": 0.15}
+TIDYING = {"strip()": 0.35, "lstrip()": 0.25, "rstrip()": 0.25, "lower()": 0.35, "upper()": 0.2}
+ASKED = ("split", "partition", "startswith", "endswith", "replace", "isdigit", "splitlines")
+"""What texts are asked that is answered otherwise where they have been tidied before."""
+SELDOM = 0.7
+"""What speaks for it in places where it is seldom missing, against the usual ones."""
+USUAL_IN = (ast.Call, ast.Return, ast.Assign, ast.keyword, ast.BinOp, ast.Compare, ast.Tuple, ast.FormattedValue)
+SELDOM_IN = (
+    ast.ListComp,
+    ast.SetComp,
+    ast.GeneratorExp,
+    ast.Lambda,
+    ast.Slice,
+    ast.Subscript,
+    ast.List,
+    ast.Set,
+    ast.Dict,
+    ast.IfExp,
+    ast.AugAssign,
+    ast.Yield,
+    ast.Starred,
+)
+TURNED_IN = (ast.BinOp, ast.Return, ast.Lambda)
+ASKING = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)
 CODED = {"decode()": 0.6, "encode()": 0.6}
 BYTES = re.compile(r"(\bbytes\b|\bb['\"])")
 """Where failures speak of bytes, the one was met where the other was meant."""
 ITERATED = ("items()", "values()")
 GONE_THROUGH = ("list", "sorted", "reversed", "tuple", "set")
 """What a loop may go through; the letters of a text that is made for it are never meant."""
+AS_INDEX = ("abs", "str", "int", "len", "tuple")
 
 
 def wrapped(site: Site) -> Iterator[Rewrite]:
     """`str(x)` for `x`, `x.strip()` for `x`, `('x',)` for `'x'`, `x.get(key, 0) or 0` where it is there and may be None."""
     yield from _among(site)
     yield from _there_and_none(site)
+    yield from _before_it_is_asked(site)
+    yield from _both(site)
     node = site.node
     if not _is_value(site):
         return
@@ -51,14 +77,27 @@ def wrapped(site: Site) -> Iterator[Rewrite]:
         case _:
             pass
     iterated = isinstance(site.parent, ast.For | ast.comprehension) and site.parent.iter is node
-    for name, weight in FUNCTIONS.items() if not iterated else ((name, FUNCTIONS[name]) for name in GONE_THROUGH):
-        yield from site.replace(node, f"{name}({code})", weight=weight, summary=f"use `{name}` of it")
-    if isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call):
+    likely = SELDOM if isinstance(site.parent, SELDOM_IN) else 1.0
+    index = isinstance(site.parent, ast.Slice | ast.Subscript)
+    for name in GONE_THROUGH if iterated else AS_INDEX if index else FUNCTIONS:
+        yield from site.replace(node, f"{name}({code})", weight=likely * FUNCTIONS[name], summary=f"use `{name}` of it")
+    if isinstance(site.parent, ast.Return | ast.Call | ast.keyword):
+        yield from site.replace(node, f"[{code}]", weight=0.2, summary="a list of it")
+    if isinstance(node, ASKING):
         for name, weight in {**METHODS, **(CODED if said(site.failures, BYTES) else {})}.items():
             if iterated or name not in ITERATED:
-                yield from site.replace(
-                    node, f"{code}.{name}", weight=weight * (2 if iterated and name in ITERATED else 1), summary=f"use `.{name}` of it"
-                )
+                factor = 2 if name in ITERATED else likely
+                yield from site.replace(node, f"{code}.{name}", weight=factor * weight, summary=f"use `.{name}` of it")
+
+
+def _before_it_is_asked(site: Site) -> Iterator[Rewrite]:
+    """`x.strip().split()` for `x.split()`."""
+    match site.node, site.parent:
+        case ast.Name() | ast.Attribute() | ast.Subscript() | ast.Call() as node, ast.Attribute(attr=asked) if asked in ASKED:
+            for name, weight in TIDYING.items():
+                yield from site.replace(node, f"{site.source.code(node)}.{name}", weight=weight, summary=f"use `.{name}` of it")
+        case _:
+            pass
 
 
 def _there_and_none(site: Site) -> Iterator[Rewrite]:
@@ -68,6 +107,20 @@ def _there_and_none(site: Site) -> Iterator[Rewrite]:
             if not isinstance(site.parent, ast.BoolOp) and not (isinstance(default, ast.Constant) and default.value is None):
                 text = f"{code} or {site.source.code(default)}"
                 yield from site.replace(site.node, text, weight=0.5, summary=f"use `{site.source.code(default)[:30]}` where it is None")
+        case _:
+            pass
+
+
+def _both(site: Site) -> Iterator[Rewrite]:
+    """`a.lower() == b.lower()` for `a == b`."""
+    match site.node:
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq()], comparators=[right]) if isinstance(left, ASKING) and isinstance(
+            right, ASKING
+        ):
+            for name, weight in (("lower()", 0.25), ("strip()", 0.2)):
+                ends = site.source.span(left)[1], site.source.span(right)[1]
+                changes = tuple(Change(start=end, end=end, text=f".{name}") for end in ends)
+                yield Rewrite(changes, weight, f"use `.{name}` of both")
         case _:
             pass
 
@@ -103,7 +156,7 @@ def unwrapped(site: Site) -> Iterator[Rewrite]:
             yield from site.replace(site.node, site.source.code(only), weight=0.9 if bare else 0.3, summary="no tuple of it")
         case ast.UnaryOp(op=ast.USub() | ast.Invert(), operand=operand):
             yield from site.replace(site.node, site.source.code(operand), weight=0.6, summary="drop the sign")
-        case ast.Name() | ast.Attribute() | ast.Call() if isinstance(site.parent, ast.BinOp | ast.Return) and _is_value(site):
+        case ast.Name() | ast.Attribute() | ast.Call() | ast.Subscript() if isinstance(site.parent, TURNED_IN) and _is_value(site):
             yield from site.replace(site.node, f"-{site.source.code(site.node)}", weight=0.25, summary="turn the sign round")
         case _:
             pass
@@ -149,4 +202,6 @@ def _is_value(site: Site) -> bool:
         return False
     if isinstance(parent, ast.For | ast.comprehension):
         return parent.iter is node
-    return isinstance(parent, ast.Call | ast.Return | ast.Assign | ast.keyword | ast.BinOp | ast.Compare | ast.Tuple | ast.FormattedValue)
+    if isinstance(parent, ast.IfExp | ast.Subscript):
+        return node is not (parent.test if isinstance(parent, ast.IfExp) else parent.value)
+    return isinstance(parent, USUAL_IN + SELDOM_IN) and getattr(parent, "target", None) is not node

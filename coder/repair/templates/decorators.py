@@ -1,0 +1,62 @@
+"""A decorator that is missing, or one too many."""
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+
+from coder.core.trials import Change
+from coder.repair.scope import arguments_of, module_names
+from coder.repair.site import Rewrite, Site
+from coder.repair.source import Function, Source
+
+MOST = 4
+OWN_MATTER = ("setter", "getter", "deleter", "overload", "register")
+"""What ends so says something about one function only."""
+
+
+def decorated(site: Site) -> Iterator[Rewrite]:
+    """`@property` where others of the class have it, `@staticmethod` without self, `@wraps(f)` for what stands in for `f`; none of it."""
+    node = site.node
+    if not isinstance(node, Function):
+        return
+    there = [site.source.code(one) for one in node.decorator_list]
+    for text, weight in _likely(site.source, node).items():
+        if text not in there:
+            yield from site.before(node, [f"@{text}"], weight=weight, summary=f"decorate it with `{text}`")
+    for decorator, text in zip(node.decorator_list, there, strict=True):
+        start, end = _line_of(decorator, site.source)
+        if site.source.text[start:end].strip() == f"@{text}":
+            yield Rewrite((Change(start=start, end=end, text=""),), 0.35, f"do not decorate it with `{text[:40]}`")
+
+
+def _likely(source: Source, function: Function) -> dict[str, float]:
+    owner, given = source.class_of(function), [*function.args.posonlyargs, *function.args.args]
+    found = {text: 0.4 * 0.9**rank for rank, text in enumerate(_usual(source, owner)[:MOST])}
+    if owner:
+        first = given[0].arg if given else ""
+        usual = {"self": ("property", 0.4) if len(given) == 1 else None, "cls": ("classmethod", 0.8)}.get(first, ("staticmethod", 0.6))
+        found |= {usual[0]: max(usual[1], found.get(usual[0], 0.0))} if usual else {}
+    outer = None if owner else source.function(source.parents[function])
+    if outer and (wraps := next((name for name in ("wraps", "functools") if name in module_names(source)), "")):
+        called = {one.func.id for one in ast.walk(function) if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)}
+        for name in arguments_of(outer):
+            if name in called:
+                found[f"{'functools.wraps' if wraps == 'functools' else wraps}({name})"] = 0.7
+    return found
+
+
+@lru_cache(maxsize=256)
+def _usual(source: Source, owner: ast.ClassDef | None) -> tuple[str, ...]:
+    """What the class decorates its methods with, or the file its functions, the most frequent first."""
+    decorators = (one for function in source.functions if source.class_of(function) is owner for one in function.decorator_list)
+    plain = (one for one in decorators if not (isinstance(one, ast.Attribute) and one.attr in OWN_MATTER))
+    return tuple(text for text, _ in Counter(map(source.code, plain)).most_common() if not text.endswith(OWN_MATTER) and "\n" not in text)
+
+
+def _line_of(decorator: ast.expr, source: Source) -> tuple[int, int]:
+    """From the sign before it to the start of the next line."""
+    start, end = source.span(decorator)
+    first = source.text.rfind("\n", 0, start) + 1
+    following = source.text.find("\n", end)
+    return first, following + 1 if following >= 0 else len(source.text)
