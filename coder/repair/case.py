@@ -11,7 +11,7 @@ from coder.repair.candidates import Candidate, candidates, ranked
 from coder.repair.guarding import Guards
 from coder.repair.repeated import repeated
 from coder.repair.source import Source
-from coder.repair.spectrum import ochiai, suspects, weighted, with_imports, with_mixed_up, without_comparisons
+from coder.repair.spectrum import ochiai, suspects, weighted, with_imports, with_mixed_up, with_refused, without_comparisons
 from coder.repair.templates.suggestions import NAME, said
 
 MOST_SUSPECTS = 10
@@ -31,7 +31,10 @@ class Case:
         self.sources = {path: source for path in paths if (source := read(tree, path)) is not None}
         scores = without_comparisons(scores, self.sources)
         self.suspects: tuple[Suspect, ...] = suspects(scores, self.sources)
-        self._scores = with_mixed_up(with_imports(scores, self.sources, found.imported), self.sources)
+        scores = with_refused(
+            with_imports(scores, self.sources, found.imported, _names_read(tree, self.failing)), self.sources, self._failures
+        )
+        self._scores = with_mixed_up(scores, self.sources)
         self._guards = Guards(others)
 
     @property
@@ -76,6 +79,18 @@ class SpectrumFaults:
         if isinstance(case, str):
             return Suspected(problem=case)
         return Suspected(suspects=case.suspects[:MOST_SUSPECTS], tests=case.failing)
+
+
+def _names_read(tree: Path, tests: Sequence[str]) -> frozenset[str]:
+    """The names that the functions of these tests read, attributes included."""
+    names: set[str] = set()
+    for path, own in {(test.split("::")[0], test.rpartition("::")[2].partition("[")[0]) for test in tests}:
+        source = read(tree, path)
+        for function in (one for one in source.functions if one.name == own) if source else ():
+            names |= {
+                one.id if isinstance(one, ast.Name) else one.attr for one in ast.walk(function) if isinstance(one, ast.Name | ast.Attribute)
+            }
+    return frozenset(names)
 
 
 def read(tree: Path, path: str) -> Source | None:

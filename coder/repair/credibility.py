@@ -41,6 +41,7 @@ DOUBT: dict[str, float] = {
     "converted_elsewhere": 0.25,
     "indentation": 0.45,
     "attribute": 0.4,
+    "undecorated": 0.4,
 }
 """What a family is worth once the tests are green: some satisfy tests without being right more often than others."""
 SPECIAL_CASE, ORPHAN, DROPS, SETTLED, ASKED_TWICE, IDLE = 0.3, 0.4, 0.6, 0.1, 0.25, 0.3

@@ -28,10 +28,11 @@ def stored(node: ast.AST) -> tuple[str, ...]:
 
 
 def unread(function: Function) -> tuple[str, ...]:
-    """Names that a function binds, its parameters first, and reads nowhere."""
+    """Names that a function binds, its parameters first, and reads nowhere; so do functions inside of it that nothing decorates."""
     names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    inner = (node.name for node in ast.walk(function) if isinstance(node, Function) and node is not function and not node.decorator_list)
     given = (node.arg for node in ast.walk(function) if isinstance(node, ast.arg) and node.arg not in ("self", "cls"))
-    bound = dict.fromkeys([*given, *stored(function)])
+    bound = dict.fromkeys([*given, *stored(function), *inner])
     read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
     return tuple(name for name in bound if name not in read)
 
@@ -44,7 +45,7 @@ def idle(function: Function | None) -> tuple[str, ...]:
 
 
 def local_names(source: Source, node: ast.AST) -> tuple[str, ...]:
-    """Parameters and assigned names of the function around a node, then those of the functions around that; parameters first."""
+    """Parameters, assigned names and functions of the function around a node, then those of the functions around that."""
     return _local_names(source, source.function(node))
 
 
@@ -55,6 +56,7 @@ def _local_names(source: Source, innermost: Function | None) -> tuple[str, ...]:
     for function in (one for one in around if isinstance(one, Function)):
         names |= dict.fromkeys(arguments_of(function))
         names |= dict.fromkeys(stored(function))
+        names |= dict.fromkeys(one.name for one in function.body if isinstance(one, Function))
     return tuple(names)[:MOST_NAMES]
 
 

@@ -108,7 +108,8 @@ def asked_twice(function: Function, candidate: Candidate, source: Source, line: 
     question = re.match(r"\s*(?:el)?if (.+):$", line)
     if question is None:
         return False
-    ifs = [node for node in ast.walk(function) if isinstance(node, ast.If)]
+    changed = [change.start for change in candidate.edit.changes]
+    ifs = [node for node in ast.walk(function) if isinstance(node, ast.If) and source.span(node.test)[0] not in changed[1:]]
     own = next((node for node in ifs if node.lineno == candidate.edit.line), None)
     if own is None:
         return any(source.code(node.test) == question[1] for node in ifs)

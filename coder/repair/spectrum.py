@@ -6,6 +6,7 @@ The measure is Ochiai, from R. Abreu, P. Zoeteweij and A. J. C. van Gemund, "On 
 
 import ast
 import math
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -25,6 +26,8 @@ ELSEWHERE = 0.7
 """And times this where these functions are in another file."""
 TABLE = 16
 """Lines from which on a table shares its suspicion: who reads it reads one of its rows."""
+REFUSED, HEADER = re.compile(r"\b(\w+)\(\) (?:takes|got|missing)"), 0.9
+"""How a failure names a function that was given other things than it takes, and what part of the highest suspicion falls on its header."""
 MIXED_UP = 0.25
 """Of the highest suspicion falls on lines with signs of names mixed up."""
 COMPARING = 0.6
@@ -72,28 +75,49 @@ def without_comparisons(scores: Scores, sources: Mapping[str, Source]) -> dict[s
     return lowered
 
 
-def with_imports(scores: Scores, sources: Mapping[str, Source], imported: Mapping[str, Collection[int]]) -> dict[str, dict[int, float]]:
-    """The same, and what ran at import (lines `imported`) whose names the suspicious functions read, or that makes these."""
+def with_refused(scores: Scores, sources: Mapping[str, Source], failures: Sequence[Failure]) -> dict[str, dict[int, float]]:
+    """The same with the headers of functions raised that failures say cannot be called so: nothing in these was executed."""
+    highest = max((score for lines in scores.values() for score in lines.values()), default=1.0)
+    refused = {name for failure in failures if failure.type == "TypeError" for name in REFUSED.findall(failure.message)}
+    raised = {path: dict(lines) for path, lines in scores.items()}
+    for path, source in sources.items():
+        for function in source.functions if refused else ():
+            if function.name in refused:
+                lines = raised.setdefault(path, {})
+                lines[function.lineno] = max(lines.get(function.lineno, 0.0), highest * HEADER)
+    return raised
+
+
+def with_imports(
+    scores: Scores, sources: Mapping[str, Source], imported: Mapping[str, Collection[int]], asked: Collection[str] = ()
+) -> dict[str, dict[int, float]]:
+    """The same, and what ran at import (lines `imported`) for what suspicious functions, or failing tests (`asked`), know by its name."""
     used = {path: _names_read(scores.get(path, {}), source) for path, source in sources.items()}
-    anywhere: dict[str, float] = {}
+    highest = max((score for lines in scores.values() for score in lines.values()), default=1.0)
+    anywhere = dict.fromkeys(asked, highest * ELSEWHERE)
     for names in used.values():
         anywhere |= {name: max(score * ELSEWHERE, anywhere.get(name, 0.0)) for name, score in names.items()}
     found = {}
     for path, source in sources.items():
         names = {name: max(score, used[path].get(name, 0.0)) for name, score in anywhere.items()}
-        found[path] = _of_import(scores.get(path, {}), source, names, imported.get(path, ()))
+        told = {name: highest * ELSEWHERE for name in asked}
+        found[path] = _of_import(scores.get(path, {}), source, names, imported.get(path, ()), told)
     return found
 
 
-def _of_import(scores: Mapping[int, float], source: Source, used: Mapping[str, float], imported: Collection[int]) -> dict[int, float]:
+def _of_import(
+    scores: Mapping[int, float], source: Source, used: Mapping[str, float], imported: Collection[int], asked: Mapping[str, float]
+) -> dict[int, float]:
     found = dict(scores)
     own = {function: score_of(function, scores) for function in source.functions}
     of_class: dict[ast.ClassDef | None, float] = {}
+    calling: dict[str, float] = {}
     for function, score in own.items():
-        found[function.lineno] = max(found.get(function.lineno, 0.0), score * AT_IMPORT)
+        wanted = max(score, asked.get(function.name, 0.0))
+        found[function.lineno] = max(found.get(function.lineno, 0.0), wanted * AT_IMPORT)
+        calling |= {name: max(wanted, calling.get(name, 0.0)) for name in _decorating(function)}
         owner = source.class_of(function)
         of_class[owner] = max(of_class.get(owner, 0.0), score) if owner else 0.0
-    calling: dict[str, float] = {}
     for statement in _at_import(source):
         lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
         suspicion = _most(used, stored(statement))
@@ -106,6 +130,12 @@ def _of_import(scores: Mapping[int, float], source: Source, used: Mapping[str, f
             shared = _most(used, _shared(source, function))
             _raise(found, inside, max(shared, of_class[source.class_of(function)], calling.get(function.name, 0.0)))
     return {line: score for line, score in found.items() if score}
+
+
+def _decorating(function: Function) -> frozenset[str]:
+    """The names of a function's decorators."""
+    called = (one.func if isinstance(one, ast.Call) else one for one in function.decorator_list)
+    return frozenset(one.id for one in called if isinstance(one, ast.Name))
 
 
 def _shared(source: Source, function: Function) -> frozenset[str]:

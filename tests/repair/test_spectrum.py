@@ -6,7 +6,7 @@ from coder.core.proposals import Suspect
 from coder.core.trials import Trace
 from coder.core.verdict import Failure, Frame, Outcome, TestResult
 from coder.repair.source import Source
-from coder.repair.spectrum import ochiai, suspects, weighted, with_imports, with_mixed_up, without_comparisons
+from coder.repair.spectrum import ochiai, suspects, weighted, with_imports, with_mixed_up, with_refused, without_comparisons
 
 TEXT = """\
 LIMIT = 3
@@ -95,3 +95,17 @@ def test_a_function_that_makes_what_a_suspicious_one_reads_is_suspected() -> Non
     text = f"{makers}TABLE = made()\nREST = other()\n\ndef read():\n    return TABLE[0]\n"
     scores = with_imports({"a.py": {11: 1.0}}, {"a.py": Source("a.py", text)}, {"a.py": (1, 2, 4, 5, 7, 8, 10)})["a.py"]
     assert scores == {11: 1.0, 10: pytest.approx(0.4), 7: pytest.approx(0.4), 2: pytest.approx(0.4)}
+
+
+def test_what_a_test_reads_by_its_name_is_suspected_and_so_is_what_decorates_it() -> None:
+    text = "SIZE = 1\nOTHER = 2\n\ndef noted(call):\n    call.noted = True\n    return call\n\n@noted\ndef double(x):\n    return x\n"
+    scores = with_imports({}, {"a.py": Source("a.py", text)}, {"a.py": (1, 2, 4, 5, 6, 9)}, {"SIZE", "double"})["a.py"]
+    assert scores.keys() == {1, 5, 6, 9}
+    assert scores[1] == scores[5] == pytest.approx(0.28)
+
+
+def test_a_function_that_cannot_be_called_so_is_suspected_though_nothing_in_it_is_executed() -> None:
+    source = Source("a.py", "class A:\n    def size(unit):\n        return 1\n\n    def other(self):\n        return self.size(1)\n")
+    failure = Failure(type="TypeError", message="A.size() takes 1 positional argument but 2 were given", text="")
+    scores = with_refused({"a.py": {6: 0.5}}, {"a.py": source}, [failure])
+    assert scores == {"a.py": {6: 0.5, 2: pytest.approx(0.45)}}

@@ -77,7 +77,7 @@ MENDED = [
         "import functools\ndef f(g):\n    def h(x):\n        return g(x)\n    return h\n",
         "import functools\ndef f(g):\n    @functools.wraps(g)\n    def h(x):\n        return g(x)\n    return h\n",
     ),
-    ("decorated", "@cache\ndef f(x): pass\n", "def f(x): pass\n"),
+    ("undecorated", "@cache\ndef f(x): pass\n", "def f(x): pass\n"),
     (
         "inserted",
         "class A:\n @property\n def x(self):\n  return self.y[4:]\n @x.setter\n def x(self, z):\n  pass\n",
@@ -781,6 +781,7 @@ SILENT = {
     "separated": "x = ['a', 'b']\ny = 'a' 'b'\n",
     "calling": "class A:\n    def y(self, z):\n        return self.y + z.close() + z.total\n",
     "decorated": "def f(x): pass\n",
+    "undecorated": "def f(x): pass\n",
     "quoting": "x = y[0]\n",
     "uncalled": "def _f(x): ...\ndef g(x):\n    return _f(x)\n",
     "unpacked": "a, b = x\n",

@@ -12,7 +12,7 @@ from coder.repair.templates.comprehensions import sifted
 from coder.repair.templates.conditions import unconditional
 from coder.repair.templates.constants import constant, initial
 from coder.repair.templates.copying import copied
-from coder.repair.templates.decorators import decorated
+from coder.repair.templates.decorators import decorated, undecorated
 from coder.repair.templates.enlisting import enlisted
 from coder.repair.templates.exceptions import exception_type
 from coder.repair.templates.flags import flag
@@ -119,6 +119,7 @@ TEMPLATES: dict[str, Template] = {
         enlisted,
         enclosed,
         decorated,
+        undecorated,
         quoting,
         calling,
         branch_order,

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from coder.core.trials import Change
 from coder.repair.site import Rewrite, Site
 
+TAKING = (ast.Subscript, ast.Attribute, ast.comprehension)
+"""Where what a text is split into is taken one by one: that is the place to tidy it."""
+
 
 def sifted(site: Site) -> Iterator[Rewrite]:
     """`[a for a in x if a]` for `[a for a in x]`, `[part for part in s.split(',') if part]` for `s.split(',')`."""
@@ -15,9 +18,9 @@ def sifted(site: Site) -> Iterator[Rewrite]:
                 end = site.source.span(loop.iter)[1]
                 for text, weight in ((loop.target.id, 0.35), (f"{loop.target.id} is not None", 0.3), (f"{loop.target.id}.strip()", 0.2)):
                     yield Rewrite((Change(start=end, end=end, text=f" if {text}"),), weight, f"leave out where not `{text}`")
-        case ast.Call(func=ast.Attribute(attr="split"), args=[_]) as call if not isinstance(site.parent, ast.Subscript | ast.Attribute):
+        case ast.Call(func=ast.Attribute(attr="split"), args=[_]) as call if not isinstance(site.parent, TAKING):
             code = site.source.code(call)
-            for part, rest, weight in (("part.strip()", "", 0.3), ("part", " if part", 0.3), ("part.strip()", " if part.strip()", 0.25)):
+            for part, rest, weight in (("part.strip()", "", 0.3), ("part", " if part", 0.3), ("part.strip()", " if part.strip()", 0.12)):
                 text = f"[{part} for part in {code}{rest}]"
                 yield from site.replace(call, text, weight=weight, summary=f"use `{part}` of each{rest and ' that is there'}")
         case _:

@@ -3,28 +3,40 @@
 import ast
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 
 from coder.core.trials import Change
 from coder.repair.scope import arguments_of, module_names
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Function, Source
+from coder.repair.templates.suggestions import first_statement
 
 MOST = 4
+SEEN = 1.5
+"""What speaks for the name of another function where failures have seen that of the one which stands in for it."""
 OWN_MATTER = ("setter", "getter", "deleter", "overload", "register")
 """What ends so says something about one function only."""
 
 
 def decorated(site: Site) -> Iterator[Rewrite]:
-    """`@property` where others of the class have it, `@staticmethod` without self, `@wraps(f)` for what stands in for `f`; none of it."""
+    """`@property` where others of the class have it, `@staticmethod` without self, `@wraps(f)` for what stands in for `f`."""
     node = site.node
     if not isinstance(node, Function):
         return
     there = [site.source.code(one) for one in node.decorator_list]
-    for text, weight in _likely(site.source, node).items():
+    seen = any(f"'{node.name}'" in failure.message for failure in site.failures)
+    for text, likely in _likely(site.source, node).items():
+        weight = SEEN if seen and "wraps(" in text else likely
         if text not in there:
-            yield from site.before(node, [f"@{text}"], weight=weight, summary=f"decorate it with `{text}`")
-    for decorator, text in zip(node.decorator_list, there, strict=True):
+            for rewrite in site.before(node, [f"@{text}"], weight=weight, summary=f"decorate it with `{text}`"):
+                yield replace(rewrite, changes=(*_imported(site, text), *rewrite.changes))
+
+
+def undecorated(site: Site) -> Iterator[Rewrite]:
+    """The function without one of its decorators."""
+    for decorator in site.node.decorator_list if isinstance(site.node, Function) else ():
+        text = site.source.code(decorator)
         start, end = _line_of(decorator, site.source)
         if site.source.text[start:end].strip() == f"@{text}":
             yield Rewrite((Change(start=start, end=end, text=""),), 0.35, f"do not decorate it with `{text[:40]}`")
@@ -38,12 +50,20 @@ def _likely(source: Source, function: Function) -> dict[str, float]:
         usual = {"self": ("property", 0.4) if len(given) == 1 else None, "cls": ("classmethod", 0.8)}.get(first, ("staticmethod", 0.6))
         found |= {usual[0]: max(usual[1], found.get(usual[0], 0.0))} if usual else {}
     outer = None if owner else source.function(source.parents[function])
-    if outer and (wraps := next((name for name in ("wraps", "functools") if name in module_names(source)), "")):
+    wraps = "wraps" if "wraps" in module_names(source) else "functools.wraps"
+    if outer:
         called = {one.func.id for one in ast.walk(function) if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)}
         for name in arguments_of(outer):
             if name in called:
-                found[f"{'functools.wraps' if wraps == 'functools' else wraps}({name})"] = 0.7
+                found[f"{wraps}({name})"] = 0.7
     return found
+
+
+def _imported(site: Site, text: str) -> Iterator[Change]:
+    """Import what it needs of the standard library where the module does not."""
+    if text.startswith("functools.") and "functools" not in module_names(site.source):
+        start, _ = site.source.span(first_statement(site))
+        yield Change(start=start, end=start, text=f"import functools{site.source.line_end}")
 
 
 @lru_cache(maxsize=256)

@@ -40,7 +40,7 @@ def placeholder(site: Site) -> Iterator[Rewrite]:
         return
     start, end = site.source.span(node)
     code = site.source.text[start:end]
-    formatted = isinstance(site.parent, ast.BinOp | ast.Attribute)
+    formatted = isinstance(getattr(site.parent, "op", None), ast.Mod) or isinstance(site.parent, ast.Attribute)
     for match in PERCENT.finditer(code) if formatted else ():
         for kind in KINDS:
             if kind != match[0][-1]:

@@ -71,7 +71,7 @@ def undefined_name(site: Site) -> Iterator[Rewrite]:
         changes = tuple(Change(start=start, end=end, text=new) for start, end in spans)
         yield Rewrite(changes, 2.0, f"use `{new}` instead of `{node.id}`")
     for line in _imports(node.id):
-        yield from site.before(_first(site), [line], weight=2.0, summary=f"import `{node.id}`")
+        yield from site.before(first_statement(site), [line], weight=2.0, summary=f"import `{node.id}`")
 
 
 def unknown_attribute(site: Site) -> Iterator[Rewrite]:
@@ -133,7 +133,7 @@ def _imports(name: str) -> Iterator[str]:
         yield f"from {HOMES[name]} import {name}"
 
 
-def _first(site: Site) -> ast.stmt:
+def first_statement(site: Site) -> ast.stmt:
     """The module's first statement that an import may stand before."""
     for statement in site.source.tree.body:
         future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"

@@ -33,10 +33,8 @@ ASKED = ("split", "partition", "startswith", "endswith", "replace", "isdigit", "
 """What texts are asked that is answered otherwise where they have been tidied before."""
 SELDOM = 0.7
 """What speaks for it in places where it is seldom missing, against the usual ones."""
-USUAL_IN = (ast.Call, ast.Return, ast.Assign, ast.keyword, ast.BinOp, ast.Compare, ast.Tuple, ast.FormattedValue)
+USUAL_IN = (ast.Call, ast.Return, ast.Assign, ast.keyword, ast.BinOp, ast.Compare, ast.Tuple, ast.FormattedValue, ast.ListComp, ast.SetComp)
 SELDOM_IN = (
-    ast.ListComp,
-    ast.SetComp,
     ast.GeneratorExp,
     ast.Lambda,
     ast.Slice,
@@ -49,7 +47,6 @@ SELDOM_IN = (
     ast.Yield,
     ast.Starred,
 )
-TURNED_IN = (ast.BinOp, ast.Return, ast.Lambda)
 ASKING = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)
 CODED = {"decode()": 0.6, "encode()": 0.6}
 BYTES = re.compile(r"(\bbytes\b|\bb['\"])")
@@ -156,10 +153,16 @@ def unwrapped(site: Site) -> Iterator[Rewrite]:
             yield from site.replace(site.node, site.source.code(only), weight=0.9 if bare else 0.3, summary="no tuple of it")
         case ast.UnaryOp(op=ast.USub() | ast.Invert(), operand=operand):
             yield from site.replace(site.node, site.source.code(operand), weight=0.6, summary="drop the sign")
-        case ast.Name() | ast.Attribute() | ast.Call() | ast.Subscript() if isinstance(site.parent, TURNED_IN) and _is_value(site):
+        case ast.Name() | ast.Attribute() | ast.Call() | ast.Subscript() if _is_turned(site) and _is_value(site):
             yield from site.replace(site.node, f"-{site.source.code(site.node)}", weight=0.25, summary="turn the sign round")
         case _:
             pass
+
+
+def _is_turned(site: Site) -> bool:
+    """May it be meant the other way round: calculated with, given back, ordered by?"""
+    ordering = isinstance(site.parent, ast.Tuple) and isinstance(site.source.parents.get(site.parent), ast.Lambda)
+    return ordering or isinstance(site.parent, ast.BinOp | ast.Return | ast.Lambda)
 
 
 def converted_elsewhere(site: Site) -> Iterator[Rewrite]:
