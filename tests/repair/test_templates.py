@@ -12,6 +12,25 @@ from coder.repair.templates import TEMPLATES
 from tests.repair.places import rewritten
 
 MENDED = [
+    ("begun_again", "for a in b:\n    n = 0\n    n += a\n", "n = 0\nfor a in b:\n    n += a\n"),
+    ("exchanged", "x[i] = x[j]\nx[j] = x[i]\n", "x[i], x[j] = x[j], x[i]\n"),
+    (
+        "against_itself",
+        "class A:\n def __eq__(self, other):\n  return self.x == self.x\n",
+        "class A:\n def __eq__(self, other):\n  return self.x == other.x\n",
+    ),
+    (
+        "against_itself",
+        "class A:\n @property\n def x(self):\n  return self.x\n",
+        "class A:\n @property\n def x(self):\n  return self._x\n",
+    ),
+    ("clamped", "y = max(high, min(low, x))\n", "y = max(low, min(high, x))\n"),
+    ("clamped", "y = min(low, max(high, x))\n", "y = max(low, min(high, x))\n"),
+    (
+        "base_case",
+        "def f(n, memo):\n    if n in memo:\n        return memo[n]\n    r = n * 2\n    return r\n",
+        "def f(n, memo):\n    if n in memo:\n        return memo[n]\n    r = n * 2\n    memo[n] = r\n    return r\n",
+    ),
     ("pattern", "import re\nx = re.match('a.b', y)\n", "import re\nx = re.match(r'a\\.b', y)\n"),
     ("pattern", "import re\nx = re.match('\\t.b', y)\n", "import re\nx = re.match('\\t\\\\.b', y)\n"),
     ("branch_order", "if a:\n    b()\nelif c:\n    d()\n", "if c:\n    d()\nelif a:\n    b()\n"),
@@ -518,6 +537,12 @@ MENDED = [
     ),
 ]
 TOLD = [
+    ("vocabulary", "x = y.length\n", "x = len(y)\n", "AttributeError", "'list' object has no attribute 'length'"),
+    ("vocabulary", "x.push(y)\n", "x.append(y)\n", "AttributeError", "'list' object has no attribute 'push'"),
+    ("meant_as", "x = y.keys()[0]\n", "x = list(y.keys())[0]\n", "TypeError", "'dict_keys' object is not subscriptable"),
+    ("meant_as", "x = len(a for a in b)\n", "x = len([a for a in b])\n", "TypeError", "object of type 'generator' has no len()"),
+    ("meant_as", "x = a + b\n", "x = a + [b]\n", "TypeError", 'can only concatenate list (not "str") to list'),
+    ("base_case", "def f(n):\n  return n\n", "def f(n):\n  if n <= 0:\n      return 1\n  return n\n", "RecursionError", "maximum"),
     ("lookup", "x[a] += 1\n", "x[a] = x.get(a, 0) + 1\n", "KeyError", "'a'"),
     ("lookup", "x[a].append(b)\n", "x.setdefault(a, []).append(b)\n", "KeyError", "'a'"),
     ("iterated", "x = ','.join(y)\n", "x = ','.join(map(str, y))\n", "TypeError", "sequence item 0: expected str instance, int found"),
@@ -771,6 +796,13 @@ TOLD = [
     ),
 ]
 SILENT = {
+    "vocabulary": "x = y.length\nz = super.f()\n",
+    "meant_as": "x = y.keys()[0]\n",
+    "begun_again": "for a in b:\n    n = f(a)\n    n += a\n",
+    "exchanged": "a = b\nb = c\n",
+    "against_itself": "class A:\n def x(self):\n  return self.x == y.x\n",
+    "clamped": "y = max(high, low)\n",
+    "base_case": "def f(n):\n    return f(n - 1)\n",
     "branch_order": "if a:\n    b()\nelse:\n    c()\n",
     "bound_late": "x = [lambda i: i for i in z]\n",
     "outer_name": "def f():\n    x = 1\n    return x\n",

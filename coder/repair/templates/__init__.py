@@ -6,7 +6,7 @@ from coder.repair.templates.assigned import given_by_sibling, given_elsewhere, k
 from coder.repair.templates.boundary import boundary
 from coder.repair.templates.branches import branch, branch_order, target
 from coder.repair.templates.calling import calling
-from coder.repair.templates.calls import argument_missing, argument_order, neighbour
+from coder.repair.templates.calls import argument_missing, argument_order, clamped, neighbour
 from coder.repair.templates.closures import bound_late, outer_name
 from coder.repair.templates.comprehensions import sifted
 from coder.repair.templates.conditions import unconditional
@@ -27,13 +27,14 @@ from coder.repair.templates.keywords import awaiting, super_call, yielding
 from coder.repair.templates.kinds import kind
 from coder.repair.templates.literals import asserted_number, named_value
 from coder.repair.templates.modular import wraparound
-from coder.repair.templates.names import attribute, key, own_class, quoting, variable
+from coder.repair.templates.names import against_itself, attribute, key, own_class, quoting, variable
 from coder.repair.templates.negation import negation
 from coder.repair.templates.operators import arithmetic, boolean, comparison
 from coder.repair.templates.options import option
-from coder.repair.templates.order import deletion, enclosed, indentation, statement_order
+from coder.repair.templates.order import begun_again, deletion, enclosed, exchanged, indentation, statement_order
 from coder.repair.templates.patterns import pattern
 from coder.repair.templates.raising import converted, raising
+from coder.repair.templates.recursion import base_case
 from coder.repair.templates.returns import missing_return, returned_value
 from coder.repair.templates.sharing import shared
 from coder.repair.templates.signatures import argument_added, mutable_default, signature
@@ -41,7 +42,9 @@ from coder.repair.templates.similar import other_condition, similar
 from coder.repair.templates.slices import lookup, slice_missing, slicing, unpacked
 from coder.repair.templates.strings import filled, separated, string
 from coder.repair.templates.suggestions import undefined_name, unknown_attribute, unknown_import, unknown_key
+from coder.repair.templates.told import meant_as
 from coder.repair.templates.uncalled import uncalled
+from coder.repair.templates.vocabulary import vocabulary
 from coder.repair.templates.wrapping import converted_elsewhere, unwrapped, wrapped
 
 TEMPLATES: dict[str, Template] = {
@@ -130,5 +133,12 @@ TEMPLATES: dict[str, Template] = {
         iterated,
         shared,
         separated,
+        vocabulary,
+        meant_as,
+        begun_again,
+        exchanged,
+        against_itself,
+        clamped,
+        base_case,
     )
 }

@@ -13,6 +13,7 @@ def boundary(site: Site) -> Iterator[Rewrite]:
     node = site.node
     if not isinstance(node, ast.expr) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return
+    yield from _from_one(site, node)
     place = _place(site)
     if place == 0.0:
         return
@@ -31,6 +32,16 @@ def boundary(site: Site) -> Iterator[Rewrite]:
             weight = 0.7 if _counts(node) else 0.45
             for added in ("+ 1", "- 1"):
                 yield from site.replace(node, f"{code} {added}", weight=weight * place, summary=f"use `{code} {added}`")
+
+
+def _from_one(site: Site, node: ast.expr) -> Iterator[Rewrite]:
+    match site.parent:
+        case ast.Call(func=ast.Name(id="range"), args=[only]) if only is node:
+            code = site.source.code(node)
+            for bounds, weight in ((f"1, {code} + 1", 0.6), (f"1, {code}", 0.5)):
+                yield from site.replace(node, bounds, weight=weight, summary=f"count from 1 in `range({bounds})`")
+        case _:
+            pass
 
 
 def _place(site: Site) -> float:

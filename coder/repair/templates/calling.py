@@ -10,46 +10,10 @@ from coder.repair.site import Rewrite, Site
 from coder.repair.source import Function, Source
 from coder.repair.templates.suggestions import said
 
-WITHOUT_ARGUMENTS = frozenset(
-    [
-        "capitalize",
-        "casefold",
-        "clear",
-        "close",
-        "copy",
-        "decode",
-        "digest",
-        "encode",
-        "exists",
-        "hexdigest",
-        "isalnum",
-        "isalpha",
-        "isdigit",
-        "is_dir",
-        "is_file",
-        "islower",
-        "isoformat",
-        "isspace",
-        "isupper",
-        "items",
-        "keys",
-        "lower",
-        "lstrip",
-        "popleft",
-        "read",
-        "readline",
-        "readlines",
-        "resolve",
-        "rstrip",
-        "sort",
-        "split",
-        "splitlines",
-        "strip",
-        "title",
-        "total_seconds",
-        "upper",
-        "values",
-    ]
+WITHOUT_ARGUMENTS = re.compile(
+    r"capitalize|casefold|clear|close|copy|decode|digest|encode|exists|hexdigest|is_dir|is_file|isalnum|isalpha"
+    r"|isdigit|islower|isoformat|isspace|isupper|items|keys|lower|lstrip|popleft|read|readline|readlines|resolve"
+    r"|rstrip|sort|split|splitlines|strip|title|total_seconds|upper|values"
 )
 NOT_CALLED = re.compile(r"\b(method|function|builtin_function_or_method)\b")
 """How failures speak of what was met where its answer was meant."""
@@ -67,6 +31,8 @@ def calling(site: Site) -> Iterator[Rewrite]:
             _, end = site.source.span(site.node)
             weight = TOLD if said(site.failures, NOT_CALLED) else UNTOLD
             yield Rewrite((Change(start=end, end=end, text="()"),), weight, f"call `{name}`")
+        case ast.Attribute(attr="seconds", ctx=ast.Load()) as node, _:
+            yield from site.rename(node, "total_seconds()", weight=0.5, summary="all of its seconds, not those of the last day")
         case ast.Call(func=ast.Attribute(attr=name) as named, args=[], keywords=[]) as call, _:
             told = bool(said(site.failures, NOT_CALLABLE))
             if told or name in _of_kind(site.source, properties=True):
@@ -79,7 +45,7 @@ def calling(site: Site) -> Iterator[Rewrite]:
 def _is_called(site: Site, name: str) -> bool:
     """Is it what needs no arguments: a method of these names or of the file, or a function of the file?"""
     if isinstance(site.node, ast.Attribute):
-        return name in WITHOUT_ARGUMENTS or name in _of_kind(site.source, properties=False)
+        return WITHOUT_ARGUMENTS.fullmatch(name) is not None or name in _of_kind(site.source, properties=False)
     return any(one.name == name and not _wanting(one, 0) and site.source.class_of(one) is None for one in site.source.functions)
 
 

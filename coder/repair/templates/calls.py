@@ -101,12 +101,33 @@ def argument_order(site: Site) -> Iterator[Rewrite]:
             what, weight = "elements", 0.6
         case ast.List(elts=given) if len(given) == 2:
             what, weight = "elements", 0.4
+        case ast.DictComp(key=key, value=value):
+            given, what, weight = [key, value], "sides", 0.5
         case _:
             return
     plain = [one for one in given if not isinstance(one, ast.Starred)]
     for index, first in enumerate(plain):
         for distance, second in enumerate(plain[index + 1 :]):
             yield from site.swap(first, second, weight=weight * 0.8**distance, summary=f"swap two {what}")
+
+
+def clamped(site: Site) -> Iterator[Rewrite]:
+    """The bounds of `max(low, min(high, x))`, or its functions, change places."""
+    match site.node:
+        case ast.Call(func=ast.Name(id="min" | "max" as outer) as around, args=[_, _] as given):
+            pass
+        case _:
+            return
+    for inside in given:
+        match inside:
+            case ast.Call(func=ast.Name(id="min" | "max" as inner) as within, args=[_, _] as further) if inner != outer:
+                bound = next(one for one in given if one is not inside)
+                yield from site.swap(around, within, weight=0.6, summary=f"swap `{outer}` and `{inner}`")
+                for other in further:
+                    first, second = sorted((bound, other), key=lambda one: site.source.span(one))
+                    yield from site.swap(first, second, weight=0.6, summary="swap the bounds")
+            case _:
+                pass
 
 
 def _is_refused(site: Site) -> bool:

@@ -27,6 +27,7 @@ MODES = {
     "x": ("w",),
 }
 CODED = {"open": 'encoding="utf-8"', "read_text": 'encoding="utf-8"', "write_text": 'encoding="utf-8"'}
+OTHER_HOUR = {"H": "I", "I": "H"}
 ENCODINGS = ("utf-8", "latin-1", "ascii", "utf-8-sig")
 
 
@@ -46,6 +47,7 @@ def placeholder(site: Site) -> Iterator[Rewrite]:
             if kind != match[0][-1]:
                 change = Change(start=start + match.end() - 1, end=start + match.end(), text=kind)
                 yield Rewrite((change,), 0.3, f"format with `%{kind}`")
+    yield from _dates(site, start, code)
     yield from _precision(start, code)
     if formatted or "{" not in code:
         return
@@ -53,6 +55,18 @@ def placeholder(site: Site) -> Iterator[Rewrite]:
     filled = [at for at, piece in pieces(code) if piece[0] in "'\"" and _can_be_filled(piece, known)]
     if filled:
         yield Rewrite(tuple(Change(start=start + at, end=start + at, text="f") for at in filled), 0.8, "fill in the variables of a text")
+
+
+def _dates(site: Site, start: int, code: str) -> Iterator[Rewrite]:
+    """The other case of a letter in the form of a date: `%m` is the month, `%M` the minute."""
+    match site.parent:
+        case ast.Call(func=ast.Attribute(attr="strftime" | "strptime")):
+            for found in re.finditer(r"%-?([mMyYdDHIbBaApPjS])", code):
+                other = OTHER_HOUR.get(found[1], found[1].swapcase())
+                change = Change(start=start + found.start(1), end=start + found.end(1), text=other)
+                yield Rewrite((change,), 0.5, f"`%{other}` instead of `%{found[1]}`")
+        case _:
+            pass
 
 
 def _can_be_filled(piece: str, known: Set[str]) -> bool:

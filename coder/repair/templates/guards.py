@@ -15,12 +15,15 @@ from coder.repair.templates.suggestions import ATTRIBUTE, said
 
 MOST_KEPT, MOST_PARTS, LONGEST = 4, 4, 30
 SIZELESS = re.compile(r"(object of type '\w+' has no len)")
+COMPARING = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__add__", "__sub__", "__mul__", "__and__", "__or__"})
 EXITS = ("return None", "return []", "return 0", "return False", "return ''")
 
 
 def inserted_guard(site: Site) -> Iterator[Rewrite]:
     """Leave the function, or go on with the loop, before a statement that could not bear None or nothing."""
     node, function = site.node, site.function
+    if function and isinstance(node, ast.stmt) and node is function.body[0]:
+        yield from _of_another_kind(site, node, function)
     if (
         not isinstance(node, ast.stmt)
         or function is None
@@ -35,6 +38,14 @@ def inserted_guard(site: Site) -> Iterator[Rewrite]:
         for rank, leave in enumerate(_exits(site, function)):
             lines = [f"if {condition}:", f"    {leave}"]
             yield from site.before(node, lines, weight=weight * 0.85**rank, summary=f"stop where `{condition}`")
+
+
+def _of_another_kind(site: Site, node: ast.stmt, function: Function) -> Iterator[Rewrite]:
+    """Nothing is said of how an object compares with what is no such object."""
+    owner, given = site.source.class_of(function), arguments_of(function)
+    if owner and len(given) == 1 and function.name in COMPARING:
+        lines = [f"if not isinstance({given[0]}, {owner.name}):", "    return NotImplemented"]
+        yield from site.before(node, lines, weight=0.8, summary=f"leave it open for what is no {owner.name}")
 
 
 def default_value(site: Site) -> Iterator[Rewrite]:

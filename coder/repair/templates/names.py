@@ -110,6 +110,20 @@ def key(site: Site) -> Iterator[Rewrite]:
         yield from site.replace(node, repr(name), weight=0.6 * alike, summary=f"use {name!r} instead of {node.value!r}")
 
 
+def against_itself(site: Site) -> Iterator[Rewrite]:
+    """`self.x == other.x` for `self.x == self.x`; `self._x` where the property `x` asks for itself."""
+    match site.node:
+        case ast.Compare(left=ast.Attribute(value=ast.Name(id=name)) as left, comparators=[ast.Attribute(value=whose) as right]):
+            if site.source.code(left) == site.source.code(right):
+                for other in (one for one in local_names(site.source, site.node) if one != name):
+                    yield from site.replace(whose, other, weight=1.2, summary=f"compare with `{other}`")
+        case ast.Attribute(value=ast.Name(id="self"), attr=name) as node if site.function and name == site.function.name:
+            if site.function.decorator_list and not is_called(site):
+                yield from site.rename(node, f"_{name}", weight=0.8, summary=f"use `_{name}`, what the property `{name}` stands for")
+        case _:
+            pass
+
+
 def quoting(site: Site) -> Iterator[Rewrite]:
     """`'name'` for `name` where it is a key; the other way round it is a matter of named values."""
     node = site.node

@@ -97,9 +97,21 @@ def boolean(site: Site) -> Iterator[Rewrite]:
         yield Rewrite(tuple(changes), 0.9, f"combine with `{new}` instead of `{old}`")
     for change in changes if len(changes) > 1 else ():
         yield Rewrite((change,), 0.5, f"combine with `{new}` instead of `{old}`")
+    yield from _asked_of_each(site, node)
     for dropped in node.values:
         kept = f" {old} ".join(site.source.code(value) for value in node.values if value is not dropped)
         yield from site.replace(node, kept, weight=0.35, summary=f"do not ask for `{_short(site.source.code(dropped))}`")
+
+
+def _asked_of_each(site: Site, node: ast.BoolOp) -> Iterator[Rewrite]:
+    """`x == 1 or x == 2` for `x == 1 or 2`."""
+    match node.values:
+        case [ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as op]), *others] if all(isinstance(one, ast.Constant) for one in others):
+            asked = f"{site.source.code(left)} {'==' if isinstance(op, ast.Eq) else '!='} "
+            starts = [site.source.span(one)[0] for one in others]
+            yield Rewrite(tuple(Change(start=start, end=start, text=asked) for start in starts), 1.2, "ask it of each")
+        case _:
+            pass
 
 
 def _between(site: Site, left: ast.AST, right: ast.AST, *, old: str, new: str, weight: float) -> Iterator[Rewrite]:

@@ -7,7 +7,7 @@ from coder.core.trials import Change
 from coder.repair.site import Rewrite, Site
 
 OPTIONS: dict[str, tuple[str, ...]] = {
-    "sorted": ("reverse=True", "key=str", "key=len", "key=str.lower"),
+    "sorted": ("reverse=True", "key=str", "key=len", "key=str.lower", "key=int"),
     "sort": ("reverse=True", "key=len", "key=str.lower"),
     "popitem": ("last=False",),
     "move_to_end": ("last=False",),
@@ -18,6 +18,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "max": ("default=0", "default=None", "key=len"),
     "min": ("default=0", "default=None", "key=len"),
     "next": ("None",),
+    "sum": ("[]", "0.0"),
     "round": ("2", "1"),
     "zip": ("strict=True",),
     "dumps": ("sort_keys=True", "ensure_ascii=False", "default=str"),
@@ -41,7 +42,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "from_bytes": ("signed=True",),
     "to_bytes": ("signed=True",),
 }
-LAST = {"split": 2, "replace": 3, "sub": 4, "next": 2, "getattr": 3, "enumerate": 2, "round": 2, "pop": 2}
+LAST = {"split": 2, "replace": 3, "sub": 4, "next": 2, "sum": 2, "getattr": 3, "enumerate": 2, "round": 2, "pop": 2}
 """Of those whose further argument goes by its place: with so many there is none to add."""
 ALSO = {"split": "1", "rsplit": "1"}
 """What is added where there is one argument already."""
@@ -53,11 +54,19 @@ def option(site: Site) -> Iterator[Rewrite]:
     if not isinstance(node, ast.Call) or any(isinstance(one, ast.Starred) for one in node.args):
         return
     name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    if name == "next" and len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
+        code = site.source.code(node.args[0])  # its parentheses are the call's
+        yield from site.replace(node, f"next({code}, None)", weight=0.6, summary="next with `None`")
     if name not in OPTIONS or (len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp)):
         return
     taken = {keyword.arg for keyword in node.keywords}
     given: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
     options = (ALSO[name],) if name in ALSO and len(node.args) == 1 else OPTIONS[name]
+    match node.args:
+        case [ast.Name(id=held)] if name in ("max", "min", "sorted"):
+            options = (*options, f"key={held}.get")
+        case _:
+            pass
     if name == "pop" and given and isinstance(site.parent, ast.Expr):  # what it gives is not looked at
         options = ("None",)
     for text in options:

@@ -44,6 +44,38 @@ def indentation(site: Site) -> Iterator[Rewrite]:
         yield from _in_any_case(site, node)
 
 
+def begun_again(site: Site) -> Iterator[Rewrite]:
+    """What a loop sets to the same at each turn is set before it."""
+    match site.node, site.parent:
+        case ast.Assign(targets=[ast.Name()], value=value) as node, ast.For() | ast.While() as loop if (
+            loop.body[0] is node and loop.body[1:]
+        ):
+            plain = isinstance(value, ast.Constant | ast.List | ast.Dict | ast.Set) or (isinstance(value, ast.Call) and not value.args)
+            indent = site.source.indent(loop)
+            if plain and not indent.strip() and not site.source.indent(node).strip():
+                start, _ = site.source.span(loop)
+                before = Change(start=start, end=start, text=f"{site.source.code(node)}{site.source.line_end}{indent}")
+                yield Rewrite((before, _removed(site, node)), 0.6, f"do `{site.source.code(node)[:40]}` once, before the loop")
+        case _:
+            pass
+
+
+def exchanged(site: Site) -> Iterator[Rewrite]:
+    """`a, b = b, a` for `a = b` and `b = a` after it."""
+    node = site.node
+    block = site.source.block(node) if isinstance(node, ast.Assign) else []
+    following = block[block.index(node) + 1] if node in block[:-1] else None
+    match node, following:
+        case ast.Assign(targets=[one], value=first), ast.Assign(targets=[other], value=second):
+            texts = [site.source.code(part) for part in (one, first, other, second)]
+            if texts[0] == texts[3] and texts[1] == texts[2]:
+                start, end = site.source.span(node)[0], site.source.span(following)[1]
+                new = f"{texts[0]}, {texts[1]} = {texts[1]}, {texts[0]}"
+                yield Rewrite((Change(start=start, end=end, text=new),), 1.2, "exchange both at once")
+        case _:
+            pass
+
+
 def _in_any_case(site: Site, node: ast.If) -> Iterator[Rewrite]:
     """What only one branch does, which need not be the one that was taken, is done behind both."""
     _, end = site.source.span(node)

@@ -8,6 +8,8 @@ from coder.repair.scope import local_names
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Function
 
+GIVING_THEMSELVES = frozenset({"__enter__", "__iter__", "__aenter__", "__aiter__"})
+ERRORS = ("Error", "Exception")
 PLAIN = ("None", "True", "False", "[]", "0", "''")
 
 
@@ -16,6 +18,7 @@ def missing_return(site: Site) -> Iterator[Rewrite]:
     node = site.node
     if not isinstance(node, ast.stmt) or site.function is None:
         return
+    yield from _own(site, node)
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         start, _ = site.source.span(node)
         weight = 0.7 if site.source.block(node)[-1] is node else 0.3
@@ -34,6 +37,24 @@ def missing_return(site: Site) -> Iterator[Rewrite]:
         for rank, name in enumerate(reversed(local_names(site.source, node))):
             weight = (0.35 if gives else 0.7) * 0.93**rank
             yield from site.after(node, [f"return {name}"], weight=weight, summary=f"return `{name}`")
+
+
+def _own(site: Site, node: ast.stmt) -> Iterator[Rewrite]:
+    """The function that a function ends with; the object itself at a method's end; raise an exception that is only made."""
+    outer = site.parent
+    if isinstance(node, Function) and isinstance(outer, Function) and outer.body[-1] is node:
+        yield from site.after(node, [f"return {node.name}"], weight=1.2, summary=f"return `{node.name}`")
+    method = site.source.class_of(site.function)
+    if method and site.function and _ends(site.function, node) and not isinstance(node, ast.Return | ast.Raise):
+        weight = 1.0 if site.function.name in GIVING_THEMSELVES else 0.4
+        yield from site.after(node, ["return self"], weight=weight, summary="return the object itself")
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Name(id=name))) | ast.Return(value=ast.Call(func=ast.Name(id=name))) if name.endswith(ERRORS):
+            start, _ = site.source.span(node)
+            end = site.source.span(node.value)[0] if node.value else start
+            yield Rewrite((Change(start=start, end=end, text="raise "),), 1.0, f"raise the {name}")
+        case _:
+            pass
 
 
 def _other_truth(site: Site, function: Function, node: ast.stmt) -> Iterator[Rewrite]:

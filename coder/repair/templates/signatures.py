@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from coder.core.syntax import expression
 from coder.core.trials import Change
-from coder.repair.scope import arguments_of, local_names, most_alike, own_attributes
+from coder.repair.scope import arguments_of, idle, local_names, most_alike, own_attributes
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Function
 from coder.repair.stock import calls, visible
@@ -20,11 +20,15 @@ SHORT = re.compile(
 )
 DEFAULTS = ("None", "False", "()", "0", "''")
 MOST_ADDED = 7
+NEVER_OTHERS = frozenset({"frozenset", "tuple", "object", "int", "str", "float", "compile", "getenv", "get", "Path"})
+"""Calls that give the same again."""
 
 
 def argument_added(site: Site) -> Iterator[Rewrite]:
     """An argument more: a name in scope at any place, or a keyword that other calls of the same function give."""
     node = site.node
+    if isinstance(node, ast.Call):
+        yield from _all_of(site, node)
     if not isinstance(node, ast.Call) or any(isinstance(one, ast.Starred) for one in node.args):
         return
     short = any(failure.type == "TypeError" and SHORT.search(failure.message) for failure in site.failures)
@@ -43,6 +47,24 @@ def argument_added(site: Site) -> Iterator[Rewrite]:
         reads = {one.id for one in ast.walk(expression(value)) if isinstance(one, ast.Name)}
         if name not in taken and reads <= here:
             yield from _with(site, node, len(node.args) + len(node.keywords), text, weight=0.5)
+
+
+def _all_of(site: Site, node: ast.Call) -> Iterator[Rewrite]:
+    """Hand on all further arguments that the function takes and does not read; give what one argument holds instead of it."""
+    function, close = site.function, site.source.span(node)[1] - 1
+    unread = idle(function)
+    further = [(one, sign) for one, sign in ((function.args.vararg, "*"), (function.args.kwarg, "**")) if one] if function else []
+    for one, sign in further:
+        if one.arg in unread:
+            text = f"{', ' if node.args or node.keywords else ''}{sign}{one.arg}"
+            yield Rewrite((Change(start=close, end=close, text=text),), 1.0, f"hand on `{sign}{one.arg}`")
+    match node.args:
+        case [ast.Name() | ast.Attribute() | ast.Subscript() as only] if any(SHORT.search(one.message) for one in site.failures):
+            start, _ = site.source.span(only)
+            for sign, weight in (("*", 0.9), ("**", 0.8)):
+                yield Rewrite((Change(start=start, end=start, text=sign),), weight, f"give `{sign}{site.source.code(only)[:30]}`")
+        case _:
+            pass
 
 
 def signature(site: Site) -> Iterator[Rewrite]:
@@ -129,6 +151,7 @@ def _other_parameters(site: Site, function: Function) -> Iterator[Rewrite]:
     opening = site.source.span(function)[0] + code.index("(") + 1
     parameters = function.args
     last = [*parameters.posonlyargs, *parameters.args]
+    yield from _any_keywords(site, function)
     for name in said(site.failures, UNEXPECTED):
         closing = site.source.span(parameters.defaults[-1] if parameters.defaults else last[-1])[1] if last else opening
         for rank, default in enumerate(DEFAULTS):
@@ -152,6 +175,18 @@ def _other_parameters(site: Site, function: Function) -> Iterator[Rewrite]:
                 )
 
 
+def _any_keywords(site: Site, function: Function) -> Iterator[Rewrite]:
+    """Where `*args` are taken and handed on, `**kwargs` as well."""
+    args = function.args.vararg
+    if args is None or function.args.kwarg is not None or not said(site.failures, UNEXPECTED):
+        return
+    taken = site.source.span(args)[1]
+    handed = [one for node in ast.walk(function) if isinstance(node, ast.Call) for one in node.args if isinstance(one, ast.Starred)]
+    ends = [site.source.span(one)[1] for one in handed if site.source.code(one) == f"*{args.arg}"]
+    changes = tuple(Change(start=end, end=end, text=", **kwargs") for end in sorted({taken, *ends}))
+    yield Rewrite(changes, 1.3, f"let `{function.name}` take and hand on `**kwargs`")
+
+
 def said_lists(site: Site) -> list[str]:
     return [match[1] for failure in site.failures for match in MISSING.finditer(failure.message)]
 
@@ -162,7 +197,7 @@ def _documented(function: Function) -> bool:
 
 def _makes_one(default: ast.expr) -> bool:
     match default:
-        case ast.Call(func=ast.Name(id="list" | "dict" | "set" | "defaultdict" | "deque" | "Counter")):
-            return True
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+            return name not in NEVER_OTHERS
         case _:
             return False

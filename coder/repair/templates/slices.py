@@ -30,6 +30,8 @@ def slicing(site: Site) -> Iterator[Rewrite]:
             yield from site.replace(node, value, weight=0.3, summary=f"take all of `{value[:40]}`")
         case ast.Constant(value=0):
             yield from site.replace(node.slice, "-1", weight=0.7, summary="take the last instead of the first")
+            if any(failure.type == "IndexError" for failure in site.failures):
+                yield from site.replace(node.slice, ":1", weight=0.6, summary="take the first, if there is one")
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1)):
             yield from site.replace(node.slice, "0", weight=0.7, summary="take the first instead of the last")
         case _:

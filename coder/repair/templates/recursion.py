@@ -1,0 +1,71 @@
+"""What a function that calls itself lacks: an end, a look at where it has been, what it has found already."""
+
+import ast
+from collections.abc import Iterator
+from itertools import product
+
+from coder.repair.scope import arguments_of, local_names
+from coder.repair.site import Rewrite, Site
+from coder.repair.source import Function, is_docstring
+
+ENDS = ("not {}", "{} <= 0", "{} <= 1", "{} == 0", "{} == 1")
+GIVEN = ("{}", "0", "1", "None", "[]", "True", "False")
+MOST = 3
+
+
+def base_case(site: Site) -> Iterator[Rewrite]:
+    """Stop where nothing is left, and do not go where one has been: only what a RecursionError was seen for."""
+    node, function = site.node, site.function
+    if function is None or not isinstance(node, ast.stmt) or is_docstring(node):
+        return
+    yield from _kept(site, function, node)
+    if not any(failure.type == "RecursionError" for failure in site.failures):
+        return
+    if node is next((one for one in function.body if not is_docstring(one)), None):
+        ways = product(arguments_of(function)[:MOST], enumerate(ENDS), enumerate(GIVEN))
+        for name, (place, end), (rank, value) in ways:
+            lines = [f"if {end.format(name)}:", f"    return {value.format(name)}"]
+            yield from site.before(node, lines, weight=0.6 * 0.95**place * 0.93**rank, summary=f"stop where `{end.format(name)}`")
+    yield from _not_again(site, function, node)
+
+
+def _not_again(site: Site, function: Function, node: ast.stmt) -> Iterator[Rewrite]:
+    """A call of itself for what a loop comes to, only where that is in none of the collections that the function knows."""
+    calls = [one for one in ast.walk(node) if isinstance(one, ast.Call) and _is_itself(one, function)]
+    loop, indent = site.parent, site.source.indent(node)
+    if (
+        not calls
+        or not isinstance(loop, ast.For)
+        or not isinstance(loop.target, ast.Name)
+        or indent.strip()
+        or "\n" in site.source.code(node)
+    ):
+        return
+    for rank, held in enumerate(one for one in local_names(site.source, node) if one != loop.target.id):
+        text = f"if {loop.target.id} not in {held}:{site.source.line_end}{indent}    {site.source.code(node)}"
+        yield from site.replace(node, text, weight=0.8 * 0.9**rank, summary=f"not where it is in `{held}` already")
+
+
+def _kept(site: Site, function: Function, node: ast.stmt) -> Iterator[Rewrite]:
+    """What is looked up before it is found is kept when it is: `seen[key] = value` before `return value`."""
+    match node:
+        case ast.Return(value=ast.Name(id=value)):
+            pass
+        case _:
+            return
+    for one in ast.walk(function):
+        match one:
+            case ast.Compare(left=key, ops=[ast.In() | ast.NotIn()], comparators=[ast.Name() | ast.Attribute() as table]):
+                place = f"{site.source.code(table)}[{site.source.code(key)}]"
+                if f"return {place}" in site.source.code(function) and f"{place} = " not in site.source.code(function):
+                    yield from site.before(node, [f"{place} = {value}"], weight=0.8, summary=f"keep it as `{place}`")
+            case _:
+                pass
+
+
+def _is_itself(call: ast.Call, function: Function) -> bool:
+    match call.func:
+        case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="self"), attr=name):
+            return name == function.name
+        case _:
+            return False
