@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from coder.core.trials import Change
+from coder.core.verdict import Failure
 from coder.repair.scope import arguments_of, local_names, own_attributes
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Function, Source, is_docstring, own_nodes
@@ -57,9 +58,9 @@ def default_value(site: Site) -> Iterator[Rewrite]:
     if node is not first:
         return
     for name in arguments_of(function)[:5]:
-        for value in ("[]", "{}", "''", "0"):
+        for value, likely in (("[]", 0.5), ("{}", 0.35), ("''", 0.35), ("0", 0.3)):
             lines = [f"if {name} is None:", f"    {name} = {value}"]
-            yield from site.before(node, lines, weight=0.5 * _none(site), summary=f"let `{name}` default to `{value}`")
+            yield from site.before(node, lines, weight=likely * _none(site), summary=f"let `{name}` default to `{value}`")
 
 
 def condition(site: Site) -> Iterator[Rewrite]:
@@ -142,7 +143,7 @@ def _wanting(site: Site, node: ast.stmt) -> Iterator[tuple[str, float]]:
     yield from ((text, 0.5) for text in dict.fromkeys(_too_short(node)) if any(one.type == "IndexError" for one in site.failures))
     for name in [one for one in local_names(site.source, node) if re.search(rf"\b{re.escape(one)}\b", header)][:4]:
         yield f"{name} is None", _none(site)
-        yield f"not {name}", 0.3
+        yield f"not {name}", 0.7 if any(map(_is_of_empty, site.failures)) else 0.3
     found = [one for one in own_nodes(node) if isinstance(one, ast.Attribute) or (isinstance(one, ast.Call) and not one.args)]
     here = [site.source.code(one) for one in found if not isinstance(getattr(one, "ctx", None), ast.Store | ast.Del)]
     kept = [f"self.{name}" for name in own_attributes(site.source, node)[:MOST_KEPT]]
@@ -153,14 +154,29 @@ def _wanting(site: Site, node: ast.stmt) -> Iterator[tuple[str, float]]:
 def _exits(site: Site, function: Function) -> list[str]:
     """Ways to leave: those that the function has already, then the usual ones, then with what was given."""
     looping = any(isinstance(one, ast.For | ast.While) for one in site.source.around(site.node) if one is not function)
-    usual = [*(["continue"] if looping else []), *dict.fromkeys([*_returns(site.source, function)[:2], *EXITS])][:5]
+    other = "return 0" if _answers(function) else "return False"  # they are equal, and one of them is meant
+    exits = [one for one in EXITS if one != other]
+    usual = [*(["continue"] if looping else []), *dict.fromkeys([*_returns(site.source, function)[:2], *exits])][:5]
     return [*usual, *(f"return {name}" for name in arguments_of(function)[:1])]
+
+
+@lru_cache(maxsize=1024)
+def _answers(function: Function) -> bool:
+    """Does a function say yes or no, as far as it says anything?"""
+    given = [one.value for one in ast.walk(function) if isinstance(one, ast.Return) and one.value]
+    plain = [isinstance(one, ast.Compare | ast.BoolOp) or (isinstance(one, ast.Constant) and isinstance(one.value, bool)) for one in given]
+    return any(plain) or not given or function.name.startswith(("is_", "has_", "can_"))
 
 
 @lru_cache(maxsize=1024)
 def _returns(source: Source, function: Function) -> tuple[str, ...]:
     own = dict.fromkeys(source.code(one) for one in ast.walk(function) if isinstance(one, ast.Return))
     return tuple(text for text in own if "\n" not in text and len(text) < LONGEST)
+
+
+def _is_of_empty(failure: Failure) -> bool:
+    """Is it what comes of something that is empty?"""
+    return failure.type in ("ZeroDivisionError", "IndexError", "StopIteration") or "empty" in failure.message
 
 
 def _none(site: Site) -> float:

@@ -5,8 +5,9 @@ import re
 from collections.abc import Iterator
 
 from coder.core.trials import Change
+from coder.repair.scope import arguments_of
 from coder.repair.site import Rewrite, Site
-from coder.repair.source import is_docstring
+from coder.repair.source import Function, is_docstring
 from coder.repair.templates.suggestions import ATTRIBUTE, said
 
 
@@ -44,16 +45,22 @@ def super_call(site: Site) -> Iterator[Rewrite]:
     if node is not first or any(isinstance(one, ast.Name) and one.id == "super" for one in ast.walk(function)):
         return
     names = [argument.arg for argument in [*function.args.posonlyargs, *function.args.args][1:]]
-    for given in dict.fromkeys([", ".join(names), ""]):
+    taken = {name for one in _of_parents(site, owner, function.name) for name in arguments_of(one)}
+    for given in dict.fromkeys([", ".join(name for name in names if name in taken or not taken), ", ".join(names), ""]):
         call = f"super().{function.name}({given})"
         weight = 0.6 if function.name == "__init__" else 0.25
         weight = 1.3 if _sets(site, owner) & said(site.failures, ATTRIBUTE) else weight
         yield from site.before(node, [call], weight=weight, summary=f"call `super().{function.name}` first")
 
 
+def _of_parents(site: Site, owner: ast.ClassDef, name: str) -> list[Function]:
+    """The methods of a name that a class's parents have, as far as the file shows them."""
+    parents = {base.id for base in owner.bases if isinstance(base, ast.Name)}
+    found = [one for one in site.source.functions if one.name == name]
+    return [one for one in found if (kept := site.source.class_of(one)) and kept.name in parents]
+
+
 def _sets(site: Site, owner: ast.ClassDef) -> frozenset[str]:
     """The attributes that the constructors of a class's parents set, as far as the file shows them."""
-    parents = {base.id for base in owner.bases if isinstance(base, ast.Name)}
-    made = [one for one in site.source.functions if one.name == "__init__"]
-    own = [one for one in made if (kept := site.source.class_of(one)) and kept.name in parents]
+    own = _of_parents(site, owner, "__init__")
     return frozenset(name for one in own for name in re.findall(r"\bself\.(\w+)(?:: [^=\n]+)? = ", site.source.code(one)))

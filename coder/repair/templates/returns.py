@@ -46,7 +46,7 @@ def _own(site: Site, node: ast.stmt) -> Iterator[Rewrite]:
         yield from site.after(node, [f"return {node.name}"], weight=1.2, summary=f"return `{node.name}`")
     method = site.source.class_of(site.function)
     if method and site.function and _ends(site.function, node) and not isinstance(node, ast.Return | ast.Raise):
-        weight = 1.0 if site.function.name in GIVING_THEMSELVES else 0.4
+        weight = 1.5 if site.function.name in GIVING_THEMSELVES else 0.4
         yield from site.after(node, ["return self"], weight=weight, summary="return the object itself")
     match node:
         case ast.Expr(value=ast.Call(func=ast.Name(id=name))) | ast.Return(value=ast.Call(func=ast.Name(id=name))) if name.endswith(ERRORS):

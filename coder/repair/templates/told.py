@@ -33,9 +33,13 @@ def meant_as(site: Site) -> Iterator[Rewrite]:
 def _put(site: Site, form: str) -> Iterator[Rewrite]:
     node = site.node
     code = site.source.code(node)
+    (start, end), text = site.source.span(node), site.source.text
     if isinstance(node, ast.GeneratorExp) and isinstance(site.parent, ast.Call):  # its parentheses are the call's
-        start, end = site.source.span(node)
         yield Rewrite((Change(start=start, end=end, text=f"([{code[1:-1]}])"),), WEIGHT, "make a list of it")
+    elif form.startswith("("):
+        enclosed = text[start - 1 : start] == "(" and text[end : end + 1] == ")"
+        new = form.format(code)[1:-1] if enclosed else form.format(code)
+        yield Rewrite((Change(start=start, end=end, text=new),), WEIGHT, f"use `{form.format(code)[:40]}`")
     else:
         yield from site.replace(node, form.format(code), weight=WEIGHT, summary=f"use `{form.format(code)[:40]}`")
 
