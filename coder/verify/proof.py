@@ -23,6 +23,11 @@ from coder.verify.warm import Ran
 
 ENDLESS = "A test of code that never ends must end by itself: run the code in a daemon thread and assert that it is done in time."
 
+AFTER_OTHERS = (
+    "passes by itself, and failed among the others: look for what tests leave to each other (a default or a class's own list, a cache, a "
+    "file), and have one test show it"
+)
+
 
 class WorktreeVerifier:
     """The Verifier of one base and one issue."""
@@ -82,6 +87,7 @@ class WorktreeVerifier:
         right, rejected = [], [_hint(report.problem)] if report.problem else []
         for result in report.results:
             reason = why_not(result, issue=self._issue, unchanged=file_of(result.id) not in changed)
+            reason = AFTER_OTHERS if result.green and self._was_red(result.id) else reason
             if not reason:
                 right.append(result.id)
             elif result.red or result.id not in old or is_named(result.id):
@@ -90,6 +96,11 @@ class WorktreeVerifier:
         if report.problem is not None and report.problem.kind == "wrong_code":
             right = []
         return Reproduced(tests=tuple(right), rejected=tuple(rejected), results=report.results)
+
+    def _was_red(self, test: str) -> bool:
+        """Was it red on the base, among all others?"""
+        known = self._baseline.of(test) if self._baseline else None
+        return known is not None and known.red
 
     def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
         started = time.monotonic()

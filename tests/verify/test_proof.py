@@ -55,6 +55,16 @@ def test_each_test_that_does_not_count_is_told_why(tmp_path: Path) -> None:
     )
 
 
+def test_a_test_that_fails_among_others_only_is_told_as_that(tmp_path: Path) -> None:
+    results = iter([[passed(f"{TEST}::test_a"), red(f"{TEST}::test_b")], [passed(f"{TEST}::test_b")]])
+    trees = FakeTrees(tmp_path, {"calc.py": "bug", TEST: "old"}, {})
+    verifier = WorktreeVerifier(trees=trees, runner=FakeRunner(lambda _files: next(results)), issue="")
+    verifier.baseline()
+    assert (
+        verifier.reproduces(trees.patch, [f"{TEST}::test_b"]).rejected[0].startswith(f"{TEST}::test_b: passes by itself, and failed among")
+    )
+
+
 def test_an_error_that_the_issue_names_counts(tmp_path: Path) -> None:
     runner = FakeRunner(lambda _files: [red(f"{TEST}::test_it", "KeyError", "'name'")])
     assert reproduced(tmp_path, runner, {TEST: "new"}, issue="It raises KeyError.").tests == (f"{TEST}::test_it",)
