@@ -22,8 +22,8 @@ def boundary(site: Site) -> Iterator[Rewrite]:
         case ast.Constant(value=bool()):
             return
         case ast.Constant(value=int() as value):
-            for new, weight in ((value + 1, 0.85), (value - 1, 0.85)):
-                yield from site.replace(node, str(new), weight=weight * place, summary=f"count to {new} instead of {value}")
+            for new in (value + 1, value - 1) if value or not isinstance(site.parent, ast.UnaryOp) else (value + 1,):
+                yield from site.replace(node, str(new), weight=0.85 * place, summary=f"count to {new} instead of {value}")
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=ast.Constant(value=1)):
             yield from site.replace(
                 node, site.source.code(left), weight=0.9 * place, summary=f"drop the `{code[len(site.source.code(left)) :].strip()}`"

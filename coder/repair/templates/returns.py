@@ -44,10 +44,11 @@ def _own(site: Site, node: ast.stmt) -> Iterator[Rewrite]:
     outer = site.parent
     if isinstance(node, Function) and isinstance(outer, Function) and outer.body[-1] is node:
         yield from site.after(node, [f"return {node.name}"], weight=1.2, summary=f"return `{node.name}`")
-    method = site.source.class_of(site.function)
-    if method and site.function and _ends(site.function, node) and not isinstance(node, ast.Return | ast.Raise):
-        weight = 1.5 if site.function.name in GIVING_THEMSELVES else 0.4
-        yield from site.after(node, ["return self"], weight=weight, summary="return the object itself")
+    method = site.function if site.source.class_of(site.function) else None
+    if method and _ends(method, node) and not isinstance(node, ast.Return | ast.Raise):
+        itself = method.name in GIVING_THEMSELVES
+        if itself or any("NoneType" in failure.message for failure in site.failures):
+            yield from site.after(node, ["return self"], weight=1.5 if itself else 0.4, summary="return the object itself")
     match node:
         case ast.Expr(value=ast.Call(func=ast.Name(id=name))) | ast.Return(value=ast.Call(func=ast.Name(id=name))) if name.endswith(ERRORS):
             start, _ = site.source.span(node)

@@ -57,7 +57,7 @@ def _all_of(site: Site, node: ast.Call) -> Iterator[Rewrite]:
     for one, sign in further:
         if one.arg in unread:
             text = f"{', ' if node.args or node.keywords else ''}{sign}{one.arg}"
-            yield Rewrite((Change(start=close, end=close, text=text),), 1.0, f"hand on `{sign}{one.arg}`")
+            yield Rewrite((Change(start=close, end=close, text=text),), 0.8, f"hand on `{sign}{one.arg}`")
     match node.args:
         case [ast.Name() | ast.Attribute() | ast.Subscript() as only] if any(SHORT.search(one.message) for one in site.failures):
             start, _ = site.source.span(only)

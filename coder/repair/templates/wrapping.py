@@ -111,10 +111,9 @@ def _there_and_none(site: Site) -> Iterator[Rewrite]:
 def _both(site: Site) -> Iterator[Rewrite]:
     """`a.lower() == b.lower()` for `a == b`."""
     match site.node:
-        case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq()], comparators=[right]) if isinstance(left, ASKING) and isinstance(
-            right, ASKING
-        ):
-            for name, weight in (("lower()", 0.25), ("strip()", 0.2)):
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq()], comparators=[right]):
+            plain = isinstance(left, ASKING) and isinstance(right, ASKING)
+            for name, weight in (("lower()", 0.25), ("strip()", 0.2)) if plain else ():
                 ends = site.source.span(left)[1], site.source.span(right)[1]
                 changes = tuple(Change(start=end, end=end, text=f".{name}") for end in ends)
                 yield Rewrite(changes, weight, f"use `.{name}` of both")
