@@ -10,6 +10,9 @@ from coder.repair.site import Rewrite, Site
 from coder.repair.source import Function, is_docstring
 from coder.repair.templates.suggestions import ATTRIBUTE, said
 
+COROUTINE = re.compile(r"\b(coroutine)\b")
+"""What was met where its result was meant."""
+
 
 def awaiting(site: Site) -> Iterator[Rewrite]:
     """`await` before a call in a coroutine, or without it."""
@@ -17,7 +20,10 @@ def awaiting(site: Site) -> Iterator[Rewrite]:
     if isinstance(node, ast.Await):
         yield from site.replace(node, site.source.code(node.value), weight=0.3, summary="do not await")
     elif isinstance(node, ast.Call) and isinstance(site.function, ast.AsyncFunctionDef) and not isinstance(site.parent, ast.Await):
-        yield from site.replace(node, f"await {site.source.code(node)}", weight=0.7, summary=f"await `{site.source.code(node.func)[:40]}`")
+        weight = 1.4 if said(site.failures, COROUTINE) else 0.7
+        yield from site.replace(
+            node, f"await {site.source.code(node)}", weight=weight, summary=f"await `{site.source.code(node.func)[:40]}`"
+        )
 
 
 def yielding(site: Site) -> Iterator[Rewrite]:
