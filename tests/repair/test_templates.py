@@ -12,6 +12,11 @@ from coder.repair.templates import TEMPLATES
 from tests.repair.places import rewritten
 
 MENDED = [
+    ("string", "x = ''.join(y)\n", "x = ','.join(y)\n"),
+    ("string", "x = y.split('/')\n", "x = y.split('.')\n"),
+    ("grouping", "x = a - 32 * 5 / 9\n", "x = (a - 32) * 5 / 9\n"),
+    ("arithmetic", "x = a // b\n", "x = -(-a // b)\n"),
+    ("arithmetic", "x = a * b\n", "x = a * b / 100\n"),
     ("begun_again", "for a in b:\n    n = 0\n    n += a\n", "n = 0\nfor a in b:\n    n += a\n"),
     ("exchanged", "x[i] = x[j]\nx[j] = x[i]\n", "x[i], x[j] = x[j], x[i]\n"),
     (

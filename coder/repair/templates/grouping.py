@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 
+from coder.core.trials import Change
 from coder.repair.site import Rewrite, Site
 
 
@@ -11,6 +12,7 @@ def grouping(site: Site) -> Iterator[Rewrite]:
     yield from _taken_out(site)
     match site.node:
         case ast.BinOp(left=left, right=ast.BinOp(left=middle, right=last)) as node:
+            yield from _first_of_all(site, node)
             yield from _regrouped(site, node, left, middle, last, leftwards=True)
         case ast.BinOp(left=ast.BinOp(left=first, right=middle), right=last) as node:
             yield from _regrouped(site, node, first, middle, last, leftwards=False)
@@ -34,6 +36,17 @@ def _taken_out(site: Site) -> Iterator[Rewrite]:
         new = f"{text[around:start]}{site.source.code(node.left)}{text[end:close]} {operator} {_single(site, node.right)}"
         yield from site.replace(call, new, weight=weight, summary="calculate with what the call gives")
         call, weight = site.source.parents.get(call, site.source.tree), weight * 0.8
+
+
+def _first_of_all(site: Site, node: ast.BinOp) -> Iterator[Rewrite]:
+    """`(a - b) * c / d` for `a - b * c / d`: what stands first is done first, though more than one thing follows."""
+    part = node.right
+    while isinstance(part, ast.BinOp):
+        part = part.left
+    start, end = site.source.span(node)[0], site.source.span(part)[1]
+    if site.source.text[site.source.span(node.left)[1] : end].count("(") == site.source.code(part).count("("):
+        changes = Change(start=start, end=start, text="("), Change(start=end, end=end, text=")")
+        yield Rewrite(changes, 0.4, "calculate the first part first")
 
 
 def _regrouped(site: Site, node: ast.BinOp, first: ast.expr, middle: ast.expr, last: ast.expr, *, leftwards: bool) -> Iterator[Rewrite]:

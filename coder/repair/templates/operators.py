@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from coder.core.trials import Change
-from coder.repair.site import Rewrite, Site
+from coder.repair.site import ATOMS, Rewrite, Site
 from coder.repair.templates.negation import is_condition
 
 ARITHMETIC: dict[type[ast.operator], tuple[str, tuple[str, ...]]] = {
@@ -45,7 +45,8 @@ FADING = 0.85
 
 
 def arithmetic(site: Site) -> Iterator[Rewrite]:
-    """`a + b` for `a - b`, `x += 1` for `x -= 1`, `b - a` for `a - b`."""
+    """`a + b` for `a - b`, `x += 1` for `x -= 1`, `b - a` for `a - b`; rounded up for `a // b`, `a * b / 100` for a part in a hundred."""
+    yield from _scaled(site)
     match site.node:
         case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC and not _formats(site.node):
             old, others = ARITHMETIC[type(op)]
@@ -62,6 +63,18 @@ def arithmetic(site: Site) -> Iterator[Rewrite]:
             old, others = ARITHMETIC[type(op)]
             for rank, new in enumerate((*others, "")):
                 yield from _between(site, target, value, old=f"{old}=", new=f"{new}=", weight=0.9 * FADING**rank)
+
+
+def _scaled(site: Site) -> Iterator[Rewrite]:
+    code = site.source.code
+    match site.node:
+        case ast.BinOp(left=left, op=ast.FloorDiv(), right=right):
+            plain = code(left) if isinstance(left, ATOMS) else f"({code(left)})"
+            yield from site.replace(site.node, f"-(-{plain} // {code(right)})", weight=0.4, summary="round up")
+        case ast.BinOp(op=ast.Mult()) if not isinstance(site.parent, ast.BinOp) or isinstance(site.parent.op, ast.Add | ast.Sub):
+            yield from site.replace(site.node, f"{code(site.node)} / 100", weight=0.25, summary="take it of a hundred")
+        case _:
+            pass
 
 
 def _is_asked(site: Site) -> bool:
