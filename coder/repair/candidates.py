@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from coder.core.trials import Edit
 from coder.core.verdict import Failure
+from coder.repair.endless import may_end, never_ended
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import BLOCKS, Source, own_nodes
 from coder.repair.templates import TEMPLATES
@@ -18,6 +19,8 @@ MOST = 8_000
 """Candidates are counted, so that the same are tried on a slow machine; time is no more than a safeguard."""
 MOST_MADE = 5 * MOST
 """So many are made, of the most suspicious statements first, before they are ranked: a file of tables has no end of places."""
+ENDS = 2.5
+"""What an edit that may let a loop come to its end is worth against others, where a test did not end."""
 LARGE = 200
 """Characters of change that halve a candidate's score."""
 
@@ -75,11 +78,13 @@ def _of_file(source: Source, lines: Mapping[int, float]) -> Iterator[tuple[float
 
 
 def _of_statement(source: Source, statement: ast.stmt, suspicion: float, failures: tuple[Failure, ...]) -> Iterator[Candidate]:
+    endless = never_ended(failures)
     for node in own_nodes(statement):
         site = Site(source, node, failures)
         for family, template in TEMPLATES.items():
             for rewrite in template(site):
-                yield _candidate(source, node, rewrite, family=family, suspicion=suspicion)
+                worth = suspicion * ENDS if endless and may_end(source, node, rewrite.changes) else suspicion
+                yield _candidate(source, node, rewrite, family=family, suspicion=worth)
 
 
 def _candidate(source: Source, node: ast.AST, rewrite: Rewrite, *, family: str, suspicion: float) -> Candidate:

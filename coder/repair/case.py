@@ -8,6 +8,7 @@ from coder.core.ports import Progress
 from coder.core.proposals import Suspect, Suspected
 from coder.core.trials import Trace, Tracer, Traces
 from coder.repair.candidates import Candidate, candidates, ranked
+from coder.repair.endless import never_ended
 from coder.repair.guarding import Guards
 from coder.repair.repeated import repeated
 from coder.repair.source import Source
@@ -43,6 +44,11 @@ class Case:
         names = said(self._failures, NAME)
         trees = (source.tree for source in self.sources.values()) if names else ()
         return names & {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+    @property
+    def endless(self) -> bool:
+        """Did a test not end? Then the code before has no answers to what matters."""
+        return never_ended(self._failures)
 
     def candidates(self, guards: Sequence[str] = ()) -> list[Candidate]:
         """In the order in which to try them, each with these guards and its own."""

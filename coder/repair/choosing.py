@@ -73,7 +73,7 @@ class Chooser:
                 held.append(holding)
         if not held:
             held = self._cold(sorted(found.cold, key=lambda one: _order(one, worth)), worth)
-        unheard = found.survivors and all(is_blind(opinion.answers, compared) for opinion in held)
+        unheard = found.survivors and not self._case.endless and all(is_blind(opinion.answers, compared) for opinion in held)
         least = LEAST_UNHEARD if unheard else LEAST_LIKELY
         if held and (max(credible[one] for one in held[0].members) < LEAST_CREDIBLE or held[0].weight < least):
             return Choice(tuple(held), compared, HARDLY_CREDIBLE)

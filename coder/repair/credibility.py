@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from coder.core.syntax import parsed
 from coder.repair.candidates import Candidate
 from coder.repair.scope import likeness, stored, unread
-from coder.repair.smells import asked_twice, avoids, line_after, lost_values, repetitions, settles, spare_operations
+from coder.repair.smells import asked_twice, avoids, changed_arguments, line_after, lost_values, repetitions, settles, spare_operations
 from coder.repair.source import Function, Source
 from coder.repair.stock import BUILTIN, called, calls
 from coder.tools.words import words_of
@@ -45,7 +45,7 @@ DOUBT: dict[str, float] = {
 }
 """What a family is worth once the tests are green: some satisfy tests without being right more often than others."""
 SPECIAL_CASE, ORPHAN, DROPS, SETTLED, ASKED_TWICE, IDLE = 0.3, 0.4, 0.6, 0.1, 0.25, 0.3
-LOST, AVOIDS, MERGED, AGAIN = 0.3, 0.2, 0.35, 0.3
+LOST, AVOIDS, MERGED, AGAIN, CHANGES = 0.3, 0.2, 0.35, 0.3, 0.4
 REVIVED, FILLED = 1.25, 1.4
 """What an edit is worth after which something is read that nothing had read, or what is asked for is what is then given a value."""
 AS_ELSEWHERE, UNLIKE_ELSEWHERE = 1.3, 0.7
@@ -105,10 +105,11 @@ def credibility(candidate: Candidate, evidence: Evidence) -> float:
 
 
 def _inside(before: Function, after: Function) -> float:
-    """What is left unread, spare, said again or lost in the function now, and what was unread before and is not any more."""
+    """What is left unread, spare, said again, changed or lost in the function now, and what was unread before and is not any more."""
     unread_before, unread_after = {*unread(before)}, {*unread(after)}
     worth = ORPHAN if unread_after - unread_before else REVIVED if unread_before - unread_after else 1.0
     worth *= IDLE if spare_operations(after) > spare_operations(before) else 1.0
+    worth *= CHANGES if changed_arguments(after) > changed_arguments(before) else 1.0
     worth *= AGAIN if repetitions(after) > repetitions(before) else 1.0
     return worth * (LOST if lost_values(after) > lost_values(before) else 1.0)
 

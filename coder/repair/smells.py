@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from coder.repair.candidates import Candidate
-from coder.repair.scope import stored
+from coder.repair.scope import arguments_of, stored
 from coder.repair.source import BLOCKS, Function, Source
+
+CHANGING = frozenset(
+    {"add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove", "reverse", "setdefault", "sort", "update"}
+)
 
 
 def line_after(candidate: Candidate, source: Source) -> str:
@@ -44,6 +48,13 @@ def _does_nothing(node: ast.AST) -> bool:
             return any(isinstance(value, ast.Constant) for value in values[:-1])
         case _:
             return False
+
+
+def changed_arguments(function: Function) -> int:
+    """How many calls change what the function was given: who calls it seldom expects that."""
+    given = {*arguments_of(function)} - {*stored(function)}
+    called = (one.func for one in ast.walk(function) if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute))
+    return sum(func.attr in CHANGING and isinstance(func.value, ast.Name) and func.value.id in given for func in called)
 
 
 def lost_values(function: Function) -> int:

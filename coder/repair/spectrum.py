@@ -14,6 +14,7 @@ from coder.core.paths import is_test_path
 from coder.core.proposals import Suspect
 from coder.core.trials import Trace
 from coder.core.verdict import Failure
+from coder.repair.endless import ENDLESS
 from coder.repair.scope import arguments_of, idle, stored
 from coder.repair.source import Function, Source
 from coder.repair.stock import BUILTIN, bound
@@ -53,9 +54,9 @@ def ochiai(traces: Sequence[Trace]) -> dict[str, dict[int, float]]:
 
 
 def weighted(scores: Scores, failures: Sequence[Failure]) -> dict[str, dict[int, float]]:
-    """The same with the innermost frames of the failures raised."""
+    """The same with the innermost frames of the failures raised; where a test did not end these are a matter of chance."""
     raised = {path: dict(lines) for path, lines in scores.items()}
-    for failure in failures:
+    for failure in (one for one in failures if one.type != ENDLESS):
         inside = [frame for frame in failure.frames if frame.path in scores and not is_test_path(frame.path)]
         for frame, factor in zip(reversed(inside), INNERMOST, strict=False):
             lines = raised[frame.path]

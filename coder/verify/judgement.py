@@ -1,6 +1,6 @@
 """The judging of one change, step by step; each run gets a clean worktree of its own."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from coder.core.candidate import Patch
 from coder.core.paths import is_test_path
@@ -73,34 +73,34 @@ class Judgement:
         targets, verdict = self._red_before(greens)
         return verdict or self._suite(targets)
 
-    def _aimed(self) -> tuple[tuple[str, ...], Verdict | None]:
+    def _aimed(self) -> tuple[Mapping[str, TestResult], Verdict | None]:
         """Run what the change is about, on the change: the tests that pass, or a verdict if that is one already."""
         files = [path for path in self._tests if is_test_file(path)]
         about = [*self._named, *files, *self._first.suspects]
         aims = dict.fromkeys([*about, *(result.id for result in self._before.reds)])
         if not aims:
-            return (), None
+            return {}, None
         report = self.runs.run("targets", self._tree, None, [*aims])
         if report.problem is not None and (report.problem.kind not in PARTIAL or report.problem.kind == "timeout"):
-            return (), self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
+            return {}, self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
         is_about = meant(about)
         suspected = no_longer_passing(self._before, report, among=is_about, missing_counts=report.problem is None)
         broken = self._confirmed(suspected, report)
         if broken:
             reason = f"{_tests(len(broken))} that passed before: {sentence(broken)}; the whole suite was not run"
-            return (), self._verdict(VerdictKind.BROKEN, f"The change breaks {reason}.", broken=broken)
+            return {}, self._verdict(VerdictKind.BROKEN, f"The change breaks {reason}.", broken=broken)
         still_red = self._with_causes(self._still_red(report, is_about))
         if still_red and all(result.cause == "environment" for result in still_red):
             lacking = triage(still_red[0], before=still_red[0])[1]
             reason = f"{_tests(len(still_red))} that the change is judged by cannot run on this machine, {lacking}: {sentence(still_red)}."
-            return (), self._verdict(VerdictKind.INCONCLUSIVE, reason, still_red=still_red)
+            return {}, self._verdict(VerdictKind.INCONCLUSIVE, reason, still_red=still_red)
         if still_red:
             reason = f"{_tests(len(still_red))} not green on the change: {sentence(still_red)}; the whole suite was not run"
-            return (), self._verdict(VerdictKind.PASSING, f"The issue is not fixed, {reason}.", still_red=still_red)
+            return {}, self._verdict(VerdictKind.PASSING, f"The issue is not fixed, {reason}.", still_red=still_red)
         if report.problem is not None and report.problem.kind == "crash":
-            return (), self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
+            return {}, self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
         self._notes += [f"{short(name)}, which was named, does not exist" for name in self._missing(report)]
-        return tuple(result.id for result in report.results if result.outcome == "passed"), None
+        return {result.id: result for result in report.results if result.outcome == "passed"}, None
 
     def _still_red(self, report: TestReport, about: Callable[[str], bool]) -> tuple[TestResult, ...]:
         """Named tests that do not pass, and new tests of the change that are red; what was red before and not named is not asked for."""
@@ -118,7 +118,7 @@ class Judgement:
     def _missing(self, report: TestReport) -> list[str]:
         return [name for name in self._named if not any(meant([name])(result.id) for result in report.results)]
 
-    def _red_before(self, greens: Sequence[str]) -> tuple[tuple[str, ...], Verdict | None]:
+    def _red_before(self, greens: Mapping[str, TestResult]) -> tuple[tuple[str, ...], Verdict | None]:
         """Which of the green tests are red for the right reason on the base with the change's tests.
 
         A test inside of a changed source file (a doctest) counts where the file's examples are the same on both sides.
@@ -136,7 +136,7 @@ class Judgement:
         is_named = meant(self._named)
         for result in report.results:
             unchanged = file_of(result.id) not in self._tests
-            reason = why_not(result, issue=self._issue, unchanged=unchanged, mended=self._sources)
+            reason = why_not(result, issue=self._issue, unchanged=unchanged, mended=self._sources, after=greens.get(result.id))
             if not reason:
                 targets.append(result.id)
             elif result.red or is_named(result.id):

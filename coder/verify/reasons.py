@@ -12,6 +12,10 @@ ASSERTIONS = frozenset({"AssertionError", "DocTestFailure", "Failed", "MultipleD
 NEVER = frozenset({"Crash", "ImportError", "IndentationError", "ModuleNotFoundError", "SyntaxError", "TabError"})
 NOT_ASSERTED = ("Timeout ", "async def functions are not natively supported")
 """Beginnings of a `Failed` that no test wrote: of pytest-timeout, and of pytest where a plugin is missing."""
+TOO_LONG = "TooLong"
+"""A test of which our own plugin has found that it never ends."""
+QUICKER = 3.0
+"""Times as long as it takes now, at least, a test has to have taken that is said to have never ended."""
 USING = frozenset({"AttributeError", "IndexError", "KeyError", "TypeError", "ValueError"})
 """What a test stumbles over that uses what the code gave back, without asserting what that is."""
 FIXTURES = frozenset({"setUp", "asyncSetUp", "tearDown", "asyncTearDown", "setup_method", "teardown_method"})
@@ -23,12 +27,12 @@ TELLING = 15
 """Characters from which on a message found in the issue is no coincidence."""
 
 
-def why_not(result: TestResult, *, issue: str, unchanged: bool, mended: Collection[str] = ()) -> str:
+def why_not(result: TestResult, *, issue: str, unchanged: bool, mended: Collection[str] = (), after: TestResult | None = None) -> str:
     """Why a result on the base is no reproduction of the issue; empty where it is one.
 
     `unchanged` says that the test stood like this in the base before the change: then any error from inside the project counts, and
     one of the test itself that uses what the project gave back. So does one that a file of `mended` raises, the very sources that the
-    change is made to.
+    change is made to. A test that did not end may have been slow only, going by how long it takes `after` the change.
     """
     if not result.red or result.failure is None:
         return _NOT_RED.get(result.outcome, "is red for an unknown reason")
@@ -43,15 +47,21 @@ def why_not(result: TestResult, *, issue: str, unchanged: bool, mended: Collecti
     if failure.type in ASSERTIONS or is_named(failure, issue):
         return ""
     innermost = inside(failure)[-1:]
-    if _is_raised_by_a_double(failure):
+    if _is_raised_by_a_double(failure) or (unchanged and innermost and failure.type in USING):
         return ""
-    if unchanged and innermost and failure.type in USING:
-        return ""
+    if failure.type == TOO_LONG and (unchanged or (innermost and not is_test_path(innermost[0].path))):
+        return _merely_slow(result, after)
     if not innermost or is_test_path(innermost[0].path):
         return f"fails in the test itself{_at(innermost)} and not in an assertion: {what}"
     if unchanged or innermost[0].path in mended:
         return ""
     return f"raises{_at(innermost)} what the issue does not name ({what}): let the test assert what should be true instead"
+
+
+def _merely_slow(before: TestResult, after: TestResult | None) -> str:
+    if after is None or after.seconds * QUICKER < before.seconds:
+        return ""
+    return f"had not ended after {before.seconds:.3g} s, and may have been slow only: now it takes {after.seconds:.3g} s"
 
 
 _NOT_RED = {

@@ -4,7 +4,7 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from coder.core.verdict import Failure, Problem, TestReport, TestResult
 from coder.verify.launch import launch
 from coder.verify.problems import problem_of, wrong_code
 from coder.verify.project import Project
+from coder.verify.reasons import TOO_LONG
 from coder.verify.recording import Recording
 from coder.verify.reports import reported
 from coder.verify.roots import module_name
@@ -23,6 +24,11 @@ PRINTED_BYTES = 64 << 20
 """Kept of what a command prints that is no pytest: its report may be in it, a line a test."""
 MOST_PATHS = 500
 """With more files than this named, all is collected and the plugin chooses."""
+TEST_SECONDS = 60.0
+"""Of processor time: a test that has used as much, or its share of what the run may take, never ends, and is red."""
+SHARE = 3.0
+LEAST_SECONDS, TIMES = 10.0, 5.0
+"""What it may use once one did not end, and how many times as much as any that ended."""
 
 
 class PytestRunner:
@@ -34,6 +40,7 @@ class PytestRunner:
         self._sandbox = sandbox
         self._scratch = scratch
         self._limits = limits
+        self._test_seconds = TEST_SECONDS
 
     @property
     def command(self) -> str:
@@ -59,13 +66,20 @@ class PytestRunner:
         limits = self._limits_of(timeout_seconds)
         with tempfile.TemporaryDirectory(prefix="run-", dir=self._scratch, ignore_cleanup_errors=True) as place:
             recording = Recording(Path(place, "report"))
-            environment = self._environment(tree, Path(place), select=tests, watched=[*watched])
+            request = {
+                "report": str(Path(place, "report")),
+                "select": [*tests],
+                "watch": [*watched],
+                "endless": (min(self._test_seconds if tests else TEST_SECONDS, limits.wall_seconds / SHARE), LEAST_SECONDS, TIMES),
+            }
+            environment = launch(self._project, tree, Path(place), paths=(), requests={"coder_pytest_report": request}).environment
             try:
                 with _told(recording, progress):
                     done = self._sandbox.run(self._argv(paths), cwd=tree, environment=environment, limits=limits)
             except SandboxError as error:
                 return TestReport(command=self.command, problem=Problem(kind="stopped", text=" ".join(str(error).split())))
             recording.read()
+        self._learn(recording.results)
         done = done.model_copy(update={"output": done.output.replace(f"{tree}/", "")})  # a worktree's path means nothing later
         report = self._report(recording, done, tree, wall_seconds=limits.wall_seconds)
         return report if report.problem else report.model_copy(update={"problem": wrong_code(recording.loaded, watched, tree)})
@@ -76,9 +90,11 @@ class PytestRunner:
             return command.argv
         return (*command.argv, *paths)
 
-    def _environment(self, tree: Path, place: Path, *, select: Sequence[str], watched: Sequence[str]) -> Mapping[str, str]:
-        request = {"report": str(place / "report"), "select": [*select], "watch": [*watched]}
-        return launch(self._project, tree, place, paths=(), requests={"coder_pytest_report": request}).environment
+    def _learn(self, results: Sequence[TestResult]) -> None:
+        """Where one test did not end, the next runs of single ones wait less long for such, but longer than for any that ends."""
+        if any(result.failure and result.failure.type == TOO_LONG for result in results):
+            longest = max((result.seconds for result in results if result.green), default=0.0)
+            self._test_seconds = min(self._test_seconds, max(LEAST_SECONDS, TIMES * longest))
 
     def _limits_of(self, timeout_seconds: float | None) -> Limits:
         given = {} if timeout_seconds is None else {"wall_seconds": min(timeout_seconds, self._limits.wall_seconds)}

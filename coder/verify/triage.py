@@ -4,7 +4,7 @@ import re
 
 from coder.core.paths import is_test_path
 from coder.core.verdict import Cause, Failure, TestReport, TestResult
-from coder.verify.reasons import ASSERTIONS, FIXTURES, headline, inside
+from coder.verify.reasons import ASSERTIONS, FIXTURES, TOO_LONG, headline, inside
 
 NETWORK = "ConnectionError|ConnectionRefusedError|ConnectTimeout|TimeoutException|URLError|MaxRetryError|NewConnectionError|gaierror"
 ENVIRONMENT = (
@@ -28,7 +28,7 @@ def triage(result: TestResult, *, before: TestResult | None) -> tuple[Cause, str
     told = environment(failure)
     if told and before is not None and before.failure is not None and environment(before.failure) == told:
         return "environment", told
-    if failure.type == "Timeout" or failure.message.startswith("Timeout "):
+    if failure.type in ("Timeout", TOO_LONG) or failure.message.startswith("Timeout "):
         return "time-out", "it did not end in its time"
     if result.when == "collect":
         return "collection", f"its file cannot be collected: {headline(failure)}"

@@ -17,6 +17,7 @@ from coder.verify.configuration import may_configure
 from coder.verify.editing import Keeper, written
 from coder.verify.problems import problem_of, wrong_code
 from coder.verify.project import Project
+from coder.verify.reasons import TOO_LONG
 from coder.verify.roots import module_name
 from coder.verify.runner import OUTPUT_TAIL, crashed, normal, not_there, paths_of
 from coder.verify.serving import Asked, Forked, Gone, OnRed, Served, State, Unsure
@@ -26,7 +27,6 @@ BUILT = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".pxd", ".pyd", ".
 """Files that a build turns into what is imported, or that it makes."""
 UNKNOWN_SECONDS, LEAST_SECONDS, TIMES = 60.0, 2.0, 10.0
 """Processor time that a test may use: so much where it is not known, else a multiple of the most that one has taken, but not less."""
-TOO_LONG = "TooLong"
 Edits = Mapping[str, str | None]
 
 

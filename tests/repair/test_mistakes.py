@@ -867,6 +867,43 @@ MISTAKES = {
         "AssertionError",
         "assert <built-in method strip of str object at 0x1> == 'a'",
     ),
+    "calculated and not kept": ("def f(x):\n    x + 1\n    return x\n", "def f(x):\n    x += 1\n    return x\n", "AssertionError", ""),
+    "compared and not given": (
+        "def f(self):\n    self.x == 1\n",
+        "def f(self):\n    self.x = 1\n",
+        "AssertionError",
+        "",
+    ),
+    "looked at and not taken out": (
+        "def f(waiting):\n    while waiting:\n        one = waiting[0]\n",
+        "def f(waiting):\n    while waiting:\n        one = waiting.pop(0)\n",
+        "TooLong",
+        "",
+    ),
+    "the last looked at and not taken out": (
+        "def f(waiting):\n    while waiting:\n        one = waiting[-1]\n",
+        "def f(waiting):\n    while waiting:\n        one = waiting.pop()\n",
+        "TooLong",
+        "",
+    ),
+    "a link that is not followed": (
+        "def f(node):\n    while node:\n        g(node)\n\ndef g(node):\n    return node.next\n",
+        "def f(node):\n    while node:\n        g(node)\n        node = node.next\n\ndef g(node):\n    return node.next\n",
+        "TooLong",
+        "",
+    ),
+    "not counted where the condition does not hold": (
+        "def f(n, d):\n    while n > 1:\n        if n % d == 0:\n            n //= d\n",
+        "def f(n, d):\n    while n > 1:\n        if n % d == 0:\n            n //= d\n        else:\n            d += 1\n",
+        "TooLong",
+        "",
+    ),
+    "where one has been is gone to again": (
+        "def f(g, waiting):\n    seen = set()\n    for one in g:\n        waiting.append(one)\n",
+        "def f(g, waiting):\n    seen = set()\n    for one in g:\n        if one not in seen:\n            waiting.append(one)\n",
+        "TooLong",
+        "",
+    ),
     "a property called": (
         "class A:\n    @property\n    def x(self):\n        return 1\n    def y(self):\n        return self.x()\n",
         "class A:\n    @property\n    def x(self):\n        return 1\n    def y(self):\n        return self.x\n",

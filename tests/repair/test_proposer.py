@@ -28,8 +28,8 @@ TEST = "tests/test_a.py::test_f"
 
 
 class FakeTracer:
-    def __init__(self, outcome: Outcome = "failed", problem: Problem | None = None) -> None:
-        failure = Failure(type="AssertionError", message="assert False") if outcome == "failed" else None
+    def __init__(self, outcome: Outcome = "failed", problem: Problem | None = None, type_: str = "AssertionError") -> None:
+        failure = Failure(type=type_, message="assert False") if outcome == "failed" else None
         red = Trace(result=TestResult(id=TEST, outcome=outcome, failure=failure), lines={"a.py": (2,)})
         guard = Trace(result=TestResult(id="tests/test_a.py::test_g", outcome="passed"), lines={"a.py": (2,)})
         self._found = Traces(problem=problem) if problem else Traces(tests=(red, guard))
@@ -152,6 +152,16 @@ def test_where_the_likeliest_does_not_hold_another_that_says_the_same_is_propose
     trials.compared = Compared(calls=("f(1)", "f(5)"), before=("False", "False"), after=(("True", "True"),) * 2)
     proposer = TemplateProposer(tracer=FakeTracer(), trials=trials, runner=FakeRunner(tmp_path / "a.py", right="a >= 1"))
     assert [one.summary for one in proposer.propose(tmp_path, [TEST], "", seconds=20.0).proposals] == ["f: use `>=` instead of `<`"]
+
+
+@pytest.mark.parametrize(("type_", "offered"), [("AssertionError", False), ("TooLong", True)])
+def test_where_the_code_before_has_no_answers_an_edit_needs_none(tmp_path: Path, type_: str, *, offered: bool) -> None:
+    write(tmp_path, FILES)
+    case = traced(FakeTracer(type_=type_), tmp_path, [TEST], seconds=1.0)
+    assert isinstance(case, Case)
+    edit = candidate(FILES["a.py"], "<", "<=", score=0.3)
+    chooser = Chooser(case, trials=FakeTrials(), runner=AllGreen(tmp_path / "a.py"), deadline=time.monotonic() + 5.0)
+    assert (chooser.chosen(Search(survivors=[edit]), {edit: 1.0}).doubt == "") is offered
 
 
 def test_what_passing_tests_watch_is_believed_more() -> None:

@@ -46,6 +46,7 @@ def test_the_innermost_frames_of_a_failure_weigh_more() -> None:
     raised = weighted(scores, [Failure(type="ValueError", message="", frames=frames)])
     assert raised["a.py"][10] == pytest.approx(scores["a.py"][10] * 1.3)
     assert raised["a.py"][6] == scores["a.py"][6]
+    assert weighted(scores, [Failure(type="TooLong", message="", frames=frames)]) == scores
 
 
 def test_methods_that_assertions_compare_with_are_suspected_less() -> None:

@@ -12,6 +12,7 @@ from coder.repair.templates import TEMPLATES
 from tests.repair.places import rewritten
 
 MENDED = [
+    ("kept", "x + 1\n", "x += 1\n"),
     ("string", "x = ''.join(y)\n", "x = ','.join(y)\n"),
     ("string", "x = y.split('/')\n", "x = y.split('.')\n"),
     ("grouping", "x = a - 32 * 5 / 9\n", "x = (a - 32) * 5 / 9\n"),
@@ -542,6 +543,7 @@ MENDED = [
     ),
 ]
 TOLD = [
+    ("advanced", "while x:\n    y = x[0]\n", "while x:\n    y = x.pop(0)\n", "TooLong", "the test did not end"),
     ("vocabulary", "x = y.length\n", "x = len(y)\n", "AttributeError", "'list' object has no attribute 'length'"),
     ("vocabulary", "x.push(y)\n", "x.append(y)\n", "AttributeError", "'list' object has no attribute 'push'"),
     ("meant_as", "x = y.keys()[0]\n", "x = list(y.keys())[0]\n", "TypeError", "'dict_keys' object is not subscriptable"),
@@ -801,6 +803,8 @@ TOLD = [
     ),
 ]
 SILENT = {
+    "kept": "x += 1\nx == 1 or y\n",
+    "advanced": "while x:\n    y = x[0]\n",
     "vocabulary": "x = y.length\nz = super.f()\n",
     "meant_as": "x = y.keys()[0]\n",
     "begun_again": "for a in b:\n    n = f(a)\n    n += a\n",
@@ -934,6 +938,23 @@ def test_conditions_that_differ_in_a_sign_have_no_words_to_change() -> None:
 def test_an_unread_result_needs_no_telling_default() -> None:
     found = rewritten("option", "def f(cache, key):\n    cache.pop(key)\n")
     assert found == {"def f(cache, key):\n    cache.pop(key, None)\n"}
+
+
+def test_nothing_is_said_to_be_a_number() -> None:
+    assert not any(" is " in text for text in rewritten("comparison", "x = y == 0\nz = y != 'a'\n"))
+    assert "x = y is None\n" in rewritten("comparison", "x = y == None\n")
+
+
+def test_of_what_has_a_remainder_no_fraction_is_made() -> None:
+    def weights(text: str) -> dict[str, float]:
+        source = Source("a.py", text)
+        sites = (Site(source, node) for node in ast.walk(source.tree))
+        return {rewrite.changes[0].text: rewrite.weight for site in sites for rewrite in TEMPLATES["arithmetic"](site)}
+
+    whole = weights("def f(n):\n    if n % 2:\n        return n * 2\n")
+    broken = weights("def f(n):\n    if n:\n        return n * 2\n")
+    assert whole["//"] > whole["/"]
+    assert broken["/"] > broken["//"]
 
 
 def test_what_a_test_expects_to_be_raised_is_raised() -> None:

@@ -124,6 +124,20 @@ def test_a_real_fix_is_proven_by_real_runs(tmp_path: Path, runner_of: Run) -> No
     assert trees.live == 0
 
 
+def test_a_loop_that_ends_now_is_proven_by_real_runs(tmp_path: Path, runner_of: Run) -> None:
+    base = {
+        "calc.py": "def halved(a):\n    count = 0\n    while a > 1:\n        a / 2\n        count += 1\n    return count\n",
+        "test_calc.py": "from calc import halved\ndef test_none(): assert halved(1) == 0\ndef test_some(): assert halved(8) == 3\n",
+    }
+    write(tmp_path / "checkout", base)
+    (tmp_path / "trees").mkdir()
+    trees = FakeTrees(tmp_path / "trees", base, {"calc.py": base["calc.py"].replace("a / 2", "a /= 2")})
+    runner = runner_of(tmp_path / "checkout", wall_seconds=6.0)
+    verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
+    assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, ("test_calc.py::test_some",))
+    assert (verdict.before, verdict.after) == (Counts(passed=1, failed=1), Counts(passed=2))
+
+
 def test_a_runner_that_names_its_tests_can_prove_a_fix_too(tmp_path: Path, runner_of: Run) -> None:
     start = "import unittest\nfrom calc import add\n\n\nclass Adding(unittest.TestCase):\n"
     case = f"{start}    def test_none(self):\n        self.assertEqual(add(0, 0), 0)\n"

@@ -82,6 +82,18 @@ def test_an_error_in_the_very_source_that_the_change_mends_counts() -> None:
     assert why_not(red(ID, "TypeError", "add() got an argument"), issue="", unchanged=False, mended=["tests/test_calc.py"]) != ""
 
 
+def test_what_never_ends_counts_where_the_code_is_and_the_change_makes_it_end_early() -> None:
+    stuck = red(ID, "TooLong", "the test did not end", frames=SOURCE).model_copy(update={"seconds": 60.0})
+    itself = red(ID, "TooLong", "the test did not end", frames=SOURCE[:1])
+    after = {seconds: passed(ID).model_copy(update={"seconds": seconds}) for seconds in (0.1, 50.0)}
+    assert why_not(stuck, issue="", unchanged=False) == ""
+    assert why_not(itself, issue="", unchanged=True) == ""
+    assert why_not(itself, issue="", unchanged=False).startswith("fails in the test itself")
+    assert why_not(stuck, issue="", unchanged=True, after=after[0.1]) == ""
+    slow = "had not ended after 60 s, and may have been slow only: now it takes 50 s"
+    assert why_not(stuck, issue="", unchanged=True, after=after[50.0]) == slow
+
+
 def test_a_message_is_quoted_even_where_names_stand_in_it() -> None:
     issue = "creating an autospec gives warnings such as \"No '__dict__' attribute on 'NoneType' instance to cache ... property\""
     named = Failure(type="DeprecationWarning", message="No '__dict__' attribute on 'NoneType' instance to cache 'get' property.")

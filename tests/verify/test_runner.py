@@ -197,6 +197,33 @@ def test_the_time_limit_keeps_the_results_so_far(tmp_path: Path, runner_of: Run)
     assert problem(report, "timeout") == ("The tests did not end within 3 s; the limit came after 1 of 2 tests, in test_it.py::test_b.")
 
 
+ENDLESS = {
+    "calc.py": "def spin(turns):\n    while turns:\n        [turn for turn in range(100)]\n    return 'done'\n",
+    "test_it.py": (
+        "from calc import spin\ndef test_a(): assert spin(0)\ndef test_b(): spin(1)\n"
+        "def test_c():\n    try: spin(2)\n    except Exception: pass\ndef test_d(): assert spin(0)\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("options", ["", " -n 2"])
+def test_a_test_that_never_ends_is_red_where_it_was_and_the_others_run(tmp_path: Path, runner_of: Run, options: str) -> None:
+    root = tree(tmp_path, ENDLESS)
+    report = runner_of(root, command=f"pytest{options}").run(root, timeout_seconds=9.0)
+    red = {"test_it.py::test_b": "failed", "test_it.py::test_c": "failed"}
+    assert (outcomes(report), report.problem) == ({"test_it.py::test_a": "passed", "test_it.py::test_d": "passed", **red}, None)
+    failure = report.reds[0].failure
+    assert failure is not None
+    assert (failure.type, failure.message) == ("TooLong", "the test did not end within 3 s of processor time")
+    assert any((frame.path, frame.function) == ("calc.py", "spin") for frame in failure.frames)
+
+
+def test_a_projects_own_use_of_the_timer_is_left_alone(tmp_path: Path, runner_of: Run) -> None:
+    conftest = "import signal\nsignal.signal(signal.SIGPROF, signal.SIG_IGN)\n"
+    root = tree(tmp_path, {**ENDLESS, "conftest.py": conftest})
+    assert problem(runner_of(root).run(root, timeout_seconds=3.0), "timeout").endswith("in test_it.py::test_b.")
+
+
 def test_nothing_to_run_is_a_problem(tmp_path: Path, runner_of: Run) -> None:
     root = tree(tmp_path, {"calc.py": ""})
     problem(runner_of(root).run(root), "no_tests")

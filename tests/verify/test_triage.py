@@ -42,6 +42,7 @@ def test_the_test_and_the_code_are_told_apart() -> None:
 def test_collection_and_time_have_classes_of_their_own() -> None:
     assert triage(red("SyntaxError", "bad", when="collect"), before=None)[0] == "collection"
     assert triage(red("Failed", "Timeout >1.0s"), before=None) == ("time-out", "it did not end in its time")
+    assert triage(red("TooLong", "the test did not end"), before=None)[0] == "time-out"
 
 
 def test_a_suite_of_which_nothing_can_run_says_what_is_lacking() -> None:

@@ -594,6 +594,17 @@ def test_a_test_that_fails_at_once_may_be_given_the_time_to_pass(sandbox: Proces
         assert [one.outcome for one in found] == [outcome]
 
 
+ENDLESS = "def halved(number):\n    while number > 1:\n        number // 2\n    return number\n"
+
+
+def test_what_never_ended_has_as_much_time_as_others_take(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+    tests = "from a import halved\n\ndef test_it():\n    assert halved(8) == 1\n\ndef test_none():\n    assert halved(1) == 1\n"
+    trials = trying(sandbox, tmp_path, {"a.py": ENDLESS, "tests/test_a.py": tests})
+    edits = [replacing(ENDLESS, "a.py", "number //", new) for new in ("number *", "number = number //", "number = number +")]
+    told = [*trials.try_out(tmp_path, ["tests/test_a.py::test_it", "tests/test_a.py::test_none"], edits, seconds=30.0)]
+    assert [one.outcome for one in told] == ["timeout", "passed", "timeout"]
+
+
 COUNTING = "def steps(number):\n    taken = 0\n    while number != 0:\n        number -= 1\n        taken += 1\n    return taken + 1\n"
 
 

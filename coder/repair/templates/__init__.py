@@ -26,6 +26,7 @@ from coder.repair.templates.iterables import iterated
 from coder.repair.templates.keywords import awaiting, super_call, yielding
 from coder.repair.templates.kinds import kind
 from coder.repair.templates.literals import asserted_number, named_value
+from coder.repair.templates.looping import advanced, kept
 from coder.repair.templates.modular import wraparound
 from coder.repair.templates.names import against_itself, attribute, key, own_class, quoting, variable
 from coder.repair.templates.negation import negation
@@ -136,6 +137,8 @@ TEMPLATES: dict[str, Template] = {
         vocabulary,
         meant_as,
         begun_again,
+        kept,
+        advanced,
         exchanged,
         against_itself,
         clamped,

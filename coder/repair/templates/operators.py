@@ -40,6 +40,8 @@ IN_CONDITION = 0.4
 """`if flags & FLAG` is a question that is asked like this, and hardly in another way."""
 ORDERING, UNORDERED = ("<", "<=", ">", ">="), 0.2
 """Texts that are asked to be the same are seldom asked which comes first."""
+UNEVEN = 0.6
+"""Of what is asked for a remainder elsewhere no fraction is made."""
 FADING = 0.85
 """Each further alternative of an operator weighs so much less."""
 
@@ -52,7 +54,8 @@ def arithmetic(site: Site) -> Iterator[Rewrite]:
             old, others = ARITHMETIC[type(op)]
             likely = IN_CONDITION if isinstance(op, ast.BitAnd) and _is_asked(site) else 0.9
             for rank, new in enumerate(others):
-                yield from _between(site, left, right, old=old, new=new, weight=likely * FADING**rank)
+                weight = likely * FADING**rank * (UNEVEN if new == "/" and _is_whole(site, left) else 1.0)
+                yield from _between(site, left, right, old=old, new=new, weight=weight)
             if isinstance(op, ORDERED):
                 yield from site.swap(left, right, weight=0.6, summary=f"swap the operands of `{old}`")
             for rewrite in _between(site, left, right, old=old, new="/", weight=0.4) if isinstance(op, ast.FloorDiv) else ():
@@ -63,6 +66,13 @@ def arithmetic(site: Site) -> Iterator[Rewrite]:
             old, others = ARITHMETIC[type(op)]
             for rank, new in enumerate((*others, "")):
                 yield from _between(site, target, value, old=f"{old}=", new=f"{new}=", weight=0.9 * FADING**rank)
+
+
+def _is_whole(site: Site, value: ast.expr) -> bool:
+    """Does the function ask for the remainder of the same somewhere?"""
+    same = ast.dump(value)
+    nodes = ast.walk(site.function) if site.function else ()
+    return any(isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mod) and ast.dump(one.left) == same for one in nodes)
 
 
 def _scaled(site: Site) -> Iterator[Rewrite]:
@@ -88,12 +98,20 @@ def comparison(site: Site) -> Iterator[Rewrite]:
     left = site.node.left
     for op, right in zip(site.node.ops, site.node.comparators, strict=True):
         old, others = COMPARISON[type(op)]
-        for rank, new in enumerate(others):
+        same = not any(_has_no_identity(one) for one in (left, right))
+        for rank, new in enumerate(new for new in others if same or not new.startswith("is")):
             likely = UNORDERED if old in ("==", "!=") and new in ORDERING and any(map(_is_text, (left, right))) else 0.95
             yield from _between(site, left, right, old=old, new=new, weight=likely * FADING**rank)
         if isinstance(op, ast.In | ast.NotIn):
             yield from site.swap(left, right, weight=0.3, summary=f"swap the sides of `{old}`")
         left = right
+
+
+def _has_no_identity(node: ast.expr) -> bool:
+    """Is it a number or a text as it is written? Whether another one *is* that is a matter of the interpreter."""
+    return isinstance(node, ast.JoinedStr) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, int | float | str | bytes) and not isinstance(node.value, bool)
+    )
 
 
 def boolean(site: Site) -> Iterator[Rewrite]:

@@ -1,9 +1,10 @@
-"""What a function that calls itself lacks: an end, a look at where it has been, what it has found already."""
+"""What a search lacks that does not end: an end, a look at where it has been, what it has found already."""
 
 import ast
 from collections.abc import Iterator
 from itertools import product
 
+from coder.repair.endless import never_ended
 from coder.repair.scope import arguments_of, local_names
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Function, is_docstring
@@ -14,32 +15,27 @@ MOST = 3
 
 
 def base_case(site: Site) -> Iterator[Rewrite]:
-    """Stop where nothing is left, and do not go where one has been: only what a RecursionError was seen for."""
+    """Stop where nothing is left, and do not go where one has been: only what a RecursionError, or no end, was seen for."""
     node, function = site.node, site.function
     if function is None or not isinstance(node, ast.stmt) or is_docstring(node):
         return
     yield from _kept(site, function, node)
-    if not any(failure.type == "RecursionError" for failure in site.failures):
+    endless = never_ended(site.failures)
+    if not endless and not any(failure.type == "RecursionError" for failure in site.failures):
         return
+    calls = [one for one in ast.walk(node) if isinstance(one, ast.Call) and (_is_itself(one, function) or (endless and _puts_in(one)))]
+    yield from _not_again(site, node) if calls else ()
     if node is next((one for one in function.body if not is_docstring(one)), None):
         ways = product(arguments_of(function)[:MOST], enumerate(ENDS), enumerate(GIVEN))
         for name, (place, end), (rank, value) in ways:
             lines = [f"if {end.format(name)}:", f"    return {value.format(name)}"]
             yield from site.before(node, lines, weight=0.6 * 0.95**place * 0.93**rank, summary=f"stop where `{end.format(name)}`")
-    yield from _not_again(site, function, node)
 
 
-def _not_again(site: Site, function: Function, node: ast.stmt) -> Iterator[Rewrite]:
-    """A call of itself for what a loop comes to, only where that is in none of the collections that the function knows."""
-    calls = [one for one in ast.walk(node) if isinstance(one, ast.Call) and _is_itself(one, function)]
+def _not_again(site: Site, node: ast.stmt) -> Iterator[Rewrite]:
+    """What is done with what a loop comes to, only where that is in none of the collections that the function knows."""
     loop, indent = site.parent, site.source.indent(node)
-    if (
-        not calls
-        or not isinstance(loop, ast.For)
-        or not isinstance(loop.target, ast.Name)
-        or indent.strip()
-        or "\n" in site.source.code(node)
-    ):
+    if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Name) or indent.strip() or "\n" in site.source.code(node):
         return
     for rank, held in enumerate(one for one in local_names(site.source, node) if one != loop.target.id):
         text = f"if {loop.target.id} not in {held}:{site.source.line_end}{indent}    {site.source.code(node)}"
@@ -61,6 +57,10 @@ def _kept(site: Site, function: Function, node: ast.stmt) -> Iterator[Rewrite]:
                     yield from site.before(node, [f"{place} = {value}"], weight=0.8, summary=f"keep it as `{place}`")
             case _:
                 pass
+
+
+def _puts_in(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr in ("add", "append", "appendleft", "put", "push")
 
 
 def _is_itself(call: ast.Call, function: Function) -> bool:

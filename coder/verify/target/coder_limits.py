@@ -1,4 +1,4 @@
-"""A pytest plugin that ends a run where it has to end, and says what is red first; it runs in the project's interpreter.
+"""pytest plugins that end a test, or a run, where it has to end, and say what is red first; they run in the project's interpreter.
 
 Stdlib only, Python 3.8 or later, pytest 6.2 or later.
 """
@@ -6,6 +6,8 @@ Stdlib only, Python 3.8 or later, pytest 6.2 or later.
 from __future__ import annotations
 
 import signal
+import threading
+import time
 from collections.abc import Callable, Generator
 from types import FrameType
 from typing import Any
@@ -15,6 +17,11 @@ import pytest
 
 class TooLong(BaseException):
     """A test has used more processor time than it may; no `except Exception` of the project keeps it alive."""
+
+
+def is_nowhere(frame: FrameType | None) -> bool:
+    """Between two lines? pytest cannot show what is raised there, and the next moment will do as well."""
+    return frame is None or frame.f_lineno is None
 
 
 class Limited:
@@ -65,6 +72,54 @@ class Limited:
             self.say(red=red)
         self.red = True
 
-    def too_long(self, _number: int, _frame: FrameType | None) -> None:
+    def too_long(self, _number: int, frame: FrameType | None) -> None:
+        if is_nowhere(frame):
+            return
         self.expired = True
         raise TooLong(f"the test has used {self.seconds:g} s of processor time, which is all that it may")
+
+
+class Endless:
+    """Ends a test that uses more processor time than any test that ends: it has failed where it was, and the others are run.
+
+    Once one did not end the next may use less: `least` seconds, or `times` as many as the longest that ended. Where the project has a use
+    for the timer of its own, or runs its tests in another thread, nothing is done.
+    """
+
+    def __init__(self, seconds: float, least: float, times: float) -> None:
+        self.seconds, self.least, self.times = seconds, least, times
+        self.longest = 0.0
+        self.expired = False
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self) -> Generator[None, None, None]:
+        yield from self.watched()
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_call(self) -> Generator[None, None, None]:
+        yield from self.watched()
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self) -> Generator[None, None, None]:
+        yield from self.watched()
+
+    def watched(self) -> Generator[None, None, None]:
+        if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGPROF) is not signal.SIG_DFL:
+            yield
+            return
+        self.expired, began = False, time.process_time()
+        signal.signal(signal.SIGPROF, self.too_long)
+        signal.setitimer(signal.ITIMER_PROF, self.seconds, 0.1)
+        yield
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        if self.expired:
+            self.seconds = min(self.seconds, max(self.least, self.times * self.longest))
+        else:
+            self.longest = max(self.longest, time.process_time() - began)
+
+    def too_long(self, _number: int, frame: FrameType | None) -> None:
+        if is_nowhere(frame):
+            return
+        self.expired = True
+        raise TooLong(f"the test did not end within {self.seconds:.3g} s of processor time")

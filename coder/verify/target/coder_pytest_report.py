@@ -19,6 +19,7 @@ from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
+from coder_limits import Endless  # type: ignore[import-not-found]  # it lies beside this file
 
 MESSAGE = 2000
 """Characters kept of an exception's message."""
@@ -45,7 +46,10 @@ def read_request() -> dict[str, Any]:
 
 def pytest_configure(config: pytest.Config) -> None:
     if "CODER_PYTEST_REQUEST" in OURS:
-        config.pluginmanager.register(Recorder(config, read_request(), is_worker=hasattr(config, "workerinput")), "coder_recorder")
+        request = read_request()
+        config.pluginmanager.register(Recorder(config, request, is_worker=hasattr(config, "workerinput")), "coder_recorder")
+        if "endless" in request:
+            config.pluginmanager.register(Endless(*request["endless"]), "coder_endless")
 
 
 pytest_configure = pytest.hookimpl(tryfirst=True)(pytest_configure)

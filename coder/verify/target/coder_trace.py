@@ -35,6 +35,8 @@ COLLECTING = ((rewrite, "_rewrite_test"),)
 """What pytest does with each test file before it is executed: much, and nothing of it is the project's."""
 MOST_AGAIN, MOST_CALLS = 20_000, 200_000
 """So many lines of one piece of the project's code in turn, and calls of any, bring one test nothing new: more takes the time of others."""
+AGAIN_SECONDS = 1.0
+"""Of processor time for a test once another one did not end: where one loops for ever, that others do as well is soon seen."""
 REQUEST_FILE = os.environ.pop(VARIABLE, "")
 
 
@@ -62,6 +64,7 @@ class Tracing:
         self.tracer = Monitoring(sources) if hasattr(sys, "monitoring") else Settrace(sources)
         self.imported: dict[str, set[int]] = {}
         self.deadline = 0.0
+        self.test_seconds: float = request["test_seconds"]
         SourceFileLoader.exec_module = self.apart(SourceFileLoader.exec_module)  # type: ignore[method-assign, assignment]
 
     @pytest.hookimpl(hookwrapper=True)
@@ -126,14 +129,16 @@ class Tracing:
         self.tracer.pause()
 
     @pytest.hookimpl(hookwrapper=True)
-    def pytest_runtest_call(self) -> Generator[None, None, None]:
+    def pytest_runtest_call(self) -> Generator[None, Any, None]:
         previous = signal.signal(signal.SIGPROF, too_long)
-        signal.setitimer(signal.ITIMER_PROF, self.request["test_seconds"], 0.2)
+        signal.setitimer(signal.ITIMER_PROF, self.test_seconds, 0.2)
         self.tracer.go_on()
-        yield
+        outcome = yield
         self.tracer.pause()
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, previous)
+        if isinstance((outcome.excinfo or [None, None])[1], TooLong):
+            self.test_seconds = min(self.test_seconds, AGAIN_SECONDS)
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_teardown(self) -> Generator[None, None, None]:
@@ -154,7 +159,9 @@ class Tracing:
         os.close(descriptor)
 
 
-def too_long(_number: int, _frame: FrameType | None) -> None:
+def too_long(_number: int, frame: FrameType | None) -> None:
+    if frame is None or frame.f_lineno is None:  # pytest cannot show what is raised between two lines
+        return
     raise TooLong("the test has used all the processor time that it may")
 
 

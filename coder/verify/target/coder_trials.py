@@ -25,8 +25,8 @@ from coder_swap import Cold, Swapper, edited, overlay  # type: ignore[import-not
 FIRST_LIMIT = 5.0
 """Seconds of processor time for one test on the unchanged code; afterwards a multiple of what it took."""
 LEAST_LIMIT, TIMES = 0.1, 10.0
-ENDLESS = 0.1
-"""A loop without end says nothing about how long the test takes when it ends: so many seconds are taken for it."""
+ENDLESS = 0.01
+"""A loop without end says nothing about how long the test takes when it ends: as long as others, but no less than so many seconds."""
 LEAST_WAITING, WAITING = 0.3, 3.0
 """Seconds on the wall, and times what the test took there: one that waits for what never comes uses no processor time."""
 PATIENT_LIMIT, PATIENT_WAITING = 2.0, 5.0
@@ -93,9 +93,11 @@ class Trials:
         # Of a test that was run twice, the first run says how it ends and what it takes at first, the last what it takes then.
         found = {test: (green, seconds) for test, green, seconds, *_ in reversed(answers)}
         warm = {test: seconds for test, _, seconds, *_ in answers}
+        ending = [warm[test] for test, (green, _) in found.items() if green]
+        usual = max(ENDLESS, sum(ending) / max(len(ending), 1))
         least, waiting = (PATIENT_LIMIT, PATIENT_WAITING) if self.request["patient"] else (LEAST_LIMIT, LEAST_WAITING)
-        self.limits = {test: max(least, seconds + TIMES * warm[test]) for test, (_, seconds) in found.items()}
-        self.waits = {test: waiting + WAITING * max(waited, self.limits[test]) for test, _, _, waited, _ in reversed(answers)}
+        self.limits = {test: max(least, (seconds or usual) + TIMES * (warm[test] or usual)) for test, (_, seconds) in found.items()}
+        self.waits = {test: waiting + WAITING * max(waited or 0.0, self.limits[test]) for test, _, _, waited, _ in reversed(answers)}
         self.targets = [test for test in self.targets if test in found and not found[test][0]]
         # Another process reads what is on the disk: whoever confirms an edit asks that, where a test of this one tells anything.
         elsewhere = {test for test, *_, processes in answers if processes}
@@ -109,7 +111,7 @@ class Trials:
         """Those for which it matters once more: the first time, much is made that the next has at once."""
         slow = []
         for told in self.measure_once(tests):
-            if LEAST_LIMIT / TIMES < told[2] != ENDLESS:
+            if told[2] is not None and told[2] > LEAST_LIMIT / TIMES:
                 slow.append(told[0])
             yield told
         yield from self.measure_once(slow)
@@ -120,7 +122,7 @@ class Trials:
             started, began = time.process_time(), time.monotonic()
             outcome = self.run(test, following, FIRST_LIMIT)
             spent, waited = time.process_time() - started, time.monotonic() - began
-            yield test, outcome == "passed", *((ENDLESS, ENDLESS) if outcome == "timeout" else (spent, waited)), self.opened.processes
+            yield test, outcome == "passed", *((None, None) if outcome == "timeout" else (spent, waited)), self.opened.processes
 
     def try_all(self) -> None:
         with open(self.request["candidates"], encoding="utf-8") as file:
