@@ -8,6 +8,8 @@ from coder.core.verdict import Failure
 from coder.repair.templates import TEMPLATES
 from tests.repair.places import rewritten
 
+FIELDS = "@dataclass\nclass A:\n    x: int\n    y: int = 0\nclass B:\n    def __init__(self):\n        self._y = 1\n"
+KEEPING = "class A:\n    def __init__(self, a, b=None):\n        self.a = a\n        self.b = b\n"
 MISTAKES = {
     "return inner": (
         "def d(f):\n    def inner(*a):\n        return f(*a)\n",
@@ -902,6 +904,18 @@ MISTAKES = {
         "def f(g, waiting):\n    seen = set()\n    for one in g:\n        waiting.append(one)\n",
         "def f(g, waiting):\n    seen = set()\n    for one in g:\n        if one not in seen:\n            waiting.append(one)\n",
         "TooLong",
+        "",
+    ),
+    "a copy that leaves something out": (
+        f"{KEEPING}    def copy(self):\n        return type(self)(self.a)\n",
+        f"{KEEPING}    def copy(self):\n        return type(self)(self.a, b=self.b)\n",
+        "AssertionError",
+        "",
+    ),
+    "a field that is not handed on": (
+        f"{FIELDS}    def a(self):\n        return A(1)\n",
+        f"{FIELDS}    def a(self):\n        return A(1, y=self._y)\n",
+        "AssertionError",
         "",
     ),
     "a property called": (

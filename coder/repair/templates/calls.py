@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from coder.core.trials import Change
-from coder.repair.scope import arguments_of, idle, local_names, module_names, most_alike
+from coder.repair.scope import arguments_of, idle, local_names, module_names, most_alike, own_attributes
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Function
 
@@ -137,20 +137,18 @@ def _is_refused(site: Site) -> bool:
 
 
 def argument_missing(site: Site) -> Iterator[Rewrite]:
-    """Hand on a parameter that the callee takes by the same name; drop an argument that is too many."""
+    """Hand on a parameter, or what the object itself keeps, that the callee takes by the same name; drop an argument that is too many."""
     node = site.node
     if not isinstance(node, ast.Call):
         return
     given: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
     close = site.source.span(node)[1] - 1
     separator = ", " if given and not site.source.text[:close].rstrip().endswith(",") else ""
-    if (callee := callee_of(site, node)) is not None:
-        taken = {keyword.arg for keyword in node.keywords}
-        open_parameters = [name for name in arguments_of(callee)[len(node.args) :] if name not in taken]
-        for name in open_parameters:
-            if name in local_names(site.source, node):
-                change = Change(start=close, end=close, text=f"{separator}{name}={name}")
-                yield Rewrite((change,), 0.6, f"hand on `{name}` to `{callee.name}`")
+    taken = {keyword.arg for keyword in node.keywords}
+    for name in [name for name in _parameters(site, node)[len(node.args) :] if name not in taken]:
+        for value, weight in _namesakes(site, name):
+            change = Change(start=close, end=close, text=f"{separator}{name}={value}")
+            yield Rewrite((change,), weight, f"hand on `{value}` to `{site.source.code(node.func)}`")
     for name in idle(site.function):
         if name not in [*(keyword.arg for keyword in node.keywords), *(one.id for one in node.args if isinstance(one, ast.Name))]:
             change = Change(start=close, end=close, text=f"{separator}{name}={name}")
@@ -160,6 +158,35 @@ def argument_missing(site: Site) -> Iterator[Rewrite]:
         if len(given) > 1:
             what = site.source.code(argument)
             yield Rewrite((Change(start=start, end=end, text=""),), 0.2, f"do not pass `{what[:40]}`")
+
+
+def _namesakes(site: Site, name: str) -> Iterator[tuple[str, float]]:
+    """The variable of a name, and what the object itself keeps by it, with what they are worth."""
+    if name in local_names(site.source, site.node):
+        yield name, 0.6
+    for kept in (name, f"_{name}") if site.function and [one.arg for one in site.function.args.args[:1]] == ["self"] else ():
+        if kept in own_attributes(site.source, site.node):
+            yield f"self.{kept}", 0.5
+
+
+def _parameters(site: Site, call: ast.Call) -> tuple[str, ...]:
+    """What the callee takes, as far as the file says it: a function's parameters, a constructor's, the fields of a data class."""
+    if (callee := callee_of(site, call)) is not None:
+        return arguments_of(callee)
+    match call.func:
+        case ast.Name(id="cls") | ast.Attribute(attr="__class__") | ast.Call(func=ast.Name(id="type")):
+            owner = site.source.class_of(site.function)
+        case ast.Name(id=name):
+            owner = next((one for one in ast.walk(site.source.tree) if isinstance(one, ast.ClassDef) and one.name == name), None)
+        case _:
+            owner = None
+    body = owner.body if owner else []
+    made = next((one for one in body if isinstance(one, Function) and one.name == "__init__"), None)
+    return (
+        arguments_of(made)
+        if made
+        else tuple(one.target.id for one in body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name))
+    )
 
 
 def callee_of(site: Site, call: ast.Call) -> Function | None:
