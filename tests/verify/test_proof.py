@@ -3,6 +3,8 @@
 import threading
 from pathlib import Path
 
+import pytest
+
 from coder.core.verdict import Counts, Problem, Reproduced, TestResult, VerdictKind
 from coder.verify.proof import ENDLESS, WorktreeVerifier
 from tests.builders import write
@@ -124,7 +126,8 @@ def test_a_real_fix_is_proven_by_real_runs(tmp_path: Path, runner_of: Run) -> No
     assert trees.live == 0
 
 
-def test_a_loop_that_ends_now_is_proven_by_real_runs(tmp_path: Path, runner_of: Run) -> None:
+def test_a_loop_that_ends_now_is_proven_by_real_runs(tmp_path: Path, runner_of: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("coder.verify.runner.TEST_SECONDS", 1.0)
     base = {
         "calc.py": "def halved(a):\n    count = 0\n    while a > 1:\n        a / 2\n        count += 1\n    return count\n",
         "test_calc.py": "from calc import halved\ndef test_none(): assert halved(1) == 0\ndef test_some(): assert halved(8) == 3\n",
@@ -132,8 +135,7 @@ def test_a_loop_that_ends_now_is_proven_by_real_runs(tmp_path: Path, runner_of: 
     write(tmp_path / "checkout", base)
     (tmp_path / "trees").mkdir()
     trees = FakeTrees(tmp_path / "trees", base, {"calc.py": base["calc.py"].replace("a / 2", "a /= 2")})
-    runner = runner_of(tmp_path / "checkout", wall_seconds=6.0)
-    verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
+    verdict = WorktreeVerifier(trees=trees, runner=runner_of(tmp_path / "checkout"), issue="").verify(trees.patch, ())
     assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, ("test_calc.py::test_some",))
     assert (verdict.before, verdict.after) == (Counts(passed=1, failed=1), Counts(passed=2))
 
