@@ -44,13 +44,13 @@ def why_not(result: TestResult, *, issue: str, unchanged: bool, mended: Collecti
         return f"fails in a fixture: {what}"
     if failure.type in NEVER or failure.message.startswith(NOT_ASSERTED):
         return f"does not get as far as the issue: {what}"
-    if failure.type in ASSERTIONS or is_named(failure, issue):
-        return ""
     innermost = inside(failure)[-1:]
-    if _is_raised_by_a_double(failure) or (unchanged and innermost and failure.type in USING):
-        return ""
     if failure.type == TOO_LONG and (unchanged or (innermost and not is_test_path(innermost[0].path))):
         return _merely_slow(result, after)
+    if failure.type in ASSERTIONS or is_named(failure, issue):
+        return ""
+    if _is_raised_by_a_double(failure) or (unchanged and innermost and failure.type in USING):
+        return ""
     if not innermost or is_test_path(innermost[0].path):
         return f"fails in the test itself{_at(innermost)} and not in an assertion: {what}"
     if unchanged or innermost[0].path in mended:

@@ -24,11 +24,9 @@ PRINTED_BYTES = 64 << 20
 """Kept of what a command prints that is no pytest: its report may be in it, a line a test."""
 MOST_PATHS = 500
 """With more files than this named, all is collected and the plugin chooses."""
-TEST_SECONDS = 60.0
-"""Of processor time: a test that has used as much, or its share of what the run may take, never ends, and is red."""
-SHARE = 3.0
-LEAST_SECONDS, TIMES = 10.0, 5.0
-"""What it may use once one did not end, and how many times as much as any that ended."""
+TEST_SECONDS, AGAIN_SECONDS, TIMES, SHARE = 60.0, 10.0, 20.0, 3.0
+"""A test never ends, and is red, that has used so much processor time, or so much once one did not end, or so many times as much as any
+that ended; in any case one that has used its share of what the run may take."""
 
 
 class PytestRunner:
@@ -40,7 +38,8 @@ class PytestRunner:
         self._sandbox = sandbox
         self._scratch = scratch
         self._limits = limits
-        self._test_seconds = TEST_SECONDS
+        self._longest = 0.0
+        self._is_endless = False
 
     @property
     def command(self) -> str:
@@ -70,7 +69,13 @@ class PytestRunner:
                 "report": str(Path(place, "report")),
                 "select": [*tests],
                 "watch": [*watched],
-                "endless": (min(self._test_seconds if tests else TEST_SECONDS, limits.wall_seconds / SHARE), LEAST_SECONDS, TIMES),
+                "endless": {
+                    "floor": AGAIN_SECONDS if tests and self._is_endless else TEST_SECONDS,
+                    "again": AGAIN_SECONDS,
+                    "times": TIMES,
+                    "longest": self._longest,
+                    "most": limits.wall_seconds / SHARE,
+                },
             }
             environment = launch(self._project, tree, Path(place), paths=(), requests={"coder_pytest_report": request}).environment
             try:
@@ -92,9 +97,8 @@ class PytestRunner:
 
     def _learn(self, results: Sequence[TestResult]) -> None:
         """Where one test did not end, the next runs of single ones wait less long for such, but longer than for any that ends."""
-        if any(result.failure and result.failure.type == TOO_LONG for result in results):
-            longest = max((result.seconds for result in results if result.green), default=0.0)
-            self._test_seconds = min(self._test_seconds, max(LEAST_SECONDS, TIMES * longest))
+        self._is_endless |= any(result.failure and result.failure.type == TOO_LONG for result in results)
+        self._longest = max(self._longest, *(result.seconds for result in results if result.green), 0.0)
 
     def _limits_of(self, timeout_seconds: float | None) -> Limits:
         given = {} if timeout_seconds is None else {"wall_seconds": min(timeout_seconds, self._limits.wall_seconds)}

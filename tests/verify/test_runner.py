@@ -221,6 +221,15 @@ def test_a_test_that_never_ends_is_red_where_it_was_and_the_others_run(
     assert any((frame.path, frame.function) == ("calc.py", "spin") for frame in failure.frames)
 
 
+def test_where_tests_take_long_a_longer_one_is_not_taken_to_be_endless(
+    tmp_path: Path, runner_of: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coder.verify.runner.TEST_SECONDS", 0.5)
+    busy = "import time\ndef busy(seconds):\n    began = time.process_time()\n    while time.process_time() - began < seconds: pass\n"
+    root = tree(tmp_path, {"test_it.py": f"{busy}def test_a(): busy(0.2)\ndef test_b(): busy(1.0)\n"})
+    assert outcomes(runner_of(root).run(root)) == {"test_it.py::test_a": "passed", "test_it.py::test_b": "passed"}
+
+
 def test_a_projects_own_use_of_the_timer_is_left_alone(tmp_path: Path, runner_of: Run) -> None:
     conftest = "import signal\nsignal.signal(signal.SIGPROF, signal.SIG_IGN)\n"
     root = tree(tmp_path, {**ENDLESS, "conftest.py": conftest})

@@ -80,15 +80,14 @@ class Limited:
 
 
 class Endless:
-    """Ends a test that uses more processor time than any test that ends: it has failed where it was, and the others are run.
+    """Ends a test that uses far more processor time than any test that ends: it has failed where it was, and the others are run.
 
-    Once one did not end the next may use less: `least` seconds, or `times` as many as the longest that ended. Where the project has a use
-    for the timer of its own, or runs its tests in another thread, nothing is done.
+    Where the project has a use for the timer of its own, or runs its tests in another thread, nothing is done.
     """
 
-    def __init__(self, seconds: float, least: float, times: float) -> None:
-        self.seconds, self.least, self.times = seconds, least, times
-        self.longest = 0.0
+    def __init__(self, floor: float, again: float, times: float, longest: float, most: float) -> None:
+        """A test may use `floor` seconds, or `times` as many as the `longest` that ended; once one did not end `again` is the floor."""
+        self.floor, self.again, self.times, self.longest, self.most = floor, again, times, longest, most
         self.expired = False
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
@@ -103,6 +102,10 @@ class Endless:
     def pytest_runtest_teardown(self) -> Generator[None, None, None]:
         yield from self.watched()
 
+    @property
+    def seconds(self) -> float:
+        return min(self.most, max(self.floor, self.times * self.longest))
+
     def watched(self) -> Generator[None, None, None]:
         if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGPROF) is not signal.SIG_DFL:
             yield
@@ -114,7 +117,7 @@ class Endless:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         if self.expired:
-            self.seconds = min(self.seconds, max(self.least, self.times * self.longest))
+            self.floor = min(self.floor, self.again)
         else:
             self.longest = max(self.longest, time.process_time() - began)
 

@@ -49,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
         request = read_request()
         config.pluginmanager.register(Recorder(config, request, is_worker=hasattr(config, "workerinput")), "coder_recorder")
         if "endless" in request:
-            config.pluginmanager.register(Endless(*request["endless"]), "coder_endless")
+            config.pluginmanager.register(Endless(**request["endless"]), "coder_endless")
 
 
 pytest_configure = pytest.hookimpl(tryfirst=True)(pytest_configure)
