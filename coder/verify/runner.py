@@ -24,7 +24,7 @@ PRINTED_BYTES = 64 << 20
 """Kept of what a command prints that is no pytest: its report may be in it, a line a test."""
 MOST_PATHS = 500
 """With more files than this named, all is collected and the plugin chooses."""
-TEST_SECONDS, AGAIN_SECONDS, TIMES, SHARE = 60.0, 10.0, 20.0, 3.0
+TEST_SECONDS, AGAIN_SECONDS, TIMES, SHARE = 60.0, 5.0, 20.0, 3.0
 """A test never ends, and is red, that has used so much processor time, or so much once one did not end, or so many times as much as any
 that ended; in any case one that has used its share of what the run may take."""
 

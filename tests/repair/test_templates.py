@@ -940,6 +940,17 @@ def test_an_unread_result_needs_no_telling_default() -> None:
     assert found == {"def f(cache, key):\n    cache.pop(key, None)\n"}
 
 
+def test_where_one_has_been_is_looked_for_where_that_is_put() -> None:
+    text = (
+        "def f(links, start):\n    seen, waiting = set(), []\n    for one in links:\n        seen.add(one)\n        waiting.append(one)\n"
+    )
+    source, failure = Source("a.py", text), Failure(type="TooLong", message="")
+    made = [rewrite for node in ast.walk(source.tree) for rewrite in TEMPLATES["base_case"](Site(source, node, (failure,)))]
+    waiting = [one for one in made if "waiting.append" in one.changes[0].text]
+    assert max(waiting, key=lambda one: one.weight).summary == "not where it is in `seen` already"
+    assert any("in `start`" in one.summary for one in waiting)
+
+
 def test_nothing_is_said_to_be_a_number() -> None:
     assert not any(" is " in text for text in rewritten("comparison", "x = y == 0\nz = y != 'a'\n"))
     assert "x = y is None\n" in rewritten("comparison", "x = y == None\n")
