@@ -44,8 +44,19 @@ def _does_nothing(node: ast.AST) -> bool:
             return True
         case ast.UnaryOp(op=ast.Not(), operand=ast.Compare(ops=[ast.NotEq() | ast.NotIn() | ast.IsNot()])):
             return True
+        case ast.UnaryOp(op=ast.Not(), operand=ast.BoolOp(values=values)) if any(map(_denies, values)):
+            return True
         case ast.BoolOp(values=values):
             return any(isinstance(value, ast.Constant) for value in values[:-1])
+        case _:
+            return False
+
+
+def _denies(node: ast.expr) -> bool:
+    """`not` around what denies already says it the hard way."""
+    match node:
+        case ast.UnaryOp(op=ast.Not()) | ast.Compare(ops=[ast.NotEq() | ast.NotIn() | ast.IsNot()]):
+            return True
         case _:
             return False
 

@@ -169,6 +169,13 @@ def test_two_variables_that_become_one_are_doubted() -> None:
     assert worth_of("variable") < 0.4 * worth_of("comparison")
 
 
+def test_what_is_denied_twice_is_doubted() -> None:
+    text = "def f(a, b):\n    return not (a and '$' in b)\n"
+    evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")
+    twice, once = candidate(text, "in", "not in"), candidate(text, "not (a and '$' in b)", "a and '$' in b")
+    assert credibility(twice, evidence) < credibility(once, evidence) == 1.0
+
+
 def test_what_changes_what_the_function_was_given_is_doubted() -> None:
     text = "def f(graph, node):\n    found = list(graph.get(node))\n    return found\n"
     given, own = candidate(text, "get", "pop"), candidate(text, "return found", "return found.pop()")
