@@ -9,7 +9,17 @@ from dataclasses import dataclass
 from coder.core.syntax import parsed
 from coder.repair.candidates import Candidate
 from coder.repair.scope import likeness, stored, unread
-from coder.repair.smells import asked_twice, avoids, changed_arguments, line_after, lost_values, repetitions, settles, spare_operations
+from coder.repair.smells import (
+    asked_twice,
+    avoids,
+    changed_arguments,
+    echoes,
+    line_after,
+    lost_values,
+    repetitions,
+    settles,
+    spare_operations,
+)
 from coder.repair.source import Function, Source
 from coder.repair.stock import BUILTIN, called, calls
 from coder.tools.words import words_of
@@ -46,8 +56,9 @@ DOUBT: dict[str, float] = {
 """What a family is worth once the tests are green: some satisfy tests without being right more often than others."""
 SPECIAL_CASE, ORPHAN, DROPS, SETTLED, ASKED_TWICE, IDLE = 0.3, 0.4, 0.6, 0.1, 0.25, 0.3
 LOST, AVOIDS, MERGED, AGAIN, CHANGES = 0.3, 0.2, 0.35, 0.3, 0.4
-REVIVED, FILLED = 1.25, 1.4
-"""What an edit is worth after which something is read that nothing had read, or what is asked for is what is then given a value."""
+REVIVED, FILLED, ECHOED = 1.25, 1.4, 1.25
+"""What an edit is worth after which something is read that nothing had read, or what is asked for is what is then given a value, or,
+where nothing speaks against it, something is calculated that is calculated elsewhere in the file."""
 AS_ELSEWHERE, UNLIKE_ELSEWHERE = 1.3, 0.7
 """What an edit is worth after which a call is given what all other calls of the file are given at that place, or no longer is."""
 ENOUGH_CALLS = 2
@@ -96,6 +107,8 @@ def credibility(candidate: Candidate, evidence: Evidence) -> float:
     if before and after:
         worth *= MERGED if candidate.edit.family == "variable" and {*stored(before)} - {*stored(after)} else 1.0
         worth *= _inside(before, after) * _elsewhere(candidate, source, before, after)
+        if worth >= DOUBT.get(candidate.edit.family, 1.0) and echoes(before, after, source):
+            worth *= ECHOED
     if len(FILLS.findall(candidate.edit.apply(source.text))) > len(FILLS.findall(source.text)):
         worth *= FILLED
     named = _named(evidence)

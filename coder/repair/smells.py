@@ -2,7 +2,9 @@
 
 import ast
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 from coder.repair.candidates import Candidate
@@ -92,6 +94,27 @@ def _overwritten(block: Sequence[ast.stmt]) -> int:
             case _:
                 held.clear()
     return count
+
+
+def echoes(before: Function, after: Function, source: Source) -> bool:
+    """Is something calculated or asked now that was not before, and that stands elsewhere in the file already?
+
+    Most of what fixes need is there: E. T. Barr et al., "The Plastic Surgery Hypothesis" (FSE 2014).
+    """
+    said = Counter(operations(before))
+    new = (one for one, count in Counter(operations(after)).items() if count > said[one])
+    return any(one in operations_of(source) for one in new)
+
+
+def operations(node: ast.AST) -> Iterator[str]:
+    """What is calculated, compared and looked up under a node."""
+    return (ast.dump(one) for one in ast.walk(node) if isinstance(one, ast.BinOp | ast.BoolOp | ast.Compare | ast.Subscript))
+
+
+@lru_cache(maxsize=256)
+def operations_of(source: Source) -> frozenset[str]:
+    """What is calculated, compared and looked up anywhere in a file."""
+    return frozenset(operations(source.tree))
 
 
 def repetitions(function: Function) -> int:

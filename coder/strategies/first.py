@@ -6,12 +6,11 @@ from dataclasses import replace
 from coder.core.candidate import Candidate
 from coder.core.events import FilesChanged, NoteMade, PhaseEntered, Verified
 from coder.core.notes import Done, Sites
-from coder.core.paths import node_ids
 from coder.core.proposals import Proposal, Proposals
 from coder.core.verdict import VerdictKind
 from coder.loop.baseline import baseline
 from coder.loop.kit import Kit, Strategy
-from coder.strategies.judge import attempt_number, weigh
+from coder.strategies.judge import asked_for, attempt_number, weigh
 from coder.strategies.offline import propose, speaking_of
 from coder.tools.patching import apply
 
@@ -41,7 +40,7 @@ async def _failing(kit: Kit, candidate: Candidate, seconds: float) -> tuple[str,
     """Tests that fail already for the right reason and that the issue names, or shares a word with."""
     report = await baseline(kit, candidate, wait_seconds=seconds)
     reds = tuple(result.id for result in report.reds) if report is not None and report.problem is None else ()
-    asked = node_ids(f"{kit.task.issue}\n{kit.task.test_command or ''}") if reds else ()
+    asked = asked_for(kit) if reds else ()
     meant = asked or speaking_of(kit.task.issue, reds)
     if not meant:
         return ()

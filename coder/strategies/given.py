@@ -5,7 +5,6 @@ import asyncio
 from coder.core.candidate import Candidate, Patch
 from coder.core.errors import UserError
 from coder.core.events import FilesChanged, PhaseEntered
-from coder.core.paths import node_ids
 from coder.loop.kit import Kit, Strategy
 from coder.strategies.judge import judge
 from coder.tools.patching import PatchError, apply
@@ -19,7 +18,7 @@ def judge_given(change: Patch, named: tuple[str, ...] = ()) -> Strategy:
         patch = await asyncio.to_thread(kit.repository.patch, candidate)
         kit.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
         kit.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=1))
-        await judge(kit, candidate, patch, tuple(dict.fromkeys((*named, *node_ids(kit.task.issue)))))
+        await judge(kit, candidate, patch, named)
         return candidate
 
     return strategy

@@ -4,6 +4,7 @@ import asyncio
 
 from coder.core.candidate import Candidate, Patch
 from coder.core.events import Verified
+from coder.core.paths import node_ids
 from coder.core.state import verdicts
 from coder.core.verdict import Verdict
 from coder.loop.kit import Kit
@@ -21,14 +22,23 @@ async def judge(kit: Kit, candidate: Candidate, patch: Patch, named: tuple[str, 
 
 
 async def weigh(kit: Kit, candidate: Candidate, patch: Patch, named: tuple[str, ...]) -> Verdict:
-    """The verdict on a change, with the second look at a good one; the log hears nothing of it."""
+    """The verdict on a change, with the second look at a good one; the log hears nothing of it.
+
+    The tests that the user asked for have to be green as well, whichever are `named`.
+    """
     progress = kit.log.progress(candidate.id)
+    wanted = tuple(dict.fromkeys((*named, *asked_for(kit))))
     async with kit.pace.verification():
-        verdict = await asyncio.to_thread(kit.verifier.verify, patch, named, progress)
+        verdict = await asyncio.to_thread(kit.verifier.verify, patch, wanted, progress)
         verdict = verdict.model_copy(update={"tree": patch.tree})
         if verdict.good:
             verdict = await asyncio.to_thread(kit.verifier.guard, verdict, progress)
     return verdict
+
+
+def asked_for(kit: Kit) -> tuple[str, ...]:
+    """The tests that the issue or the test command names."""
+    return node_ids(f"{kit.task.issue}\n{kit.task.test_command or ''}")
 
 
 def attempt_number(kit: Kit, candidate: Candidate) -> int:

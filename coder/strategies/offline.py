@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from coder.core.candidate import Candidate
 from coder.core.events import FilesChanged, NoteMade, PhaseEntered
 from coder.core.notes import Done, GiveUp, Note, Sites
-from coder.core.paths import node_ids
 from coder.core.phases import PhaseName
 from coder.core.proposals import Proposal, Proposals
 from coder.core.verdict import Reproduced, Verdict, VerdictKind
 from coder.loop.baseline import baseline
 from coder.loop.kit import Kit, Strategy
-from coder.strategies.judge import attempt_number, judge
+from coder.strategies.judge import asked_for, attempt_number, judge
 from coder.tools.patching import apply
 from coder.tools.words import words_of
 
@@ -76,7 +75,7 @@ async def failing_tests(kit: Kit, candidate: Candidate) -> Reproduced:
 
     Where some are named the suite on the base is not waited for: the session has it measured while the search goes on.
     """
-    named = node_ids(f"{kit.task.issue}\n{kit.task.test_command or ''}")
+    named = asked_for(kit)
     report = None if named else await baseline(kit, candidate)
     asked = named or (tuple(result.id for result in report.reds) if report else ())
     if not asked:

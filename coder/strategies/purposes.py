@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from coder.core.candidate import Candidate, Patch
 from coder.core.messages import AssistantMessage
 from coder.core.notes import Diagnosis, Done, Note, Reproduction, Sites
-from coder.core.paths import is_test_path, node_ids
+from coder.core.paths import is_test_path
 from coder.core.phases import DIAGNOSE, EDIT, EXPLAIN, LOCATE, REPAIR, REPRODUCE, PhaseName
 from coder.core.state import conversation, lineage, named_tests, notes, verdicts
 from coder.core.verdict import Reproduced, VerdictKind
@@ -14,7 +14,7 @@ from coder.loop.baseline import baseline
 from coder.loop.kit import Kit
 from coder.loop.phase import Purpose, Standing
 from coder.strategies.diagnosis import diagnoses, left_out
-from coder.strategies.judge import attempt_number, judge
+from coder.strategies.judge import asked_for, attempt_number, judge
 from coder.strategies.objections import objections
 from coder.tools.orientation import first_look
 from coder.tools.places import name_places
@@ -71,8 +71,7 @@ async def _fixes_a_red_test(kit: Kit, candidate: Candidate, patch: Patch) -> Rep
 
 
 def _named(kit: Kit, candidate: Candidate, handed: Reproduction | None) -> tuple[str, ...]:
-    asked = node_ids(f"{kit.task.issue}\n{kit.task.test_command or ''}")
-    return tuple(dict.fromkeys((*(handed.tests if handed else ()), *named_tests(kit.log.records, candidate.id), *asked)))
+    return tuple(dict.fromkeys((*(handed.tests if handed else ()), *named_tests(kit.log.records, candidate.id), *asked_for(kit))))
 
 
 async def _open_edit(kit: Kit, candidate: Candidate) -> str:
