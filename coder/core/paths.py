@@ -1,6 +1,8 @@
-"""What a path inside a repository is for, told from its name alone."""
+"""What a path inside a repository is for, told from its name alone, and the tests that names mean."""
 
 import re
+from collections.abc import Callable, Iterable
+from pathlib import PurePosixPath
 
 TEST_DIRECTORIES = frozenset({"test", "tests", "testing", "unit_tests", "unittests", "functional_tests", "integration_tests"})
 _NODE_ID = re.compile(r"[\w./-]+\.py::[\w.:-]+(?:\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\])?")
@@ -24,3 +26,20 @@ def is_test_path(path: str) -> bool:
 def node_ids(text: str) -> tuple[str, ...]:
     """pytest node ids that a text mentions, in order, each once."""
     return tuple(dict.fromkeys(_OF_ONE_CHECKOUT.sub("", match.rstrip(".:")) for match in _NODE_ID.findall(text)))
+
+
+def meant(names: Iterable[str]) -> Callable[[str], bool]:
+    """Does one of the names (node id, function without parameters, class, file, directory) mean a test? As the plugin selects."""
+    exact = frozenset(name.rstrip("/") for name in names)
+    beginnings = tuple(f"{name}{end}" for name in exact for end in ("[", "::", "/"))
+    return lambda test_id: test_id in exact or test_id.startswith(beginnings)
+
+
+def file_of(test_id: str) -> str:
+    return test_id.partition("::")[0]
+
+
+def is_test_file(path: str) -> bool:
+    """Would pytest's defaults collect it? Data, helpers and conftest.py are test paths too, but hold no tests."""
+    name = PurePosixPath(path).name
+    return name.endswith("_test.py") or name == "tests.py" or (name.startswith("test_") and name.endswith(".py"))

@@ -83,7 +83,9 @@ class TestReport(Value):
     """Read from a report that the command made: its tests cannot be run alone, and where the code was loaded from is not known."""
 
     def of(self, test_id: str) -> TestResult | None:
-        return next((result for result in self.results if result.id == test_id), None)
+        """The result of a test; that of its file or class where these could not be collected."""
+        own = next((result for result in self.results if result.id == test_id), None)
+        return own or next((one for one in self.results if one.when == "collect" and one.red and test_id.startswith(f"{one.id}::")), None)
 
     @property
     def reds(self) -> tuple[TestResult, ...]:

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Sequence
 from pathlib import Path
 
+from coder.core.paths import meant
 from coder.core.ports import Progress
 from coder.core.proposals import Suspect, Suspected
 from coder.core.trials import Trace, Tracer, Traces
@@ -70,7 +71,8 @@ def traced(tracer: Tracer, tree: Path, tests: Sequence[str], *, seconds: float, 
     found = tracer.trace(tree, tests, seconds=seconds, progress=progress)
     if found.problem is not None:
         return found.problem.text
-    reds = [trace for trace in found.tests if trace.result.red and _is_one_of(trace.result.id, tests)]
+    is_named = meant(tests)
+    reds = [trace for trace in found.tests if trace.result.red and is_named(trace.result.id)]
     return Case(tree, found, reds) if reds else "The tests that failed pass when they run by themselves."
 
 
@@ -105,8 +107,3 @@ def read(tree: Path, path: str) -> Source | None:
         return Source(path, (tree / path).read_bytes().decode())
     except (OSError, SyntaxError, ValueError):
         return None
-
-
-def _is_one_of(test: str, named: Sequence[str]) -> bool:
-    """Is a test meant by its own id, its function's, its class's or its file's?"""
-    return any(test == one or test.startswith((f"{one}[", f"{one}::", f"{one.rstrip('/')}/")) for one in named)

@@ -1,29 +1,12 @@
 """Compares two runs of a suite, test by test."""
 
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import PurePosixPath
 
+from coder.core.paths import file_of
 from coder.core.verdict import Failure, TestReport, TestResult
 
 LONGEST_ID = 120
 GONE = "Missing"
-
-
-def meant(names: Iterable[str]) -> Callable[[str], bool]:
-    """Does one of the names (node id, function without parameters, class, file, directory) mean a test? As the plugin selects."""
-    exact = frozenset(name.rstrip("/") for name in names)
-    beginnings = tuple(f"{name}{end}" for name in exact for end in ("[", "::", "/"))
-    return lambda test_id: test_id in exact or test_id.startswith(beginnings)
-
-
-def file_of(test_id: str) -> str:
-    return test_id.partition("::")[0]
-
-
-def is_test_file(path: str) -> bool:
-    """Would pytest's defaults collect it? Data, helpers and conftest.py are test paths too, but hold no tests."""
-    name = PurePosixPath(path).name
-    return name.endswith("_test.py") or name == "tests.py" or (name.startswith("test_") and name.endswith(".py"))
 
 
 def no_longer_passing(
@@ -59,6 +42,12 @@ def renumbered(before: TestReport, after: TestReport, gone: Iterable[str]) -> tu
 
 def is_gone(result: TestResult) -> bool:
     return result.failure is not None and result.failure.type == GONE
+
+
+def is_left_out(before: TestReport, result: TestResult) -> bool:
+    """Is it skipped, or expected to fail, as before or in a file that could not be collected before?"""
+    was = before.of(result.id)
+    return not result.red and was is not None and (was.outcome == result.outcome or was.id != result.id)
 
 
 def passes(report: TestReport, test_id: str) -> bool:

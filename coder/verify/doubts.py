@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from coder.core.paths import is_test_path
-from coder.verify.comparison import file_of, short
+from coder.core.paths import file_of, is_test_path
+from coder.verify.comparison import short
 from coder.verify.configuration import how_tests_run, may_configure, shadows
 from coder.verify.documented import as_test
 from coder.verify.symptoms import symptoms

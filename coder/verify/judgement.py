@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from coder.core.candidate import Patch
-from coder.core.paths import is_test_path
+from coder.core.paths import file_of, is_test_file, is_test_path, meant
 from coder.core.ports import Progress, TestRunner
 from coder.core.verdict import TestReport, TestResult, Verdict, VerdictKind
-from coder.verify.comparison import file_of, is_gone, is_test_file, meant, no_longer_passing, passes, renumbered, sentence, short
+from coder.verify.comparison import is_gone, is_left_out, no_longer_passing, passes, renumbered, sentence, short
 from coder.verify.documented import same_examples
 from coder.verify.doubts import doubts, texts
 from coder.verify.evidence import hash_of
@@ -108,7 +108,7 @@ class Judgement:
         return tuple(
             result
             for result in report.results
-            if (is_named(result.id) and result.outcome != "passed")
+            if (is_named(result.id) and result.outcome != "passed" and not is_left_out(self._before, result))
             or (result.red and about(result.id) and self._before.of(result.id) is None)
         )
 
@@ -138,7 +138,7 @@ class Judgement:
             unchanged = file_of(result.id) not in self._tests
             reason = why_not(result, issue=self._issue, unchanged=unchanged, mended=self._sources, after=greens.get(result.id))
             if not reason:
-                targets.append(result.id)
+                targets += filter(meant([result.id]), suspects)  # of a file that cannot be collected its tests are meant
             elif result.red or is_named(result.id):
                 self._notes.append(f"{short(result.id)}: {reason}")
         known = {result.id.partition("[")[0] for result in self._before.results}

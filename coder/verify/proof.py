@@ -7,10 +7,9 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from coder.core.candidate import Patch
-from coder.core.paths import is_test_path
+from coder.core.paths import file_of, is_test_file, is_test_path, meant
 from coder.core.ports import Around, Progress, TestRunner
 from coder.core.verdict import Evidence, Problem, Reproduced, TestReport, TestResult, Verdict
-from coder.verify.comparison import file_of, is_test_file, meant
 from coder.verify.distil import distil
 from coder.verify.evidence import page, run_of, trailers
 from coder.verify.examination import Examined, Instruments, examine

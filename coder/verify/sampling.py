@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from coder.core.paths import file_of, is_test_file
 from coder.core.value import Value
 from coder.core.verdict import TestReport
-from coder.verify.comparison import file_of, is_test_file
 from coder.verify.imports import files_of, importing
 
 SHARE = 0.25

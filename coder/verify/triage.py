@@ -1,22 +1,8 @@
 """Says, before any model is asked, what class of failure a red test is."""
 
-import re
-
 from coder.core.paths import is_test_path
 from coder.core.verdict import Cause, Failure, TestReport, TestResult
-from coder.verify.reasons import ASSERTIONS, FIXTURES, TOO_LONG, headline, inside
-
-NETWORK = "ConnectionError|ConnectionRefusedError|ConnectTimeout|TimeoutException|URLError|MaxRetryError|NewConnectionError|gaierror"
-ENVIRONMENT = (
-    (r"ModuleNotFoundError: No module named '?(?P<what>[\w.]+)", "the package {what} is not installed for the project's interpreter"),
-    (r"ImportError: (?P<what>lib[\w.-]+\.so[\w.]*): cannot open shared object", "the library {what} is missing"),
-    (r"FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<what>[\w.+-]+)'", "the program or file {what} is missing"),
-    (rf"\w*(?:{NETWORK}|ConnectError)\b", "it needs a network or a server"),
-    (r"(?:PermissionError|OSError): \[Errno (?:1|13|30)\]", "it needs rights that it does not have"),
-    (r"\w*Error: \[Errno (?:11|12|23|24|28)\]", "memory, disk, processes or open files are used up"),
-    (r"MemoryError\b|RuntimeError: can't start new thread", "memory or processes are used up"),
-)
-"""Patterns of `type: message`, and what they say."""
+from coder.verify.reasons import ASSERTIONS, FIXTURES, TOO_LONG, environment, headline, inside
 
 
 def triage(result: TestResult, *, before: TestResult | None) -> tuple[Cause, str]:
@@ -50,12 +36,3 @@ def unable(before: TestReport) -> str:
     said = [environment(result.failure) if result.failure else "" for result in before.reds]
     only = bool(said) and all(said) and all(result.red or result.outcome == "skipped" for result in before.results)
     return ", ".join(dict.fromkeys(said)) if only else ""
-
-
-def environment(failure: Failure) -> str:
-    """What the machine lacks, if the exception speaks of that."""
-    said = f"{failure.type}: {failure.message}"
-    for pattern, what in ENVIRONMENT:
-        if match := re.match(pattern, said):
-            return what.format(**{"what": "", **match.groupdict()})
-    return ""

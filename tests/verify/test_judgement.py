@@ -106,6 +106,33 @@ def test_a_red_for_the_wrong_reason_proves_nothing(tmp_path: Path) -> None:
     assert "its file cannot be collected: ImportError: no name 'x'" in verdict.notes[0]
 
 
+def importing(files: Files) -> list[TestResult]:
+    """The file of the tests can be collected once the source is fixed."""
+    if files["calc.py"] == "bug":
+        return [red(TEST, "ImportError", "cannot import name 'x' from 'calc' (calc.py)", when="collect"), passed(OTHER)]
+    return [passed(OLD), passed(ADDED, "skipped") if files["calc.py"] == "fixed" else red(ADDED), passed(OTHER)]
+
+
+def test_tests_of_a_file_that_could_not_be_collected_were_red(tmp_path: Path) -> None:
+    verdict = judged(tmp_path, FIX, ending=importing)
+    assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, (OLD,))
+    named = judged(tmp_path, FIX, ending=importing, named=[TEST])
+    assert (named.kind, named.targets) == (VerdictKind.PROVEN, (OLD,))
+
+
+def test_a_file_that_can_be_collected_again_and_stays_red_is_not_fixed(tmp_path: Path) -> None:
+    verdict = judged(tmp_path, {"calc.py": "half"}, ending=importing, named=[TEST])
+    assert (verdict.kind, [result.id for result in verdict.still_red]) == (VerdictKind.PASSING, [ADDED])
+
+
+def test_a_named_test_that_is_skipped_as_before_is_no_failure(tmp_path: Path) -> None:
+    def skipping(files: Files) -> list[TestResult]:
+        return [*suite(files), passed(f"{TEST}::test_elsewhere", "skipped")]
+
+    verdict = judged(tmp_path, {**FIX, **NEW_TEST}, named=[TEST], ending=skipping)
+    assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, (ADDED,))
+
+
 def test_a_target_that_stays_red_is_not_fixed_and_spares_the_suite(tmp_path: Path) -> None:
     verdict = judged(tmp_path, {"calc.py": "other", **NEW_TEST})
     assert (verdict.kind, verdict.still_red, verdict.after) == (VerdictKind.PASSING, (of(red(ADDED), "logic"),), None)

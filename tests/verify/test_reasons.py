@@ -22,6 +22,10 @@ STDLIB = (*SOURCE, ("/usr/lib/python3.11/json/decoder.py", 355, "raw_decode"))
         (red(ID, "IndexError", "", frames=SOURCE), "", True),
         (red(ID, "JSONDecodeError", "", frames=STDLIB), "", True),
         (red(ID, "TypeError", "'NoneType' object is not subscriptable"), "", True),
+        (red(ID, "NameError", "name 'x' is not defined", when="collect", frames=SOURCE), "", True),
+        (red(ID, "ImportError", "cannot import name 'x' from 'calc' (calc.py)", when="collect"), "", True),
+        (red(ID, "ModuleNotFoundError", "No module named 'calc.parts'"), "", True),
+        (red(ID, "ZeroDivisionError", "", when="setup", frames=SOURCE), "", True),
     ],
 )
 def test_counts(result: TestResult, issue: str, unchanged: bool) -> None:
@@ -37,7 +41,15 @@ def test_counts(result: TestResult, issue: str, unchanged: bool) -> None:
         (passed(ID), "passes already on the base"),
         (passed(ID, "skipped"), "is skipped on the base"),
         (passed(ID, "xfailed"), "is marked as an expected failure"),
-        (red(ID, "ImportError", "no name 'x'"), "does not get as far as the issue: ImportError: no name 'x'"),
+        (
+            red(ID, "ImportError", "cannot import name 'x' from 'far' (/usr/lib/far.py)"),
+            "does not get as far as the issue: ImportError: cannot import name 'x' from 'far' (/usr/lib/far.py)",
+        ),
+        (red(ID, "SyntaxError", "bad"), "does not get as far as the issue: SyntaxError: bad"),
+        (
+            red(ID, "ModuleNotFoundError", "No module named 'far'", when="collect", frames=SOURCE),
+            "its file cannot be collected: ModuleNotFoundError: No module named 'far'",
+        ),
         (red(ID, "Crash", "the worker died"), "does not get as far as the issue: Crash: the worker died"),
         (red(ID, "Failed", "Timeout >1.0s"), "does not get as far as the issue: Failed: Timeout >1.0s"),
         (red(ID, when="setup"), "fails in a fixture: AssertionError: assert 1 == 2"),

@@ -30,6 +30,11 @@ def test_what_the_machine_lacks_is_named_where_it_lacked_on_the_base_too(type: s
     assert triage(failing, before=red("AssertionError", "assert 1 == 2"))[0] == "logic"
 
 
+def test_a_part_of_a_package_that_is_missing_is_not_the_machines_fault() -> None:
+    failing = red("ModuleNotFoundError", "No module named 'app.texts'")
+    assert triage(failing, before=failing)[0] == "logic"
+
+
 def test_the_test_and_the_code_are_told_apart() -> None:
     assert triage(red("AssertionError", "assert 1 == 2", path="tests/test_a.py"), before=None) == ("logic", "AssertionError: assert 1 == 2")
     assert triage(red("KeyError", "'a'"), before=None) == ("logic", "KeyError: 'a'")
