@@ -21,7 +21,7 @@ class Traces(Value):
     """What the failing tests and their neighbours executed."""
 
     tests: tuple[Trace, ...] = ()
-    """In the order in which they ran."""
+    """What could not be collected, with the lines of its traceback; then tests in the order in which they ran."""
     imported: Mapping[str, tuple[int, ...]] = {}
     """Lines that were executed while the tests were collected, or a module was imported by one, by path."""
     problem: Problem | None = None

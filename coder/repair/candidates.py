@@ -8,7 +8,7 @@ from coder.core.trials import Edit
 from coder.core.verdict import Failure
 from coder.repair.endless import may_end, never_ended
 from coder.repair.site import Rewrite, Site
-from coder.repair.source import BLOCKS, Source, own_nodes
+from coder.repair.source import Source, header, own_nodes
 from coder.repair.templates import TEMPLATES
 
 LEAST, LAST = 0.2, 0.05
@@ -98,14 +98,3 @@ def _candidate(source: Source, node: ast.AST, rewrite: Rewrite, *, family: str, 
     )
     size = sum(max(change.end - change.start, len(change.text)) for change in rewrite.changes)
     return Candidate(edit=edit, score=suspicion * rewrite.weight / (1 + size / LARGE), place=place)
-
-
-def header(statement: ast.stmt) -> range:
-    """The lines of a statement that are not those of statements inside of it."""
-    inner = [
-        block[0].lineno
-        for name in (*BLOCKS, "handlers", "cases")
-        if (block := getattr(statement, name, None)) and hasattr(block[0], "lineno")
-    ]
-    last = min(inner) - 1 if inner else statement.end_lineno or statement.lineno
-    return range(statement.lineno, max(last, statement.lineno) + 1)

@@ -13,7 +13,7 @@ from coder.repair.endless import never_ended
 from coder.repair.guarding import Guards
 from coder.repair.repeated import repeated
 from coder.repair.source import Source
-from coder.repair.spectrum import ochiai, suspects, weighted, with_imports, with_mixed_up, with_refused, without_comparisons
+from coder.repair.spectrum import ochiai, suspects, weighted, with_bodies, with_imports, with_mixed_up, with_refused, without_comparisons
 from coder.repair.templates.suggestions import NAME, said
 
 MOST_SUSPECTS = 10
@@ -26,6 +26,8 @@ class Case:
     def __init__(self, tree: Path, found: Traces, reds: Sequence[Trace]) -> None:
         self.tree = tree
         self.failing = tuple(trace.result.id for trace in reds)
+        self.uncollected = any(trace.result.when == "collect" for trace in reds)
+        """Can tests not be collected? Then no process that has collected them can tell about an edit."""
         self._failures = tuple(trace.result.failure for trace in reds if trace.result.failure)
         others = [trace for trace in found.tests if not trace.result.red]
         scores = weighted(ochiai([*reds, *others]), self._failures)
@@ -36,6 +38,7 @@ class Case:
         scores = with_refused(
             with_imports(scores, self.sources, found.imported, _names_read(tree, self.failing)), self.sources, self._failures
         )
+        scores = with_bodies(scores, self.sources) if self.uncollected else scores
         self._scores = with_mixed_up(scores, self.sources)
         self._guards = Guards(others)
 

@@ -73,7 +73,8 @@ class Chooser:
                 held.append(holding)
         if not held:
             held = self._cold(sorted(found.cold, key=lambda one: _order(one, worth)), worth)
-        unheard = found.survivors and not self._case.endless and all(is_blind(opinion.answers, compared) for opinion in held)
+        mute = self._case.endless or self._case.uncollected
+        unheard = found.survivors and not mute and all(is_blind(opinion.answers, compared) for opinion in held)
         least = LEAST_UNHEARD if unheard else LEAST_LIKELY
         if held and (max(credible[one] for one in held[0].members) < LEAST_CREDIBLE or held[0].weight < least):
             return Choice(tuple(held), compared, HARDLY_CREDIBLE)
@@ -87,7 +88,7 @@ class Chooser:
 
     def _compared(self, ranked: Sequence[Candidate]) -> Compared:
         left = self._deadline - time.monotonic()
-        if not ranked or left < LEAST_COMPARING:
+        if not ranked or left < LEAST_COMPARING or self._case.uncollected:
             return Compared()
         return self._trials.compare(self._case.tree, self._case.failing, [one.edit for one in ranked], seconds=left / 2)
 

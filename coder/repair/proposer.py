@@ -16,7 +16,7 @@ from coder.repair.case import MOST_SUSPECTS, Case, traced
 from coder.repair.choosing import MOST, Choice, Chooser
 from coder.repair.credibility import Evidence, credibility
 from coder.repair.pairs import halves, search_pairs
-from coder.repair.search import Search, search
+from coder.repair.search import Search, search, search_alone
 from coder.repair.source import Source
 from coder.tools.locating.clues import clues
 from coder.tools.locating.ranking import locate
@@ -100,6 +100,9 @@ class TemplateProposer:
         def wanting(least: float) -> bool:
             return not found.survivors and until - time.monotonic() > least
 
+        if case.uncollected:
+            found = search_alone(self._runner, tree, failing, ranked, seconds=time_for(1.0), progress=progress)
+            return found, ranked[found.tried :]
         share, satisfied = (SINGLE_SHARE, 1.0) if len(failing) > 1 else (1.0, SINGLE_SHARE)
         found = search(trials, tree, failing, ranked, seconds=time_for(share), satisfied=satisfied, progress=progress)
         left = ranked[found.tried :]

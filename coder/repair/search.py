@@ -6,12 +6,15 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from coder.core.paths import meant
 from coder.core.ports import Progress, TestRunner
 from coder.core.trials import Edit, Trials
 from coder.repair.candidates import Candidate
 
 ENOUGH = 16
 """Survivors after which no more candidates are tried."""
+ENOUGH_ALONE = 4
+"""And where each takes a process of its own."""
 FURTHER = 600
 """Candidates that are tried after the first survivor: the next best may be the right one."""
 RIVAL = 0.2
@@ -91,6 +94,26 @@ def search(
     return found
 
 
+def search_alone(
+    runner: TestRunner, tree: Path, tests: Sequence[str], ranked: Sequence[Candidate], *, seconds: float, progress: Progress | None
+) -> Search:
+    """Try candidates in their order, each in a process of its own: where tests cannot be collected no fork can tell about an edit."""
+    found = Search()
+    started = time.monotonic()
+    for candidate in ranked:
+        left = seconds - found.seconds
+        likely = not found.survivors or candidate.score >= RIVAL * found.survivors[0].score
+        if left <= 0 or len(found.survivors) == ENOUGH_ALONE or not likely:
+            break
+        if confirmed(runner, tree, candidate.edit, tests, targets=tests, seconds=left):
+            found.survivors.append(candidate)
+        found.tried += 1
+        found.seconds = time.monotonic() - started
+        if progress is not None:
+            progress(found.line)
+    return found
+
+
 def confirmed(
     runner: TestRunner, tree: Path, edit: Edit, tests: Sequence[str], *, targets: Sequence[str], seconds: float, seen: bool = False
 ) -> bool:
@@ -104,7 +127,8 @@ def confirmed(
         return False
     if report.problem is not None:
         return seen and report.problem.kind == "timeout"
-    return all((result := report.of(test)) is not None and result.green for test in targets)
+    green = [result.id for result in report.results if result.green]
+    return all(any(map(meant([target]), green)) for target in targets)
 
 
 @contextmanager

@@ -109,6 +109,18 @@ def is_docstring(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant) and isinstance(statement.value.value, str)
 
 
+def header(statement: ast.stmt) -> range:
+    """The lines of a statement, with its decorators, that are not those of statements inside of it."""
+    inner = [
+        block[0].lineno
+        for name in (*BLOCKS, "handlers", "cases")
+        if (block := getattr(statement, name, None)) and hasattr(block[0], "lineno")
+    ]
+    last = min(inner) - 1 if inner else statement.end_lineno or statement.lineno
+    first = min((one.lineno for one in getattr(statement, "decorator_list", ())), default=statement.lineno)
+    return range(first, max(last, statement.lineno) + 1)
+
+
 def own_nodes(statement: ast.stmt) -> Iterator[ast.AST]:
     """A statement and its expressions, without the statements inside of it; of a function only its parameters' defaults."""
     yield statement

@@ -16,7 +16,7 @@ from coder.core.trials import Trace
 from coder.core.verdict import Failure
 from coder.repair.endless import ENDLESS
 from coder.repair.scope import arguments_of, idle, stored
-from coder.repair.source import Function, Source
+from coder.repair.source import Function, Source, header
 from coder.repair.stock import BUILTIN, bound
 
 INNERMOST = (1.3, 1.15, 1.05)
@@ -164,6 +164,18 @@ def _names_read(scores: Mapping[int, float], source: Source) -> dict[str, float]
             name = one.id if isinstance(one, ast.Name) else one.attr if isinstance(one, ast.Attribute) else ""
             used[name] = max(used.get(name, 0.0), score)
     return used
+
+
+def with_bodies(scores: Scores, sources: Mapping[str, Source]) -> dict[str, dict[int, float]]:
+    """The same with what classes hold raised where making a class failed: what makes it looks at all that."""
+    raised = {path: dict(lines) for path, lines in scores.items()}
+    for path, source in sources.items():
+        lines = raised.get(path, {})
+        for node in (one for one in ast.walk(source.tree) if isinstance(one, ast.ClassDef)):
+            score = max((lines.get(line, 0.0) for line in header(node)), default=0.0)
+            inside = [line for statement in node.body for line in header(statement)] if score else []
+            lines |= {line: max(lines.get(line, 0.0), score * HEADER) for line in inside}
+    return raised
 
 
 def with_mixed_up(scores: Scores, sources: Mapping[str, Source]) -> dict[str, dict[int, float]]:

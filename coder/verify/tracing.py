@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from coder.core.errors import SandboxError
+from coder.core.paths import is_test_path
 from coder.core.ports import Limits, Progress, Sandbox
 from coder.core.trials import Trace, Traces
-from coder.core.verdict import Problem
+from coder.core.verdict import Problem, TestResult
 from coder.verify.launch import directories, launch, sources
 from coder.verify.problems import telling_line
 from coder.verify.project import Project
+from coder.verify.reasons import inside
 from coder.verify.recording import Recording
 
 COLLECTING_SECONDS = 60.0
@@ -62,6 +64,15 @@ class PytestTracer:
         return found
 
 
+def _on_the_way(result: TestResult) -> dict[str, tuple[int, ...]]:
+    """The lines of the project in the traceback of what could not be collected: all that is known of what was executed for it."""
+    lines: dict[str, set[int]] = {}
+    for frame in inside(result.failure) if result.failure else ():
+        if not is_test_path(frame.path):
+            lines.setdefault(frame.path, set()).add(frame.line)
+    return {path: tuple(sorted(numbers)) for path, numbers in lines.items()}
+
+
 def _read(place: Path) -> Traces:
     recording = Recording(place / "report")
     recording.read()
@@ -73,7 +84,9 @@ def _read(place: Path) -> Traces:
     imported: dict[str, set[int]] = {}
     for path, numbers in (pair for line in told if not line["id"] for pair in line["lines"].items()):
         imported.setdefault(path, set()).update(numbers)
+    lost = [Trace(result=result, lines=_on_the_way(result)) for result in recording.results if result.red and result.when == "collect"]
+    ran = [Trace(result=results[line["id"]], lines=line["lines"]) for line in told if line["id"] in results]
     return Traces(
-        tests=tuple(Trace(result=results[line["id"]], lines=line["lines"]) for line in told if line["id"] in results),
+        tests=(*lost, *ran),
         imported={path: tuple(sorted(numbers)) for path, numbers in imported.items()},
     )

@@ -9,7 +9,7 @@ from coder.core.ports import Progress
 from coder.core.trials import Compared, Edit, Tried
 from coder.core.verdict import Outcome, Problem, TestReport, TestResult
 from coder.repair.candidates import Candidate
-from coder.repair.search import ENOUGH, FURTHER, confirmed, search, written
+from coder.repair.search import ENOUGH, ENOUGH_ALONE, FURTHER, confirmed, search, search_alone, written
 from tests.repair.places import candidate
 
 TEXT = "def f(a):\n    return a < 1\n"
@@ -135,3 +135,22 @@ def test_the_file_is_as_it_was_even_after_an_error(tmp_path: Path) -> None:
         assert (tmp_path / "a.py").read_bytes().startswith(b"async def f(a):\r\n")
         raise ZeroDivisionError
     assert (tmp_path / "a.py").read_bytes() == b"def f(a):\r\n    return a < 1\r\n"
+
+
+class EachHolds(FakeRunner):
+    """A runner that finds the tests of a file green, whatever is in it."""
+
+    def run(self, tree: Path, tests: Sequence[str] = (), **_: object) -> TestReport:
+        return TestReport(command="pytest", results=(TestResult(id="tests/test_a.py::test_f", outcome="passed"),))
+
+
+def test_each_candidate_may_have_a_process_of_its_own_until_enough_hold(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(TEXT)
+    given = [candidate(TEXT, "<", operator) for operator in ("<=", "==", ">", ">=", "!=", "is")]
+    alike = search_alone(EachHolds(tmp_path / "a.py"), tmp_path, ["tests/test_a.py"], given, seconds=30.0, progress=None)
+    assert (alike.tried, alike.survivors) == (ENOUGH_ALONE, given[:ENOUGH_ALONE])
+    one = search_alone(FakeRunner(tmp_path / "a.py"), tmp_path, ["tests/test_a.py::test_f"], given, seconds=30.0, progress=None)
+    assert (one.tried, one.survivors) == (len(given), given[:1])
+    unlikely = [given[0], candidate(TEXT, "<", "==", score=0.01)]
+    assert search_alone(EachHolds(tmp_path / "a.py"), tmp_path, ["tests/test_a.py"], unlikely, seconds=30.0, progress=None).tried == 1
+    assert search_alone(EachHolds(tmp_path / "a.py"), tmp_path, ["tests/test_a.py"], given, seconds=0.0, progress=None).tried == 0

@@ -6,7 +6,7 @@ from coder.core.proposals import Suspect
 from coder.core.trials import Trace
 from coder.core.verdict import Failure, Frame, Outcome, TestResult
 from coder.repair.source import Source
-from coder.repair.spectrum import ochiai, suspects, weighted, with_imports, with_mixed_up, with_refused, without_comparisons
+from coder.repair.spectrum import ochiai, suspects, weighted, with_bodies, with_imports, with_mixed_up, with_refused, without_comparisons
 
 TEXT = """\
 LIMIT = 3
@@ -110,3 +110,10 @@ def test_a_function_that_cannot_be_called_so_is_suspected_though_nothing_in_it_i
     failure = Failure(type="TypeError", message="A.size() takes 1 positional argument but 2 were given", text="")
     scores = with_refused({"a.py": {6: 0.5}}, {"a.py": source}, [failure])
     assert scores == {"a.py": {6: 0.5, 2: pytest.approx(0.45)}}
+
+
+def test_what_a_class_holds_is_suspected_where_making_the_class_failed() -> None:
+    text = "import x\n\n@x.made\nclass A:\n    b: int = 1\n    c: list = []\n\nclass B:\n    d = 1\n"
+    scores = with_bodies({"a.py": {3: 1.3}}, {"a.py": Source("a.py", text)})["a.py"]
+    assert scores[5] == scores[6] > 1.0
+    assert 9 not in scores

@@ -127,3 +127,14 @@ def test_what_a_module_does_when_a_test_imports_it_is_done_by_no_test(trace: Tra
     found = trace({"shop.py": shop, "test_shop.py": f"{a}\n{b}"}, ["test_shop.py::test_a"])
     assert [dict(test.lines).get("shop.py", ()) for test in found.tests] == [(2,), ()]
     assert found.imported["shop.py"] == (1, 2, 4)
+
+
+def test_of_what_cannot_be_collected_the_traceback_is_known(trace: Trace) -> None:
+    shop = "def half(price):\n    return price / none\n\n\nHALF = half(2)\n"
+    files = {
+        "shop.py": shop,
+        "tests/test_shop.py": "import shop\n\n\ndef test_half(): pass\n",
+        "tests/test_far.py": "def test_far(): pass\n",
+    }
+    lost, other = trace(files, ["tests/test_shop.py"]).tests
+    assert (lost.result.id, dict(lost.lines), other.result.outcome) == ("tests/test_shop.py", {"shop.py": (2, 5)}, "passed")

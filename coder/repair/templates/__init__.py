@@ -28,6 +28,7 @@ from coder.repair.templates.kinds import kind
 from coder.repair.templates.literals import asserted_number, named_value
 from coder.repair.templates.looping import advanced, kept
 from coder.repair.templates.modular import wraparound
+from coder.repair.templates.moved import factory, moved
 from coder.repair.templates.names import against_itself, attribute, key, own_class, quoting, variable
 from coder.repair.templates.negation import negation
 from coder.repair.templates.operators import arithmetic, boolean, comparison
@@ -143,5 +144,7 @@ TEMPLATES: dict[str, Template] = {
         against_itself,
         clamped,
         base_case,
+        moved,
+        factory,
     )
 }

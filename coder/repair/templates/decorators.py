@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import lru_cache
 
 from coder.core.trials import Change
+from coder.repair.importing import first_statement
 from coder.repair.scope import arguments_of, module_names
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Function, Source
-from coder.repair.templates.suggestions import first_statement
 
 MOST = 4
 SEEN = 1.5
@@ -62,7 +62,7 @@ def _likely(source: Source, function: Function) -> dict[str, float]:
 def _imported(site: Site, text: str) -> Iterator[Change]:
     """Import what it needs of the standard library where the module does not."""
     if text.startswith("functools.") and "functools" not in module_names(site.source):
-        start, _ = site.source.span(first_statement(site))
+        start, _ = site.source.span(first_statement(site.source))
         yield Change(start=start, end=start, text=f"import functools{site.source.line_end}")
 
 

@@ -3,14 +3,14 @@
 import ast
 import builtins
 import re
-import sys
 from collections.abc import Iterator
 
 from coder.core.trials import Change
 from coder.core.verdict import Failure
+from coder.repair.importing import imports
 from coder.repair.scope import attributes, local_names, module_names, most_alike, own_attributes, short_texts
 from coder.repair.site import Rewrite, Site
-from coder.repair.source import Source, is_docstring
+from coder.repair.source import Function, Source
 
 NAME = re.compile(r"name '(\w+)' is not defined|local variable '(\w+)'|free variable '(\w+)'")
 ATTRIBUTE = re.compile(r"has no attribute '(\w+)'")
@@ -19,47 +19,31 @@ MOST_PLACES = 6
 METHODS = tuple(name for kind in (str, list, dict, set, bytes, int) for name in dir(kind) if not name.startswith("__"))
 RENAMED = {"basestring": "str", "long": "int", "raw_input": "input", "unichr": "chr", "unicode": "str", "xrange": "range"}
 """What Python 2 called built-in things."""
-HOMES = {
-    "Counter": "collections",
-    "OrderedDict": "collections",
-    "defaultdict": "collections",
-    "deque": "collections",
-    "namedtuple": "collections",
-    "partial": "functools",
-    "reduce": "functools",
-    "wraps": "functools",
-    "lru_cache": "functools",
-    "chain": "itertools",
-    "groupby": "itertools",
-    "islice": "itertools",
-    "product": "itertools",
-    "zip_longest": "itertools",
-    "Path": "pathlib",
-    "datetime": "datetime",
-    "timedelta": "datetime",
-    "timezone": "datetime",
-    "dataclass": "dataclasses",
-    "Decimal": "decimal",
-    "Fraction": "fractions",
-    "ceil": "math",
-    "floor": "math",
-    "sqrt": "math",
-    "deepcopy": "copy",
-    "contextmanager": "contextlib",
-    "suppress": "contextlib",
-    "Enum": "enum",
-    "StringIO": "io",
-    "BytesIO": "io",
-    "Iterable": "collections.abc",
-    "Mapping": "collections.abc",
-}
 
 
 def undefined_name(site: Site) -> Iterator[Rewrite]:
     """A name alike for one that is not defined, its name of today, `self.` before it, or the import of it."""
-    node = site.node
-    if not isinstance(node, ast.Name) or node.id not in said(site.failures, NAME):
-        return
+    unknown = said(site.failures, NAME)
+    match site.node:
+        case ast.Name() as node if node.id in unknown:
+            yield from _defined(site, node)
+        case ast.FunctionDef() | ast.AsyncFunctionDef() as function if unknown:
+            for one in (one for part in _evaluated(function) for one in ast.walk(part)):
+                if isinstance(one, ast.Name) and one.id in unknown:
+                    yield from _defined(site, one)
+        case _:
+            pass
+
+
+def _evaluated(function: Function) -> Iterator[ast.expr]:
+    """What is evaluated where a function is defined: decorators and annotations; defaults are sites of their own."""
+    given = function.args
+    every = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
+    yield from function.decorator_list
+    yield from filter(None, (function.returns, *(one.annotation for one in every)))
+
+
+def _defined(site: Site, node: ast.Name) -> Iterator[Rewrite]:
     if node.id in own_attributes(site.source, node):
         yield from site.replace(node, f"self.{node.id}", weight=2.0, summary=f"use `self.{node.id}`")
     pool = (*local_names(site.source, node), *module_names(site.source), *dir(builtins))
@@ -70,8 +54,8 @@ def undefined_name(site: Site) -> Iterator[Rewrite]:
         spans = sorted(site.source.span(one) for one in same)
         changes = tuple(Change(start=start, end=end, text=new) for start, end in spans)
         yield Rewrite(changes, 2.0, f"use `{new}` instead of `{node.id}`")
-    for line in _imports(node.id):
-        yield from site.before(first_statement(site), [line], weight=2.0, summary=f"import `{node.id}`")
+    for change in imports(site.source, node.id):
+        yield Rewrite((change,), 2.0, f"import `{node.id}`")
 
 
 def unknown_attribute(site: Site) -> Iterator[Rewrite]:
@@ -124,19 +108,3 @@ def unknown_import(site: Site) -> Iterator[Rewrite]:
 def said(failures: tuple[Failure, ...], pattern: re.Pattern[str]) -> frozenset[str]:
     """What a pattern finds in the messages of the failures."""
     return frozenset(name for failure in failures for match in pattern.finditer(failure.message) for name in match.groups() if name)
-
-
-def _imports(name: str) -> Iterator[str]:
-    if name in sys.stdlib_module_names:
-        yield f"import {name}"
-    if name in HOMES:
-        yield f"from {HOMES[name]} import {name}"
-
-
-def first_statement(site: Site) -> ast.stmt:
-    """The module's first statement that an import may stand before."""
-    for statement in site.source.tree.body:
-        future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
-        if not is_docstring(statement) and not future:
-            return statement
-    return site.source.tree.body[-1]

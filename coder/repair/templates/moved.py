@@ -1,0 +1,97 @@
+"""What the standard library has elsewhere today, or under another name; and a value that a data class has to make anew each time."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from coder.core.trials import Change
+from coder.repair.importing import SUCCESSORS, import_of, inserted, offered
+from coder.repair.site import Rewrite, Site
+from coder.repair.source import Source
+from coder.repair.templates.suggestions import said
+
+ATTRIBUTE = re.compile(r"module '[\w.]+' has no attribute '(\w+)'")
+IMPORT = re.compile(r"cannot import name '(\w+)' from '[\w.]+'")
+FIELD = re.compile(r"mutable default .* for field (\w+)")
+
+
+def moved(site: Site) -> Iterator[Rewrite]:
+    """`collections.abc.Mapping` for `collections.Mapping`, wherever the file asks for it, and the like for an import."""
+    match site.node:
+        case ast.Attribute(value=ast.Name(id=module), attr=name) if name in said(site.failures, ATTRIBUTE):
+            for new in _today(module, name):
+                yield _asked_of(site.source, module, name, new)
+        case ast.ImportFrom(module=str(module), level=0) as statement:
+            wanted = said(site.failures, IMPORT)
+            for alias in statement.names:
+                if alias.name in wanted:
+                    yield from (_imported(site.source, statement, alias, new) for new in _today(module, alias.name))
+
+
+def _today(module: str, name: str) -> list[str]:
+    """Where to find what a module had, the full names."""
+    known = SUCCESSORS.get((module, name))
+    return [known] if known else [f"{other}.{name}" for other in offered().get(name, ()) if other != module]
+
+
+def _asked_of(source: Source, module: str, name: str, new: str) -> Rewrite:
+    same = [one for one in ast.walk(source.tree) if isinstance(one, ast.Attribute) and ast.unparse(one) == f"{module}.{name}"]
+    changes = [Change(start=start, end=end, text=new) for start, end in sorted(source.span(one) for one in same)]
+    home = new.rpartition(".")[0]
+    known = {alias.name for one in source.tree.body if isinstance(one, ast.Import) for alias in one.names}
+    if home and home not in (*known, "str"):
+        changes.insert(0, inserted(source, f"import {home}"))
+    return Rewrite(tuple(changes), 2.0, f"use `{new}` instead of `{module}.{name}`")
+
+
+def _imported(source: Source, statement: ast.ImportFrom, alias: ast.alias, new: str) -> Rewrite:
+    """Imported from where it is, under the name that the file knows it by."""
+    home, _, name = new.rpartition(".")
+    own = alias.asname or alias.name
+    importing = home not in ("", "str")
+    line = f"from {home} import {name}{'' if name == own else f' as {own}'}" if importing else f"{own} = {new}"
+    summary = f"import `{own}` from `{home}`" if importing else f"use `{new}` for `{own}`"
+    if len(statement.names) == 1:
+        start, end = source.span(statement)
+        return Rewrite((Change(start=start, end=end, text=line),), 2.0, summary)
+    place = statement.names.index(alias)
+    start, end = source.span(alias)
+    if place:
+        start = source.span(statement.names[place - 1])[1]
+    else:
+        end = source.span(statement.names[1])[0]
+    begin, _ = source.span(statement)
+    changes = (
+        Change(start=begin, end=begin, text=f"{line}{source.line_end}{source.indent(statement)}"),
+        Change(start=start, end=end, text=""),
+    )
+    return Rewrite(changes, 2.0, summary)
+
+
+def factory(site: Site) -> Iterator[Rewrite]:
+    """`field(default_factory=list)` for the `[]` of a data class."""
+    match site.node:
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if name in said(site.failures, FIELD):
+            made = _made_by(site.source, value)
+            start, end = site.source.span(value)
+            known = {alias.name for one in site.source.tree.body if isinstance(one, ast.ImportFrom) for alias in one.names}
+            maker = "field" if "field" in known or not _imports_whole(site.source) else "dataclasses.field"
+            change = Change(start=start, end=end, text=f"{maker}(default_factory={made})")
+            needed = [import_of(site.source, "dataclasses", "field")] if maker == "field" and "field" not in known else []
+            yield Rewrite((*needed, change), 2.0, f"make the default of `{name}` anew for each")
+
+
+def _imports_whole(source: Source) -> bool:
+    return any(alias.name == "dataclasses" for one in source.tree.body if isinstance(one, ast.Import) for alias in one.names)
+
+
+def _made_by(source: Source, value: ast.expr) -> str:
+    match value:
+        case ast.List(elts=[]):
+            return "list"
+        case ast.Dict(keys=[]):
+            return "dict"
+        case ast.Call(func=ast.Name(id=kind), args=[], keywords=[]):
+            return kind
+        case _:
+            return f"lambda: {source.code(value)}"
