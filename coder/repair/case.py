@@ -13,7 +13,17 @@ from coder.repair.endless import never_ended
 from coder.repair.guarding import Guards
 from coder.repair.repeated import repeated
 from coder.repair.source import Source
-from coder.repair.spectrum import ochiai, suspects, weighted, with_bodies, with_imports, with_mixed_up, with_refused, without_comparisons
+from coder.repair.spectrum import (
+    ochiai,
+    suspects,
+    weighted,
+    with_bodies,
+    with_demanded,
+    with_imports,
+    with_mixed_up,
+    with_refused,
+    without_comparisons,
+)
 from coder.repair.templates.suggestions import NAME, said
 
 MOST_SUSPECTS = 10
@@ -38,6 +48,7 @@ class Case:
         scores = with_refused(
             with_imports(scores, self.sources, found.imported, _names_read(tree, self.failing)), self.sources, self._failures
         )
+        scores = with_demanded(scores, self.sources, self._failures)
         scores = with_bodies(scores, self.sources) if self.uncollected else scores
         self._scores = with_mixed_up(scores, self.sources)
         self._guards = Guards(others)

@@ -50,13 +50,13 @@ MODULES = (
     "threading",
     "time",
     "types",
-    "typing",
     "unittest.mock",
     "urllib.parse",
     "uuid",
     "warnings",
+    "typing",
 )
-"""Those of which programs import single names."""
+"""Those of which programs import single names; the last one's aliases of what others have are deprecated."""
 SUCCESSORS = {
     ("base64", "decodestring"): "base64.decodebytes",
     ("base64", "encodestring"): "base64.encodebytes",
@@ -84,7 +84,8 @@ def offered() -> dict[str, tuple[str, ...]]:
     for name in MODULES:
         module = importlib.import_module(name)
         for one in getattr(module, "__all__", None) or (one for one in vars(module) if _is_own(module, one)):
-            found.setdefault(one, []).append(name)
+            if name != MODULES[-1] or one not in found:
+                found.setdefault(one, []).append(name)
     return {name: tuple(modules) for name, modules in found.items()}
 
 

@@ -2,11 +2,11 @@
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 
-from coder.repair.source import Function, Source
+from coder.repair.source import BLOCKS, Function, Source
 
 MOST_NAMES = 14
 CACHED = 4096
@@ -62,9 +62,9 @@ def _local_names(source: Source, innermost: Function | None) -> tuple[str, ...]:
 
 @lru_cache(maxsize=CACHED)
 def module_names(source: Source) -> tuple[str, ...]:
-    """What the module's top level defines, assigns and imports."""
+    """What the module's top level defines, assigns and imports, under conditions and in `try` too."""
     names: dict[str, None] = {}
-    for node in source.tree.body:
+    for node in _at_once(source.tree.body):
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 names[node.name] = None
@@ -75,6 +75,16 @@ def module_names(source: Source) -> tuple[str, ...]:
             case _:
                 pass
     return tuple(names)
+
+
+def _at_once(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements and those inside of them that are executed in the same scope."""
+    for statement in statements:
+        yield statement
+        if not isinstance(statement, Function | ast.ClassDef):
+            for part in (statement, *getattr(statement, "handlers", ())):
+                for name in BLOCKS:
+                    yield from _at_once(getattr(part, name, ()))
 
 
 def own_attributes(source: Source, node: ast.AST) -> tuple[str, ...]:

@@ -15,9 +15,10 @@ from coder.core.proposals import Suspect
 from coder.core.trials import Trace
 from coder.core.verdict import Failure
 from coder.repair.endless import ENDLESS
-from coder.repair.scope import arguments_of, idle, stored
+from coder.repair.scope import arguments_of, idle, likeness, stored
 from coder.repair.source import Function, Source, header
 from coder.repair.stock import BUILTIN, bound
+from coder.repair.templates.demanded import LEAST_ALIKE, asked_for, defined
 
 INNERMOST = (1.3, 1.15, 1.05)
 """What the suspicion of a line is multiplied with where it is the innermost frame of a failure, the one around it, the one around that."""
@@ -86,6 +87,20 @@ def with_refused(scores: Scores, sources: Mapping[str, Source], failures: Sequen
             if function.name in refused:
                 lines = raised.setdefault(path, {})
                 lines[function.lineno] = max(lines.get(function.lineno, 0.0), highest * HEADER)
+    return raised
+
+
+def with_demanded(scores: Scores, sources: Mapping[str, Source], failures: Sequence[Failure]) -> dict[str, dict[int, float]]:
+    """The same with the definitions raised whose names are like what tests ask for and do not find: these are not executed by name."""
+    highest = max((score for lines in scores.values() for score in lines.values()), default=1.0)
+    raised = {path: dict(lines) for path, lines in scores.items()}
+    for asked in asked_for(failures):
+        for path, source in sources.items():
+            for node in ast.walk(source.tree):
+                alike = max((likeness(name, asked) for name in defined(node)), default=0.0)
+                if alike >= LEAST_ALIKE and isinstance(node, ast.stmt):
+                    lines = raised.setdefault(path, {})
+                    lines[node.lineno] = max(lines.get(node.lineno, 0.0), highest * HEADER)
     return raised
 
 

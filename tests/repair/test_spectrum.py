@@ -6,7 +6,17 @@ from coder.core.proposals import Suspect
 from coder.core.trials import Trace
 from coder.core.verdict import Failure, Frame, Outcome, TestResult
 from coder.repair.source import Source
-from coder.repair.spectrum import ochiai, suspects, weighted, with_bodies, with_imports, with_mixed_up, with_refused, without_comparisons
+from coder.repair.spectrum import (
+    ochiai,
+    suspects,
+    weighted,
+    with_bodies,
+    with_demanded,
+    with_imports,
+    with_mixed_up,
+    with_refused,
+    without_comparisons,
+)
 
 TEXT = """\
 LIMIT = 3
@@ -117,3 +127,10 @@ def test_what_a_class_holds_is_suspected_where_making_the_class_failed() -> None
     scores = with_bodies({"a.py": {3: 1.3}}, {"a.py": Source("a.py", text)})["a.py"]
     assert scores[5] == scores[6] > 1.0
     assert 9 not in scores
+
+
+def test_a_definition_is_suspected_whose_name_is_like_what_a_test_asks_for() -> None:
+    source = Source("a.py", "def totl(x):\n    return x\n\ndef other(x):\n    return x\n")
+    frame = Frame(path="tests/test_a.py", line=1, function="<module>")
+    asked = Failure(type="ImportError", message="cannot import name 'total' from 'a' (a.py)", frames=(frame,))
+    assert with_demanded({}, {"a.py": source}, [asked]) == {"a.py": {1: 0.9}}

@@ -642,6 +642,20 @@ TOLD = [
     ),
     (
         "moved",
+        "from collections import (  # kinds\n    Mapping,\n    deque,\n    Set,\n)\n",
+        "from collections.abc import Mapping, Set\nfrom collections import (  # kinds\n    deque,\n)\n",
+        "ImportError",
+        "cannot import name 'Mapping' from 'collections' (/lib/collections/__init__.py)",
+    ),
+    (
+        "undefined_name",
+        "try:\n    import sentinel\nexcept ImportError:\n    MISSING = object()\ndef f(x=MISING, y=MISING):\n    return x\n",
+        "try:\n    import sentinel\nexcept ImportError:\n    MISSING = object()\ndef f(x=MISSING, y=MISSING):\n    return x\n",
+        "NameError",
+        "name 'MISING' is not defined",
+    ),
+    (
+        "moved",
         "from itertools import chain, izip\n",
         "izip = zip\nfrom itertools import chain\n",
         "ImportError",
@@ -938,6 +952,7 @@ SILENT = {
     "unknown_import": "from x import y\n",
     "moved": "from collections import deque\nx = deque.pop\n",
     "factory": "class A:\n    x: int = 0\n",
+    "demanded": "def f():\n    pass\n",
     "lookup": "x = y['z']\n",
     "inserted": "x = 1\ny = x\n",
     "copied": "def f(x):\n    x = 1\n",
@@ -1046,7 +1061,36 @@ def test_template_leaves_alone_what_is_not_its_own(family: str, text: str) -> No
 
 
 def test_each_template_is_seen_to_work_and_to_keep_silent() -> None:
-    assert {row[0] for row in MENDED} | {row[0] for row in TOLD} | {"converted"} == set(SILENT) == set(TEMPLATES)
+    assert {row[0] for row in MENDED} | {row[0] for row in TOLD} | {"converted", "demanded"} == set(SILENT) == set(TEMPLATES)
+
+
+@pytest.mark.parametrize(
+    ("message", "before", "after"),
+    [
+        (
+            "cannot import name 'total' from 'shop' (shop.py)",
+            "__all__ = ['totl']\ndef totl(x):\n    return totl(x)\n",
+            "__all__ = ['total']\ndef total(x):\n    return total(x)\n",
+        ),
+        (
+            "'Cart' object has no attribute 'total'",
+            "class Cart:\n    def totals(self):\n        return self.totals()\n",
+            "class Cart:\n    def total(self):\n        return self.total()\n",
+        ),
+        (
+            "module 'shop' has no attribute 'LIMIT'",
+            "LIMITS = 1\n\ndef f():\n    return LIMITS\n",
+            "LIMIT = 1\n\ndef f():\n    return LIMIT\n",
+        ),
+    ],
+)
+def test_a_definition_gets_the_name_that_a_test_asks_for(message: str, before: str, after: str) -> None:
+    asked, elsewhere = (
+        Failure(type="AttributeError", message=message, frames=(Frame(path=path, line=1, function="f"),))
+        for path in ("tests/test_shop.py", "shop.py")
+    )
+    assert rewritten("demanded", before, asked) == {after}
+    assert rewritten("demanded", before, elsewhere) == rewritten("demanded", f"{before}{after}", asked) == set()
 
 
 def test_what_is_raised_says_what_the_test_asks_for() -> None:

@@ -13,6 +13,7 @@ from coder.repair.templates.conditions import unconditional
 from coder.repair.templates.constants import constant, initial
 from coder.repair.templates.copying import copied
 from coder.repair.templates.decorators import decorated, undecorated
+from coder.repair.templates.demanded import demanded
 from coder.repair.templates.enlisting import enlisted
 from coder.repair.templates.exceptions import exception_type
 from coder.repair.templates.flags import flag
@@ -146,5 +147,6 @@ TEMPLATES: dict[str, Template] = {
         base_case,
         moved,
         factory,
+        demanded,
     )
 }

@@ -1,8 +1,10 @@
 """What the standard library has elsewhere today, or under another name; and a value that a data class has to make anew each time."""
 
 import ast
+import importlib
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 
 from coder.core.trials import Change
 from coder.repair.importing import SUCCESSORS, import_of, inserted, offered
@@ -45,27 +47,39 @@ def _asked_of(source: Source, module: str, name: str, new: str) -> Rewrite:
 
 
 def _imported(source: Source, statement: ast.ImportFrom, alias: ast.alias, new: str) -> Rewrite:
-    """Imported from where it is, under the name that the file knows it by."""
+    """Imported from where it is, under the name that the file knows it by, with what has moved there from the same module."""
     home, _, name = new.rpartition(".")
     own = alias.asname or alias.name
-    importing = home not in ("", "str")
-    line = f"from {home} import {name}{'' if name == own else f' as {own}'}" if importing else f"{own} = {new}"
-    summary = f"import `{own}` from `{home}`" if importing else f"use `{new}` for `{own}`"
-    if len(statement.names) == 1:
-        start, end = source.span(statement)
-        return Rewrite((Change(start=start, end=end, text=line),), 2.0, summary)
-    place = statement.names.index(alias)
-    start, end = source.span(alias)
-    if place:
-        start = source.span(statement.names[place - 1])[1]
+    if home in ("", "str"):
+        moving, line, summary = [alias], f"{own} = {new}", f"use `{new}` for `{own}`"
+    elif name != alias.name:
+        moving, line, summary = [alias], f"from {home} import {name} as {own}", f"import `{own}` from `{home}`"
     else:
-        end = source.span(statement.names[1])[0]
-    begin, _ = source.span(statement)
-    changes = (
-        Change(start=begin, end=begin, text=f"{line}{source.line_end}{source.indent(statement)}"),
-        Change(start=start, end=end, text=""),
-    )
-    return Rewrite(changes, 2.0, summary)
+        moving = [
+            one for one in statement.names if one is alias or (home in offered().get(one.name, ()) and one.name not in _has(statement))
+        ]
+        names = ", ".join(map(source.code, moving))
+        line, summary = f"from {home} import {names}", f"import {names} from `{home}`"
+    begin, end = source.span(statement)
+    if len(moving) == len(statement.names):
+        return Rewrite((Change(start=begin, end=end, text=line),), 2.0, summary)
+    first = Change(start=begin, end=begin, text=f"{line}{source.line_end}{source.indent(statement)}")
+    return Rewrite((first, *(_without(source, statement.names, one, moving) for one in moving)), 2.0, summary)
+
+
+def _has(statement: ast.ImportFrom) -> list[str]:
+    """What a module of the standard library has today."""
+    known = statement.module in sys.stdlib_module_names
+    return dir(importlib.import_module(str(statement.module))) if known else [alias.name for alias in statement.names]
+
+
+def _without(source: Source, names: Sequence[ast.alias], one: ast.alias, moving: Sequence[ast.alias]) -> Change:
+    """One of several imported names taken away, with a comma."""
+    place = names.index(one)
+    start, end = source.span(one)
+    if all(before in moving for before in names[:place]):
+        return Change(start=start, end=source.span(names[place + 1])[0], text="")
+    return Change(start=source.span(names[place - 1])[1], end=end, text="")
 
 
 def factory(site: Site) -> Iterator[Rewrite]:

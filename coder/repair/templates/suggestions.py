@@ -48,14 +48,18 @@ def _defined(site: Site, node: ast.Name) -> Iterator[Rewrite]:
         yield from site.replace(node, f"self.{node.id}", weight=2.0, summary=f"use `self.{node.id}`")
     pool = (*local_names(site.source, node), *module_names(site.source), *dir(builtins))
     for name, alike in most_alike(node.id, pool, count=5, least=0.5):
-        yield from site.replace(node, name, weight=1.2 + alike, summary=f"use `{name}` instead of the undefined `{node.id}`")
+        yield Rewrite(_everywhere(site.source, node, name), 1.2 + alike, f"use `{name}` instead of the undefined `{node.id}`")
     if new := RENAMED.get(node.id):
-        same = [one for one in ast.walk(site.source.tree) if isinstance(one, ast.Name) and one.id == node.id]
-        spans = sorted(site.source.span(one) for one in same)
-        changes = tuple(Change(start=start, end=end, text=new) for start, end in spans)
-        yield Rewrite(changes, 2.0, f"use `{new}` instead of `{node.id}`")
+        yield Rewrite(_everywhere(site.source, node, new), 2.0, f"use `{new}` instead of `{node.id}`")
     for change in imports(site.source, node.id):
         yield Rewrite((change,), 2.0, f"import `{node.id}`")
+
+
+def _everywhere(source: Source, node: ast.Name, name: str) -> tuple[Change, ...]:
+    """Another name for one that is not defined; wherever the file reads that, unless it is given a value somewhere."""
+    same = [one for one in ast.walk(source.tree) if isinstance(one, ast.Name) and one.id == node.id]
+    meant = same if all(isinstance(one.ctx, ast.Load) for one in same) else [node]
+    return tuple(Change(start=start, end=end, text=name) for start, end in sorted(map(source.span, meant)))
 
 
 def unknown_attribute(site: Site) -> Iterator[Rewrite]:
