@@ -24,6 +24,7 @@ from coder.repair.spectrum import (
     with_refused,
     without_comparisons,
 )
+from coder.repair.syntax import rereadable, unreadable
 from coder.repair.templates.suggestions import NAME, said
 
 MOST_SUSPECTS = 10
@@ -43,6 +44,8 @@ class Case:
         scores = weighted(ochiai([*reds, *others]), self._failures)
         paths = [*sorted(scores), *sorted(found.imported.keys() - scores.keys())]
         self.sources = {path: source for path in paths if (source := read(tree, path)) is not None}
+        self._unreadable = {path: line for path, line in unreadable(self._failures).items() if path not in self.sources}
+        self.sources |= {path: text for path in self._unreadable if (text := unparsed(tree, path)) is not None}
         scores = without_comparisons(scores, self.sources)
         self.suspects: tuple[Suspect, ...] = suspects(scores, self.sources)
         scores = with_refused(
@@ -68,7 +71,13 @@ class Case:
     def candidates(self, guards: Sequence[str] = ()) -> list[Candidate]:
         """In the order in which to try them, each with these guards and its own."""
         single = candidates(self.sources, self._scores, self._failures)
-        return [self._guarded(candidate, guards) for candidate in ranked([*single, *repeated(single, self.sources)])]
+        slips = [
+            one
+            for path, line in self._unreadable.items()
+            if path in self.sources
+            for one in rereadable(path, self.sources[path].text, line)
+        ]
+        return [self._guarded(candidate, guards) for candidate in ranked([*slips, *single, *repeated(single, self.sources)])]
 
     def impacted(self, candidate: Candidate) -> tuple[str, ...]:
         """All passing tests seen to execute the changed function, as far as a process of its own can run them in time."""
@@ -120,4 +129,12 @@ def read(tree: Path, path: str) -> Source | None:
     try:
         return Source(path, (tree / path).read_bytes().decode())
     except (OSError, SyntaxError, ValueError):
+        return None
+
+
+def unparsed(tree: Path, path: str) -> Source | None:
+    """A source file that is no Python, as if there were nothing in it; None where it is not UTF-8."""
+    try:
+        return Source(path, (tree / path).read_bytes().decode(), ast.Module([], []))
+    except (OSError, ValueError):
         return None

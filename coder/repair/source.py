@@ -15,15 +15,15 @@ BLOCKS = ("body", "orelse", "finalbody")
 class Source:
     """One file; positions are characters of its text."""
 
-    def __init__(self, path: str, text: str) -> None:
-        """`path` is relative to the tree.
+    def __init__(self, path: str, text: str, tree: ast.Module | None = None) -> None:
+        """`path` is relative to the tree; without a syntax tree the text is parsed.
 
         Raises:
             SyntaxError: it is no Python of this interpreter's version.
         """
         self.path = path
         self.text = text
-        self.tree = parsed(text)
+        self.tree = parsed(text) if tree is None else tree
         self._starts = [0, *(match.end() for match in LINE_END.finditer(text))]
 
     @cached_property
