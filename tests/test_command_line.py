@@ -115,7 +115,7 @@ def test_json_is_one_object_a_line_and_ends_with_the_verdict(place: Place, serve
     server.turns += [LOOK, PATCH]
     done = place.fix(server, "--json")
     events = [json.loads(line) for line in done.stdout.splitlines()]
-    kinds = [event["event"] for event in events]
+    kinds = [event["event"] for event in events if event["event"] != "warning"]  # of walls that are reduced on this machine
     assert kinds[:3] + kinds[-2:] == ["started", "baseline", "phase", "verified", "finished"]
     assert [event["phase"] for event in events if event["event"] == "phase"] == ["locate", "reproduce", "edit", "verify"]
     assert [(event["name"], event["ok"]) for event in events if event["event"] == "tool"] == [("search", True), ("apply_patch", True)]
