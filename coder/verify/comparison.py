@@ -4,13 +4,15 @@ from collections.abc import Callable, Iterable, Sequence
 
 from coder.core.paths import file_of
 from coder.core.verdict import Failure, TestReport, TestResult
+from coder.verify.reasons import headline, inside
 
 LONGEST_ID = 120
 GONE = "Missing"
+SHOWN = 3
 
 
 def no_longer_passing(
-    before: TestReport, after: TestReport, *, among: Callable[[str], bool], missing_counts: bool
+    before: TestReport, after: TestReport, *, among: Callable[[str], bool] = lambda _test: True, missing_counts: bool
 ) -> tuple[TestResult, ...]:
     """Tests that passed before and are red, skipped, expected to fail, or (if that counts) gone now."""
     now = {result.id: result for result in after.results}
@@ -25,6 +27,23 @@ def no_longer_passing(
         elif result.outcome not in ("passed", "xpassed"):
             found.append(result)
     return tuple(found)
+
+
+def failing_otherwise(before: TestReport, after: TestReport) -> list[str]:
+    """Of the tests that are red on both sides those that stumble over something else now, half a sentence each, the first few.
+
+    The change has got them further, and not to their end.
+    """
+    was = {result.id: result for result in before.reds}
+    now = [result for result in after.reds if result.id in was and _place(result) != _place(was[result.id])]
+    return [f"{short(one.id)} fails otherwise than before: {headline(one.failure)}" for one in now[:SHOWN] if one.failure]
+
+
+def _place(result: TestResult) -> tuple[str, ...]:
+    """What a test stumbles over and where, whatever the line."""
+    if result.failure is None:
+        return ()
+    return (result.failure.type, *(text for frame in inside(result.failure)[-1:] for text in (frame.path, frame.function)))
 
 
 def renumbered(before: TestReport, after: TestReport, gone: Iterable[str]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from coder.core.candidate import Patch
 from coder.core.paths import file_of, is_test_file, is_test_path, meant
 from coder.core.ports import Progress, TestRunner
 from coder.core.verdict import TestReport, TestResult, Verdict, VerdictKind
-from coder.verify.comparison import is_gone, is_left_out, no_longer_passing, passes, renumbered, sentence, short
+from coder.verify.comparison import failing_otherwise, is_gone, is_left_out, no_longer_passing, passes, renumbered, sentence, short
 from coder.verify.documented import same_examples
 from coder.verify.doubts import doubts, texts
 from coder.verify.evidence import hash_of
@@ -171,7 +171,7 @@ class Judgement:
         if problem is not None and problem.kind not in PARTIAL:
             return self._verdict(VerdictKind.INCONCLUSIVE, problem.text)
         whole = problem is None or problem.kind == "no_tests"
-        suspected = no_longer_passing(self._before, after, among=lambda _test: True, missing_counts=whole)
+        suspected = no_longer_passing(self._before, after, missing_counts=whole)
         if broken := self._confirmed(suspected, after):
             reason = f"The change breaks {_tests(len(broken))} that passed before: {sentence(broken)}."
             return self._verdict(VerdictKind.BROKEN, reason, targets=tuple(targets), broken=broken, after=after)
@@ -186,6 +186,7 @@ class Judgement:
             return self._verdict(VerdictKind.PASSING, reason, still_red=red, after=after)
         if not targets and unable(self._before) and (lacking := unable(after)):
             return self._verdict(VerdictKind.INCONCLUSIVE, f"No test of the project can run on this machine: {lacking}.", after=after)
+        self._notes += failing_otherwise(self._before, after)
         return self._conclusion(targets, after)
 
     def _take_part(self) -> None:
@@ -220,9 +221,7 @@ class Judgement:
         if not self._tests:
             return []
         old = self.runs.run("old tests", self._tree, self._sources, self._part)
-        seeming = [
-            result.id for result in no_longer_passing(self._before, old, among=lambda _test: True, missing_counts=old.problem is None)
-        ]
+        seeming = [result.id for result in no_longer_passing(self._before, old, missing_counts=old.problem is None)]
         if not seeming:
             return []
         again = self.runs.run("old tests, again", self._tree, self._sources, seeming)
@@ -261,7 +260,7 @@ class Judgement:
         after = self.runs.run("suite", self._tree, None, ())
         if after.problem is not None:
             return self._verdict(VerdictKind.INCONCLUSIVE, after.problem.text)
-        if broken := self._confirmed(no_longer_passing(self._before, after, among=lambda _test: True, missing_counts=True), after):
+        if broken := self._confirmed(no_longer_passing(self._before, after, missing_counts=True), after):
             return self._verdict(
                 VerdictKind.BROKEN, f"`{after.command}` passed before the change and fails now.", broken=broken, after=after
             )

@@ -125,6 +125,18 @@ def test_a_file_that_can_be_collected_again_and_stays_red_is_not_fixed(tmp_path:
     assert (verdict.kind, [result.id for result in verdict.still_red]) == (VerdictKind.PASSING, [ADDED])
 
 
+def test_a_test_that_fails_otherwise_than_before_is_told(tmp_path: Path) -> None:
+    def further(files: Files) -> list[TestResult]:
+        stuck = red(OTHER, "ImportError", "no name 'y'") if files["calc.py"] == "fixed" else red(OTHER, "NameError", "x")
+        return [stuck, *suite(files)[:-1]]
+
+    verdict = judged(tmp_path, {**FIX, **NEW_TEST}, ending=further)
+    assert verdict.kind == VerdictKind.PROVEN
+    assert f"{OTHER} fails otherwise than before: ImportError: no name 'y'" in verdict.notes
+    same = judged(tmp_path, {**FIX, **NEW_TEST}, ending=lambda files: [red(OTHER), *suite(files)[:-1]])
+    assert not any("otherwise" in note for note in same.notes)
+
+
 def test_a_named_test_that_is_skipped_as_before_is_no_failure(tmp_path: Path) -> None:
     def skipping(files: Files) -> list[TestResult]:
         return [*suite(files), passed(f"{TEST}::test_elsewhere", "skipped")]
