@@ -28,8 +28,10 @@ def settles(line: str) -> bool:
 
 
 def spare_operations(function: Function) -> int:
-    """How many operations do nothing, such as `x * 1`, `x[0:]`, `False or x` and `not (a != b)`: what is meant is written without them."""
-    return sum(map(_does_nothing, ast.walk(function)))
+    """How many operations do nothing, such as `x * 1`, `x[0:]`, `False or x`, `not (a != b)` and a condition both of whose branches are
+    the same: what is meant is written without them.
+    """
+    return sum(_does_nothing(node) or _decides_nothing(node) for node in ast.walk(function))
 
 
 def _does_nothing(node: ast.AST) -> bool:
@@ -50,6 +52,16 @@ def _does_nothing(node: ast.AST) -> bool:
             return True
         case ast.BoolOp(values=values):
             return any(isinstance(value, ast.Constant) for value in values[:-1])
+        case _:
+            return False
+
+
+def _decides_nothing(node: ast.AST) -> bool:
+    match node:
+        case ast.If(body=body, orelse=[_, *_] as orelse):
+            return [*map(ast.dump, body)] == [*map(ast.dump, orelse)]
+        case ast.IfExp(body=body, orelse=orelse):
+            return ast.dump(body) == ast.dump(orelse)
         case _:
             return False
 

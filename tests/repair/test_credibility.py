@@ -44,6 +44,15 @@ def test_an_operation_that_does_nothing_is_doubted() -> None:
     assert worth("margin + 1", "margin") == worth("margin + 1", "margin or 0") == 1.0
 
 
+def test_a_condition_both_of_whose_branches_are_the_same_is_doubted() -> None:
+    text = "def cut(x):\n    if not isinstance(x, list):\n        return slices(x)\n    else:\n        return pieces(x)\n"
+    evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")
+    alike, turned = (
+        credibility(candidate(text, old, new, place="a.py::cut"), evidence) for old, new in (("slices", "pieces"), ("not ", ""))
+    )
+    assert alike < 0.5 < turned
+
+
 def test_what_the_file_calculates_elsewhere_is_believed_more() -> None:
     text = f"{TEXT}\n\ndef halves(text, margin):\n    return text[: margin - 1], text[margin - 1 :]\n"
     evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")
