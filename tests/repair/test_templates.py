@@ -12,6 +12,8 @@ from coder.repair.templates import TEMPLATES
 from tests.repair.places import rewritten
 
 MENDED = [
+    ("variable", "def f(g, x):\n    return x(x)\n", "def f(g, x):\n    return g(x)\n"),
+    ("variable", "def f(x, kind):\n    return str(x)\n", "def f(x, kind):\n    return kind(x)\n"),
     ("kept", "x + 1\n", "x += 1\n"),
     ("string", "x = ''.join(y)\n", "x = ','.join(y)\n"),
     ("string", "x = y.split('/')\n", "x = y.split('.')\n"),

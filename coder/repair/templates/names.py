@@ -24,7 +24,10 @@ def variable(site: Site) -> Iterator[Rewrite]:
             yield from site.replace(node, name, weight=0.5, summary=f"use `{name}`, not the attribute")
         case _:
             pass
-    if not isinstance(node, ast.Name) or node.id in ("self", "cls") or is_called(site):
+    if not isinstance(node, ast.Name) or node.id in ("self", "cls"):
+        return
+    if is_called(site):
+        yield from _called(site, node, here)
         return
     loads = isinstance(node.ctx, ast.Load)
     asked, unread, guarded = _asked_for(site), idle(site.function), _guarded(site, node)
@@ -40,6 +43,15 @@ def variable(site: Site) -> Iterator[Rewrite]:
             yield from site.replace(node, f"self.{name}", weight=weight, summary=f"use `self.{name}` instead of `{node.id}`")
         for name, alike in most_alike(node.id, module_names(site.source), count=5, least=0.5):
             yield from site.replace(node, name, weight=0.5 * alike, summary=f"use `{name}` instead of `{node.id}`")
+
+
+def _called(site: Site, node: ast.Name, here: tuple[str, ...]) -> Iterator[Rewrite]:
+    """For a variable that is called another one; for any function a parameter that nothing reads."""
+    unread = idle(site.function)
+    for rank, name in enumerate(here if node.id in here else unread):
+        if name != node.id:
+            weight = 0.5 * (0.7 + 0.3 * likeness(name, node.id)) * 0.97**rank * (REVIVING if name in unread else 1.0)
+            yield from site.replace(node, name, weight=weight, summary=f"call `{name}` instead of `{node.id}`")
 
 
 def _asked_for(site: Site) -> str:
