@@ -130,7 +130,7 @@ def operations_of(source: Source) -> frozenset[str]:
 
 
 def repetitions(function: Function) -> int:
-    """How many statements say what the one before them says, and how many calls are given a variable by its place and by a name."""
+    """How many statements say what the one before them says, and how many calls are given a variable twice."""
     nodes = [*ast.walk(function)]
     blocks = [block for node in nodes for name in BLOCKS if isinstance(block := getattr(node, name, None), list)]
     pairs = [pair for block in blocks for pair in pairwise(map(ast.dump, block))]
@@ -138,8 +138,9 @@ def repetitions(function: Function) -> int:
 
 
 def _given_twice(call: ast.Call) -> bool:
-    names = {one.id for one in call.args if isinstance(one, ast.Name)}
-    return any(isinstance(one.value, ast.Name) and one.arg == one.value.id in names for one in call.keywords)
+    names = [one.id for one in call.args if isinstance(one, ast.Name)]
+    told = any(isinstance(one.value, ast.Name) and one.arg == one.value.id in names for one in call.keywords)
+    return told or len({*names}) < len(names)
 
 
 def avoids(function: Function, names: frozenset[str], candidate: Candidate, source: Source, line: str) -> bool:

@@ -44,6 +44,16 @@ def test_an_operation_that_does_nothing_is_doubted() -> None:
     assert worth("margin + 1", "margin") == worth("margin + 1", "margin or 0") == 1.0
 
 
+def test_a_call_that_is_given_a_variable_twice_is_doubted() -> None:
+    text = "def f(key, value):\n    return forced(value, key)\n"
+    evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")
+    twice, swapped = (
+        credibility(candidate(text, "forced(value, key)", f"forced({given})", place="a.py::f"), evidence)
+        for given in ("key, key", "key, value")
+    )
+    assert twice < 0.5 < swapped
+
+
 def test_a_condition_both_of_whose_branches_are_the_same_is_doubted() -> None:
     text = "def cut(x):\n    if not isinstance(x, list):\n        return slices(x)\n    else:\n        return pieces(x)\n"
     evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")

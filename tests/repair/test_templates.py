@@ -998,6 +998,13 @@ def test_what_is_read_under_a_condition_is_what_it_asks_for() -> None:
     assert found["other"] > 1 > found["one"]
 
 
+def test_what_is_asked_for_is_what_is_read_where_it_is_there() -> None:
+    source = Source("a.py", "def f(one, other, third):\n    return third if one is not None else 2\n")
+    node = next(one for one in ast.walk(source.tree) if isinstance(one, ast.Name) and one.id == "third")
+    found = {rewrite.changes[0].text: rewrite.weight for rewrite in TEMPLATES["variable"](Site(source, node))}
+    assert found["one"] > 1 > found["other"]
+
+
 def test_the_constructor_of_the_parent_that_sets_what_is_missing_is_likely() -> None:
     text = "class A:\n    def __init__(self):\n        self.alias = None\nclass B(A):\n    def __init__(self, x):\n        self.x = x\n"
     source = Source("a.py", text)

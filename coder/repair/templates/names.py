@@ -11,7 +11,7 @@ MOST_HELD = 8
 NAMESAKE = 1.2
 """What speaks for a variable that has the name of the parameter which is given another."""
 GUARDED = 1.1
-"""What speaks for a variable that is read under a condition which asks for another one, not read there."""
+"""What speaks for a variable that is read under a condition which asks for another one, not read there; and for that one instead of it."""
 REVIVING = 1.3
 """And for a parameter that nothing in the function reads."""
 
@@ -30,7 +30,7 @@ def variable(site: Site) -> Iterator[Rewrite]:
         yield from _called(site, node, here)
         return
     loads = isinstance(node.ctx, ast.Load)
-    asked, unread, guarded = _asked_for(site), idle(site.function), _guarded(site, node)
+    asked, unread, guarded = _asked_for(site), idle(site.function), _guarded(site, node) | _guarding(site, node)
     for rank, name in enumerate(here):
         if name != node.id:
             weight = (0.75 if loads else 0.4) * (0.7 + 0.3 * likeness(name, node.id)) * 0.97**rank
@@ -81,6 +81,15 @@ def _guarded(site: Site, name: ast.Name) -> frozenset[str]:
             return frozenset()
     read = frozenset(one.id for one in parts if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load))
     return frozenset() if name.id in read else read
+
+
+def _guarding(site: Site, name: ast.Name) -> frozenset[str]:
+    """What `name if other is not None else ...` asks for."""
+    match site.parent:
+        case ast.IfExp(test=ast.Name(id=asked) | ast.Compare(left=ast.Name(id=asked), ops=[ast.IsNot()]), body=body) if body is name:
+            return frozenset({asked})
+        case _:
+            return frozenset()
 
 
 def own_class(site: Site) -> Iterator[Rewrite]:
