@@ -87,7 +87,8 @@ def _in_fixture(result: TestResult, failure: Failure) -> bool:
 
 def _is_the_projects(result: TestResult, failure: Failure) -> bool:
     """Was it raised by the project, or by a test that cannot use, or import, what the project gives it?"""
-    if failure.type == TOO_LONG or failure.message.startswith(NOT_ASSERTED) or environment(failure):
+    lacking = _before_the_issue(result, failure) and environment(failure)
+    if lacking or failure.type == TOO_LONG or failure.message.startswith(NOT_ASSERTED):
         return False
     own = inside(failure)
     if own and not is_test_path(own[-1].path):

@@ -609,6 +609,13 @@ TOLD = [
     ),
     (
         "undefined_name",
+        "def f(cuont):\n    return cuont\ndef g(count):\n    return cuont\n",
+        "def f(cuont):\n    return cuont\ndef g(count):\n    return count\n",
+        "NameError",
+        "name 'cuont' is not defined",
+    ),
+    (
+        "undefined_name",
         "from typing import Any\ndef f(x: Optional[int]) -> Any:\n    return x\n",
         "from typing import Any, Optional\ndef f(x: Optional[int]) -> Any:\n    return x\n",
         "NameError",

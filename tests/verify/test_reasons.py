@@ -22,6 +22,7 @@ STDLIB = (*SOURCE, ("/usr/lib/python3.11/json/decoder.py", 355, "raw_decode"))
         (red(ID, "IndexError", "", frames=SOURCE), "", True),
         (red(ID, "JSONDecodeError", "", frames=STDLIB), "", True),
         (red(ID, "TypeError", "'NoneType' object is not subscriptable"), "", True),
+        (red(ID, "FileNotFoundError", "[Errno 2] No such file or directory: 'x.cfg'", frames=SOURCE), "", True),
         (red(ID, "NameError", "name 'x' is not defined", when="collect", frames=SOURCE), "", True),
         (red(ID, "ImportError", "cannot import name 'x' from 'calc' (calc.py)", when="collect"), "", True),
         (red(ID, "ModuleNotFoundError", "No module named 'calc.parts'"), "", True),
@@ -44,6 +45,10 @@ def test_counts(result: TestResult, issue: str, unchanged: bool) -> None:
         (
             red(ID, "ImportError", "cannot import name 'x' from 'far' (/usr/lib/far.py)"),
             "does not get as far as the issue: ImportError: cannot import name 'x' from 'far' (/usr/lib/far.py)",
+        ),
+        (
+            red(ID, "FileNotFoundError", "[Errno 2] No such file or directory: 'x.cfg'", when="setup", frames=SOURCE),
+            "fails in a fixture: FileNotFoundError: [Errno 2] No such file or directory: 'x.cfg'",
         ),
         (red(ID, "SyntaxError", "bad"), "does not get as far as the issue: SyntaxError: bad"),
         (

@@ -56,9 +56,10 @@ def _defined(site: Site, node: ast.Name) -> Iterator[Rewrite]:
 
 
 def _everywhere(source: Source, node: ast.Name, name: str) -> tuple[Change, ...]:
-    """Another name for one that is not defined; wherever the file reads that, unless it is given a value somewhere."""
+    """Another name for one that is not defined; wherever the file reads that, unless something is called so somewhere."""
     same = [one for one in ast.walk(source.tree) if isinstance(one, ast.Name) and one.id == node.id]
-    meant = same if all(isinstance(one.ctx, ast.Load) for one in same) else [node]
+    called = {getattr(one, name, None) for one in ast.walk(source.tree) for name in ("arg", "name", "asname")}
+    meant = same if all(isinstance(one.ctx, ast.Load) for one in same) and node.id not in called else [node]
     return tuple(Change(start=start, end=end, text=name) for start, end in sorted(map(source.span, meant)))
 
 
