@@ -3,8 +3,9 @@
 import keyword
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import PurePosixPath
 
 from coder.core.syntax import parsed
 from coder.core.trials import Change, Edit
@@ -15,8 +16,8 @@ from coder.repair.scope import likeness
 TYPES = frozenset({"SyntaxError", "IndentationError", "TabError"})
 MOST_PARSED = 800
 """Ways of writing a file that are looked at; to parse a long one takes its time."""
-MOST_BEGUN = 4
-"""Of the slips after which the parser stops later."""
+MOST_BEGUN, FURTHER = 4, 2
+"""Of the slips after which the parser stops later, and slips in a row after the first."""
 CERTAIN, LIKELY, POSSIBLE, ANY = 1.0, 0.8, 0.5, 0.3
 """What speaks for a slip: the text shows it, it is usual, or it is one character more or less."""
 ALIKE = 0.6
@@ -70,11 +71,15 @@ def unreadable(failures: Sequence[Failure]) -> dict[str, int]:
     return {frame.path: frame.line for frame in last if not frame.function}
 
 
-def rereadable(path: str, text: str, line: int, *, further: int = 2) -> list[Candidate]:
-    """Edits at a line after which the file can be read, the likeliest first; nothing where it can be read.
+def rereadable(path: str, text: str, line: int) -> list[Candidate]:
+    """Edits at a line after which the file can be read, the likeliest first; nothing where it can be read."""
+    file = PurePosixPath(path).name
+    made = _read_again(path, text, line, further=FURTHER)
+    return [replace(one, edit=one.edit.model_copy(update={"summary": f"{file}: {one.edit.summary}"})) for one in made]
 
-    Where none is enough, and the parser then stops later, so many `further` slips are mended with it.
-    """
+
+def _read_again(path: str, text: str, line: int, *, further: int) -> list[Candidate]:
+    """Where no edit is enough, and the parser then stops later, so many `further` slips are mended with it."""
     if not _stops(text):
         return []
     found: dict[str, Candidate] = {}
@@ -88,7 +93,7 @@ def rereadable(path: str, text: str, line: int, *, further: int = 2) -> list[Can
             begun.append((slip, after, stop))
     if not found and further:
         for slip, after, stop in sorted(begun, key=lambda one: -one[0].weight)[:MOST_BEGUN]:
-            rest = rereadable(path, after, stop, further=further - 1)
+            rest = _read_again(path, after, stop, further=further - 1)
             found |= {one.edit.apply(after): whole for one in rest if (whole := _both(slip, one, line)) is not None}
     return sorted(found.values(), key=lambda one: -one.score)
 
