@@ -44,8 +44,12 @@ class Case:
         scores = weighted(ochiai([*reds, *others]), self._failures)
         paths = [*sorted(scores), *sorted(found.imported.keys() - scores.keys())]
         self.sources = {path: source for path in paths if (source := read(tree, path)) is not None}
-        self._unreadable = {path: line for path, line in unreadable(self._failures).items() if path not in self.sources}
-        self.sources |= {path: text for path in self._unreadable if (text := unparsed(tree, path)) is not None}
+        self._unreadable = {
+            source: line
+            for path, line in unreadable(self._failures).items()
+            if path not in self.sources and (source := unparsed(tree, path)) is not None
+        }
+        self.sources |= {source.path: source for source in self._unreadable}
         scores = without_comparisons(scores, self.sources)
         self.suspects: tuple[Suspect, ...] = suspects(scores, self.sources)
         scores = with_refused(
@@ -71,12 +75,7 @@ class Case:
     def candidates(self, guards: Sequence[str] = ()) -> list[Candidate]:
         """In the order in which to try them, each with these guards and its own."""
         single = candidates(self.sources, self._scores, self._failures)
-        slips = [
-            one
-            for path, line in self._unreadable.items()
-            if path in self.sources
-            for one in rereadable(path, self.sources[path].text, line)
-        ]
+        slips = [one for source, line in self._unreadable.items() for one in rereadable(source.path, source.text, line)]
         return [self._guarded(candidate, guards) for candidate in ranked([*slips, *single, *repeated(single, self.sources)])]
 
     def impacted(self, candidate: Candidate) -> tuple[str, ...]:

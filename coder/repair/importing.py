@@ -91,7 +91,8 @@ def offered() -> dict[str, tuple[str, ...]]:
 
 def _is_own(module: ModuleType, name: str) -> bool:
     value = getattr(module, name)
-    return not name.startswith("_") and not isinstance(value, ModuleType) and getattr(value, "__module__", module.__name__) is not None
+    home = getattr(value, "__module__", module.__name__) or module.__name__
+    return not name.startswith("_") and not isinstance(value, ModuleType) and home.lstrip("_") == module.__name__
 
 
 def imports(source: Source, name: str) -> Iterator[Change]:

@@ -36,6 +36,12 @@ class Source:
         found = [node for node in ast.walk(self.tree) if isinstance(node, Function)]
         return tuple(sorted(found, key=lambda node: (node.lineno, node.col_offset)))
 
+    @cached_property
+    def top_level(self) -> tuple[ast.stmt, ...]:
+        """The statements of the module and of its classes, those of functions left out."""
+        bodies = [self.tree.body, *(node.body for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef))]
+        return tuple(node for body in bodies for node in body if self.function(self.parents[node]) is None)
+
     def span(self, node: ast.AST) -> tuple[int, int]:
         """Where an expression, statement, keyword or argument begins and ends."""
         line, column, end_line, end_column = (getattr(node, name) for name in ("lineno", "col_offset", "end_lineno", "end_col_offset"))

@@ -96,9 +96,8 @@ def with_demanded(scores: Scores, sources: Mapping[str, Source], failures: Seque
     raised = {path: dict(lines) for path, lines in scores.items()}
     for asked in asked_for(failures):
         for path, source in sources.items():
-            for node in ast.walk(source.tree):
-                alike = max((likeness(name, asked) for name in defined(node)), default=0.0)
-                if alike >= LEAST_ALIKE and isinstance(node, ast.stmt):
+            for node in source.top_level:
+                if any(likeness(name, asked) >= LEAST_ALIKE for name in defined(node)):
                     lines = raised.setdefault(path, {})
                     lines[node.lineno] = max(lines.get(node.lineno, 0.0), highest * HEADER)
     return raised
@@ -239,5 +238,4 @@ def suspects(scores: Scores, sources: Mapping[str, Source]) -> tuple[Suspect, ..
 
 def _at_import(source: Source) -> list[ast.stmt]:
     """Assignments at the top level of the module and of its classes."""
-    bodies = [source.tree.body, *(node.body for node in ast.walk(source.tree) if isinstance(node, ast.ClassDef))]
-    return [node for body in bodies for node in body if isinstance(node, ast.Assign | ast.AnnAssign) and source.function(node) is None]
+    return [node for node in source.top_level if isinstance(node, ast.Assign | ast.AnnAssign)]

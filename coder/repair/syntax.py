@@ -4,7 +4,6 @@ import keyword
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import PurePosixPath
 
 from coder.core.syntax import parsed
@@ -14,8 +13,8 @@ from coder.repair.candidates import Candidate
 from coder.repair.scope import likeness
 
 TYPES = frozenset({"SyntaxError", "IndentationError", "TabError"})
-MOST_PARSED = 800
-"""Ways of writing a file that are looked at; to parse a long one takes its time."""
+MOST_PARSED = 2_000
+"""Ways of writing a file that are looked at in all; to parse a long one takes its time."""
 MOST_BEGUN, FURTHER = 4, 2
 """Of the slips after which the parser stops later, and slips in a row after the first."""
 CERTAIN, LIKELY, POSSIBLE, ANY = 1.0, 0.8, 0.5, 0.3
@@ -24,6 +23,7 @@ ALIKE = 0.6
 STEP = 4
 """Spaces of an indent."""
 CONFLICT = re.compile(r"^<{7}[^\n]*\n(.*?)(?:^\|{7}[^\n]*\n.*?)?^={7}\n(.*?)^>{7}[^\n]*\n?", re.M | re.S)
+LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 TOKEN = re.compile(r"\w+|[^\w\s]")
 INSERTED = (")", ",", ":", "]", "}", "(", '"', "'", "[", "{", " in ")
 OTHERWISE: tuple[tuple[str, str, float], ...] = (
@@ -74,28 +74,35 @@ def unreadable(failures: Sequence[Failure]) -> dict[str, int]:
 def rereadable(path: str, text: str, line: int) -> list[Candidate]:
     """Edits at a line after which the file can be read, the likeliest first; nothing where it can be read."""
     file = PurePosixPath(path).name
-    made = _read_again(path, text, line, further=FURTHER)
+    made = _read_again(path, text, line, further=FURTHER, parses=iter(range(MOST_PARSED)))
     return [replace(one, edit=one.edit.model_copy(update={"summary": f"{file}: {one.edit.summary}"})) for one in made]
 
 
-def _read_again(path: str, text: str, line: int, *, further: int) -> list[Candidate]:
-    """Where no edit is enough, and the parser then stops later, so many `further` slips are mended with it."""
+def _read_again(path: str, text: str, line: int, *, further: int, parses: Iterator[int]) -> list[Candidate]:
+    """As long as there are `parses`; where no edit is enough, and the parser then stops later, so many `further` ones are mended with it."""
     if not _stops(text):
         return []
-    found: dict[str, Candidate] = {}
+    found: list[Candidate] = []
     begun: list[tuple[Slip, str, int]] = []
-    for slip in islice(_slips(text, line), MOST_PARSED):
+    seen = set[str]()
+    for slip in _slips(text, line):
         edit = Edit(path=path, changes=(slip.change,), line=line, family="syntax", summary=slip.summary)
         after = edit.apply(text)
-        if after not in found and not (stop := _stops(after)):
-            found[after] = Candidate(edit=edit, score=slip.weight, place=f"{path}:{line}")
+        if after in seen:
+            continue
+        if next(parses, None) is None:
+            break
+        seen.add(after)
+        stop = _stops(after)
+        if not stop:
+            found.append(Candidate(edit=edit, score=slip.weight, place=f"{path}:{line}"))
         elif stop > line:
             begun.append((slip, after, stop))
     if not found and further:
         for slip, after, stop in sorted(begun, key=lambda one: -one[0].weight)[:MOST_BEGUN]:
-            rest = _read_again(path, after, stop, further=further - 1)
-            found |= {one.edit.apply(after): whole for one in rest if (whole := _both(slip, one, line)) is not None}
-    return sorted(found.values(), key=lambda one: -one.score)
+            rest = _read_again(path, after, stop, further=further - 1, parses=parses)
+            found += [whole for one in rest if (whole := _both(slip, one, line)) is not None]
+    return sorted(found, key=lambda one: -one.score)
 
 
 def _both(slip: Slip, rest: Candidate, line: int) -> Candidate | None:
@@ -127,12 +134,12 @@ def _slips(text: str, line: int) -> Iterator[Slip]:
             yield _whole(text, CONFLICT.sub(rf"\{side}", text), f"keep the {what} side of each conflict")
     if "\t" in text:
         for width in (STEP, 2 * STEP):
-            spaced = "".join(_spaced(line, width) for line in text.splitlines(keepends=True))
+            spaced = "".join(_spaced(line, width) for line in LINE.findall(text))
             yield _whole(text, spaced, "indent with spaces")
     for pattern, meant, weight in OTHERWISE:
         if weight == CERTAIN and len(re.findall(f"(?m){pattern}", text)) > 1:
-            yield _whole(text, re.sub(f"(?m){pattern}", meant, text), f"write `{meant.strip()}` as Python 3 does, everywhere")
-    lines = text.splitlines(keepends=True)
+            yield _whole(text, re.sub(f"(?m){pattern}", meant, text), "write as Python 3 does what Python 2 wrote, everywhere")
+    lines = LINE.findall(text)
     here = min(max(line - 1, 0), len(lines) - 1)
     near = [here, *(place for place in range(here - 1, -1, -1) if lines[place].partition("#")[0].strip())][:2]
     yield from _indents(lines, here, near[-1])
@@ -197,7 +204,8 @@ def _indents(lines: Sequence[str], here: int, above: int) -> Iterator[Slip]:
             new = "".join(_moved(line, level - own) for line in lines[here:end])
             yield Slip(Change(start=start, end=start + len(old), text=new), LIKELY, "indent as the lines around")
     if lines[above].rstrip().endswith(":"):
-        text = f"{' ' * (_indent(lines[above]) + STEP)}pass\n"
+        end_of_line = lines[above][len(lines[above].rstrip("\r\n")) :]
+        text = f"{' ' * (_indent(lines[above]) + STEP)}pass{end_of_line}"
         yield Slip(Change(start=start, end=start, text=text), POSSIBLE, "put `pass` where a statement is missing")
 
 

@@ -28,6 +28,8 @@ CASES = [
     ("def f():\n    x = 1\n      y = 2\n    return y\n", 3, "def f():\n    x = 1\n    y = 2\n    return y\n"),
     ("def f(x):\n    if x:\n        y = 1\n      return y\n", 4, "def f(x):\n    if x:\n        y = 1\n        return y\n"),
     ("def f():\n    # later\n\nx = 1\n", 4, "def f():\n    # later\n\n    pass\nx = 1\n"),
+    ("def f():\r\nx = 1\r\n", 2, "def f():\r\n    pass\r\nx = 1\r\n"),
+    ("'\x0c'\ndef f(x)\n    return x\n", 2, "'\x0c'\ndef f(x):\n    return x\n"),
     ("def f():\n    if x:\n\treturn 1\n    return 2\n", 3, "def f():\n    if x:\n        return 1\n    return 2\n"),
     ("<<<<<<< ours\nx = 1\n=======\nx = 2\n>>>>>>> theirs\n", 1, "x = 2\n"),
     ("a = 1\n<<<<<<< ours\nx = 1\n||||||| base\nx = 0\n=======\nx = 2\n>>>>>>> theirs\n", 2, "a = 1\nx = 1\n"),

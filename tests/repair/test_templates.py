@@ -607,6 +607,7 @@ TOLD = [
         "NameError",
         "name 'cuont' is not defined",
     ),
+    ("undefined_name", "x = insort(y)\n", "from bisect import insort\nx = insort(y)\n", "NameError", "name 'insort' is not defined"),
     (
         "undefined_name",
         "def f(cuont):\n    return cuont\ndef g(count):\n    return cuont\n",

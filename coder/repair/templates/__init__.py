@@ -16,6 +16,7 @@ from coder.repair.templates.decorators import decorated, undecorated
 from coder.repair.templates.demanded import demanded
 from coder.repair.templates.enlisting import enlisted
 from coder.repair.templates.exceptions import exception_type
+from coder.repair.templates.fields import factory
 from coder.repair.templates.flags import flag
 from coder.repair.templates.formats import opening, placeholder
 from coder.repair.templates.grouping import grouping
@@ -29,7 +30,7 @@ from coder.repair.templates.kinds import kind
 from coder.repair.templates.literals import asserted_number, named_value
 from coder.repair.templates.looping import advanced, kept
 from coder.repair.templates.modular import wraparound
-from coder.repair.templates.moved import factory, moved
+from coder.repair.templates.moved import moved
 from coder.repair.templates.names import against_itself, attribute, key, own_class, quoting, variable
 from coder.repair.templates.negation import negation
 from coder.repair.templates.operators import arithmetic, boolean, comparison

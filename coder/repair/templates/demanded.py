@@ -10,14 +10,14 @@ from coder.core.verdict import Failure
 from coder.repair.scope import likeness
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Function, Source
+from coder.repair.templates.suggestions import ATTRIBUTE, IMPORT, said
 
-ASKED = re.compile(r"(?:cannot import name|has no attribute) '(\w+)'")
 LEAST_ALIKE = 0.6
 
 
 def demanded(site: Site) -> Iterator[Rewrite]:
     """The name that a test asks for, of a function, a class or a variable of the module whose own is alike; wherever the file says it."""
-    for name in defined(site.node):
+    for name in defined(site.node) if site.node in site.source.top_level else ():
         for asked in asked_for(site.failures):
             alike = likeness(name, asked)
             if alike >= LEAST_ALIKE and asked != name and not _is_there(site.source, asked):
@@ -28,8 +28,8 @@ def demanded(site: Site) -> Iterator[Rewrite]:
 
 def asked_for(failures: Sequence[Failure]) -> tuple[str, ...]:
     """What tests themselves, and not the code that they test, found missing."""
-    own = (one for one in failures if one.frames and is_test_path(one.frames[-1].path))
-    return tuple(dict.fromkeys(name for failure in own for name in ASKED.findall(failure.message)))
+    own = tuple(one for one in failures if one.frames and is_test_path(one.frames[-1].path))
+    return tuple(sorted(said(own, IMPORT) | said(own, ATTRIBUTE)))
 
 
 def defined(node: ast.AST) -> tuple[str, ...]:
@@ -43,7 +43,7 @@ def defined(node: ast.AST) -> tuple[str, ...]:
 
 
 def _is_there(source: Source, name: str) -> bool:
-    return any(name in defined(node) for node in ast.walk(source.tree))
+    return any(name in defined(node) for node in source.top_level)
 
 
 def _says(source: Source, definition: ast.AST, name: str) -> Iterator[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""What the standard library has elsewhere today, or under another name; and a value that a data class has to make anew each time."""
+"""What the standard library has elsewhere today, or under another name."""
 
 import ast
 import importlib
@@ -7,20 +7,18 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from coder.core.trials import Change
-from coder.repair.importing import SUCCESSORS, import_of, inserted, offered
+from coder.repair.importing import SUCCESSORS, inserted, offered
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Source
-from coder.repair.templates.suggestions import said
+from coder.repair.templates.suggestions import IMPORT, said
 
-ATTRIBUTE = re.compile(r"module '[\w.]+' has no attribute '(\w+)'")
-IMPORT = re.compile(r"cannot import name '(\w+)' from '[\w.]+'")
-FIELD = re.compile(r"mutable default .* for field (\w+)")
+MODULE_ATTRIBUTE = re.compile(r"module '[\w.]+' has no attribute '(\w+)'")
 
 
 def moved(site: Site) -> Iterator[Rewrite]:
     """`collections.abc.Mapping` for `collections.Mapping`, wherever the file asks for it, and the like for an import."""
     match site.node:
-        case ast.Attribute(value=ast.Name(id=module), attr=name) if name in said(site.failures, ATTRIBUTE):
+        case ast.Attribute(value=ast.Name(id=module), attr=name) if name in said(site.failures, MODULE_ATTRIBUTE):
             for new in _today(module, name):
                 yield _asked_of(site.source, module, name, new)
         case ast.ImportFrom(module=str(module), level=0) as statement:
@@ -80,32 +78,3 @@ def _without(source: Source, names: Sequence[ast.alias], one: ast.alias, moving:
     if all(before in moving for before in names[:place]):
         return Change(start=start, end=source.span(names[place + 1])[0], text="")
     return Change(start=source.span(names[place - 1])[1], end=end, text="")
-
-
-def factory(site: Site) -> Iterator[Rewrite]:
-    """`field(default_factory=list)` for the `[]` of a data class."""
-    match site.node:
-        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if name in said(site.failures, FIELD):
-            made = _made_by(site.source, value)
-            start, end = site.source.span(value)
-            known = {alias.name for one in site.source.tree.body if isinstance(one, ast.ImportFrom) for alias in one.names}
-            maker = "field" if "field" in known or not _imports_whole(site.source) else "dataclasses.field"
-            change = Change(start=start, end=end, text=f"{maker}(default_factory={made})")
-            needed = [import_of(site.source, "dataclasses", "field")] if maker == "field" and "field" not in known else []
-            yield Rewrite((*needed, change), 2.0, f"make the default of `{name}` anew for each")
-
-
-def _imports_whole(source: Source) -> bool:
-    return any(alias.name == "dataclasses" for one in source.tree.body if isinstance(one, ast.Import) for alias in one.names)
-
-
-def _made_by(source: Source, value: ast.expr) -> str:
-    match value:
-        case ast.List(elts=[]):
-            return "list"
-        case ast.Dict(keys=[]):
-            return "dict"
-        case ast.Call(func=ast.Name(id=kind), args=[], keywords=[]):
-            return kind
-        case _:
-            return f"lambda: {source.code(value)}"
