@@ -79,7 +79,7 @@ def rereadable(path: str, text: str, line: int) -> list[Candidate]:
 
 
 def _read_again(path: str, text: str, line: int, *, further: int, parses: Iterator[int]) -> list[Candidate]:
-    """As long as there are `parses`; where no edit is enough, and the parser then stops later, so many `further` ones are mended with it."""
+    """As long as there are `parses`; where no edit is enough, and the parser stops later, so many `further` ones are mended with it."""
     if not _stops(text):
         return []
     found: list[Candidate] = []
