@@ -129,17 +129,17 @@ def _stops(text: str) -> int:
 
 
 def _slips(text: str, line: int) -> Iterator[Slip]:
+    lines = LINE.findall(text)
     if CONFLICT.search(text):
         for side, what in ((1, "first"), (2, "second")):
             yield _whole(text, CONFLICT.sub(rf"\{side}", text), f"keep the {what} side of each conflict")
     if "\t" in text:
         for width in (STEP, 2 * STEP):
-            spaced = "".join(_spaced(line, width) for line in LINE.findall(text))
-            yield _whole(text, spaced, "indent with spaces")
-    for pattern, meant, weight in OTHERWISE:
-        if weight == CERTAIN and len(re.findall(f"(?m){pattern}", text)) > 1:
-            yield _whole(text, re.sub(f"(?m){pattern}", meant, text), "write as Python 3 does what Python 2 wrote, everywhere")
-    lines = LINE.findall(text)
+            yield _whole(text, "".join(_spaced(one, width) for one in lines), "indent with spaces")
+    for pattern, meant in ((pattern, meant) for pattern, meant, weight in OTHERWISE if weight == CERTAIN):
+        again = [_everywhere(one, pattern, meant) for one in lines]
+        if sum(new != old for new, old in zip(again, lines, strict=True)) > 1:
+            yield _whole(text, "".join(again), "write as Python 3 does, everywhere")
     here = min(max(line - 1, 0), len(lines) - 1)
     near = [here, *(place for place in range(here - 1, -1, -1) if lines[place].partition("#")[0].strip())][:2]
     yield from _indents(lines, here, near[-1])
@@ -151,6 +151,11 @@ def _slips(text: str, line: int) -> Iterator[Slip]:
 
 def _whole(text: str, new: str, summary: str) -> Slip:
     return Slip(Change(start=0, end=len(text), text=new), CERTAIN, summary)
+
+
+def _everywhere(line: str, pattern: str, meant: str) -> str:
+    code = line.rstrip("\r\n")
+    return re.sub(pattern, meant, code) + line[len(code) :]
 
 
 def _spaced(line: str, width: int) -> str:

@@ -20,6 +20,8 @@ CASES = [
     ("x = 'a\ny = 1\n", 1, "x = 'a'\ny = 1\n"),
     ("x = a && !b || c\n", 1, ""),
     ("if x:\n    y = 1\nelse if z:\n    y = 2\n", 3, "if x:\n    y = 1\nelif z:\n    y = 2\n"),
+    ("print\nprint 'a'\nprint\n\nprint\n", 2, "print\nprint('a')\nprint\n\nprint\n"),
+    ("for i in x:\n    i++\ny++\nz = 1\n", 2, "for i in x:\n    i += 1\ny += 1\nz = 1\n"),
     ("print 'a'\nx = 1\nprint 'b', x\n", 1, "print('a')\nx = 1\nprint('b', x)\n"),
     ("if a:\n    iff b:\n        x = 1\n\nwhile c\n    d()\n", 2, "if a:\n    if b:\n        x = 1\n\nwhile c:\n    d()\n"),
     ("i = 0\ni++\n", 2, "i = 0\ni += 1\n"),
