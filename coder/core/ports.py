@@ -86,10 +86,12 @@ class Sandbox(Protocol):
         policy: Policy | None = None,
         limits: Limits | None = None,
         on_line: Progress | None = None,
+        private: Path | None = None,
     ) -> Execution:
         """Run a command to its end, or to its limits, and leave no process of it behind.
 
-        `environment` is added to the sandbox's own filtered one; no policy and no limits are their defaults.
+        `environment` is added to the sandbox's own filtered one; no policy and no limits are their defaults. `private`, a directory below
+        the shared scratch directory, takes its place for this command: HOME and TMPDIR lie in it, and nothing beside it can be written.
 
         Raises:
             SandboxError: it could not be started, or `stop` was called.

@@ -35,6 +35,16 @@ class Failure(Value):
     """pytest's own rendering, cut to its most useful part."""
 
 
+class Body(Value):
+    """How a test's own function ran, seen beside what the test runner says of it."""
+
+    started: int = 0
+    ended: int = 0
+    """How often it came to its end without raising."""
+    lines: tuple[int, ...] = ()
+    """Those of its file that were executed in it, sorted."""
+
+
 class TestResult(Value):
     """One test, or one module that could not be collected."""
 
@@ -47,6 +57,8 @@ class TestResult(Value):
     failure: Failure | None = None
     cause: Cause | None = None
     """Of a red test in a verdict."""
+    body: Body | None = None
+    """None where nobody watched, or nobody could."""
 
     @property
     def red(self) -> bool:
@@ -60,7 +72,7 @@ class TestResult(Value):
 class Problem(Value):
     """Why a run says nothing about the code."""
 
-    kind: Literal["no_runner", "usage", "timeout", "crash", "no_tests", "no_report", "wrong_code", "stopped"]
+    kind: Literal["no_runner", "usage", "timeout", "crash", "no_tests", "no_report", "wrong_code", "stopped", "forged"]
     text: str
     """What happened and what to do, one or two sentences."""
 
@@ -76,6 +88,8 @@ class TestReport(Value):
     problem: Problem | None = None
     output: str = ""
     """The tail of what the command printed."""
+    reached: tuple[str, ...] = ()
+    """What code of the tree did to the machinery that observes it, such as `calc.py: sys._getframe`."""
     by_exit_code: bool = False
     """The command is no pytest: it counts as one test with the command as its id, and says nothing about reasons."""
 

@@ -16,7 +16,7 @@ from coder.core.policy import Policy
 from coder.core.ports import Execution, Limits, Progress
 from coder.core.private import DENY_READ
 from coder.sandbox.capture import Capture
-from coder.sandbox.environment import filtered
+from coder.sandbox.environment import filtered, private_places
 from coder.sandbox.launching import Launcher, Lifeline, Pipes
 from coder.sandbox.linked import git_directory, holds
 from coder.sandbox.private import private_files
@@ -43,8 +43,7 @@ class ProcessSandbox:
         exposed: Iterable[Path] = (),
         deny_read: Sequence[str] = DENY_READ,
     ) -> None:
-        """Commands see the allow-listed part of `environment`; behind the walls `exposed` paths can be read, and what `deny_read`, patterns
-        of `coder.core.private`, names in the working directory is empty."""
+        """Behind the walls `exposed` paths can be read; what `deny_read` (patterns of `coder.core.private`) names in `cwd` is empty."""
         self._scratch = Scratch()
         self._environment = filtered(environment, scratch=self._scratch.path)
         self.walls = walls
@@ -83,11 +82,12 @@ class ProcessSandbox:
         policy: Policy | None = None,
         limits: Limits | None = None,
         on_line: Progress | None = None,
+        private: Path | None = None,
     ) -> Execution:
         allowed = limits or Limits()
 
         def once() -> Execution:
-            walled = self.walled(argv, cwd=cwd, environment=environment, policy=policy, limits=allowed)
+            walled = self.walled(argv, cwd=cwd, environment=environment, policy=policy, limits=allowed, private=private)
             done = self._execute(argv[0], self._order(walled, cwd, allowed), allowed, on_line)
             return done if self.walls is None or done.exit_code is None else self._told(argv[0], done, self.walls)
 
@@ -124,15 +124,20 @@ class ProcessSandbox:
         environment: Mapping[str, str] | None = None,
         policy: Policy | None = None,
         limits: Limits | None = None,
+        private: Path | None = None,
     ) -> Walled:
         """What is started instead of a command.
 
         Raises:
             SandboxError: there is nothing to be run, or no place for it.
         """
-        return self._walled(tuple(argv), cwd, {**self._environment, **(environment or {})}, policy or Policy(), limits or Limits())
+        own = {**self._environment, **(private_places(private, self._environment) if private else {}), **(environment or {})}
+        scratch = private or self._scratch.path
+        return self._walled(tuple(argv), cwd, own, policy or Policy(), limits or Limits(), scratch=scratch)
 
-    def _walled(self, argv: tuple[str, ...], cwd: Path, environment: Mapping[str, str], policy: Policy, limits: Limits) -> Walled:
+    def _walled(
+        self, argv: tuple[str, ...], cwd: Path, environment: Mapping[str, str], policy: Policy, limits: Limits, *, scratch: Path
+    ) -> Walled:
         if self.walls is None:
             return Walled(argv=argv, directory=str(cwd), environment=environment)
         place = Path(os.path.realpath(cwd))
@@ -152,13 +157,13 @@ class ProcessSandbox:
             cwd=place,
             writes=policy.writes,
             network=policy.network,
-            scratch=self._scratch.path,
+            scratch=scratch,
             git=git,
             exposed=self._exposed,
             denied=private,
         )
         return self.walls.around(
-            Command(argv=argv, cwd=place, environment=environment, policy=policy, view=seen, scratch=self._scratch.path, limits=limits)
+            Command(argv=argv, cwd=place, environment=environment, policy=policy, view=seen, scratch=scratch, limits=limits)
         )
 
     def _order(self, walled: Walled, cwd: Path, limits: Limits) -> dict[str, Any]:

@@ -29,9 +29,10 @@ class Surveyed:
         policy: Policy | None = None,
         limits: Limits | None = None,
         on_line: Progress | None = None,
+        private: Path | None = None,
     ) -> Execution:
         with self.looking() as removed:
-            done = self._sandbox.run(argv, cwd=cwd, environment=environment, policy=policy, limits=limits, on_line=on_line)
+            done = self._sandbox.run(argv, cwd=cwd, environment=environment, policy=policy, limits=limits, on_line=on_line, private=private)
         told = "".join(f"\n[{sentence(finding)}]" for finding in removed)
         return done.model_copy(update={"output": done.output + told}) if told else done
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from coder.core.paths import is_test_path
 from coder.core.value import Value
+from coder.verify.command import Command
 from coder.verify.project import Project
 from coder.verify.roots import source_roots
 
@@ -19,6 +20,9 @@ VARIABLES = {
     "coder_warm": "CODER_WARM_REQUEST",
 }
 """Where each plugin looks for the file that says what it is to do."""
+REPORT = "coder_pytest_report"
+DEFAULT_HASH_SEED = "0"
+"""Where the project's environment names none."""
 NOT_OURS = frozenset({"site-packages", "node_modules", "venv", "env", "build", "dist"})
 
 
@@ -42,7 +46,6 @@ def launch(
     command = project.command
     argv = command.argv if command.is_pytest else (str(project.interpreter), "-m", "pytest")
     own = command.environment.get("PYTEST_ADDOPTS", "")
-    place_of_more = project.overlay.place if project.overlay else None
     variables = {}
     for plugin, request in requests.items():
         (place / plugin).write_text(json.dumps({**request, "tree": str(tree), "addopts": own}), encoding="utf-8")
@@ -54,22 +57,45 @@ def launch(
     return Launch(
         argv=(*argv, *paths),
         environment={
+            "PYTHONHASHSEED": DEFAULT_HASH_SEED,
             **project.environment,
             **command.environment,
             **variables,
-            "PYTHONPATH": os.pathsep.join(
-                [
-                    *(str(root) for root in source_roots(tree)),
-                    *filter(None, [command.environment.get("PYTHONPATH")]),
-                    *([str(place_of_more)] if place_of_more else []),
-                    str(TARGET),
-                ]
-            ),
+            "PYTHONPATH": os.pathsep.join([*search_path(project, tree), str(TARGET)]),
             "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTHONHASHSEED": "0",
             "PYTEST_ADDOPTS": f"{own} {ours}".strip(),
         },
     )
+
+
+def search_path(project: Project, tree: Path) -> list[str]:
+    """Directories to import from before the standard library: the tree's own, the command's, then packages that coder installed."""
+    own = filter(None, project.command.environment.get("PYTHONPATH", "").split(os.pathsep))
+    return [*map(str, source_roots(tree)), *own, *([str(project.overlay.place)] if project.overlay and project.overlay.place else [])]
+
+
+def cold(project: Project, tree: Path, place: Path, *, paths: Sequence[str], request: Mapping[str, Any]) -> Launch:
+    """Prepare a run for evidence: the runner starts inside of coder_start, which loads the recorder before the tree can be imported."""
+    started = launch(project, tree, place, paths=(), requests={REPORT: {**request, **_start(project, tree)}})
+    rest = project.command.argv[3 if _is_module(project) else 2 :]
+    argv = (str(project.interpreter), str(TARGET / "coder_start.py"), *rest, *paths)
+    return started.model_copy(update={"argv": argv, "environment": {**started.environment, "PYTHONPATH": ""}})
+
+
+def _start(project: Project, tree: Path) -> dict[str, Any]:
+    own_runner = any((root / name).exists() for root in source_roots(tree) for name in ("_pytest", "pluggy", "iniconfig"))
+    script = "" if _is_module(project) else project.command.argv[1]
+    runner = "unittest" if is_unittest(project.command) else "pytest"
+    return {"runner": runner, "script": script, "path": search_path(project, tree), "own_runner": own_runner}
+
+
+def _is_module(project: Project) -> bool:
+    return project.command.argv[1:2] == ("-m",)
+
+
+def is_unittest(command: Command) -> bool:
+    """Is this Python's own runner, started as a module?"""
+    return command.argv[1:3] == ("-m", "unittest")
 
 
 def sources(tree: Path) -> Iterator[str]:

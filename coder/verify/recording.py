@@ -1,16 +1,17 @@
-"""Reads what the pytest plugin wrote, while it is written and afterwards."""
+"""Takes in what the recorder in a test process wrote, while it is written and afterwards."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from coder.core.verdict import Failure, Frame, Outcome, TestResult
+from coder.core.verdict import Body, Failure, Frame, Outcome, TestResult
 
 
 class Recording:
-    """The report file of one run, read as far as it has got."""
+    """One run as far as it has got: its records come one by one, or lie in a file."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path | None = None) -> None:
         self._file = file
         self._position = 0
         self._results: dict[str, TestResult] = {}
@@ -26,17 +27,18 @@ class Recording:
         self.exit_status: int | None = None
         self.loaded: dict[str, list[str]] = {}
         """Watched module -> the files it was imported from."""
+        self.reached: tuple[str, ...] = ()
 
     def read(self) -> None:
-        """Take in the lines that are complete by now."""
-        if not self._file.is_file() or self._file.is_symlink():  # a pipe would be waited for, a link lead elsewhere
+        """Take in the lines of the file that are complete by now."""
+        if self._file is None or not self._file.is_file() or self._file.is_symlink():  # a pipe would be waited for, a link lead elsewhere
             return
         with self._file.open("rb") as file:
             file.seek(self._position)
             whole, newline, _ = file.read().rpartition(b"\n")
         self._position += len(whole) + len(newline)
         for line in whole.splitlines():
-            self._take(json.loads(line))
+            self.take(json.loads(line))
 
     @property
     def results(self) -> tuple[TestResult, ...]:
@@ -62,7 +64,8 @@ class Recording:
         ran = sum(result.when != "collect" for result in self._results.values())
         return f"{ran} of {self.collected} tests" + (f", {red} red" if red else "")
 
-    def _take(self, line: dict[str, Any]) -> None:
+    def take(self, line: Mapping[str, Any]) -> None:
+        """Take in one record."""
         match line["kind"]:
             case "session":
                 self.began, self.finished = True, False
@@ -81,8 +84,9 @@ class Recording:
                 self.exit_status = line["exit"]
                 self.stopped = line["stopped"]
                 self.loaded = line["loaded"]
+                self.reached = tuple(line.get("reached", ()))
 
-    def _take_phase(self, line: dict[str, Any]) -> None:
+    def _take_phase(self, line: Mapping[str, Any]) -> None:
         if line["when"] not in ("setup", "call"):
             self._open.pop(line["id"], None)
         if (outcome := outcome_of(line)) is None:
@@ -93,12 +97,13 @@ class Recording:
             when=line["when"],
             seconds=line["seconds"],
             failure=failure_of(line["failure"]) if outcome in ("failed", "error") else None,
+            body=body_of(line.get("body")),
         )
         known = self._results.get(result.id)
         self._results[result.id] = result if known is None else merged(known, result)
 
 
-def outcome_of(line: dict[str, Any]) -> Outcome | None:
+def outcome_of(line: Mapping[str, Any]) -> Outcome | None:
     """What one phase says about its test; None: nothing yet, or it will be run again."""
     match line["outcome"], line["when"]:
         case "passed", "setup" | "teardown":
@@ -118,7 +123,11 @@ def outcome_of(line: dict[str, Any]) -> Outcome | None:
 def merged(first: TestResult, then: TestResult) -> TestResult:
     """Red wins, and the first red tells why: a test's phases, subtests and repetitions are one test."""
     kept = then if then.red and not first.red else first
-    return kept.model_copy(update={"seconds": first.seconds + then.seconds})
+    return kept.model_copy(update={"seconds": first.seconds + then.seconds, "body": then.body or first.body})
+
+
+def body_of(described: dict[str, Any] | None) -> Body | None:
+    return Body(**{**described, "lines": tuple(described["lines"])}) if described else None
 
 
 def failure_of(described: dict[str, Any]) -> Failure:

@@ -1,20 +1,22 @@
 """Runs the project's tests in any checkout of it and reads pytest's own reports."""
 
 import os
-import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from coder.core.errors import SandboxError
 from coder.core.ports import Execution, Limits, Progress, Sandbox
 from coder.core.verdict import Failure, Problem, TestReport, TestResult
-from coder.verify.launch import launch
+from coder.verify.launch import REPORT, Launch, cold, is_unittest, launch
+from coder.verify.places import numbered_directory
 from coder.verify.problems import problem_of, wrong_code
 from coder.verify.project import Project
 from coder.verify.reasons import TOO_LONG
+from coder.verify.record_pipe import RecordPipe
 from coder.verify.recording import Recording
 from coder.verify.reports import reported
 from coder.verify.roots import module_name
@@ -22,6 +24,12 @@ from coder.verify.roots import module_name
 OUTPUT_TAIL = 4000
 PRINTED_BYTES = 64 << 20
 """Kept of what a command prints that is no pytest: its report may be in it, a line a test."""
+MOST_OBSERVED = 200
+"""With more tests named than this, only pytest is asked how they ended: to see it a second time takes time."""
+FORGED = Problem(
+    kind="forged",
+    text="Something in the test process wrote records that are not the recorder's, so the results say nothing: look at what it executes.",
+)
 MOST_PATHS = 500
 """With more files than this named, all is collected and the plugin chooses."""
 TEST_SECONDS, AGAIN_SECONDS, TIMES, SHARE = 60.0, 5.0, 20.0, 3.0
@@ -63,10 +71,12 @@ class PytestRunner:
             return TestReport(command=self.command, problem=not_there(tests))
         watched = {name: path for path in expect_loaded if (name := module_name(path, tree))}
         limits = self._limits_of(timeout_seconds)
-        with tempfile.TemporaryDirectory(prefix="run-", dir=self._scratch, ignore_cleanup_errors=True) as place:
-            recording = Recording(Path(place, "report"))
+        recording = Recording()
+        with numbered_directory(self._scratch, "run-") as place, RecordPipe(place / "report", recording.take) as pipe:
             request = {
-                "report": str(Path(place, "report")),
+                "report": str(pipe.path),
+                "key": pipe.key,
+                "observe": 0 < len(tests) <= MOST_OBSERVED,
                 "select": [*tests],
                 "watch": [*watched],
                 "endless": {
@@ -77,23 +87,25 @@ class PytestRunner:
                     "most": limits.wall_seconds / SHARE,
                 },
             }
-            environment = launch(self._project, tree, Path(place), paths=(), requests={"coder_pytest_report": request}).environment
+            started = self._started(tree, place, paths, request)
             try:
                 with _told(recording, progress):
-                    done = self._sandbox.run(self._argv(paths), cwd=tree, environment=environment, limits=limits)
+                    done = self._sandbox.run(started.argv, cwd=tree, environment=started.environment, limits=limits, private=place)
             except SandboxError as error:
                 return TestReport(command=self.command, problem=Problem(kind="stopped", text=" ".join(str(error).split())))
-            recording.read()
         self._learn(recording.results)
         done = done.model_copy(update={"output": done.output.replace(f"{tree}/", "")})  # a worktree's path means nothing later
         report = self._report(recording, done, tree, wall_seconds=limits.wall_seconds)
+        if pipe.forged and not report.problem:
+            return report.model_copy(update={"problem": FORGED})
         return report if report.problem else report.model_copy(update={"problem": wrong_code(recording.loaded, watched, tree)})
 
-    def _argv(self, paths: Sequence[str]) -> tuple[str, ...]:
+    def _started(self, tree: Path, place: Path, paths: Sequence[str], request: Mapping[str, Any]) -> Launch:
         command = self._project.command
-        if not command.is_pytest or len(paths) > MOST_PATHS:
-            return command.argv
-        return (*command.argv, *paths)
+        if command.is_pytest or is_unittest(command):
+            return cold(self._project, tree, place, paths=paths if len(paths) <= MOST_PATHS else (), request=request)
+        environment = launch(self._project, tree, place, paths=(), requests={REPORT: request}).environment
+        return Launch(argv=command.argv, environment=environment)
 
     def _learn(self, results: Sequence[TestResult]) -> None:
         """Where one test did not end, the next runs of single ones wait less long for such, but longer than for any that ends."""
@@ -106,10 +118,17 @@ class PytestRunner:
         return self._limits.model_copy(update={**given, **room})
 
     def _report(self, recording: Recording, done: Execution, tree: Path, *, wall_seconds: float) -> TestReport:
-        known = TestReport(command=self.command, seconds=done.seconds, exit_code=done.exit_code, output=done.output[-OUTPUT_TAIL:])
+        known = TestReport(
+            command=self.command,
+            seconds=done.seconds,
+            exit_code=done.exit_code,
+            output=done.output[-OUTPUT_TAIL:],
+            reached=recording.reached,
+        )
         problem = problem_of(recording, done, is_pytest=self._project.command.is_pytest, wall_seconds=wall_seconds)
         if recording.began or problem is not None or self._project.command.is_pytest:
-            return known.model_copy(update={"results": (*recording.results, *crashed(recording, problem)), "problem": problem})
+            results = (*recording.results, *crashed(recording, problem))
+            return known.model_copy(update={"results": results, "problem": problem, "indirect": not self._project.command.is_pytest})
         only = TestResult(id=self.command, outcome="passed" if done.exit_code == 0 else "failed", seconds=done.seconds)
         if told := reported(self._project.command.argv, "" if done.truncated else done.output, tree, since=time.time() - done.seconds - 1):
             unexplained = () if done.exit_code == 0 or any(result.red for result in told) else (only,)
@@ -165,7 +184,6 @@ def _told(recording: Recording, progress: Progress | None) -> Iterator[None]:
     def tell() -> None:
         said = ""
         while not over.wait(0.3):
-            recording.read()
             if recording.began and (now := recording.progress) != said:
                 progress(now)
                 said = now

@@ -159,6 +159,7 @@ class FakeSandbox:
         policy: Policy | None = None,
         limits: Limits | None = None,
         on_line: Progress | None = None,
+        private: Path | None = None,
     ) -> Execution:
         self.policies.append(policy)
         return Execution(exit_code=0, output=" ".join(argv), seconds=0.0)

@@ -34,6 +34,7 @@ class FakeSandbox:
         policy: Policy | None = None,
         limits: Limits | None = None,
         on_line: Progress | None = None,
+        private: Path | None = None,
     ) -> Execution:
         self.asked.append((tuple(argv), cwd, (limits or Limits()).wall_seconds))
         return self.end

@@ -1,51 +1,57 @@
-"""A pytest plugin that writes what happened to a file, as JSON lines; it runs in the tested project's interpreter.
+"""A pytest plugin that writes what happened, as JSON lines; it runs in the tested project's interpreter.
 
-Stdlib only, Python 3.8 or later, pytest 6.2 or later. Loaded with `-p` through PYTEST_ADDOPTS. What to
-do comes from the JSON file named in CODER_PYTEST_REQUEST; both variables are taken back at import, so that a pytest that a test
-starts is none of our business.
+Stdlib only, Python 3.8 or later, pytest 6.2 or later. Loaded with `-p` through PYTEST_ADDOPTS. What to do comes from coder_start, which
+reads it before anything of the project is imported, or else from the JSON file named in CODER_PYTEST_REQUEST; both variables are taken
+back, so that a pytest that a test starts is none of our business. (PYTEST_DONT_REWRITE: coder_start imports it before pytest does.)
 """
 
 # A test may have replaced pathlib, and this must still write.
-# ruff: noqa: PTH118, PTH123
+# ruff: noqa: PTH120, PTH123
 from __future__ import annotations
 
 import contextlib
 import json
-import linecache
 import os
-import re
 import sys
 from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
-from coder_limits import Endless  # type: ignore[import-not-found]  # it lies beside this file
+from coder_failure import failure_in, failure_of, unwrapped  # type: ignore[import-not-found]  # they all lie beside this file
+from coder_limits import Endless  # type: ignore[import-not-found]
+from coder_observe import Observer  # type: ignore[import-not-found]
+from coder_sign import signer  # type: ignore[import-not-found]
 
-MESSAGE = 2000
-"""Characters kept of an exception's message."""
-FRAMES = 30
 PHASES = ("setup", "call", "teardown")
-SECTION = 1200
-"""Characters kept of each captured stream, from its end."""
-REAL: dict[str, str] = {}
-"""Where the files of frames really lie."""
-
-
 VARIABLES = ("CODER_PYTEST_REQUEST", "PYTEST_ADDOPTS")
 OURS = {name: os.environ.pop(name) for name in VARIABLES if name in os.environ}
+STARTED: list[Any] = []
+"""What coder_start hands over: the request, the path of the file that it was in, and the audit."""
 
 
 def read_request() -> dict[str, Any]:
-    """What the runner asks for; the person's own options go back to where they were."""
-    with open(OURS["CODER_PYTEST_REQUEST"], encoding="utf-8") as file:
-        request: dict[str, Any] = json.load(file)
+    """Return what the runner asks for; the user's own options go back to where they were."""
+    if STARTED:
+        request: dict[str, Any] = STARTED[0][0]
+    else:
+        with open(OURS["CODER_PYTEST_REQUEST"], encoding="utf-8") as file:
+            request = json.load(file)
     if request["addopts"]:
         os.environ["PYTEST_ADDOPTS"] = request["addopts"]
+    elif STARTED:
+        os.environ.pop("PYTEST_ADDOPTS", None)
     return request
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests() -> None:
+    if STARTED:
+        read_request()
+        STARTED[0][2].keep()
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    if "CODER_PYTEST_REQUEST" in OURS:
+    if STARTED or "CODER_PYTEST_REQUEST" in OURS:
         request = read_request()
         config.pluginmanager.register(Recorder(config, request, is_worker=hasattr(config, "workerinput")), "coder_recorder")
         if "endless" in request:
@@ -60,7 +66,13 @@ class Recorder:
 
     def __init__(self, config: Any, request: dict[str, Any], is_worker: bool) -> None:
         self.config = config
+        self.file: str = STARTED[0][1] if STARTED else ""
+        self.audit: Any = STARTED[0][2] if STARTED else None
+        self.sign = signer(request.pop("key")) if "key" in request else None
+        self.observer = Observer() if request.get("observe") else None
         self.request = request
+        self.reached: dict[str, None] = {}
+        """What code of the tree has done to the machinery that observes it, as the audit tells it."""
         self.is_worker = is_worker
         self.pid = os.getpid()
         self.loaded: dict[str, list[str]] = {}
@@ -79,7 +91,10 @@ class Recorder:
         _, write, _, getpid, dumps = self.calls
         if self.is_worker or getpid() != self.pid:
             return
-        write(self.descriptor(), dumps(dict(fields, kind=kind), default=str).encode("ascii") + b"\n")
+        record = dumps(dict(fields, kind=kind), default=str).encode("ascii")
+        left = (record if self.sign is None else self.sign(record)) + b"\n"
+        while left:
+            left = left[write(self.descriptor(), left) :]
 
     def descriptor(self) -> int:
         """Of the report: a test may close every descriptor there is, and open others in their places."""
@@ -123,11 +138,19 @@ class Recorder:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_setupnodes(self) -> None:
-        os.environ.update(OURS)  # for the workers about to be started; no test runs in this process
+        # For the workers about to be started, which write nothing themselves; no test runs in this process.
+        if self.file:
+            OURS["CODER_PYTEST_REQUEST"] = self.file
+            with open(self.file, "w", encoding="utf-8") as file:
+                json.dump(self.request, file)
+            os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), os.path.dirname(__file__)]))
+        os.environ.update(OURS)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        self.add_loaded(getattr(node, "workeroutput", {}).get("coder_loaded", {}))
+        told = getattr(node, "workeroutput", {})
+        self.add_loaded(told.get("coder_loaded", {}))
+        self.reached.update(dict.fromkeys(told.get("coder_reached", ())))
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_make_collect_report(self) -> Generator[None, Any, None]:
@@ -148,10 +171,22 @@ class Recorder:
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self.write("start", id=nodeid)
 
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: Any) -> Generator[None, Any, None]:
+        if self.observer is None:
+            yield
+            return
+        self.observer.begin(getattr(item, "function", None))
+        yield
+        self.observer.end()
+
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, call: Any) -> Generator[None, Any, None]:
         outcome = yield
         report = outcome.get_result()
+        if self.observer is not None and call.when == "call":
+            report.coder_body = self.observer.seen
+            self.look()
         if report.failed and call.excinfo is not None:
             value = unwrapped(call.excinfo.value)
             report.coder_failure = failure_of(value, self.request["tree"], rendered=report.longrepr or "")
@@ -168,14 +203,21 @@ class Recorder:
             xfail=hasattr(report, "wasxfail"),
             seconds=getattr(report, "duration", 0.0),
             failure=failure_in(report) if report.failed else None,
+            body=getattr(report, "coder_body", None),
         )
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: Any, exitstatus: Any) -> None:
         self.add_loaded({name: [path] for name, path in loaded_from(self.request["watch"])})
+        self.look()
         if self.is_worker:
             session.config.workeroutput["coder_loaded"] = self.loaded
-        self.write("finish", exit=int(exitstatus), loaded=self.loaded, stopped=self.stopped)
+            session.config.workeroutput["coder_reached"] = [*self.reached]
+        self.write("finish", exit=int(exitstatus), loaded=self.loaded, stopped=self.stopped, reached=[*self.reached])
+
+    def look(self) -> None:
+        if self.audit is not None:
+            self.reached.update(dict.fromkeys(self.audit.changed()))
 
     def add_loaded(self, found: dict[str, list[str]]) -> None:
         for name, paths in found.items():
@@ -204,91 +246,3 @@ def loaded_from(watched: list[str]) -> Iterator[tuple[str, str]]:
         path = getattr(sys.modules.get(name), "__file__", None)
         if isinstance(path, str):
             yield name, os.path.realpath(path)
-
-
-def failure_in(report: Any) -> dict[str, Any]:
-    """The failure in a report, from pytest's own words where no exception was seen (a crashed worker, a strict xfail)."""
-    described: dict[str, Any] = getattr(report, "coder_failure", None) or {}
-    words = str(report.longrepr or "")
-    if not described:
-        name = (
-            "Crash"
-            if report.when not in ("collect", "setup", "call", "teardown")
-            else re.sub(r"\W*([\w()]*).*", r"\1", words, flags=re.DOTALL)
-        )
-        described = {"type": name, "message": words[:MESSAGE], "frames": [], "text": words[:MESSAGE]}
-    captured = [f"--- {title} ---\n{tail(text)}" for title, text in getattr(report, "sections", []) if text.strip()]
-    return dict(described, text="\n".join([described["text"], *captured]))
-
-
-def unwrapped(value: BaseException) -> BaseException:
-    """What a doctest raised, instead of the exception that doctest puts around it."""
-    if type(value).__name__ != "UnexpectedException":
-        return value
-    _, raised, _ = getattr(value, "exc_info", (None, None, None))
-    return raised if isinstance(raised, BaseException) else value
-
-
-def failure_of(value: BaseException, tree: str, rendered: Any) -> dict[str, Any]:
-    message = message_of(value).replace(tree + os.sep, "")
-    frames = list(frames_of(value, tree))
-    shown = [source_at(frame, tree) for frame in telling(frames)]
-    caused = [f"caused by {type(cause).__name__}: {message_of(cause)[:300]}" for cause in (value.__cause__,) if cause is not None]
-    headline = f"{type(value).__name__}: {message}" if message else type(value).__name__
-    text = "\n".join([headline, *caused, *shown]) if shown or not rendered else str(rendered)[-MESSAGE:].replace(tree + os.sep, "")
-    return {"type": type(value).__name__, "message": message, "frames": frames, "text": text}
-
-
-def message_of(value: BaseException) -> str:
-    try:
-        return str(value)[:MESSAGE]
-    except Exception as error:  # noqa: BLE001 - an exception's own __str__ may do anything
-        return f"<its text could not be made: {type(error).__name__}>"
-
-
-def frames_of(value: BaseException, tree: str) -> Iterator[tuple[str, int, str]]:
-    """From the first frame inside the tree on, the middle of a deep recursion left out."""
-    found = []
-    traceback = value.__traceback__
-    while traceback is not None:
-        code = traceback.tb_frame.f_code
-        found.append((relative(code.co_filename, tree), traceback.tb_lineno, code.co_name))
-        traceback = traceback.tb_next
-    if isinstance(value, SyntaxError) and value.filename:
-        found.append((relative(value.filename, tree), value.lineno or 0, ""))
-    inside = [index for index, frame in enumerate(found) if is_inside(frame)]
-    found = found[inside[0] :] if inside else found[-3:]
-    yield from found if len(found) <= FRAMES else found[:5] + found[5 - FRAMES :]
-
-
-def relative(path: str, tree: str) -> str:
-    if path not in REAL:
-        REAL[path] = os.path.realpath(path)
-    for form in (path, REAL[path]):
-        if form.startswith(tree + os.sep):
-            return form[len(tree) + 1 :]
-    return path
-
-
-def is_inside(frame: tuple[str, int, str]) -> bool:
-    return not frame[0].startswith(("/", "<"))
-
-
-def telling(frames: list[tuple[str, int, str]]) -> list[tuple[str, int, str]]:
-    """The frame of the test and the two innermost ones inside the tree, outermost first."""
-    inside = [frame for frame in frames if is_inside(frame)]
-    return inside if len(inside) <= 3 else [inside[0], *inside[-2:]]
-
-
-def source_at(frame: tuple[str, int, str], tree: str) -> str:
-    path, line, function = frame
-    shown = [f"{path}:{line} in {function}" if function else f"{path}:{line}"]
-    for number in range(max(line - 2, 1), line + 2):
-        text = linecache.getline(os.path.join(tree, path), number).rstrip()
-        if text:
-            shown.append(f"{'>' if number == line else ' '} {number:4} {text[:200]}")
-    return "\n".join(shown)
-
-
-def tail(text: str) -> str:
-    return text if len(text) <= SECTION else "..." + text[-SECTION:]

@@ -1,0 +1,91 @@
+"""Sees what code of the tested tree does to the machinery that observes it; it runs in the project's interpreter.
+
+Standard library only, Python 3.8 or later. An audit hook (PEP 578) cannot be taken back. What shares the process could still evade it:
+it is there so that the usual ways are seen, and named.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from types import FrameType, FunctionType, ModuleType
+from typing import Any
+
+REACHING = frozenset(
+    {
+        *("gc.get_objects", "gc.get_referrers", "gc.get_referents", "sys._getframe", "sys._current_frames", "sys._current_exceptions"),
+        *("sys.settrace", "sys.setprofile", "sys.addaudithook", "sys.monitoring.register_callback", "code.__new__", "function.__new__"),
+        *("object.__setattr__", "object.__delattr__", "object.__getattr__"),
+    }
+)
+OPENING = frozenset({"open", "os.listdir", "os.scandir"})
+OF_PROCESSES = ("/proc/self", "/proc/thread-self", "/dev/fd")
+SHOWN = 20
+MACHINERY = (
+    *("_pytest.runner", "_pytest.reports.TestReport", "_pytest.reports.CollectReport", "_pytest.python.Function", "_pytest.python"),
+    *("_pytest.runner.CallInfo", "_pytest.unittest.TestCaseFunction", "_pytest.main.Session", "pluggy._hooks", "pluggy._manager"),
+    *("pluggy._hooks.HookCaller", "pluggy._manager.PluginManager", "pluggy._callers", "unittest.case.TestCase", "unittest.case._Outcome"),
+    *("unittest.result.TestResult", "unittest.suite.TestSuite", "unittest.suite.BaseTestSuite", "unittest.case", "_pytest.python_api"),
+)
+"""Modules and classes whose functions decide what a test's outcome is."""
+
+
+class Audit:
+    """Remembers by which file of the tree something was reached for."""
+
+    def __init__(self, tree: str, own: tuple[str, ...]) -> None:
+        """`own` are the directories of our own files."""
+        self.tree = tree.rstrip("/") + "/"
+        self.own = own
+        self.found: dict[str, None] = {}
+        self.kept: dict[str, Any] = {}
+        self.busy = False
+        self.frame = sys._getframe
+        sys.addaudithook(self.hear)
+
+    def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if self.busy or not (event in REACHING or event.startswith("ctypes.") or (event in OPENING and self.is_ours(arguments[0]))):
+            return
+        self.busy = True
+        try:
+            self.note(event, self.frame(1))
+        finally:
+            self.busy = False
+
+    def is_ours(self, path: Any) -> bool:
+        return isinstance(path, str) and path.startswith(OF_PROCESSES + self.own)
+
+    def note(self, event: str, frame: FrameType | None) -> None:
+        """Blame the file of the tree that did it itself; code without a file is that of whoever executes it."""
+        while frame is not None and frame.f_code.co_filename.startswith("<"):
+            frame = frame.f_back
+        if frame is not None and frame.f_code.co_filename.startswith(self.tree) and len(self.found) < SHOWN:
+            self.found[f"{frame.f_code.co_filename[len(self.tree) :]}: {event}"] = None
+
+    def keep(self) -> None:
+        """Remember the functions of the machinery as they are now."""
+        self.kept = dict(functions())
+
+    def changed(self) -> Iterable[str]:
+        """Functions of the machinery that are others than those kept."""
+        for name, value in functions() if self.kept else ():
+            if self.kept.get(name, value) != value and len(self.found) < SHOWN:
+                self.found[f"replaced: {name}"] = None
+        return [*self.found]
+
+
+def functions() -> Iterable[tuple[str, Any]]:
+    """Each function of the machinery that is loaded, with its code: name, (function, code)."""
+    for name in MACHINERY:
+        holder = loaded(name)
+        for key, value in list(vars(holder).items()) if holder is not None else ():
+            function = getattr(value, "__func__", getattr(value, "fget", value))
+            if isinstance(function, FunctionType):
+                yield f"{name}.{key}", (function, function.__code__)
+
+
+def loaded(name: str) -> Any:
+    """A module, or a class of one; None where it is not imported."""
+    module, _, attribute = name.rpartition(".")
+    found = sys.modules.get(name) or vars(sys.modules.get(module, ModuleType(""))).get(attribute)
+    return found if isinstance(found, (ModuleType, type)) else None

@@ -1,0 +1,109 @@
+"""Describes an exception in the terms of the tested tree; it runs in the project's interpreter.
+
+Standard library only, Python 3.8 or later.
+"""
+
+# ruff: noqa: PTH118 - a test may have replaced pathlib
+from __future__ import annotations
+
+import linecache
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+MESSAGE = 2000
+"""Characters kept of an exception's message."""
+FRAMES = 30
+SECTION = 1200
+"""Characters kept of each captured stream, from its end."""
+REAL: dict[str, str] = {}
+"""Where the files of frames really lie."""
+
+
+def failure_in(report: Any) -> dict[str, Any]:
+    """The failure in a report, from pytest's own words where no exception was seen (a crashed worker, a strict xfail)."""
+    described: dict[str, Any] = getattr(report, "coder_failure", None) or {}
+    words = str(report.longrepr or "")
+    if not described:
+        name = (
+            "Crash"
+            if report.when not in ("collect", "setup", "call", "teardown")
+            else re.sub(r"\W*([\w()]*).*", r"\1", words, flags=re.DOTALL)
+        )
+        described = {"type": name, "message": words[:MESSAGE], "frames": [], "text": words[:MESSAGE]}
+    captured = [f"--- {title} ---\n{tail(text)}" for title, text in getattr(report, "sections", []) if text.strip()]
+    return dict(described, text="\n".join([described["text"], *captured]))
+
+
+def unwrapped(value: BaseException) -> BaseException:
+    """What a doctest raised, instead of the exception that doctest puts around it."""
+    if type(value).__name__ != "UnexpectedException":
+        return value
+    _, raised, _ = getattr(value, "exc_info", (None, None, None))
+    return raised if isinstance(raised, BaseException) else value
+
+
+def failure_of(value: BaseException, tree: str, rendered: Any) -> dict[str, Any]:
+    message = message_of(value).replace(tree + os.sep, "")
+    frames = list(frames_of(value, tree))
+    shown = [source_at(frame, tree) for frame in telling(frames)]
+    caused = [f"caused by {type(cause).__name__}: {message_of(cause)[:300]}" for cause in (value.__cause__,) if cause is not None]
+    headline = f"{type(value).__name__}: {message}" if message else type(value).__name__
+    text = "\n".join([headline, *caused, *shown]) if shown or not rendered else str(rendered)[-MESSAGE:].replace(tree + os.sep, "")
+    return {"type": type(value).__name__, "message": message, "frames": frames, "text": text}
+
+
+def message_of(value: BaseException) -> str:
+    try:
+        return str(value)[:MESSAGE]
+    except Exception as error:  # noqa: BLE001 - an exception's own __str__ may do anything
+        return f"<its text could not be made: {type(error).__name__}>"
+
+
+def frames_of(value: BaseException, tree: str) -> Iterator[tuple[str, int, str]]:
+    """From the first frame inside the tree on, the middle of a deep recursion left out."""
+    found = []
+    traceback = value.__traceback__
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        found.append((relative(code.co_filename, tree), traceback.tb_lineno, code.co_name))
+        traceback = traceback.tb_next
+    if isinstance(value, SyntaxError) and value.filename:
+        found.append((relative(value.filename, tree), value.lineno or 0, ""))
+    inside = [index for index, frame in enumerate(found) if is_inside(frame)]
+    found = found[inside[0] :] if inside else found[-3:]
+    yield from found if len(found) <= FRAMES else found[:5] + found[5 - FRAMES :]
+
+
+def relative(path: str, tree: str) -> str:
+    if path not in REAL:
+        REAL[path] = os.path.realpath(path)
+    for form in (path, REAL[path]):
+        if form.startswith(tree + os.sep):
+            return form[len(tree) + 1 :]
+    return path
+
+
+def is_inside(frame: tuple[str, int, str]) -> bool:
+    return not frame[0].startswith(("/", "<"))
+
+
+def telling(frames: list[tuple[str, int, str]]) -> list[tuple[str, int, str]]:
+    """The frame of the test and the two innermost ones inside the tree, outermost first."""
+    inside = [frame for frame in frames if is_inside(frame)]
+    return inside if len(inside) <= 3 else [inside[0], *inside[-2:]]
+
+
+def source_at(frame: tuple[str, int, str], tree: str) -> str:
+    path, line, function = frame
+    shown = [f"{path}:{line} in {function}" if function else f"{path}:{line}"]
+    for number in range(max(line - 2, 1), line + 2):
+        text = linecache.getline(os.path.join(tree, path), number).rstrip()
+        if text:
+            shown.append(f"{'>' if number == line else ' '} {number:4} {text[:200]}")
+    return "\n".join(shown)
+
+
+def tail(text: str) -> str:
+    return text if len(text) <= SECTION else "..." + text[-SECTION:]

@@ -1,0 +1,60 @@
+"""Starts a test runner for evidence: the recorder is loaded before anything of the tested tree can be imported.
+
+Standard library only, Python 3.8 or later; it runs in the project's interpreter, as a script. The JSON file named in
+CODER_PYTEST_REQUEST holds, beside what the recorder reads: `runner` (pytest or unittest), `path` (directories that come before the standard
+library, as PYTHONPATH would have them), `script` (the runner's own script; empty where it is started as `python -m`, which puts the working
+directory first) and `own_runner` (the tree is pytest's own repository). The file is gone before any code of the project runs.
+"""
+
+# ruff: noqa: PTH100, PTH108, PTH109, PTH120, PTH123 - nothing is imported that the project may have a module for
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import sys
+
+
+def main() -> None:
+    """Become the runner that the request names; its arguments are those of this process."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    file = os.environ.pop("CODER_PYTEST_REQUEST")
+    with open(file, encoding="utf-8") as opened:
+        request = json.load(opened)
+    os.unlink(file)
+    from coder_audit import Audit  # type: ignore[import-not-found]  # they all lie beside this file
+
+    audit = Audit(request["tree"], (os.path.dirname(file), here))
+    rest = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]
+    project = [os.path.dirname(request["script"]) if request["script"] else os.getcwd(), *request["path"]]
+    sys.path[:] = [*(project if request["own_runner"] else []), here, *rest]
+    recorder = prepared(request, file, audit)
+    sys.path[:] = [*project, *rest, here]
+    os.environ["PYTHONPATH"] = os.pathsep.join(request["path"])
+    if request["runner"] == "unittest":
+        recorder.run()
+    elif request["script"]:
+        sys.argv[0] = request["script"]
+        runpy.run_path(request["script"], run_name="__main__")
+    else:
+        sys.argv[0] = "pytest"
+        runpy.run_module("pytest", run_name="__main__", alter_sys=True)
+
+
+def prepared(request: dict[str, object], file: str, audit: object):  # type: ignore[no-untyped-def]  # noqa: ANN201
+    """The recorder of the runner, which binds all that it needs as it is imported."""
+    if request["runner"] == "unittest":
+        from coder_unittest_report import Recorder  # type: ignore[import-not-found]
+
+        return Recorder(request, audit)
+    options = os.environ.get("PYTEST_ADDOPTS")
+    import coder_pytest_report  # type: ignore[import-not-found]
+
+    coder_pytest_report.STARTED.append((request, file, audit))
+    if options is not None:  # taken back as the plugin was imported; pytest has still to read it
+        os.environ["PYTEST_ADDOPTS"] = options
+    return coder_pytest_report
+
+
+if __name__ == "__main__":
+    main()
