@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from coder.core.paths import file_of
+from coder.core.paths import file_of, meant
 from coder.core.verdict import Failure, TestReport, TestResult
 from coder.verify.reasons import headline, inside
 
@@ -27,6 +27,22 @@ def no_longer_passing(
         elif result.outcome not in ("passed", "xpassed"):
             found.append(result)
     return tuple(found)
+
+
+def still_red(before: TestReport, after: TestReport, *, named: Sequence[str], about: Callable[[str], bool]) -> tuple[TestResult, ...]:
+    """Return named tests that do not pass, and new tests of the change that are red; what was red before and not named is not asked for."""
+    is_named = meant(named)
+    return tuple(
+        result
+        for result in after.results
+        if (is_named(result.id) and result.outcome != "passed" and not is_left_out(before, result))
+        or (result.red and about(result.id) and before.of(result.id) is None)
+    )
+
+
+def missing(named: Sequence[str], report: TestReport) -> list[str]:
+    """Return the names that mean no test of a report."""
+    return [name for name in named if not any(meant([name])(result.id) for result in report.results)]
 
 
 def failing_otherwise(before: TestReport, after: TestReport) -> list[str]:

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -31,6 +32,8 @@ RUN_FIRST = ("conftest.py", "sitecustomize.py", "usercustomize.py")
 """Python that runs before any test, of its own accord."""
 SHADOWS = ("pytest", "_pytest", "pluggy", "unittest", "iniconfig")
 """Modules of the test machinery: one of the project's own by such a name, at the top of a source root, is imported instead."""
+NOT_IMPORTED = ("test", "site", "this")
+"""Of the standard library: folders of projects have these names, and nobody imports them."""
 DISTRIBUTION_OF_MODULE = {
     "xdist": "pytest-xdist", "random_order": "pytest-random-order", "yaml": "PyYAML", "PIL": "pillow", "bs4": "beautifulsoup4",
     "dateutil": "python-dateutil", "dotenv": "python-dotenv", "jwt": "PyJWT", "sklearn": "scikit-learn", "attr": "attrs",
@@ -52,10 +55,19 @@ def may_configure(path: str) -> bool:
     return PurePosixPath(path).name in (*PYTEST_FILES, *RUN_FIRST)
 
 
-def shadows(path: str) -> bool:
-    """Would a file of this name be imported in the place of pytest or one of its parts?"""
-    parts = PurePosixPath(path.removeprefix("src/")).parts
-    return bool(parts) and parts[0].removesuffix(".py") in SHADOWS
+def is_injected(old: Path, path: str) -> bool:
+    """Is a file of this name loaded by the interpreter, or by pytest, of its own accord, or instead of a module that tests rely on?
+
+    `old` is the tree before the change: what lay there under the same name is nothing new.
+    """
+    pure = PurePosixPath(path)
+    if pure.suffix in (".pth", ".pyc", ".pyo") or any(part.endswith((".dist-info", ".egg-info")) for part in pure.parts):
+        return True
+    top = PurePosixPath(path.removeprefix("src/")).parts[0]
+    name = top.removesuffix(".py")
+    shadows = name in (*SHADOWS, *sys.stdlib_module_names) or name.startswith("coder_")
+    places = (old / root / other for root in ("", "src") for other in (name, f"{name}.py"))
+    return shadows and name not in NOT_IMPORTED and (top != name or pure.suffix == ".py") and not any(place.exists() for place in places)
 
 
 def how_tests_run(root: Path, path: str) -> str:
@@ -68,7 +80,10 @@ def how_tests_run(root: Path, path: str) -> str:
         return ""
     parts: list[Any] = [_options_in(file)]
     if name == "pyproject.toml":
-        parts.append(read_toml(file).get("tool", {}).get("coder"))
+        document = read_toml(file)
+        parts += [document.get("tool", {}).get("coder"), document.get("project", {}).get("entry-points", {}).get("pytest11")]
+    if name == "setup.cfg":
+        parts.append(read_ini(file).get("options.entry_points", "pytest11", fallback=None))
     return json.dumps([part for part in parts if part is not None], sort_keys=True, default=str)
 
 

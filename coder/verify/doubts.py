@@ -5,8 +5,9 @@ from pathlib import Path
 
 from coder.core.paths import file_of, is_test_path
 from coder.verify.comparison import short
-from coder.verify.configuration import how_tests_run, may_configure, shadows
+from coder.verify.configuration import how_tests_run, is_injected, may_configure
 from coder.verify.documented import as_test
+from coder.verify.machinery import reaching
 from coder.verify.symptoms import symptoms
 from coder.verify.tampering import removed, weakened
 
@@ -14,14 +15,16 @@ SHOWN = 4
 LARGEST = 2 << 20
 
 
-def doubts(old: Path, new: Path, changed: Sequence[str], *, red_before: Collection[str], targets: Iterable[str]) -> Iterator[str]:
+def doubts(
+    old: Path, new: Path, changed: Sequence[str], *, red_before: Collection[str], targets: Iterable[str], issue: str = ""
+) -> Iterator[str]:
     """Reasons, half a sentence each, why a change from the tree `old` to the tree `new` may only look right.
 
     It changed how tests run, took something away from tests, or treats the symptom: special cases for what the tests ask, every
     exception swallowed. `changed` are the paths that differ, `red_before` ids of tests that failed on the base.
     """
     configured = [path for path in changed if may_configure(path) and how_tests_run(old, path) != how_tests_run(new, path)]
-    configured += [path for path in changed if shadows(path) and not (old / path).exists()]
+    configured += [path for path in changed if is_injected(old, path)]
     if configured:
         yield f"the change touches how tests run ({', '.join(configured)})"
     tests = [path for path in changed if is_test_path(path)]
@@ -30,7 +33,11 @@ def doubts(old: Path, new: Path, changed: Sequence[str], *, red_before: Collecti
     yield from _cut(f"{short(test)}, which failed before, is gone" for test in gone)
     yield from _cut(weakened(texts(old, tests), texts(new, tests)))
     asked = [as_test(text) if path in sources else text for path, text in texts(new, dict.fromkeys(map(file_of, targets))).items()]
-    yield from _cut(symptoms(texts(old, sources), texts(new, sources), asked))
+    before, after = texts(old, sources), texts(new, sources)
+    yield from _cut(symptoms(before, after, asked, issue=issue))
+    known = "\n".join((issue, *before.values(), *texts(old, tests).values()))
+    yield from _cut(reaching(before, after, are_tests=False, known=known))
+    yield from _cut(reaching(texts(old, tests), texts(new, tests), are_tests=True))
 
 
 def _is_case_of(test: str, ids: Collection[str]) -> bool:

@@ -1,18 +1,29 @@
 """The judging of one change, step by step; each run gets a clean worktree of its own."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from coder.core.candidate import Patch
 from coder.core.paths import file_of, is_test_file, is_test_path, meant
 from coder.core.ports import Progress, TestRunner
 from coder.core.verdict import TestReport, TestResult, Verdict, VerdictKind
-from coder.verify.comparison import failing_otherwise, is_gone, is_left_out, no_longer_passing, passes, renumbered, sentence, short
+from coder.verify.caps import contradiction, newly_reached, runner_files, without_assertions
+from coder.verify.comparison import (
+    failing_otherwise,
+    is_gone,
+    missing,
+    no_longer_passing,
+    passes,
+    renumbered,
+    sentence,
+    short,
+    still_red,
+)
 from coder.verify.documented import same_examples
 from coder.verify.doubts import doubts, texts
 from coder.verify.evidence import hash_of
 from coder.verify.flaky import examine, recovered
 from coder.verify.reasons import why_not
-from coder.verify.runs import Runs, Trees
+from coder.verify.runs import Runs, Trees, lost_by_old_tests
 from coder.verify.sampling import part_of
 from coder.verify.standby import FirstLook
 from coder.verify.triage import triage, triaged, unable
@@ -20,8 +31,7 @@ from coder.verify.triage import triage, triaged, unable
 PARTIAL = ("timeout", "crash", "no_tests")
 """Problems of a run whose results so far can still be read; any other means that nothing was learnt."""
 NOTHING_YET = FirstLook()
-RERUN = 50
-"""At most so many tests that seem broken are run again one more time; with more, it is no flakiness."""
+RERUN = 50  # at most so many tests that seem broken are run again one more time; with more, it is no flakiness
 
 
 class Judgement:
@@ -52,11 +62,12 @@ class Judgement:
         self._part: tuple[str, ...] = ()
         """Test files that stand for the suite; empty is the whole."""
         self._partly: list[str] = []
+        self._aims: tuple[str, ...] = ()  # the same selection on both sides: nothing tells a test on which one it is
+        self._greens: Mapping[str, TestResult] = {}
+        self._reds: dict[str, TestResult] = {}
         self.runs = Runs(trees=trees, runner=runner, tree=patch.tree, sources=self._sources, before=before, progress=progress)
-        self.hashes: dict[str, str] = {}
-        """SHA-256 of the targets' files, by path."""
-        self.after: TestReport | None = None
-        """The whole suite on the change."""
+        self.hashes: dict[str, str] = {}  # SHA-256 of the targets' files, by path
+        self.after: TestReport | None = None  # the whole suite on the change
 
     def judge(self) -> Verdict:
         """The verdict, without what the caller knows (counts before, seconds, tree)."""
@@ -77,10 +88,10 @@ class Judgement:
         """Run what the change is about, on the change: the tests that pass, or a verdict if that is one already."""
         files = [path for path in self._tests if is_test_file(path)]
         about = [*self._named, *files, *self._first.suspects]
-        aims = dict.fromkeys([*about, *(result.id for result in self._before.reds)])
-        if not aims:
+        self._aims = tuple(dict.fromkeys([*about, *(result.id for result in self._before.reds)]))
+        if not self._aims:
             return {}, None
-        report = self.runs.run("targets", self._tree, None, [*aims])
+        report = self.runs.run("targets", self._tree, None, self._aims)
         if report.problem is not None and (report.problem.kind not in PARTIAL or report.problem.kind == "timeout"):
             return {}, self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
         is_about = meant(about)
@@ -89,34 +100,22 @@ class Judgement:
         if broken:
             reason = f"{_tests(len(broken))} that passed before: {sentence(broken)}; the whole suite was not run"
             return {}, self._verdict(VerdictKind.BROKEN, f"The change breaks {reason}.", broken=broken)
-        still_red = self._with_causes(self._still_red(report, is_about))
-        if still_red and all(result.cause == "environment" for result in still_red):
-            lacking = triage(still_red[0], before=still_red[0])[1]
-            reason = f"{_tests(len(still_red))} that the change is judged by cannot run on this machine, {lacking}: {sentence(still_red)}."
-            return {}, self._verdict(VerdictKind.INCONCLUSIVE, reason, still_red=still_red)
-        if still_red:
-            reason = f"{_tests(len(still_red))} not green on the change: {sentence(still_red)}; the whole suite was not run"
-            return {}, self._verdict(VerdictKind.PASSING, f"The issue is not fixed, {reason}.", still_red=still_red)
+        reds = self._with_causes(still_red(self._before, report, named=self._named, about=is_about))
+        if reds and all(result.cause == "environment" for result in reds):
+            lacking = triage(reds[0], before=reds[0])[1]
+            reason = f"{_tests(len(reds))} that the change is judged by cannot run on this machine, {lacking}: {sentence(reds)}."
+            return {}, self._verdict(VerdictKind.INCONCLUSIVE, reason, still_red=reds)
+        if reds:
+            reason = f"{_tests(len(reds))} not green on the change: {sentence(reds)}; the whole suite was not run"
+            return {}, self._verdict(VerdictKind.PASSING, f"The issue is not fixed, {reason}.", still_red=reds)
         if report.problem is not None and report.problem.kind == "crash":
             return {}, self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
-        self._notes += [f"{short(name)}, which was named, does not exist" for name in self._missing(report)]
-        return {result.id: result for result in report.results if result.outcome == "passed"}, None
-
-    def _still_red(self, report: TestReport, about: Callable[[str], bool]) -> tuple[TestResult, ...]:
-        """Named tests that do not pass, and new tests of the change that are red; what was red before and not named is not asked for."""
-        is_named = meant(self._named)
-        return tuple(
-            result
-            for result in report.results
-            if (is_named(result.id) and result.outcome != "passed" and not is_left_out(self._before, result))
-            or (result.red and about(result.id) and self._before.of(result.id) is None)
-        )
+        self._notes += [f"{short(name)}, which was named, does not exist" for name in missing(self._named, report)]
+        self._greens = {result.id: result for result in report.results if result.outcome == "passed"}
+        return self._greens, None
 
     def _with_causes(self, reds: Sequence[TestResult]) -> tuple[TestResult, ...]:
         return tuple(triaged(result, before=self._before.of(result.id)) for result in reds)
-
-    def _missing(self, report: TestReport) -> list[str]:
-        return [name for name in self._named if not any(meant([name])(result.id) for result in report.results)]
 
     def _red_before(self, greens: Mapping[str, TestResult]) -> tuple[tuple[str, ...], Verdict | None]:
         """Which of the green tests are red for the right reason on the base with the change's tests.
@@ -129,12 +128,14 @@ class Judgement:
         suspects = [test for test in same if file_of(test) in self._tests or not passes(self._before, test)]
         if not suspects:
             return (), None
-        report = self.runs.run("red check", self._tree, self._tests, suspects)
+        report = self.runs.run("red check", self._tree, self._tests, self._aims)
         if report.problem is not None and report.problem.kind not in PARTIAL:
             return (), self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
         targets: list[str] = []
         is_named = meant(self._named)
-        for result in report.results:
+        checked = [result for result in report.results if any(map(meant([result.id]), suspects))]
+        self._reds = {result.id: result for result in checked}
+        for result in checked:
             unchanged = file_of(result.id) not in self._tests
             reason = why_not(result, issue=self._issue, unchanged=unchanged, mended=self._sources, after=greens.get(result.id))
             if not reason:
@@ -142,9 +143,7 @@ class Judgement:
             elif result.red or is_named(result.id):
                 self._notes.append(f"{short(result.id)}: {reason}")
         known = {result.id.partition("[")[0] for result in self._before.results}
-        idle = [
-            result for result in report.results if result.green and not is_named(result.id) and result.id.partition("[")[0] not in known
-        ]
+        idle = [result for result in checked if result.green and not is_named(result.id) and result.id.partition("[")[0] not in known]
         if idle and self._before.problem is None:
             self._notes.append(f"new tests that pass already on the base: {sentence(idle)}")
         return self._red_again(targets), None
@@ -157,7 +156,7 @@ class Judgement:
         """Those that are red a second time: one that is red by turns proves nothing."""
         if not targets:
             return ()
-        again = self.runs.run("red check, again", self._tree, self._tests, targets)
+        again = self.runs.run("red check, again", self._tree, self._tests, self._aims)
         flaky = [target for target in targets if (result := again.of(target)) is None or not result.red]
         self._notes += [f"{short(target)} is red by turns without the change, so it proves nothing" for target in flaky]
         return tuple(target for target in targets if target not in flaky)
@@ -202,7 +201,11 @@ class Judgement:
         return self._before.problem is None and self._before.of(result.id) is None
 
     def _conclusion(self, targets: Sequence[str], after: TestReport) -> Verdict:
-        found = [*self._doubts(targets), *self._rewritten(), *self._partly]
+        if told := [f"{short(test)}: {why}" for test in targets if (why := contradiction(self._greens[test], self._reds.get(test)))]:
+            reason = f"pytest says that it passed, and what was seen beside it says otherwise: {'; '.join(told[:3])}."
+            return self._verdict(VerdictKind.INCONCLUSIVE, reason, after=after)
+        reached = newly_reached(self.runs.reached_on_base, self.runs.reached_on_change)
+        found = [*reached, *self._doubts(targets), *self._rewritten(), *self._partly]
         for report, where in ((self._before, "on the base"), (after, "on the change")):
             if report.problem is not None and report.problem.kind == "timeout":
                 found.append(f"only a part of the suite could be run {where}: {report.problem.text}")
@@ -218,14 +221,7 @@ class Judgement:
 
     def _rewritten(self) -> list[str]:
         """Tests that passed before and do not pass on the changed sources when the tests stay as they were."""
-        if not self._tests:
-            return []
-        old = self.runs.run("old tests", self._tree, self._sources, self._part)
-        seeming = [result.id for result in no_longer_passing(self._before, old, missing_counts=old.problem is None)]
-        if not seeming:
-            return []
-        again = self.runs.run("old tests, again", self._tree, self._sources, seeming)
-        lost = tuple(result for result in again.results if result.id in seeming and not passes(again, result.id))
+        lost = lost_by_old_tests(self.runs, self._before, self._tree, self._sources, self._part) if self._tests else ()
         return [f"{_tests(len(lost))} that passed before fail where the change's own tests are left out: {sentence(lost)}"] if lost else []
 
     def _doubts(self, targets: Sequence[str]) -> list[str]:
@@ -233,7 +229,11 @@ class Judgement:
         with self._trees.checkout(self._trees.base, ()) as old, self._trees.checkout(self._tree) as new:
             self.hashes = {path: hash_of(new / path) for path in sorted(set(map(file_of, targets)))}
             red_before = [result.id for result in self._before.reds]
-            return list(doubts(old, new, self._changed, red_before=red_before, targets=targets))
+            found = list(doubts(old, new, self._changed, red_before=red_before, targets=targets, issue=self._issue))
+            found += without_assertions(texts(new, self.hashes), [self._greens[test] for test in targets])
+        if self._before.indirect and (files := runner_files(self._before.command, self._changed)):
+            found.append(f"the change touches how tests run ({', '.join(files[:3])})")
+        return found
 
     def _confirmed(self, seeming: Sequence[TestResult], report: TestReport) -> tuple[TestResult, ...]:
         """Run what seems broken again on both sides: only what fails again, and only on the change, is its fault."""

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Protocol
 
 from coder.core.ports import Progress, TestRunner
-from coder.core.verdict import Run, TestReport
+from coder.core.verdict import Run, TestReport, TestResult
+from coder.verify.comparison import no_longer_passing, passes
 from coder.verify.evidence import run_of
 from coder.verify.runner import labelled
 
@@ -50,6 +51,8 @@ class Runs:
         self._progress = progress
         self._seconds = patience(before)
         self.made: list[Run] = []
+        self.reached_on_base: set[str] = {*before.reached}
+        self.reached_on_change: set[str] = set()
 
     def on_change(self, label: str, tests: Sequence[str]) -> TestReport:
         return self.run(label, self._tree, None, tests)
@@ -64,4 +67,18 @@ class Runs:
             told = labelled(label, self._progress)
             report = self._runner.run(place, tests, timeout_seconds=self._seconds, expect_loaded=sources, progress=told)
         self.made.append(run_of(label, tests, report))
+        if paths is None and tree == self._tree:
+            self.reached_on_change.update(report.reached)
+        elif tree == self._trees.base or paths is not self._sources:
+            self.reached_on_base.update(report.reached)
         return report
+
+
+def lost_by_old_tests(runs: Runs, before: TestReport, tree: str, sources: Sequence[str], part: Sequence[str]) -> tuple[TestResult, ...]:
+    """Return the tests that passed on the base and fail twice on the changed sources with the base's own tests."""
+    old = runs.run("old tests", tree, sources, part)
+    seeming = [result.id for result in no_longer_passing(before, old, missing_counts=old.problem is None)]
+    if not seeming:
+        return ()
+    again = runs.run("old tests, again", tree, sources, seeming)
+    return tuple(result for result in again.results if result.id in seeming and not passes(again, result.id))

@@ -3,6 +3,7 @@
 import ast
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 from coder.verify.tampering import Function, called, catches_all, is_silent, parsed
 
@@ -10,57 +11,106 @@ AWARE = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_WORKER")
 SMALL = 16
 """Numbers up to here are in every program and test."""
 SHORTEST = 3
+PLAIN = {(type(value), value) for value in (None, True, False, 0, 1, 0.0, 1.0, "", b"", ...)}
+"""Literals that any code may choose by."""
+CONSTANT = (ast.Constant, ast.Tuple, ast.List, ast.Load, ast.UnaryOp, ast.USub)
 
 
-def symptoms(old: Mapping[str, str], new: Mapping[str, str], tests: Collection[str]) -> list[str]:
-    """What in the changed sources (text by path) looks like a fix of the tests' (source texts) own cases, half a sentence each."""
-    known = {value for text in tests for value in _constants(parsed(text))}
+def symptoms(old: Mapping[str, str], new: Mapping[str, str], tests: Collection[str], *, issue: str = "") -> list[str]:
+    """Return what in the changed sources (text by path) looks like a fix of the tests' own cases, half a sentence each.
+
+    `tests` are source texts; a literal that the issue names is nobody's own.
+    """
+    literals = {value for text in tests for value in _literals(parsed(text))} - PLAIN
+    known = {value for value in literals if _unusual(value[1]) and str(value[1]) not in issue}
+    known |= {(int, len(value)) for _, value in known if isinstance(value, str | bytes) and len(value) > SHORTEST}
     found: list[str] = []
     for path, text in new.items():
         before, after = parsed(old.get(path, "")), parsed(text)
-        found += [f"{path}:{line} {told}" for line, told in _in_file(before, after, known)]
+        found += [f"{path}:{line} {told}" for line, told in _in_file(before, after, known, literals, issue)]
     return found
 
 
-def _in_file(before: ast.Module, after: ast.Module, known: Collection[object]) -> Iterator[tuple[int, str]]:
-    there = Counter(ast.dump(node) for node in ast.walk(before) if isinstance(node, ast.ExceptHandler | ast.If | ast.IfExp | ast.With))
-    for node in ast.walk(after):
-        if isinstance(node, ast.ExceptHandler | ast.If | ast.IfExp | ast.With):
-            if there[ast.dump(node)] > 0:
-                there[ast.dump(node)] -= 1
-                continue
-            if (told := _told(node, known)) and not _known_before(node, before, known):
-                yield node.lineno, told
+def _in_file(
+    before: ast.Module, after: ast.Module, known: Collection[object], literals: Collection[object], issue: str
+) -> Iterator[tuple[int, str]]:
+    yield from _swallowing(before, after)
+    single = dict(_single_cases(before, after, literals, issue))
+    yield from {**dict(_selecting(before, after, known)), **single}.items()
     yield from _aware(before, after)
     yield from _hard_coded(before, after, known)
 
 
-def _known_before(node: ast.AST, before: ast.Module, known: Collection[object]) -> bool:
-    """Had an `if` with the same condition, or the same answer, all of the tests' values that it has now? Then the change writes none."""
-    if not isinstance(node, ast.If | ast.IfExp):
-        return False
-    parts = _parts(node)
-    same = [old for old in ast.walk(before) if isinstance(old, type(node)) and any(map(str.__eq__, _parts(old), parts))]
-    held = {constant for old in same for constant in _constants(old)}
-    return bool(same) and {constant for constant in _constants(node) if constant in known} <= held
+def _swallowing(before: ast.Module, after: ast.Module) -> Iterator[tuple[int, str]]:
+    for node in _added(before, after, ast.ExceptHandler, ast.With):
+        match node:
+            case ast.ExceptHandler() if catches_all(node) and is_silent(node.body):
+                yield node.lineno, "swallows every exception"
+            case ast.With(items=items) if any(_suppresses_all(item.context_expr) for item in items):
+                yield node.lineno, "swallows every exception"
 
 
-def _parts(node: ast.If | ast.IfExp) -> tuple[str, str]:
-    """The condition and the answer, to be compared."""
-    answer = node.body if isinstance(node.body, list) else [node.body]
-    return ast.dump(node.test), "".join(map(ast.dump, answer))
+def _added(before: ast.Module, after: ast.Module, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
+    """The nodes of these kinds that stand nowhere in the old file."""
+    there = Counter(ast.dump(node) for node in ast.walk(before) if isinstance(node, kinds))
+    for node in ast.walk(after):
+        if isinstance(node, kinds):
+            there[ast.dump(node)] -= 1
+            if there[ast.dump(node)] < 0:
+                yield node
 
 
-def _told(node: ast.ExceptHandler | ast.If | ast.IfExp | ast.With, known: Collection[object]) -> str:
+def _selecting(before: ast.Module, after: ast.Module, known: Collection[object]) -> Iterator[tuple[int, str]]:
+    """Literals of the tests, new in this file, by which code chooses what to do: compared with, matched, the keys of a table."""
+    held = {*_literals(before)}
+    for node in ast.walk(after):
+        for part in _choosing(node):
+            if any(value in known and value not in held for value in _literals(part)):
+                yield part.lineno, "chooses by a literal of the test that the issue does not name"
+                break
+
+
+def _choosing(node: ast.AST) -> list[ast.expr]:
     match node:
-        case ast.ExceptHandler() if catches_all(node) and is_silent(node.body):
-            return "swallows every exception"
-        case ast.With(items=items) if any(_suppresses_all(item.context_expr) for item in items):
-            return "swallows every exception"
-        case ast.If(test=test, body=[ast.Return(value=ast.expr() as value)]) | ast.IfExp(test=test, body=value):
-            if _compared(test, known) and _telling(value, known):
-                return "is made for the test's own input and answer"
-    return ""
+        case ast.Compare(left=left, ops=ops, comparators=others):
+            exact = all(isinstance(operator, ast.Eq | ast.NotEq | ast.In | ast.NotIn | ast.Is | ast.IsNot) for operator in ops)
+            return [left, *others] if exact else []
+        case ast.MatchValue(value=value):
+            return [value]
+        case ast.Dict(keys=keys):
+            return [key for key in keys if key is not None]
+        case _:
+            return []
+
+
+def _single_cases(before: ast.Module, after: ast.Module, literals: Collection[object], issue: str) -> Iterator[tuple[int, str]]:
+    """A literal of the tests answered by another one of theirs, however small they are, unless the issue or the old file has both."""
+    held = {*_literals(before)}
+    for node in _added(before, after, ast.If, ast.IfExp, ast.match_case, ast.Dict):
+        asked, answers = _case(node)
+        parts = [[value for value in _all(side) if value in literals] for side in (asked, answers)]
+        fresh = any(value not in held and str(value[1]) not in issue for part in parts for value in part)
+        if all(parts) and fresh:
+            yield getattr(node, "lineno", 0) or asked[0].lineno, "is made for the test's own input and answer"
+
+
+def _case(node: ast.AST) -> tuple[list[ast.expr], list[ast.expr]]:
+    """What a branch, or a table, asks for, and the literals that it answers with."""
+    match node:
+        case ast.If(test=test, body=[ast.Return(value=ast.expr() as value) | ast.Assign(value=value)]) | ast.IfExp(test=test, body=value):
+            asked = [part for inner in ast.walk(test) for part in _choosing(inner)]
+        case ast.match_case(pattern=pattern, body=[ast.Return(value=ast.expr() as value)]):
+            asked = [inner.value for inner in ast.walk(pattern) if isinstance(inner, ast.MatchValue)]
+        case ast.Dict(keys=keys, values=values):
+            pairs = [(key, value) for key, value in zip(keys, values, strict=True) if key is not None and isinstance(value, ast.Constant)]
+            return [key for key, _ in pairs], [value for _, value in pairs]
+        case _:
+            return [], []
+    return asked, [value] if all(isinstance(part, CONSTANT) for part in ast.walk(value)) else []
+
+
+def _all(nodes: list[ast.expr]) -> list[tuple[type, Any]]:
+    return [literal for node in nodes for literal in _literals(node)]
 
 
 def _suppresses_all(manager: ast.expr) -> bool:
@@ -71,25 +121,19 @@ def _suppresses_all(manager: ast.expr) -> bool:
     )
 
 
-def _compared(test: ast.expr, known: Collection[object]) -> bool:
-    """Is something in the condition compared with a value that stands in the tests?"""
-    return any(
-        _telling(side, known)
-        for node in ast.walk(test)
-        if isinstance(node, ast.Compare) and all(isinstance(operator, ast.Eq | ast.In | ast.Is) for operator in node.ops)
-        for side in (node.left, *node.comparators)
-    )
-
-
 def _telling(value: ast.expr, known: Collection[object]) -> bool:
     """A literal that stands in the tests and is no everyday value; of a tuple, list, set or dict any part of it."""
     return any(constant in known for constant in _constants(value))
 
 
-def _constants(tree: ast.AST) -> Iterator[object]:
+def _constants(tree: ast.AST) -> Iterator[tuple[type, Any]]:
+    return (literal for literal in _literals(tree) if _unusual(literal[1]))
+
+
+def _literals(tree: ast.AST) -> Iterator[tuple[type, Any]]:
     documents = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and id(node) not in documents and _unusual(node.value):
+        if isinstance(node, ast.Constant) and id(node) not in documents:
             yield (type(node.value), node.value)
 
 

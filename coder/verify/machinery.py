@@ -1,0 +1,155 @@
+"""Constructs in changed Python code that reach for the process which tests run in, or ask whether it is a test's."""
+
+import ast
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from coder.verify.tampering import called, parsed
+
+RUNNERS = ("_pytest", "pluggy", "pytest", "unittest", "nose", "doctest")
+INTERNALS = ("_pytest", "pluggy", "ctypes", "gc", "builtins", "_thread", "faulthandler", "bdb", "_testcapi", "cffi", "marshal", "imp")
+HARMLESS_OF_SYS = frozenset(
+    {
+        *("byteorder", "exc_info", "executable", "exit", "float_info", "getdefaultencoding", "getfilesystemencoding", "getrecursionlimit"),
+        *("getsizeof", "hash_info", "hexversion", "implementation", "int_info", "intern", "maxsize", "maxunicode", "platform", "prefix"),
+        *("setrecursionlimit", "stderr", "stdin", "stdout", "stdlib_module_names", "version", "version_info", "warnoptions", "exception"),
+        *("get_int_max_str_digits", "set_int_max_str_digits", "thread_info", "base_prefix"),
+    }
+)
+TRACING_OF_SYS = frozenset({"_getframe", "_current_frames", "settrace", "setprofile", "monitoring", "addaudithook", "_getframemodulename"})
+ENDING_OF_OS = frozenset(
+    {"_exit", "abort", "dup", "dup2", "dup3", "kill", "killpg", "fork", "forkpty", "write", "writev", "fdopen", "pwrite"}
+)
+ASKING_OF_OS = frozenset({"getppid", "environ", "environb", "getenv", "ctermid", "ttyname", "getpgrp", "getsid"})
+FRAMES = frozenset(
+    {
+        *("__closure__", "__code__", "__builtins__", "cr_frame", "f_back", "f_builtins", "f_globals", "f_locals", "gi_frame", "tb_frame"),
+        *("pluginmanager", "tb_next", "cell_contents", "f_code", "f_trace", "_current_frames"),
+    }
+)
+OF_INSPECT = frozenset({"currentframe", "stack", "trace", "getouterframes", "getinnerframes", "getframeinfo"})
+OF_TRACEBACK = frozenset({"extract_stack", "format_stack", "print_stack", "walk_stack"})
+UNREADABLE = ("eval", "exec", "compile", "__import__")
+COMPARING = {"__eq__": True, "__ne__": False, "__lt__": True, "__le__": True, "__gt__": True, "__ge__": True, "__contains__": True}
+MARKS = ("/proc/", "pytest", "PYTEST", "CODER_", "sitecustomize", "unittest")
+
+
+def reaching(old: Mapping[str, str], new: Mapping[str, str], *, are_tests: bool, known: str = "") -> list[str]:
+    """Return what the changed files (texts by path) newly reach for, half a sentence each.
+
+    Of tests only that counts which no test needs. An environment variable whose name is in `known` (the issue, the base's code, unchanged
+    tests) may be asked for.
+    """
+    found: list[str] = []
+    for path, text in new.items():
+        there = Counter(what for _, what in _in(parsed(old.get(path, "")), are_tests, known))
+        for line, what in _in(parsed(text), are_tests, known):
+            if there[what] > 0:
+                there[what] -= 1
+                continue
+            found.append(f"{path}:{line} {what}")
+    return list(dict.fromkeys(found))
+
+
+def _in(tree: ast.Module, are_tests: bool, known: str) -> Iterator[tuple[int, str]]:
+    modules = dict(_modules(tree))
+    documents = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    plain = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    for node in ast.walk(tree):
+        line = getattr(node, "lineno", 0)
+        yield from ((line, what) for what in _imports(node, are_tests))
+        yield from ((line, what) for what in _attributes(node, modules, are_tests, known))
+        if not are_tests and id(node) not in documents | plain and (what := _hidden(node, modules)):
+            yield line, what
+
+
+def _hidden(node: ast.AST, modules: Mapping[str, str]) -> str:
+    """What cannot be read here, or makes everything equal; empty where a node is neither."""
+    match node:
+        case ast.Call(func=ast.Name(id=name)) if name in UNREADABLE:
+            return f"executes code that cannot be read here ({name})"
+        case ast.Call(func=ast.Name(id="getattr" | "setattr" | "delattr" | "vars"), args=[ast.Name(id=name), *rest]) if name in modules:
+            hidden = not (rest and isinstance(rest[0], ast.Constant)) or modules[name] in ("sys", "os")
+            return f"looks into the module {modules[name]} by a name that cannot be read here" if hidden else ""
+        case ast.Call(func=function, args=[argument, *_]) if called(function).endswith("import_module"):
+            return "" if isinstance(argument, ast.Constant) else "imports a module whose name cannot be read here"
+        case ast.Name(id=name, ctx=ast.Load()) if modules.get(name) in ("sys", "os"):
+            return f"hands the module {modules[name]} on"
+        case ast.Constant(value=str() as value) if any(mark in value for mark in MARKS):
+            return f"names {next(mark for mark in MARKS if mark in value)}"
+        case ast.FunctionDef(name=name) if name in COMPARING and _compares_nothing(node):
+            return f"makes objects whose {name} looks at nothing"
+        case _:
+            return ""
+
+
+def _modules(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Names that stand for whole modules, and these."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.asname or alias.name.partition(".")[0], alias.name) for alias in node.names)
+
+
+def _imports(node: ast.AST, are_tests: bool) -> Iterator[str]:
+    names: list[str] = []
+    match node:
+        case ast.Import(names=aliases):
+            names = [alias.name for alias in aliases]
+        case ast.ImportFrom(module=str() as module, names=aliases):
+            names = [module]
+            forbidden = {"sys": TRACING_OF_SYS, "os": ENDING_OF_OS, "inspect": OF_INSPECT}.get(module, frozenset())
+            wrong = [alias.name for alias in aliases if alias.name in forbidden or (not are_tests and _is_asking(module, alias.name))]
+            yield from (f"imports {module}.{name}" for name in wrong)
+    for name in names:
+        top = name.partition(".")[0]
+        if top in INTERNALS or top.startswith("coder_") or (not are_tests and top in RUNNERS):
+            yield f"imports {name}"
+
+
+def _is_asking(module: str, name: str) -> bool:
+    return (module == "sys" and name not in HARMLESS_OF_SYS) or (module == "os" and name in ASKING_OF_OS)
+
+
+def _attributes(node: ast.AST, modules: Mapping[str, str], are_tests: bool, known: str) -> Iterator[str]:
+    if isinstance(node, ast.Attribute) and node.attr in FRAMES:
+        yield f"reaches for {node.attr}"
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        module, name = modules.get(node.value.id, ""), node.attr
+        if module == "sys" and (name in TRACING_OF_SYS or (not are_tests and name not in HARMLESS_OF_SYS)):
+            yield f"asks for sys.{name}"
+        elif (module == "os" and name in ENDING_OF_OS) or (
+            module == "os" and not are_tests and name in ASKING_OF_OS - {"environ", "getenv"}
+        ):
+            yield f"calls os.{name}"
+        elif (module == "inspect" and name in OF_INSPECT) or (module == "traceback" and not are_tests and name in OF_TRACEBACK):
+            yield f"looks at its callers ({module}.{name})"
+        elif module == "os" and name == "__dict__":
+            yield "looks into the module os"
+    if not are_tests and (variable := _variable(node, modules)) is not None and (not variable or variable not in known):
+        yield f"asks for the environment variable {variable or 'whose name cannot be read here'}"
+
+
+def _variable(node: ast.AST, modules: Mapping[str, str]) -> str | None:
+    """The environment variable that an expression asks for, empty where its name is no literal; None where it asks for none."""
+    match node:
+        case ast.Call(func=function, args=[name, *_]) if _dotted(function, modules) in ("os.getenv", "os.environ.get", "os.environ.pop"):
+            return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else ""
+        case ast.Subscript(value=value, slice=name) if _dotted(value, modules) == "os.environ":
+            return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else ""
+        case ast.Compare(left=name, ops=[ast.In() | ast.NotIn()], comparators=[value]) if _dotted(value, modules) == "os.environ":
+            return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else ""
+        case _:
+            return None
+
+
+def _dotted(node: ast.expr, modules: Mapping[str, str]) -> str:
+    first, dot, rest = called(node).partition(".")
+    return f"{modules.get(first, first)}{dot}{rest}"
+
+
+def _compares_nothing(function: ast.FunctionDef) -> bool:
+    """Does a comparison never look at what it compares with?"""
+    parameters = [argument.arg for argument in function.args.args]
+    if len(parameters) < 2:
+        return True
+    return not any(isinstance(node, ast.Name) and node.id == parameters[1] for node in ast.walk(function) if node is not function)
