@@ -356,3 +356,36 @@ def test_a_persons_own_change_is_judged_and_judged_again(place: Place, tmp_path:
     again = place.coder("verify", "--check", "--evidence", str(tmp_path / "evidence.json"), "--trust")
     assert (again.returncode, again.stderr) == (0, "The evidence still holds: PROVEN.\n")
     assert "test_clock.py::test_half_past_nine" in place.coder("log", "evidence", "last").stdout
+
+
+def test_a_fix_on_a_newer_head_is_unverified_until_it_is_judged_there(place: Place, server: Fake) -> None:
+    server.turns += [PATCH]
+    assert place.fix(server).returncode == 0
+    (place.repository / "other.py").write_text("x = 1\n")
+    git(place.repository, "add", "other.py")
+    git(place.repository, "commit", "-qm", "other")
+    head = git(place.repository, "rev-parse", "HEAD")
+    key = "--format=%(trailers:key=Coder-Verdict,valueonly)"
+    assert place.coder("apply", "last").returncode == 0
+    assert git(place.repository, "log", "-1", key).startswith("UNVERIFIED (proven on ")
+    git(place.repository, "reset", "-q", "--hard", head)
+    judged = place.coder("apply", "last", "--verify", "--trust")
+    assert judged.returncode == 0, judged.stdout + judged.stderr
+    assert git(place.repository, "log", "-1", key) == "PROVEN"
+    assert "test_half_past_nine" in git(place.repository, "notes", "--ref=coder", "show", "HEAD")
+    assert place.coder("undo", "last", "--yes").returncode == 0
+    assert "- int(rest)" in (place.repository / "clock.py").read_text()
+    assert git(place.repository, "for-each-ref", "refs/notes", "refs/heads/coder") == ""
+
+
+def test_a_fix_that_fails_on_a_newer_head_is_not_applied(place: Place, server: Fake) -> None:
+    server.turns += [PATCH]
+    assert place.fix(server).returncode == 0
+    path = next(place.repository.rglob("test_*.py"))
+    path.write_text(path.read_text() + "\n\ndef test_contradicts():\n    assert minutes('09:30') == 9 * 60 - 30\n")
+    git(place.repository, "commit", "-qam", "contradict")
+    before = place.untouched()
+    done = place.coder("apply", "last", "--verify", "--trust")
+    assert done.returncode == 6, done.stdout + done.stderr
+    assert "Not applied, and nothing was changed" in done.stdout
+    assert place.untouched() == before

@@ -62,7 +62,7 @@ def git_history(
 
 def _asked(workspace: Workspace, path: str | None, *, symbol: str, line: int | None, last_line: int | None, word: str, commit: str) -> str:
     if commit:
-        return _readable(workspace, workspace.history.show(commit, path))
+        return workspace.history.show(commit, path)
     if line is None and not symbol:
         return workspace.history.log(path=path, word=word or None)
     if path is None:
@@ -73,19 +73,6 @@ def _asked(workspace: Workspace, path: str | None, *, symbol: str, line: int | N
     others = [commit for commit in commits.split("\n") if commit.partition(" ")[0] not in made]
     before = "\n".join(["Newest other commits that changed them:", *others]) if others else "No other commit changed them lately."
     return f"Lines {first}-{last} of {shown(path)} were made by\n{made}\n{before}"
-
-
-def _readable(workspace: Workspace, text: str) -> str:
-    """A commit without the changes of files that are not for a model to read."""
-    told, *sections = re.split(r"^(?=diff --(?:git|cc|combined) )", text, flags=re.MULTILINE)
-    for section in sections:
-        path = (
-            section.split("\n", 1)[0].rpartition(" b/")[2]
-            if section.startswith("diff --git")
-            else section.split("\n", 1)[0].split(" ", 2)[2]
-        )
-        told += section if workspace.may_read(path.strip('"')) else f"{path}: not shown, it may hold secrets\n"
-    return told
 
 
 def _base(workspace: Workspace, path: str) -> str:

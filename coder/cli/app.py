@@ -74,7 +74,9 @@ def run(arguments: list[str] | None = None) -> int:
         )
         return 2
     except CoderError as error:
-        print(f"coder: {_without_secrets(str(error))}", file=sys.stderr)
+        from coder.core.text import printable
+
+        print(f"coder: {printable(_without_secrets(str(error)))}", file=sys.stderr)
         return 2 if isinstance(error, UserError) else 1
     return code if isinstance(code, int) else 0
 

@@ -2,14 +2,17 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coder.cli.options import RepositoryOption
+from coder.cli.options import RepositoryOption, TrustOption, UnsafeOption
 
 if TYPE_CHECKING:
     from coder.core.candidate import Delivery
+    from coder.core.events import SessionFinished
+    from coder.core.task import Task
+    from coder.settings import Config
     from coder.tools.patching import Applied, Change
 
 WhatArgument = Annotated[
@@ -17,26 +20,58 @@ WhatArgument = Annotated[
 ]
 CheckOption = Annotated[bool, typer.Option("--check", help="Say what would happen, and write nothing.")]
 ReverseOption = Annotated[bool, typer.Option("--reverse", "-R", help="Take the change back.")]
+INCONCLUSIVE = 7
+"""The exit code where judging ended without any verdict."""
 LONGEST_TYPED_BYTES = 4095
 """Of a line that is typed or pasted, a terminal silently drops the rest (N_TTY_BUF_SIZE)."""
 BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 
 
-def apply(what: WhatArgument = "-", check: CheckOption = False, reverse: ReverseOption = False, repo: RepositoryOption = Path()) -> None:
+def apply(
+    what: WhatArgument = "-",
+    check: CheckOption = False,
+    reverse: ReverseOption = False,
+    verify: Annotated[bool, typer.Option("--verify", help="Judge a session's fix on HEAD first, where that is newer.")] = False,
+    repo: RepositoryOption = Path(),
+    trust: TrustOption = False,
+    unsafe_no_sandbox: UnsafeOption = False,
+) -> int:
     """Bring a session's fix onto the current branch, or a diff out of any chat into the files: all of it, or nothing.
 
     A diff may be damaged, fenced, in prose: what is unambiguous is applied as it was meant, the rest is refused with the reason. It changes
-    files only; nothing is staged or committed. A bare word is a session only where no such file exists.
+    files only; nothing is staged or committed. A bare word is a session only where no such file exists. A fix whose base is no longer HEAD
+    is applied as UNVERIFIED, unless --verify judges it there: the exit code is then that of the verdict, and only a good one applies it.
     """
+    from coder.core.errors import UserError
+
+    if verify and (check or reverse):
+        raise UserError("--verify judges a fix and applies it: leave --check and --reverse away.")
     text = _diff(what)
+    id = what.removeprefix("session:")
+    if verify and text is not None:
+        raise UserError("--verify judges the fix of a session. A diff is judged with: coder verify FILE")
+    if verify:
+        return _apply_verified(repo, id, trust=trust, unsafe=unsafe_no_sandbox)
     if text is None:
-        _apply_session(repo, what.removeprefix("session:"), check=check, reverse=reverse)
+        _apply_session(repo, id, check=check, reverse=reverse)
     else:
         _apply_diff(repo, text, check=check, reverse=reverse)
+    return 0
 
 
 def delivered(repo: Path, id: str) -> "Delivery":
-    """What a session of this repository delivered.
+    """What a session of this repository delivered, also one that was killed over it.
+
+    Raises:
+        UserError: it is not known, or it delivered nothing.
+    """
+    delivery = _session(repo, id)[1].delivery
+    assert delivery is not None
+    return delivery
+
+
+def _session(repo: Path, id: str) -> "tuple[Task, SessionFinished]":
+    """The task and the end of a session that delivered something.
 
     Raises:
         UserError: it is not known, or it delivered nothing.
@@ -45,12 +80,51 @@ def delivered(repo: Path, id: str) -> "Delivery":
     from coder.repo.git import find as place
     from coder.settings import sessions_directory
     from coder.store.jsonl import ends, find
+    from coder.wiring.recovering import recover_sessions
 
+    recover_sessions()
     directory = find(sessions_directory(), id, repository=place(repo).root, delivered=True)
-    finished = ends(directory)[1]
-    if finished is None or finished.delivery is None:
+    started, finished = ends(directory)
+    if started is None or finished is None or finished.delivery is None:
         raise UserError(f"Session {directory.name} delivered no fix. What it tried: coder log show {directory.name}")
-    return finished.delivery
+    return started.task, finished
+
+
+def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
+    """Judge a session's fix on the present HEAD as `coder verify` does, and apply it with that verdict; the verdict's exit code."""
+    from coder.cli.fix import task_for
+    from coder.cli.running import run_task
+    from coder.core.errors import UserError
+    from coder.core.text import printable
+    from coder.core.verdict import Evidence
+    from coder.repo.delivery import apply_commit, apply_verified, unverified_copy
+    from coder.verify.evidence import page, trailers
+    from coder.wiring.approach import judging
+
+    fixed, finished = _session(repo, id)
+    delivery = finished.delivery
+    if delivery is None or not delivery.commit:
+        raise UserError("This session's fix is a diff on uncommitted work, no commit: apply it, then judge it with coder verify.")
+    made = unverified_copy(repo, delivery.commit)
+    if made is None:
+        print(printable(apply_commit(repo, delivery.commit)))
+        return 0
+    copy, head = made
+    targets = finished.verdict.targets if finished.verdict else ()
+    how, _ = judging(repo, diff=None, revision=copy, against=head, named=targets)
+
+    def task(root: Path, config: "Config") -> "Task":
+        return task_for(fixed.issue, config, directory=root, base=head, given=True)
+
+    flags: dict[str, Any] = {"test": fixed.test_command}
+    judged = run_task(repo, task, flags=flags, trusted=trust, unsafe=unsafe, json=False, output=None, verbose=False, how=how).finished
+    verdict = judged.verdict
+    if verdict is None or not verdict.good:
+        print(f"Not applied, and nothing was changed: on {head[:10]} the fix is {verdict.label if verdict else 'without a verdict'}.")
+        return judged.exit_code or INCONCLUSIVE
+    evidence = Evidence(trailers=trailers(verdict), page=page(verdict))
+    print(printable(apply_verified(repo, delivery.commit, copy=copy, evidence=evidence)))
+    return judged.exit_code
 
 
 def _diff(what: str) -> str | None:
@@ -101,10 +175,10 @@ def _line(data: bytes) -> str:
 
 def _apply_diff(repo: Path, text: str, *, check: bool, reverse: bool) -> None:
     from coder.core.errors import UserError
+    from coder.core.text import printable
     from coder.tools.patching import PatchError
     from coder.tools.patching.tree import Tree
     from coder.tools.patching.write import write
-    from coder.ui.text import printable
 
     if not repo.is_dir():
         raise UserError(f"{repo} is not a directory; name the one to work in.")
@@ -149,12 +223,13 @@ def _told(change: "Change") -> str:
 
 def _apply_session(repo: Path, id: str, *, check: bool, reverse: bool) -> None:
     from coder.core.errors import UserError
+    from coder.core.text import printable
     from coder.repo.delivery import apply_commit, apply_diff, check_commit
 
     delivery = delivered(repo, id)
     if not delivery.commit:
-        print(apply_diff(repo, delivery.diff, check=check, reverse=reverse))
+        print(printable(apply_diff(repo, delivery.diff, check=check, reverse=reverse)))
     elif reverse:
         raise UserError(f"This session's fix is the commit {delivery.commit[:10]}. Take it back with: coder undo {id}")
     else:
-        print(check_commit(repo, delivery.commit) if check else apply_commit(repo, delivery.commit))
+        print(printable(check_commit(repo, delivery.commit) if check else apply_commit(repo, delivery.commit)))

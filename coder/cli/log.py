@@ -20,10 +20,10 @@ def listing(
     if context.invoked_subcommand is not None:
         return
     from coder.core.state import outcome
+    from coder.core.text import printable
     from coder.settings import sessions_directory
     from coder.store.jsonl import ends
     from coder.store.jsonl import listing as stored
-    from coder.ui.text import printable
 
     here = None if everywhere else _here()
     count = 0

@@ -233,8 +233,8 @@ class Repository(Protocol):
     def deliver(self, patch: Patch, *, message: str, evidence: str, slug: str) -> Delivery:
         """Put the change on a new branch on top of HEAD as one commit, with `evidence` as its git note."""
 
-    def merge(self, delivery: Delivery) -> Delivery:
-        """Bring a delivered commit onto the person's current branch.
+    def merge(self, delivery: Delivery) -> str:
+        """Bring a delivered commit onto the person's current branch; return what is there now: the commit, or an unverified copy of it.
 
         Raises:
             UserError: it no longer fits, or a path it needs is dirty; nothing was changed.

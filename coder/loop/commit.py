@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable, Sequence
 
+from coder.core.text import printable
+
 SUBJECT_CHARACTERS = 72
 _CONVENTIONAL = re.compile(r"(?:feat|fix|docs|chore|refactor|test|ci|build|perf|style)(?:\([^)]*\))?!?: ")
 _PREFIXED = re.compile(r"[\w./-]+: ")
@@ -17,7 +19,7 @@ def message(summary: str, issue: str, *, recent: Sequence[str], trailers: Sequen
 
 def subject(summary: str, recent: Sequence[str]) -> str:
     """One line, shaped as most of the `recent` subjects are: `fix: ` prefix, capital letter, full stop."""
-    line = next((line.strip() for line in summary.splitlines() if line.strip()), "Fix the issue")
+    line = next((line.strip() for line in printable(summary).splitlines() if line.strip()), "Fix the issue")
     line = re.sub(r"^#+\s*|^[-*]\s+|`", "", line)
     if (first := _FIRST_SENTENCE.match(line)) and len(first[1]) > 15:
         line = first[1]

@@ -5,7 +5,7 @@ from collections.abc import Coroutine
 from contextlib import suppress
 
 from coder.core.candidate import Candidate, Delivery, Patch
-from coder.core.errors import UserError
+from coder.core.errors import GitError, UserError
 from coder.core.events import NoteMade, Warned
 from coder.core.notes import Diagnosis, Done, GiveUp, Plan, Sites
 from coder.core.plans import written
@@ -117,10 +117,13 @@ async def _deliver_on_head(kit: Kit, candidate: Candidate, patch: Patch, verdict
         kit.log.append(Warned(text=f"Not merged: nobody has reviewed {unseen}. Look at it, then: coder apply."))
         return delivery
     try:
-        return await asyncio.to_thread(kit.repository.merge, delivery)
-    except UserError as error:
+        brought = await asyncio.to_thread(kit.repository.merge, delivery)
+    except (UserError, GitError) as error:
         kit.log.append(Warned(text=f"Not merged: {error}"))
         return delivery
+    if brought != delivery.commit:
+        kit.log.append(Warned(text=f"HEAD has moved on meanwhile: {brought[:10]} is UNVERIFIED there. Judge it: coder verify HEAD"))
+    return delivery.model_copy(update={"merged": True})
 
 
 async def _unstoppable(delivering: Coroutine[None, None, Delivery]) -> Delivery:

@@ -1,14 +1,16 @@
 """Commits, branches and notes in the person's name."""
 
-import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from coder.core.errors import GitError
+from coder.core.text import printable
 from coder.repo.git import Git
 from coder.repo.locks import repository_lock
 
 NOTES = "refs/notes/coder"
+VERDICT_TRAILER = re.compile(r"Coder-(?:Verdict|Test|Suite): ")
+"""Trailers that say what was tested; they are true of one tree only."""
 FALLBACK = {
     f"GIT_{role}_{field}": value for role in ("AUTHOR", "COMMITTER") for field, value in (("NAME", "coder"), ("EMAIL", "coder@localhost"))
 }
@@ -16,16 +18,36 @@ FALLBACK = {
 
 def make_commit(git: Git, *, tree: str, parent: str, message: str) -> str:
     """Make a commit that nothing points to yet, in the person's name, or coder's where git knows none."""
-    text = message.rstrip() + "\n"
-    return git.text("commit-tree", tree, "-p", parent, "-F", "-", stdin=os.fsencode(text), environment=_identity(git))
+    return git.text("commit-tree", tree, "-p", parent, "-F", "-", stdin=git_text(message), environment=_identity(git))
 
 
-def make_copy(git: Git, commit: str, *, tree: str, parent: str) -> str:
-    """Make a commit with the message of another, which its last line names as `git cherry-pick -x` does."""
+def git_text(text: str) -> bytes:
+    """Return a commit message or note as it is stored: the one place that all text for git passes."""
+    return (printable(text).rstrip() + "\n").encode()
+
+
+def make_copy(git: Git, commit: str, *, tree: str, parent: str, verdict: Sequence[str]) -> str:
+    """Make a commit with the message of another, which its last line names as `git cherry-pick -x` does.
+
+    `verdict` are the trailers that take the place of those in which the original tells its own verdict.
+    """
     message = git.text("log", "-1", "--format=%B", commit).rstrip()
-    has_trailers = "\n\n" in message and re.match(r"[\w-]+: ", message.rpartition("\n")[2])
-    gap = "\n" if has_trailers else "\n\n"
-    return make_commit(git, tree=tree, parent=parent, message=f"{message}{gap}(cherry picked from commit {commit})")
+    body, gap, last = message.rpartition("\n\n")
+    kept = [line for line in last.split("\n") if not gap or not VERDICT_TRAILER.match(line)]
+    text = f"{body}{gap}" + "\n".join(kept)
+    return make_commit(git, tree=tree, parent=parent, message=with_trailers(text, *verdict, f"(cherry picked from commit {commit})"))
+
+
+def with_trailers(message: str, *lines: str) -> str:
+    """Add lines to the trailers of a message, or begin such a block at its end."""
+    text = message.rstrip()
+    has_trailers = "\n\n" in text and re.match(r"[\w-]+: ", text.rpartition("\n")[2])
+    return f"{text}{chr(10) if has_trailers else chr(10) * 2}" + "\n".join(lines)
+
+
+def claimed_verdict(git: Git, commit: str) -> str:
+    """Return the kind of verdict that a commit's trailers tell, such as `PROVEN`; empty where they tell none."""
+    return git.text("log", "-1", "--format=%(trailers:key=Coder-Verdict,valueonly)", commit).partition("\n")[0].strip()
 
 
 def copies(git: Git, commit: str) -> list[str]:
@@ -35,15 +57,23 @@ def copies(git: Git, commit: str) -> list[str]:
 
 
 def make_branch(git: Git, *, slug: str, session: str, commit: str) -> str:
-    """Point a new branch `coder/<slug>-<end of the session's id>` at a commit and return its name."""
+    """Point a branch `coder/<slug>-<end of the session's id>` at a commit, unless one does already, and return its name."""
+    fault = ""
+    for branch in branch_names(slug=slug, session=session, commit=commit):
+        made = git.call("update-ref", "-m", "coder: delivered", f"refs/heads/{branch}", commit, "0" * len(commit), accept=None)
+        if made.status == 0 or git.commit(f"refs/heads/{branch}") == commit:
+            return branch
+        fault = made.fault
+    raise GitError(f"No branch could be made for {commit[:10]}: {fault}")
+
+
+def branch_names(*, slug: str, session: str, commit: str) -> Iterator[str]:
+    """Yield the names that the branch of a delivery may have, the best first."""
     words = re.sub(r"[^a-z0-9]+", "-", slug.lower()).strip("-")[:40].rstrip("-") or "fix"
     name = f"coder/{words}-{short(session)}"
-    # The second where the name is taken, the third where a branch is named just `coder`.
-    for branch in (name, f"{name}-{commit[:7]}", f"{name}-{commit[:7]}".replace("/", "-", 1)):
-        made = git.call("update-ref", "-m", "coder: delivered", f"refs/heads/{branch}", commit, "0" * len(commit), accept=None)
-        if made.status == 0:
-            return branch
-    raise GitError(f"No branch could be made for {commit[:10]}: {made.fault}")
+    yield name
+    yield f"{name}-{commit[:7]}"  # where the name is taken
+    yield f"{name}-{commit[:7]}".replace("/", "-", 1)  # where a branch is named just `coder`
 
 
 def short(session: str) -> str:
@@ -53,12 +83,7 @@ def short(session: str) -> str:
 
 def add_note(git: Git, commit: str, text: str) -> None:
     """Attach a note that `git notes --ref=coder show` and `git log --notes=coder` print."""
-    _edit_notes(git, "add", "--force", "-F", "-", commit, stdin=text.encode())
-
-
-def copy_note(git: Git, source: str, target: str) -> None:
-    if git.call("notes", f"--ref={NOTES}", "list", source, accept=None).status == 0:
-        _edit_notes(git, "copy", "--force", source, target)
+    _edit_notes(git, "add", "--force", "-F", "-", commit, stdin=git_text(text))
 
 
 def remove_notes(git: Git, *commits: str) -> None:

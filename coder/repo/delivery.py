@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from coder.core.errors import UserError
-from coder.repo.commits import copies, copy_note, make_commit, make_copy, remove_notes
+from coder.core.verdict import Evidence
+from coder.repo.commits import add_note, claimed_verdict, copies, make_commit, make_copy, remove_notes
 from coder.repo.git import Git, find
 from coder.repo.trees import carried, changes, encoded
 
@@ -23,18 +24,50 @@ FORWARD = ("merge", "--ff-only", "--quiet", "--no-squash", "--no-autostash", "--
 def bring(git: Git, commit: str) -> str:
     """Bring a delivered commit onto the current branch; return what is there now: the commit itself, or its copy on a newer HEAD.
 
+    The copy is a tree that nobody has tested: its trailers say so, and it has no note.
+
     Raises:
         UserError: it does not fit, or a path it touches is not clean; nothing was changed.
     """
     head = _head(git)
-    tree = _on(git, head, commit)
-    if git.text("rev-parse", f"{commit}^") == head:
-        _fast_forward(git, commit, action="coder apply")
-        return commit
-    copy = make_copy(git, commit, tree=tree, parent=head)
-    _fast_forward(git, copy, action="coder apply")
-    copy_note(git, commit, copy)
-    return copy
+    brought = commit if git.commit(f"{commit}^") == head else _copy(git, commit, head=head)
+    _fast_forward(git, brought, action="coder apply")
+    return brought
+
+
+def unverified_copy(directory: Path, commit: str) -> tuple[str, str] | None:
+    """Make the commit that `apply_commit` would bring, and return it with HEAD; None where that is the fix itself. Nothing refers to it.
+
+    Raises:
+        UserError: it does not fit, or a path it touches is not clean.
+    """
+    check_commit(directory, commit)
+    git = find(directory).git
+    head = _head(git)
+    return None if git.commit(f"{commit}^") == head else (_copy(git, commit, head=head), head)
+
+
+def apply_verified(directory: Path, commit: str, *, copy: str, evidence: Evidence) -> str:
+    """Bring a copy onto the current branch once it is judged, with the trailers and the note of its own verdict; say so in one line.
+
+    Raises:
+        UserError: HEAD is another commit by now, or a path it touches is not clean; nothing was changed.
+    """
+    git = find(directory).git
+    head = _head(git)
+    if git.commit(f"{copy}^") != head:
+        raise UserError("HEAD has moved while the fix was judged; nothing was changed. Try again.")
+    verified = make_copy(git, commit, tree=git.tree(copy), parent=head, verdict=evidence.trailers)
+    _fast_forward(git, verified, action="coder apply")
+    add_note(git, verified, evidence.page)
+    return f"{_branch(git)} is now at {verified[:10]}, which holds the fix, judged there."
+
+
+def _copy(git: Git, commit: str, *, head: str) -> str:
+    """A commit on HEAD with a fix in it that was judged elsewhere."""
+    claimed, base = claimed_verdict(git, commit), git.text("rev-parse", f"{commit}^")
+    verdict = (f"Coder-Verdict: UNVERIFIED ({claimed.lower()} on {base[:10]})",) if claimed else ()
+    return make_copy(git, commit, tree=_on(git, head, commit), parent=head, verdict=verdict)
 
 
 def check_commit(directory: Path, commit: str) -> str:
@@ -49,7 +82,8 @@ def check_commit(directory: Path, commit: str) -> str:
     unclean = {*git.items("diff-index", "--name-only", "-z", head, "--", *paths), *git.items("ls-files", "--others", "-z", "--", *paths)}
     if unclean:
         raise _overwritten(sorted(unclean))
-    return f"{_branch(git)} would move on to the fix {commit[:10]}, and {', '.join(paths[:10])} would change; nothing was written."
+    fix = f"the fix {commit[:10]}" if git.commit(f"{commit}^") == head else f"an unverified copy of the fix {commit[:10]}"
+    return f"{_branch(git)} would move on to {fix}, and {', '.join(paths[:10])} would change; nothing was written."
 
 
 def apply_commit(directory: Path, commit: str) -> str:
@@ -60,7 +94,8 @@ def apply_commit(directory: Path, commit: str) -> str:
     """
     git = find(directory).git
     brought = bring(git, commit)
-    return f"{_branch(git)} is now at {brought[:10]}, which holds the fix."
+    told = f"{_branch(git)} is now at {brought[:10]}, which holds the fix"
+    return f"{told}." if brought == commit else f"{told}, UNVERIFIED: HEAD has moved since it was judged. Judge it here: coder verify HEAD"
 
 
 def apply_diff(directory: Path, diff: str, *, check: bool = False, reverse: bool = False) -> str:

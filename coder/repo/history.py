@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from coder.core.change import Change
 from coder.core.errors import GitError
+from coder.core.private import DENY_READ, denied
 from coder.repo.blame import blamed, in_runs
 from coder.repo.git import Git
 
@@ -11,6 +12,8 @@ SEARCH_SECONDS = 20.0
 """Looking through every diff of a large repository for a word can take minutes."""
 LARGEST_BYTES = 5_000_000
 MOST_CHANGED_LINES = 20_000
+SEARCHED = 10
+"""So many times the commits asked for are looked at, where some of them only touch private files."""
 PLAIN = ("--no-ext-diff", "--no-textconv", "--date=short")
 LINE = "--format=%h %ad %an: %s"
 
@@ -22,6 +25,8 @@ class GitHistory:
     git: Git
     revision: str
     """Where history ends."""
+    deny_read: tuple[str, ...] = DENY_READ
+    """Patterns of files that nothing is searched in or shown of, as in `coder.core.private`."""
     seconds: float = SEARCH_SECONDS
     """For one question."""
 
@@ -39,7 +44,7 @@ class GitHistory:
         if word is None:
             return self._log(*where, count=count)
         told = self._log("--fixed-strings", "--regexp-ignore-case", f"--grep={word}", *where, count=count)
-        changed = self._log(f"-S{word}", *where, count=count)
+        changed = self._holding(word, where, count=count)
         titled = {f"In the message (whatever the case): {word}": told, f"Added or removed by the change: {word}": changed}
         return "\n".join(f"{title}\n{found}" for title, found in titled.items() if found)
 
@@ -60,11 +65,21 @@ class GitHistory:
         commit = self.git.commit(revision)
         if commit is None:
             raise GitError(f"There is no commit {revision!r} in this repository.")
-        limit = ("--", path) if path is not None else ()
+        where = ("--", path) if path is not None else ()
+        names = self._read("show", *PLAIN, "--format=", "--name-only", "--no-renames", "-z", commit, *where).split("\0")
+        hidden = [name for name in names if denied(name, self.deny_read)]
+        limit = (
+            ("--", f":(top,literal){path}" if path else ":(top)", *(f":(top,exclude,literal){name}" for name in hidden))
+            if hidden
+            else where
+        )
         counts = self._read("show", *PLAIN, "--format=", "--numstat", commit, *limit).split()
         size = sum(int(count) for count in counts if count.isdigit())
         patch = () if size > MOST_CHANGED_LINES else ("--patch",)
-        return self._read("show", *PLAIN, "--stat", *patch, commit, *limit)
+        told = self._read("show", *PLAIN, "--stat", *patch, commit, *limit)
+        if len(hidden) == len(list(filter(None, names))):  # git shows no commit at all of which no path is left
+            told = self._read("show", *PLAIN, "--no-patch", commit)
+        return "\n".join([told, *(f"{name}: not shown, it may hold secrets" for name in hidden)])
 
     def file(self, path: str) -> str | None:
         """A text file as it stands where history ends; None where there is none, or one over 5 MB."""
@@ -87,7 +102,7 @@ class GitHistory:
         changes = []
         for head, *names in records:
             commit, date, *subject = head.split(" ", 2)
-            paths = tuple(name for name in names if name and name[0] != '"')
+            paths = tuple(name for name in names if name and name[0] != '"' and not denied(name, self.deny_read))
             changes.append(Change(commit=commit, date=date, subject="".join(subject), paths=paths))
         return tuple(changes)
 
@@ -105,8 +120,26 @@ class GitHistory:
         options, where = arguments[:at], arguments[at:]
         return self._read("log", *PLAIN, form, f"--max-count={count}", *options, self.revision, *where, partly=True)
 
+    def _holding(self, word: str, where: tuple[str, ...], *, count: int) -> str:
+        """The newest commits that add or remove a word in a file that may be read; git names the files in which each does."""
+        lines: list[str] = []
+        for asked in (count, SEARCHED * count):  # a second look only where commits of private files took the place of others
+            told = self._log(f"-S{word}", "--name-status", *where, count=asked, form=f"--format=%x00{LINE.removeprefix('--format=')}")
+            records, _, stopped = told.partition("\n[stopped after ") if "[stopped after " in told else (told, "", "")
+            found = [record.strip("\n").split("\n") for record in records.split("\0")[1:]]
+            lines = [head for head, *files in found if any(self._readable(file) for file in files)]
+            if len(lines) == len(found) or len(found) < asked:
+                break
+        return "\n".join([*lines[:count], *([f"[stopped after {stopped}"] if stopped else [])])
+
+    def _readable(self, status: str) -> bool:
+        """May all paths (both of a renamed file) of a line of `--name-status` be read? One that git has to quote may not."""
+        paths = status.split("\t")[1:]
+        return bool(paths) and not any(path.startswith('"') or denied(path, self.deny_read) for path in paths)
+
     def _read(self, *arguments: str, partly: bool = False) -> str:
         """What git prints; where it may be given partly, as much as there was in time."""
-        output = self.git.call(*arguments, timeout_seconds=self.seconds, accept_timeout=partly)
+        magic = {"GIT_LITERAL_PATHSPECS": "0"} if any(argument.startswith(":(top") for argument in arguments) else None
+        output = self.git.call(*arguments, environment=magic, timeout_seconds=self.seconds, accept_timeout=partly)
         text = output.stdout.decode("utf-8", "replace").rstrip("\n")
         return f"{text}\n[stopped after {self.seconds:g} s; older commits were not looked at]".lstrip() if output.timed_out else text

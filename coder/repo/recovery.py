@@ -1,6 +1,7 @@
 """What a session leaves in a repository, written down before it is made, so that any later session can clean up after a killed one."""
 
 import json
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from coder.core.errors import GitError, UserError
 from coder.repo.commits import NOTES, short
 from coder.repo.git import Git
 from coder.repo.locks import hold, repository_lock
+from coder.repo.pending import INTENT, PendingDelivery, read_pending
 from coder.repo.worktree import remove_all, remove_tree
 
 RECORD = "workspace.json"
@@ -61,17 +63,26 @@ def clean(traces: Traces) -> None:
         (traces.state / RECORD).unlink(missing_ok=True)
 
 
-def recover(sessions: Path) -> tuple[str, ...]:
-    """Clean up after every session that left traces and whose process is gone; return their ids."""
-    return tuple(record.parent.name for record in sorted(sessions.glob(f"*/{RECORD}")) if _recover(record))
+def recover(sessions: Path, settle: Callable[[Path, PendingDelivery], None]) -> tuple[str, ...]:
+    """Clean up after every session that left traces and whose process is gone; return their ids.
+
+    `settle` completes a delivery that was begun, or takes it back: what the session's log says decides.
+    """
+    left = {record.parent for name in (RECORD, INTENT) for record in sessions.glob(f"*/{name}")}
+    return tuple(state.name for state in sorted(left) if _recover(state, settle))
 
 
-def _recover(record: Path) -> bool:
+def _recover(state: Path, settle: Callable[[Path, PendingDelivery], None]) -> bool:
     with ExitStack() as stack:
         try:
-            stack.enter_context(hold(record.parent))
-            common = Path(json.loads(record.read_text(encoding="utf-8"))["common"])
-            clean(Traces(session=record.parent.name, state=record.parent, common=common))
+            stack.enter_context(hold(state))
+            if (state / RECORD).exists():
+                common = Path(json.loads((state / RECORD).read_text(encoding="utf-8"))["common"])
+                clean(Traces(session=state.name, state=state, common=common))
+            pending = read_pending(state)
+            if pending is not None and pending.common.is_dir():
+                settle(state, pending)
+            (state / INTENT).unlink(missing_ok=True)
         except (UserError, FileNotFoundError):  # it lives, or another process has just cleaned up after it
             return False
         except (GitError, OSError, ValueError, KeyError):  # busy, broken, or a record cut short; no other repository's work waits for it

@@ -10,11 +10,12 @@ from uuid import uuid4
 from coder.core.candidate import Candidate, Delivery, Patch
 from coder.core.errors import UserError
 from coder.repo import artefacts, trees, worktree
-from coder.repo.commits import add_note, make_branch, make_commit
+from coder.repo.commits import make_commit, with_trailers
 from coder.repo.delivery import bring
 from coder.repo.filters import unused_filters
 from coder.repo.git import Git, Place, find
 from coder.repo.history import GitHistory
+from coder.repo.pending import PendingDelivery
 from coder.repo.recovery import Traces, clean
 from coder.repo.snapshot import Snapshot, keep, stage, take, untracked_files, write_tree
 from coder.repo.worktree import Worktree
@@ -126,20 +127,20 @@ class SessionRepository:
         fitting = patch if patch.tree in self.rebased_trees else self.rebased(patch)
         if fitting is None:
             return Delivery(diff=trees.diff(git, old=self.base, new=patch.tree), needs_uncommitted_work=True)
-        commit = make_commit(git, tree=fitting.tree, parent=self.head, message=message)
-        if evidence:
-            add_note(git, commit, evidence)
-        branch = make_branch(git, slug=slug, session=self.traces.session, commit=commit)
-        return Delivery(diff=trees.diff(git, old=self.head, new=fitting.tree), branch=branch, commit=commit)
+        # The trailer keeps apart what two sessions deliver in the same second: else it is one commit, with one note.
+        own = with_trailers(message, f"Coder-Session: {self.traces.session}")
+        commit = make_commit(git, tree=fitting.tree, parent=self.head, message=own)
+        pending = PendingDelivery(common=self.traces.common, session=self.traces.session, commit=commit, slug=slug, evidence=evidence)
+        pending.record(self.traces.state)
+        return pending.complete()
 
-    def merge(self, delivery: Delivery) -> Delivery:
-        """Bring a delivered commit onto the person's current branch.
+    def merge(self, delivery: Delivery) -> str:
+        """Bring a delivered commit onto the person's current branch; return what is there now: the commit, or an unverified copy of it.
 
         Raises:
             UserError: it no longer fits, or a path it needs is dirty; nothing was changed.
         """
-        bring(self.place.git, delivery.commit)
-        return delivery.model_copy(update={"merged": True})
+        return bring(self.place.git, delivery.commit)
 
     def subjects(self, count: int) -> tuple[str, ...]:
         """The newest commit subjects, for their style."""

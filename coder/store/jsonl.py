@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -75,6 +77,18 @@ def _records(path: Path, lines: list[str]) -> Iterator[Record]:
             if number == len(lines) + 1:
                 return
             raise UserError(f"Line {number} of {path} cannot be read. The lines before it can: cut the file there.") from None
+
+
+def finish(directory: Path, event: SessionFinished, *, at: datetime) -> None:
+    """Append the last event to the log of a session that was killed before it could; a torn last line is cut off."""
+    records = read(directory)
+    with (directory / "events.jsonl").open("r+b") as file:
+        lines = file.readlines()
+        file.truncate(sum(map(len, lines[: len(records) + 1])))
+        file.seek(0, os.SEEK_END)
+        if not lines[len(records)].endswith(b"\n"):
+            file.write(b"\n")
+        file.write(f"{Record(number=len(records) + 1, at=at, event=event).model_dump_json()}\n".encode())
 
 
 def find(sessions: Path, name: str, *, repository: Path | None = None, delivered: bool = False) -> Path:

@@ -35,10 +35,10 @@ from coder.core.events import (
 )
 from coder.core.messages import AssistantMessage, ToolCall
 from coder.core.state import Status, advance
+from coder.core.text import printable
 from coder.core.words import Answer, Word
 from coder.loop.log import utc_now
 from coder.ui.summary import STYLES, amounts, tally
-from coder.ui.text import printable
 
 LINE_CHARACTERS = 110
 

@@ -11,8 +11,8 @@ from coder.core.candidate import Delivery
 from coder.core.events import SessionFinished
 from coder.core.messages import Spent
 from coder.core.state import outcome
+from coder.core.text import printable
 from coder.core.verdict import Counts, Guarded, VerdictKind
-from coder.ui.text import printable
 
 STYLES = {
     VerdictKind.PROVEN: "bold green",

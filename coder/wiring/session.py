@@ -6,7 +6,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -27,7 +27,6 @@ from coder.loop.purse import Purse
 from coder.loop.session import Session
 from coder.prompting import PackagedPrompts
 from coder.repo.locks import hold
-from coder.repo.recovery import recover
 from coder.repo.repository import SessionRepository, open_repository
 from coder.sandbox.process import ProcessSandbox
 from coder.sandbox.surveyed import Surveyed
@@ -39,6 +38,7 @@ from coder.tools.symbols.index import SymbolIndex
 from coder.tools.workspace import Workspace
 from coder.wiring.approach import Approach
 from coder.wiring.bench import bench_for, sandbox_behind
+from coder.wiring.recovering import recover_sessions
 
 INSTRUCTIONS_CHARACTERS = 12_000
 TRACING_SECONDS = 20.0
@@ -72,11 +72,12 @@ def open_fix(
     Raises:
         UserError: the repository cannot be worked on.
     """
-    recover(sessions_directory())
+    recover_sessions()
     identity = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
     directory = sessions_directory() / identity
     directory.mkdir(parents=True)
     with ExitStack() as stack:
+        stack.callback(recover_sessions)  # once nobody holds this one any more: a delivery that failed is taken back at once
         stack.enter_context(hold(directory))
         repository = _repository(task, identity, directory)
         stack.callback(repository.close)
@@ -154,7 +155,7 @@ def _workspaces(
             made[candidate.id] = Workspace(
                 root=candidate.worktree,
                 sandbox=looked_after,
-                history=repository.history,
+                history=replace(repository.history, deny_read=(*DENY_READ, *config.deny_read)),
                 run=lambda tests, progress: verifier.preview(
                     candidate.worktree, repository.patch(candidate).paths, tests, progress, around=around
                 ),

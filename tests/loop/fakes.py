@@ -100,8 +100,8 @@ class FakeRepository:
         self.delivered.append(message)
         return Delivery(diff=patch.diff, branch=f"coder/{slug}-1", commit="c0ffee")
 
-    def merge(self, delivery: Delivery) -> Delivery:
-        return delivery.model_copy(update={"merged": True})
+    def merge(self, delivery: Delivery) -> str:
+        return delivery.commit
 
     def subjects(self, count: int) -> tuple[str, ...]:
         return ("Add a thing", "Mend another")

@@ -198,7 +198,7 @@ def test_a_delivery_once_begun_is_ended_and_told(tmp_path: Path) -> None:
 
 
 class Unmergeable(FakeRepository):
-    def merge(self, delivery: Delivery) -> Delivery:
+    def merge(self, delivery: Delivery) -> str:
         raise UserError("a.py is dirty.")
 
 

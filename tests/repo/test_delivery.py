@@ -4,7 +4,8 @@ import pytest
 
 from coder.core.candidate import Delivery
 from coder.core.errors import UserError
-from coder.repo.delivery import apply_commit, apply_diff, check_commit, undo
+from coder.core.verdict import Evidence
+from coder.repo.delivery import apply_commit, apply_diff, apply_verified, check_commit, undo, unverified_copy
 from tests.builders import git, repo, write
 from tests.repo.opened import fingerprint, opened
 
@@ -21,7 +22,12 @@ def delivered(root: Path) -> Delivery:
     with opened(root) as repository:
         candidate = repository.candidate("c1")
         write(candidate.worktree, {"a.py": FIXED, "test_a.py": "t\n"})
-        return repository.deliver(repository.patch(candidate), message="fix: line 15\n\nVerdict: PROVEN", evidence="seen", slug="line 15")
+        return repository.deliver(
+            repository.patch(candidate),
+            message="fix: line 15\n\nCoder-Verdict: PROVEN\nCoder-Suite: 3 passed",
+            evidence="seen",
+            slug="line 15",
+        )
 
 
 def commit(root: Path, files: dict[str, str], message: str = "theirs") -> None:
@@ -41,14 +47,47 @@ def test_applies_by_fast_forward_and_leaves_other_work_alone(root: Path) -> None
     assert git(root, "reflog", "-1", "--format=%gs").startswith("coder apply")
 
 
-def test_applies_to_a_newer_head_as_a_copy_with_its_note(root: Path) -> None:
+def test_marks_a_copy_on_a_newer_head_as_unverified(root: Path) -> None:
     fix = delivered(root)
+    base = git(root, "rev-parse", "--short=10", "HEAD")
     commit(root, {"a.py": LINES.replace("line 2\n", "line 2, theirs\n"), "b.py": "theirs\n"})
-    apply_commit(root, fix.commit)
+    assert "unverified copy" in check_commit(root, fix.commit)
+    assert "UNVERIFIED" in apply_commit(root, fix.commit)
     assert (root / "a.py").read_text(encoding="utf-8") == FIXED.replace("line 2\n", "line 2, theirs\n")
-    assert git(root, "log", "-1", "--format=%B").endswith(f"(cherry picked from commit {fix.commit})")
-    assert git(root, "notes", "--ref=coder", "show", "HEAD") == "seen"
+    assert git(root, "log", "-1", "--format=%B") == (
+        "fix: line 15\n\nCoder-Session: 20260101-abc123\n"
+        f"Coder-Verdict: UNVERIFIED (proven on {base})\n(cherry picked from commit {fix.commit})"
+    )
+    assert git(root, "notes", "--ref=coder", "list").split()[1:] == [fix.commit]
     assert git(root, "status", "--short") == ""
+    undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+    assert (root / "a.py").read_text(encoding="utf-8") == LINES.replace("line 2\n", "line 2, theirs\n")
+
+
+def test_applies_a_judged_copy_with_its_own_verdict(root: Path) -> None:
+    fix = delivered(root)
+    assert unverified_copy(root, fix.commit) is None
+    commit(root, {"b.py": "theirs\n"})
+    copy, head = unverified_copy(root, fix.commit) or ("", "")
+    assert head == git(root, "rev-parse", "HEAD")
+    evidence = Evidence(trailers=("Coder-Verdict: PASSING",), page="judged anew")
+    apply_verified(root, fix.commit, copy=copy, evidence=evidence)
+    assert git(root, "log", "-1", "--format=%(trailers:key=Coder-Verdict,valueonly)") == "PASSING"
+    assert git(root, "notes", "--ref=coder", "show", "HEAD") == "judged anew"
+    undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+    assert (root / "a.py").read_text(encoding="utf-8") == LINES
+    assert git(root, "for-each-ref", "refs/notes") == ""
+
+
+def test_refuses_a_judged_copy_once_head_has_moved(root: Path) -> None:
+    fix = delivered(root)
+    commit(root, {"b.py": "theirs\n"})
+    copy, _ = unverified_copy(root, fix.commit) or ("", "")
+    commit(root, {"b.py": "theirs again\n"})
+    before = fingerprint(root)
+    with pytest.raises(UserError, match="HEAD has moved while the fix was judged"):
+        apply_verified(root, fix.commit, copy=copy, evidence=Evidence(trailers=(), page="x"))
+    assert fingerprint(root) == before
 
 
 def test_applies_to_a_detached_head_in_a_linked_worktree(root: Path, tmp_path: Path) -> None:

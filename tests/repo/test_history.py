@@ -114,3 +114,52 @@ def test_a_missing_path_or_line_is_an_error_in_one_line(history: GitHistory) -> 
         history.blame("absent.py", 1, 2)
     with pytest.raises(GitError, match="has only 3 lines"):
         history.log(path="a.py", lines=(40, 50))
+
+
+SECRET = "hunter-of-secrets"
+
+
+@pytest.fixture
+def leaky(tmp_path: Path) -> GitHistory:
+    """Private files added, renamed into a readable one, and changed beside code."""
+    root = repo(tmp_path / "leaky", {".env": f"a=1\nb=2\nc=3\nd=4\nKEY={SECRET}\n", "deploy/key.pem": SECRET}, message="private alone")
+    write(root, {"app.py": "x = 1\n", ".env": f"a=1\nb=2\nc=3\nd=4\ne=5\nKEY={SECRET}\n"})
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "both")
+    git(root, "mv", ".env", "plain.txt")
+    write(root, {"plain.txt": "a=1\nb=2\nc=3\nd=4\ne=5\n"})
+    git(root, "commit", "-qam", "renamed")
+    return GitHistory(git=find(root).git, revision="HEAD")
+
+
+def test_searches_no_private_file(leaky: GitHistory) -> None:
+    assert leaky.log(word=SECRET) == ""
+    assert leaky.log(word=SECRET, path="deploy") == ""
+    write(leaky.git.directory, {"app.py": f"x = '{SECRET}'\n"})
+    git(leaky.git.directory, "commit", "-qam", "now in code")
+    assert subjects(leaky.log(word=SECRET).split("\n", 1)[1]) == ["now in code"]
+
+
+def test_private_commits_do_not_crowd_out_others(leaky: GitHistory) -> None:
+    root = leaky.git.directory
+    write(root, {"app.py": "word\n"})
+    git(root, "commit", "-qam", "code")
+    for number in range(4):
+        write(root, {".env": "word\n" * number})
+        git(root, "add", "-A")
+        git(root, "commit", "-qm", f"private {number}")
+    assert subjects(leaky.log(word="word", count=2).split("\n", 1)[1]) == ["code"]
+
+
+@pytest.mark.parametrize("revision", ["HEAD", "HEAD~1", "HEAD~2"])
+def test_shows_no_private_file(leaky: GitHistory, revision: str) -> None:
+    told = leaky.show(revision)
+    assert SECRET not in told
+    assert ".env: not shown, it may hold secrets" in told
+    assert ("both" in told, "x = 1" in told) == (revision == "HEAD~1", revision == "HEAD~1")
+    assert SECRET not in leaky.show(revision, "deploy")
+
+
+def test_names_no_private_file_as_changed(leaky: GitHistory) -> None:
+    assert [change.paths for change in leaky.recent()] == [("plain.txt",), ("app.py",), ()]
+    assert SECRET in replace(leaky, deny_read=()).show("HEAD~2")

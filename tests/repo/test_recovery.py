@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from coder.repo.locks import hold
+from coder.repo.pending import PendingDelivery
 from coder.repo.recovery import RECORD, recover
 from coder.repo.repository import open_repository
 from tests.builders import git, repo, write
@@ -44,6 +45,10 @@ def dirty_repository(directory: Path) -> Path:
     return root
 
 
+def nothing_to_settle(state: Path, pending: PendingDelivery) -> None:
+    raise AssertionError(f"{state} delivered {pending.commit}")
+
+
 def private(root: Path) -> str:
     return git(root, "for-each-ref", "refs/coder", "refs/notes", "refs/heads/coder")
 
@@ -72,7 +77,7 @@ def test_a_session_killed_at_any_moment_changed_nothing_and_is_cleaned_up(tmp_pa
         run_and_kill(root, tmp_path / "sessions" / f"s{number}", after_seconds=chance.uniform(0.0, 0.6))
         assert fingerprint(root) == before
     assert private(root) != ""
-    recover(tmp_path / "sessions")
+    recover(tmp_path / "sessions", nothing_to_settle)
     assert private(root) == ""
     assert git(root, "worktree", "list").count("\n") == 0
     assert leftovers(root) == []
@@ -90,13 +95,13 @@ def test_every_half_made_state_is_cleaned_up(tmp_path: Path) -> None:
     write(state / "worktrees", {"s-c0ffee-c2/half": "checked out"})
     write(root / ".git", {"worktrees/s-c0ffee-c3/locked": "initializing", "refs/coder/s-c0ffee/c2.lock": "", "refs/notes/coder.lock": ""})
     write(root / ".git", {"refs/heads/coder/fix-c0ffee.lock": "", "refs/heads/coder/fix-other1.lock": "", "refs/coder/other/c1.lock": ""})
-    assert recover(tmp_path / "sessions") == ("s-c0ffee",)
+    assert recover(tmp_path / "sessions", nothing_to_settle) == ("s-c0ffee",)
     assert private(root) == ""
     assert sorted(str(path.relative_to(root / ".git")) for path in leftovers(root)) == [
         "refs/coder/other/c1.lock",
         "refs/heads/coder/fix-other1.lock",
     ]
-    assert recover(tmp_path / "sessions") == ()
+    assert recover(tmp_path / "sessions", nothing_to_settle) == ()
 
 
 def test_a_living_session_is_left_alone(tmp_path: Path) -> None:
@@ -104,7 +109,7 @@ def test_a_living_session_is_left_alone(tmp_path: Path) -> None:
     state = tmp_path / "sessions" / "living"
     with hold(state), opened(root, session="living") as repository:
         candidate = repository.candidate("c1")
-        assert recover(tmp_path / "sessions") == ()
+        assert recover(tmp_path / "sessions", nothing_to_settle) == ()
         assert candidate.worktree.exists()
         write(candidate.worktree, {"new.py": "n\n"})
         assert repository.patch(candidate).paths == ("new.py",)
@@ -115,7 +120,7 @@ def test_a_repository_that_is_gone_is_no_obstacle(tmp_path: Path) -> None:
     state = tmp_path / "sessions" / "s1"
     open_repository(root, session="s1", state=state, base=None).candidate("c1")
     shutil.rmtree(root)
-    assert recover(tmp_path / "sessions") == ("s1",)
+    assert recover(tmp_path / "sessions", nothing_to_settle) == ("s1",)
     assert list(state.glob("*")) == [state / "lock"]
 
 
@@ -126,8 +131,8 @@ def test_refs_that_cannot_be_removed_now_are_for_the_next_time(tmp_path: Path, m
     open_repository(root, session="s1", state=state, base=None)
     git(root, "pack-refs", "--all")
     (root / ".git" / "packed-refs.lock").touch()
-    assert recover(tmp_path / "sessions") == ()
+    assert recover(tmp_path / "sessions", nothing_to_settle) == ()
     assert (state / RECORD).exists()
     (root / ".git" / "packed-refs.lock").unlink()
-    assert recover(tmp_path / "sessions") == ("s1",)
+    assert recover(tmp_path / "sessions", nothing_to_settle) == ("s1",)
     assert private(root) == ""

@@ -6,6 +6,7 @@ import pytest
 from coder.core.candidate import Patch
 from coder.core.errors import GitError, UserError
 from coder.core.ports import History, Repository
+from coder.repo.pending import INTENT
 from coder.repo.repository import SessionRepository, open_repository
 from tests.builders import git, repo, write
 from tests.repo.opened import fingerprint, opened
@@ -66,7 +67,7 @@ def test_a_whole_session_touches_nothing_of_the_persons(tmp_path: Path) -> None:
     assert fingerprint(root) == before
     assert git(root, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
     assert not (root / ".git" / "worktrees").exists()
-    assert list((tmp_path / "sessions" / "20260101-abc123").iterdir()) == []
+    assert list((tmp_path / "sessions" / "20260101-abc123").iterdir()) == [tmp_path / "sessions" / "20260101-abc123" / INTENT]
 
 
 def test_a_checkout_of_some_paths_has_the_rest_from_the_base(tmp_path: Path) -> None:
@@ -144,7 +145,7 @@ def test_starts_from_a_revision_without_the_uncommitted_work(tmp_path: Path) -> 
         assert git(root, "rev-parse", f"{delivery.commit}^") == repository.head
     git(root, "checkout", "-q", "b.py")
     with opened(root) as repository:
-        assert repository.merge(delivery).merged
+        assert repository.merge(delivery) == git(root, "rev-parse", "HEAD")
     assert git(root, "log", "--format=%s").splitlines() == ["fix", "later", "start"]
 
 

@@ -11,7 +11,7 @@ from coder.tools.orientation import first_look
 from coder.tools.read import read
 from coder.tools.search import search
 from coder.tools.workspace import Workspace
-from tests.tools.fakes import FakeHistory, called, refused, workspace
+from tests.tools.fakes import called, refused, workspace
 
 SECRET = "hunter-of-secrets"
 FILES = {".env": f"PASSWORD={SECRET}\n", "app.py": "import os\nPASSWORD = os.environ['PASSWORD']\n", "deploy/key.pem": f"{SECRET}\n"}
@@ -61,15 +61,7 @@ def test_what_stands_for_a_secret_is_never_written(space: Workspace) -> None:
     assert (space.root / "app.py").read_text() == FILES["app.py"]
 
 
-def test_a_commit_is_shown_without_them(tmp_path: Path) -> None:
-    class History(FakeHistory):
-        def show(self, revision: str, path: str | None = None) -> str:
-            return f"Begin\n\ndiff --git a/.env b/.env\n+PASSWORD={SECRET}\ndiff --git a/app.py b/app.py\n+x = 1\n"
-
-    space = workspace(tmp_path, FILES, history=History())
-    assert called(git_history, space, commit="c0ffee") == (
-        "Begin\n\n.env: not shown, it may hold secrets\ndiff --git a/app.py b/app.py\n+x = 1\n"
-    )
+def test_git_history_of_one_is_refused(space: Workspace) -> None:
     assert "may hold secrets" in refused(git_history, space, path=".env")
 
 

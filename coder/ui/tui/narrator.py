@@ -30,10 +30,10 @@ from coder.core.events import (
 )
 from coder.core.messages import AssistantMessage, UserMessage
 from coder.core.state import Status, advance
+from coder.core.text import printable
 from coder.core.verdict import Verdict
 from coder.ui.lines import doing
 from coder.ui.summary import ending, learnt, money, short, tally
-from coder.ui.text import printable
 from coder.ui.tui.prose import prose
 from coder.ui.tui.widgets.diff import diff_of
 from coder.ui.tui.widgets.fold import Fold

@@ -8,7 +8,7 @@ from textual.highlight import guess_language, highlight
 from textual.widgets import Static
 
 from coder.core.hunks import Hunk, hunks
-from coder.ui.text import printable
+from coder.core.text import printable
 
 KINDS = {"+": "added", "-": "removed", " ": "kept", "": "kept"}
 

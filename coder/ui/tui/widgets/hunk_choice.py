@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from coder.core.hunks import Hunk
-from coder.ui.text import printable
+from coder.core.text import printable
 from coder.ui.tui.widgets.diff import body_of
 
 

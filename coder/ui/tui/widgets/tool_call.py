@@ -8,8 +8,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from coder.core.messages import ToolCall, ToolMessage
+from coder.core.text import printable
 from coder.ui.lines import brief
-from coder.ui.text import printable
 from coder.ui.tui.widgets.diff import lines_of
 from coder.ui.tui.widgets.fold import Fold
 

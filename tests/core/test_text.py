@@ -1,6 +1,6 @@
 import pytest
 
-from coder.ui.text import printable
+from coder.core.text import printable
 
 
 @pytest.mark.parametrize(
@@ -14,6 +14,8 @@ from coder.ui.text import printable
         ("\x00\x07\x08\x7f\x9b", "�����"),
         ("a\u2028b\x0cc", "a�b�c"),
         ("\x1b", "�"),
+        ("fix \u202egnp.exe\u202c \u2066x\u2069 \u200fy", "fix �gnp.exe� �x� �y"),
+        ("half \ud800 and \udce9", "half � and �"),
     ],
 )
 def test_only_what_can_be_seen_is_left(text: str, shown: str) -> None:
