@@ -8,7 +8,7 @@ import platform
 import socket
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
@@ -45,7 +45,7 @@ class Machine:
     ioctl: int
     prlimit: int
     socket: int
-    metadata: Mapping[str, int]
+    metadata: Mapping[str, int] = field(hash=False)
     """Those that change modes, owners, times and extended attributes."""
 
 
