@@ -11,7 +11,10 @@ from typing import Any
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 """System calls; the same numbers on all architectures."""
-PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
+SECCOMP = {"x86_64": 317, "aarch64": 277}
+SET_MODE_FILTER = 1
+LISTENER = 1 << 3 | 1 << 5
+"""SECCOMP_FILTER_FLAG_NEW_LISTENER; WAIT_KILLABLE_RECV: a call that is being answered is not restarted after a signal."""
 PR_CAPBSET_DROP = 24
 PR_SET_NO_NEW_PRIVS = 38
 READ = 0b1101
@@ -28,23 +31,37 @@ def abi() -> int:
     return max(0, int(ctypes.CDLL(None).syscall(CREATE_RULESET, None, ctypes.c_size_t(0), 1)))
 
 
-def confine(plan: dict[str, Any] | None) -> None:
+def confine(plan: dict[str, Any] | None) -> int | None:
     """Put up the walls that are planned: `read` and `write` (paths), `network`, `scoped` and `filter` (a seccomp program), each if any.
+
+    Returns:
+        With `brokered` in the plan, the descriptor at which system calls are to be answered.
 
     Raises:
         OSError: a wall could not be put up; the process must not become the command.
     """
     if not plan:
-        return
+        return None
     libc = ctypes.CDLL(None, use_errno=True)
     for capability in range(HIGHEST_CAPABILITY) if os.getuid() == 0 and plan.get("read") else ():
         libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
     _checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     _restrict(libc, plan)
     if program := plan.get("filter"):
-        held = ctypes.create_string_buffer(program)
-        described = struct.pack("<HxxxxxxQ", len(program) // 8, ctypes.addressof(held))
-        _checked(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, described, 0, 0), "seccomp")
+        listener = install_filter(libc, program, flags=LISTENER if plan.get("brokered") else 0)
+        return listener if plan.get("brokered") else None
+    return None
+
+
+def install_filter(libc: ctypes.CDLL, program: bytes, *, flags: int) -> int:
+    """Put a seccomp program on the calling thread; return its listener if `flags` ask for one.
+
+    Raises:
+        OSError: the kernel does not allow it: with a listener, because a filter above this process has one.
+    """
+    held = ctypes.create_string_buffer(program)
+    described = struct.pack("<HxxxxxxQ", len(program) // 8, ctypes.addressof(held))
+    return _checked(libc.syscall(SECCOMP[os.uname().machine], SET_MODE_FILTER, flags, described), "seccomp")
 
 
 def _restrict(libc: ctypes.CDLL, plan: dict[str, Any]) -> None:

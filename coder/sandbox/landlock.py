@@ -7,9 +7,11 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from coder.core.errors import SandboxError
 from coder.sandbox import seccomp
+from coder.sandbox.broker import can_broker
 from coder.sandbox.confinement import abi
 from coder.sandbox.walls import Command, Walled
 
@@ -36,29 +38,33 @@ class Landlock:
             raise SandboxError(f"this kernel has {told}; version {OLDEST_ABI} (Linux 6.2) is needed")
         if not seccomp.is_known():
             raise SandboxError(f"no system call filter is known for {os.uname().machine}")
+        self._brokered = seccomp.metadata_calls() if can_broker() else {}
 
     @property
     def reduced(self) -> str:
+        metadata = "" if self._brokered else ", and they can change modes, owners, times and attributes of your files anywhere"
         signals = "" if self._abi >= SCOPED_ABI else ", and commands can send signals to your other programs"
         return (
             "Commands run behind reduced walls (Landlock and seccomp): they have no sockets and no /dev/shm, so tests with servers or "
             "multiprocessing locks fail; the names and arguments of your other processes, and private files of the worktree such as .env, "
-            f"can be read{signals}. "
+            f"can be read{signals}{metadata}. "
             "`coder doctor` says how to get the full ones."
         )
 
     def around(self, command: Command) -> Walled:
         home = command.scratch / "home"
         home.mkdir(exist_ok=True)
-        view = command.view
+        view, network = command.view, command.policy.network
         git = [path.parent for path in view.replaced if _holds_keys(path)]
         read = [str(path) for path in (*visible((*view.hidden, *view.masked, *git)), *view.readable, *view.writable) if path not in git]
-        confinement = {
+        confinement: dict[str, Any] = {
             "read": read,
             "write": [*map(str, view.writable), *(f"/dev/{name}" for name in DEVICES)],
-            "network": command.policy.network,
+            "network": network,
             "scoped": True,
-            "filter": seccomp.program(families=INTERNET if command.policy.network else (), sees_others=True),
+            "filter": seccomp.program(families=INTERNET if network else (), sees_others=True, brokered=tuple(self._brokered)),
+            "brokered": self._brokered,
+            "changeable": [*map(str, view.writable)],
         }
         environment = {**command.environment, "HOME": str(home)}
         return Walled(argv=command.argv, directory=str(command.cwd), environment=environment, confinement=confinement)

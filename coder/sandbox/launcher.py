@@ -19,6 +19,7 @@ import sys
 import time
 from typing import Any
 
+from coder.sandbox import broker
 from coder.sandbox.confinement import confine
 from coder.sandbox.usage import Watch, descendants, threads_of_user
 
@@ -75,11 +76,15 @@ def _supervised(order: dict[str, Any], *, lifeline: int, status: int, output: in
     signal.set_wakeup_fd(alarm, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     held, _holding = os.pipe() if order.get("held_input") else (None, None)  # ends with this process, whatever ends it
+    near, far = socket.socketpair()
     child = os.fork()
     if child == 0:
         if held is not None:
             os.dup2(held, 0)
-        become(order, status=status, output=output, own_threads=own_threads)
+        become(order, status=status, output=output, own_threads=own_threads, far=far)
+    far.close()
+    if (order["confinement"] or {}).get("brokered"):
+        broker.start(near, order["confinement"])
     os.close(output)
     os.write(status, f"pid {child}\n".encode())
     told = wait(child, lifeline=lifeline, wakeup=wakeup, watch=watch)
@@ -95,8 +100,8 @@ def control(option: int, value: int) -> None:
         LIBC.prctl(option, value, 0, 0, 0)
 
 
-def become(order: dict[str, Any], *, status: int, output: int, own_threads: int) -> None:
-    """Turn this forked process into the command; never returns."""
+def become(order: dict[str, Any], *, status: int, output: int, own_threads: int, far: socket.socket) -> None:
+    """Turn this forked process into the command; never returns. Through `far` goes what its system calls are answered at, if any."""
     try:
         os.setsid()
         control(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -109,7 +114,8 @@ def become(order: dict[str, Any], *, status: int, output: int, own_threads: int)
             _provide(number, content)
         _limit(order["limits"], own_threads)
         os.chdir(order["directory"])
-        confine(order["confinement"])
+        if (listener := confine(order["confinement"])) is not None:
+            socket.send_fds(far, [b"!"], [listener])
         os.execvpe(order["argv"][0], order["argv"], order["environment"])
     except (OSError, ValueError) as error:
         os.write(status, f"error {error}\n".encode())

@@ -7,13 +7,15 @@ import errno
 import platform
 import socket
 import struct
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 
 LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 ALLOW = 0x7FFF0000
 REFUSE = 0x00050000
+NOTIFY = 0x7FC00000
+"""Hand the call over to whoever holds the filter's listener."""
 NUMBER_AT, ARCHITECTURE_AT, ARGUMENTS_AT = 0, 4, 16
 """Offsets in struct seccomp_data; each argument has 8 bytes, the lower half first."""
 X32 = 0x40000000
@@ -22,6 +24,13 @@ NEW_NAMESPACES = 0x7E020000
 """CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET."""
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C
 """Type into the terminal; paste into the console."""
+ATTRIBUTE_IOCTLS = (
+    # FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION, FS_IOC_ENABLE_VERITY, FS_IOC_SET_ENCRYPTION_POLICY, FAT_IOCTL_SET_ATTRIBUTES
+    *(0x40086602, 0x401C5820, 0x40087602, 0x40806685, 0x800C6613, 0x40047211),
+    # BTRFS_IOC_: SNAP_CREATE, SUBVOL_CREATE and SNAP_DESTROY in both versions, SUBVOL_SETFLAGS, SET_RECEIVED_SUBVOL
+    *(0x50009401, 0x50009417, 0x5000940E, 0x50009418, 0x5000940F, 0x5000943F, 0x4008941A, 0xC0C89425),
+)
+"""What changes a file's attributes, or whole subvolumes, through a descriptor that is open for reading only."""
 OWN_NETWORK = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16)
 """Address families that reach no further than a network namespace; 16 is AF_NETLINK. AF_VSOCK, for one, does."""
 
@@ -36,6 +45,8 @@ class Machine:
     ioctl: int
     prlimit: int
     socket: int
+    metadata: Mapping[str, int] = field(hash=False)
+    """Those that change modes, owners, times and extended attributes."""
 
 
 EVERYWHERE = (
@@ -62,6 +73,13 @@ MACHINES = {
         ioctl=16,
         prlimit=302,
         socket=41,
+        metadata={
+            **{"chmod": 90, "fchmod": 91, "fchmodat": 268, "fchmodat2": 452},
+            **{"chown": 92, "fchown": 93, "lchown": 94, "fchownat": 260},
+            **{"utime": 132, "utimes": 235, "futimesat": 261, "utimensat": 280},
+            **{"setxattr": 188, "lsetxattr": 189, "fsetxattr": 190},
+            **{"removexattr": 197, "lremovexattr": 198, "fremovexattr": 199},
+        },
     ),
     "aarch64": Machine(
         audit=0xC00000B7,
@@ -79,10 +97,16 @@ MACHINES = {
         ioctl=29,
         prlimit=261,
         socket=198,
+        metadata={
+            **{"fchmod": 52, "fchmodat": 53, "fchmodat2": 452, "fchown": 55, "fchownat": 54, "utimensat": 88},
+            **{"setxattr": 5, "lsetxattr": 6, "fsetxattr": 7, "removexattr": 14, "lremovexattr": 15, "fremovexattr": 16},
+        },
     ),
 }
 CLONE3 = 435
 """Its flags lie in memory, where no filter can look: with ENOSYS, the C library uses clone instead."""
+NEWEST_METADATA = (463, 466, 469)
+"""setxattrat, removexattrat and file_setattr: with ENOSYS, programs use the older calls."""
 
 Instruction = tuple[int, int, int, int]
 """Code, steps over if true, steps over if false, operand."""
@@ -93,22 +117,33 @@ def is_known() -> bool:
     return platform.machine() in MACHINES
 
 
+def metadata_calls() -> dict[int, str]:
+    """Return the names of this machine's metadata system calls by their numbers."""
+    return {number: name for name, number in MACHINES[platform.machine()].metadata.items()}
+
+
 @cache
-def program(*, families: tuple[int, ...], sees_others: bool = False, machine: Machine | None = None) -> bytes:
+def program(
+    *, families: tuple[int, ...], sees_others: bool = False, brokered: tuple[int, ...] = (), machine: Machine | None = None
+) -> bytes:
     """The filter: sockets of these address families only, no new namespaces, mounts, keys, tracing or typing into terminals.
 
-    `sees_others`: the command has no process namespace of its own, so it may change no limits but its own.
+    `sees_others`: the command has no namespaces of its own, so it may change no limits but its own, and no attributes of files.
+    `brokered`: the numbers of the system calls that go to the filter's listener.
     """
     machine = machine or MACHINES[platform.machine()]
     refuse = (RETURN, 0, 0, REFUSE | errno.EPERM)
     allow = (RETURN, 0, 0, ALLOW)
+    missing = (RETURN, 0, 0, REFUSE | errno.ENOSYS)
+    ioctls = (TIOCSTI, TIOCLINUX, *(ATTRIBUTE_IOCTLS if sees_others else ()))
     instructions = [
         *((LOAD, 0, 0, ARCHITECTURE_AT), (EQUAL, 1, 0, machine.audit), refuse),
         *((LOAD, 0, 0, NUMBER_AT), (AT_LEAST, 0, 1, X32), refuse),
         *(step for number in machine.refused for step in _for(number, refuse)),
-        *_for(CLONE3, (RETURN, 0, 0, REFUSE | errno.ENOSYS)),
+        *(step for number in (CLONE3, *(NEWEST_METADATA if sees_others else ())) for step in _for(number, missing)),
+        *(step for number in brokered for step in _for(number, (RETURN, 0, 0, NOTIFY))),
         *_for(machine.clone, _load(0), (ANY_BIT, 0, 1, NEW_NAMESPACES), refuse, allow),
-        *_for(machine.ioctl, _load(1), (EQUAL, 1, 0, TIOCSTI), (EQUAL, 0, 1, TIOCLINUX), refuse, allow),
+        *_for(machine.ioctl, _load(1), *_one_of(ioctls), allow, refuse),
         *(_for(machine.prlimit, _load(0), (EQUAL, 0, 1, 0), allow, refuse) if sees_others else []),
         *_for(machine.socket, _load(0), *_one_of(families), refuse, allow),
         allow,

@@ -59,9 +59,14 @@ class Stage:
                 ".config/coder/trusted.json": "[]",
                 ".local/state/coder/sessions/s1/events.jsonl": "{}",
                 ".cache/uv/archive/mod.py": "value = 1",
+                "bin/tool": "#!/bin/sh\n",
             },
         )
+        (self.home / "bin/tool").chmod(0o4755)
+        (self.home / "bin/link").symlink_to("tool")
         repo(self.project, {"main.py": "value = 1\n", "conftest.py": "\n", ".gitignore": ".venv/\n"})
+        with contextlib.suppress(OSError):  # not every file system keeps them
+            os.setxattr(self.project / "main.py", "user.kept", b"1")
         with (self.project / ".git" / "config").open("a") as config:
             config.write(f'[remote "origin"]\n\turl = https://me:{self.secret}@example.org/x.git\n')
 
@@ -188,10 +193,8 @@ class Stage:
         found = {}
         for place in (self.home, self.project, self.other.worktree, self.repository_directory):
             for path in sorted(place.rglob("*")):
-                if path.is_symlink():
-                    found[str(path)] = f"link to {path.readlink()}"
-                elif path.is_file():
-                    found[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
+                with contextlib.suppress(PermissionError):  # an attack has closed the directory, and that is seen
+                    found[str(path)] = described(path)
         return found
 
     @property
@@ -227,6 +230,20 @@ class Stage:
             path.unlink()
         self._closing.close()
         shutil.rmtree(self.root, ignore_errors=True)
+
+
+def described(path: Path) -> str:
+    """Return content, mode, owners, modification time and extended attributes; of a directory, whose time git changes, all but times."""
+    status = path.lstat()
+    owned = f"{status.st_mode:o} {status.st_uid}:{status.st_gid} {listed_attributes(path)}"
+    if path.is_symlink():
+        return f"link to {path.readlink()} {owned} {status.st_mtime_ns}"
+    return f"{hashlib.sha256(path.read_bytes()).hexdigest()} {owned} {status.st_mtime_ns}" if path.is_file() else owned
+
+
+def listed_attributes(path: Path) -> list[tuple[str, bytes]]:
+    names = sorted(os.listxattr(path, follow_symlinks=False)) if sys.platform == "linux" else []
+    return [(name, os.getxattr(path, name, follow_symlinks=False)) for name in names]
 
 
 @contextlib.contextmanager

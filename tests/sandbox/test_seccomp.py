@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from coder.sandbox.seccomp import ALLOW, AT_LEAST, EQUAL, LOAD, MACHINES, OWN_NETWORK, REFUSE, RETURN, Machine, program
+from coder.sandbox.seccomp import ALLOW, AT_LEAST, EQUAL, LOAD, MACHINES, NOTIFY, OWN_NETWORK, REFUSE, RETURN, Machine, program
 
 EPERM, ENOSYS = REFUSE | 1, REFUSE | 38
 X86, ARM = MACHINES["x86_64"], MACHINES["aarch64"]
@@ -51,3 +51,14 @@ def test_another_architecture_and_the_second_table_are_refused() -> None:
 def test_without_a_process_namespace_only_its_own_limits_may_be_set() -> None:
     code = program(families=(), sees_others=True, machine=X86)
     assert [answer(code, audit=X86.audit, number=X86.prlimit, arguments=(pid,)) for pid in (0, 77)] == [ALLOW, EPERM]
+
+
+@pytest.mark.parametrize("machine", [X86, ARM], ids=["x86_64", "aarch64"])
+def test_metadata_calls_go_to_listener(machine: Machine) -> None:
+    numbers = tuple(machine.metadata.values())
+    brokered = program(families=(), sees_others=True, brokered=numbers, machine=machine)
+    unbrokered = program(families=(), sees_others=True, machine=machine)
+    assert {answer(brokered, audit=machine.audit, number=number) for number in numbers} == {NOTIFY}
+    assert {answer(unbrokered, audit=machine.audit, number=number) for number in numbers} == {ALLOW}
+    assert {answer(unbrokered, audit=machine.audit, number=number) for number in (463, 466, 469)} == {ENOSYS}
+    assert answer(unbrokered, audit=machine.audit, number=machine.ioctl, arguments=(0, 0x40086602)) == EPERM

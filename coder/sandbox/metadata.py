@@ -1,0 +1,149 @@
+"""Metadata system calls: how each names its object, and how the change is made anew; standard library only, for the launcher."""
+
+import ctypes
+import errno
+import os
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+
+AT_FDCWD = -100
+NAME_BYTES, VALUE_BYTES = 256, 65536
+PAGE_BYTES = 4096
+UNCHANGED = 0xFFFFFFFF
+"""The lower half of a register; as an owner, it leaves the owner as it is."""
+LIBC = ctypes.CDLL(None, use_errno=True)
+# ruff: noqa: PTH101 - no pathlib: start-up time
+
+
+def error(code: int) -> OSError:
+    """Return the exception of an error number."""
+    return OSError(code, os.strerror(code))
+
+
+@dataclass(frozen=True)
+class Call:
+    """One system call of the command, stopped until it is answered."""
+
+    identifier: int
+    thread: int
+    arguments: tuple[int, ...]
+
+    def read(self, address: int, size: int) -> bytes:
+        """Return up to `size` bytes of the caller's memory, less where it ends.
+
+        Raises:
+            OSError: nothing is there (EFAULT), or the caller may not be looked at.
+        """
+        memory = os.open(f"/proc/{self.thread}/mem", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return os.pread(memory, size, address)
+        except (OverflowError, OSError):
+            raise error(errno.EFAULT) from None
+        finally:
+            os.close(memory)
+
+    def read_exactly(self, address: int, size: int) -> bytes:
+        found = self.read(address, size) if size else b""
+        if len(found) < size:
+            raise error(errno.EFAULT)
+        return found
+
+    def read_string(self, address: int, size: int, too_long: int) -> bytes:
+        """Return a string that ends with a zero byte within `size` bytes; without it, raise OSError with `too_long`."""
+        found = b""
+        while len(found) < size:
+            page = self.read(address + len(found), min(size - len(found), PAGE_BYTES - (address + len(found)) % PAGE_BYTES))
+            found += page
+            if b"\0" in page:
+                return found.partition(b"\0")[0]
+            if not page:
+                raise error(errno.EFAULT)
+        raise error(too_long)
+
+
+Change = Callable[[str, Call, tuple[int, ...]], None]
+"""What a call does to the object at a path, with the arguments after those that name it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form:
+    """How a system call names its object: an argument's position for each; with only `directory`, that descriptor is the object."""
+
+    change: Change
+    directory: int | None = None
+    path: int | None = None
+    flags: int | None = None
+    follows: bool = True
+
+
+def _change_mode(target: str, _call: Call, arguments: tuple[int, ...]) -> None:
+    os.chmod(target, arguments[0] & 0o7777)
+
+
+def _change_owner(target: str, _call: Call, arguments: tuple[int, ...]) -> None:
+    owners = (number & UNCHANGED for number in arguments[:2])
+    os.chown(target, *(-1 if number == UNCHANGED else number for number in owners))
+
+
+def _set_times(target: str, times: bytes | None) -> None:
+    if LIBC.utimensat(AT_FDCWD, target.encode(), times, 0) < 0:
+        raise error(ctypes.get_errno())
+
+
+def _change_nanoseconds(target: str, call: Call, arguments: tuple[int, ...]) -> None:
+    _set_times(target, call.read_exactly(arguments[0], 32) if arguments[0] else None)
+
+
+def _change_microseconds(target: str, call: Call, arguments: tuple[int, ...]) -> None:
+    if not arguments[0]:
+        return _set_times(target, None)
+    access, access_part, change, change_part = struct.unpack("=4q", call.read_exactly(arguments[0], 32))
+    if not (0 <= access_part < 1_000_000 and 0 <= change_part < 1_000_000):
+        raise error(errno.EINVAL)
+    return _set_times(target, struct.pack("=4q", access, access_part * 1000, change, change_part * 1000))
+
+
+def _change_seconds(target: str, call: Call, arguments: tuple[int, ...]) -> None:
+    if not arguments[0]:
+        return _set_times(target, None)
+    access, change = struct.unpack("=2q", call.read_exactly(arguments[0], 16))
+    return _set_times(target, struct.pack("=4q", access, 0, change, 0))
+
+
+def _set_attribute(target: str, call: Call, arguments: tuple[int, ...]) -> None:
+    name, value, size, flags = arguments[:4]
+    if flags & UNCHANGED & ~3:
+        raise error(errno.EINVAL)
+    if size > VALUE_BYTES:
+        raise error(errno.E2BIG)
+    os.setxattr(target, call.read_string(name, NAME_BYTES, errno.ERANGE), call.read_exactly(value, size), flags & 3)
+
+
+def _remove_attribute(target: str, call: Call, arguments: tuple[int, ...]) -> None:
+    os.removexattr(target, call.read_string(arguments[0], NAME_BYTES, errno.ERANGE))
+
+
+FORMS = {
+    "chmod": Form(change=_change_mode, path=0),
+    "fchmod": Form(change=_change_mode, directory=0),
+    "fchmodat": Form(change=_change_mode, directory=0, path=1),
+    "fchmodat2": Form(change=_change_mode, directory=0, path=1, flags=3),
+    "chown": Form(change=_change_owner, path=0),
+    "lchown": Form(change=_change_owner, path=0, follows=False),
+    "fchown": Form(change=_change_owner, directory=0),
+    "fchownat": Form(change=_change_owner, directory=0, path=1, flags=4),
+    "utime": Form(change=_change_seconds, path=0),
+    "utimes": Form(change=_change_microseconds, path=0),
+    "futimesat": Form(change=_change_microseconds, directory=0, path=1),
+    "utimensat": Form(change=_change_nanoseconds, directory=0, path=1, flags=3),
+    "setxattr": Form(change=_set_attribute, path=0),
+    "lsetxattr": Form(change=_set_attribute, path=0, follows=False),
+    "fsetxattr": Form(change=_set_attribute, directory=0),
+    "removexattr": Form(change=_remove_attribute, path=0),
+    "lremovexattr": Form(change=_remove_attribute, path=0, follows=False),
+    "fremovexattr": Form(change=_remove_attribute, directory=0),
+}
+
+SETS_TIMES = (_change_nanoseconds, _change_microseconds)
+"""Whose path may be null: then the descriptor is the object."""
