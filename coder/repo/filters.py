@@ -37,8 +37,8 @@ def _notice(driver: str, paths: Iterable[str]) -> str:
     names = list(paths)
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return (
-        f"The git filter {driver} is not run: {', '.join(names[:MOST_NAMED])}{more} count as committed, "
-        "and changes to them are no part of the work."
+        f"The git filter {driver} is not run: {', '.join(names[:MOST_NAMED])}{more} are worked on "
+        "as they are committed, and uncommitted changes to them are left out."
     )
 
 

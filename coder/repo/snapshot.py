@@ -34,7 +34,7 @@ def take(git: Git, *, head: str, index: Path) -> Snapshot:
     # With its times: git tells from them which files it cannot know to be unchanged.
     copy_regular(git.git_dir / "index", index, within=git.git_dir, limit_bytes=LARGEST_INDEX_BYTES)
     copy = git.with_index(index)
-    left_out = stage(copy)
+    left_out = stage(copy, smudged=True)
     tree = write_tree(copy)
     if tree == git.tree(head):
         return Snapshot(commit=head, left_out=left_out)
@@ -43,18 +43,20 @@ def take(git: Git, *, head: str, index: Path) -> Snapshot:
     )
 
 
-def stage(git: Git, ignored: frozenset[str] = frozenset()) -> tuple[str, ...]:
+def stage(git: Git, ignored: frozenset[str] = frozenset(), *, smudged: bool = False) -> tuple[str, ...]:
     """Bring the index up to the work tree, new files included but those `ignored`; return what was left out, and why.
 
     Plumbing instead of `git add -A`: that starts git inside of nested repositories, with their configuration.
+
+    Args:
+        smudged: the user's git checked the files out, so that those under filters are not in the form that git keeps; they are left alone.
     """
     tracked = sorted(set(git.items("diff-files", "--name-only", "--no-renames", "--ignore-submodules=all", "-z")))
     untracked = [path for path in untracked_files(git) if path not in ignored]
     reasons = {path: reason for path in untracked if (reason := _why_not(git.directory, path))}
-    drivers = filtered(git, [*tracked, *untracked])
-    reasons |= {path: f"the git filter {drivers[path]} is not run" for path in untracked if path in drivers}
-    tracked = [path for path in tracked if path not in drivers or not _is_file(git.directory, path)]
-    gone = [path for path in tracked if not _is_file(git.directory, path)]
+    drivers = filtered(git, [*tracked, *untracked]) if smudged else {}
+    reasons |= {path: f"the git filter {driver} is not run" for path, driver in drivers.items() if _is_file(git.directory, path)}
+    gone = [path for path in tracked if path not in reasons and not _is_file(git.directory, path)]
     there = [path for path in (*tracked, *untracked) if path not in reasons and path not in set(gone)]
     if gone:
         nothing = "0" * len(git.text("rev-parse", "HEAD"))

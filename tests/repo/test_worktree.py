@@ -21,16 +21,6 @@ def test_makes_a_detached_worktree_filled_from_a_tree(tmp_path: Path) -> None:
     assert git(tmp_path / "w" / "s-c1", "rev-parse", "--abbrev-ref", "HEAD") == "HEAD"
 
 
-def test_starts_no_filter_that_is_off(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {"a.py": "a\n", ".gitattributes": "*.py filter=evil\n"})
-    git(root, "config", "filter.evil.smudge", f"touch {tmp_path}/ran; cat")
-    git(root, "config", "filter.evil.required", "true")
-    add(find(root), tmp_path / "w" / "off", commit="HEAD", tree="HEAD", filters_off=("evil",))
-    assert not (tmp_path / "ran").exists()
-    add(find(root), tmp_path / "w" / "on", commit="HEAD", tree="HEAD")
-    assert (tmp_path / "ran").exists()
-
-
 def test_removes_only_its_own_entry(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "a\n"})
     git(root, "worktree", "add", "-q", str(tmp_path / "theirs"))
