@@ -2,9 +2,11 @@
 
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 LARGEST_BYTES = 5_000_000
+OPENED_BY_NAME = frozenset({".gitignore", ".gitattributes", ".gitmodules", ".mailmap", ".ignore", ".rgignore"})
 
 
 def read_regular(path: Path, *, within: Path | None = None, limit_bytes: int = LARGEST_BYTES) -> bytes | None:
@@ -45,6 +47,15 @@ def copy_regular(source: Path, target: Path, *, within: Path, limit_bytes: int) 
     except OSError:
         return False
     return True
+
+
+def pipes(directory: Path) -> Iterator[Path]:
+    """Yield the files that git and ripgrep open by name, and those of git directories, that are neither regular files nor directories."""
+    for place, _, files in os.walk(directory):
+        inside = ".git" in Path(place).parts
+        for file in (Path(place, name) for name in files if inside or name in OPENED_BY_NAME):
+            if file.exists() and not stat.S_ISREG(file.stat().st_mode):
+                yield file
 
 
 def _opened(path: Path, *, within: Path, limit_bytes: int) -> int | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from coder.core.errors import GitError, UserError
 from coder.repo.inert import InertDirectory
-from coder.tools.regular import read_regular
+from coder.tools.regular import pipes, read_regular
 
 OLDEST = (2, 30)
 KEPT_VARIABLES = re.compile(r"GIT_((AUTHOR|COMMITTER)_(NAME|EMAIL)|CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)|CEILING_DIRECTORIES)")
@@ -52,6 +52,8 @@ LOCKED = re.compile(r"Unable to create '.*\.lock': File exists")
 LOCK_SECONDS = 3.0
 FINDING_SECONDS = 10.0
 LONGEST_POINTER = 10_000
+PATIENCE_SECONDS = 2.0
+"""Before the tree is looked through for pipes, which takes about a second for 100,000 files."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,11 +164,26 @@ class Git:
             # As a process: GitPython's own time limit is a thread that an interrupt leaves behind, and the program waits for it.
             process = git.Git(str(self.directory)).execute(command, istream=file, env=variables, as_process=True)
             try:
-                stdout, stderr = process.communicate(timeout=timeout_seconds)
+                stdout, stderr = self._ended(process, timeout_seconds)
             except subprocess.TimeoutExpired as late:
                 process.kill()
                 return Output(status=-1, stdout=late.stdout or b"", stderr="", timed_out=True)
         return Output(status=process.returncode, stdout=stdout, stderr=stderr.decode("utf-8", "replace"))
+
+    def _ended(self, process: "subprocess.Popen[bytes]", timeout_seconds: float) -> tuple[bytes, bytes]:
+        """Wait for git; where it takes long, make sure that it does not wait for a pipe that has the name of one of its files.
+
+        Raises:
+            UserError: there is such a pipe; git was stopped.
+        """
+        try:
+            return process.communicate(timeout=min(timeout_seconds, PATIENCE_SECONDS))
+        except subprocess.TimeoutExpired:
+            if pipe := next((found for place in (self.work_tree, self.git_dir) if place for found in pipes(place)), None):
+                process.kill()
+                process.communicate()
+                raise UserError(f"{pipe} is not a regular file, and git would wait for it for ever. Remove it and try again.") from None
+            return process.communicate(timeout=max(0.0, timeout_seconds - PATIENCE_SECONDS))
 
     def _settings(self) -> list[str]:
         return [word for key, value in SETTINGS.items() for word in ("-c", f"{key}={value}")]
@@ -249,7 +266,8 @@ def _nearest(directory: Path) -> tuple[Path, Path] | None:
 
 
 def _is_git_directory(place: Path) -> bool:
-    return os.path.lexists(place / "HEAD") and ((place / "commondir").exists() or all((place / name).is_dir() for name in ("objects", "refs")))
+    has_store = all((place / name).is_dir() for name in ("objects", "refs"))
+    return os.path.lexists(place / "HEAD") and (has_store or (place / "commondir").exists())
 
 
 def _line(file: Path) -> str:
