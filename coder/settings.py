@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError, field_validator
 from coder.core.errors import UserError
 from coder.core.rules import Action, Mode, Rule, written
 from coder.core.value import Value
+from coder.tools.regular import read_regular
 
 
 class Config(Value):
@@ -202,7 +203,9 @@ def _checked(name: str, value: Any, source: str) -> Any:
 
 def _table(path: Path, keys: tuple[str, ...]) -> Mapping[str, Any]:
     try:
-        table: Any = tomllib.loads(path.read_text(encoding="utf-8"))
+        # A repository's own file may be a pipe, or lead out of it.
+        text = (read_regular(path) or b"").decode() if keys else path.read_text(encoding="utf-8")
+        table: Any = tomllib.loads(text)
     except FileNotFoundError:
         return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

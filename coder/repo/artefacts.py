@@ -1,17 +1,19 @@
 """What a fresh worktree lacks but tests need: generated and built files that git ignores, and the files of submodules."""
 
 import os
-import shutil
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
 from coder.repo.git import Git
+from coder.tools.regular import copy_regular
 
 WANTED = ("*version*.py", "*version*.txt", "version", "*_pb2.py", "*_pb2_grpc.py", "*.so", "*.pyd", "*.dylib")
 UNWANTED_DIRECTORIES = frozenset({"build", "dist", "env", "node_modules", "site-packages", "venv", "__pycache__", "__pypackages__"})
 NEVER_COPIED = (".git", ".venv", "venv", "node_modules", "__pycache__")
 """Of a submodule everything else comes along."""
+LARGEST_BYTES = 1 << 30
+"""Of one artefact, and of all files of a submodule together."""
 
 
 def ignored_artefacts(git: Git) -> tuple[str, ...]:
@@ -29,14 +31,25 @@ def submodules(git: Git, tree: str) -> tuple[str, ...]:
 
 def bring(paths: tuple[str, ...], *, source: Path, target: Path) -> frozenset[str]:
     """Copy files and submodule directories into a worktree, where nothing is in their place; return what was copied."""
-    brought = frozenset(path for path in paths if (source / path).exists() and _is_free(target, path))
-    for path in brought:
-        (target / path).parent.mkdir(parents=True, exist_ok=True)
-        if (source / path).is_dir():
-            shutil.copytree(source / path, target / path, symlinks=True, ignore=shutil.ignore_patterns(*NEVER_COPIED), dirs_exist_ok=True)
-        else:
-            shutil.copy2(source / path, target / path)
-    return brought
+    return frozenset(path for path in paths if _is_free(target, path) and _copy(source, target, path))
+
+
+def _copy(source: Path, target: Path, path: str) -> bool:
+    """Copy a regular file, or the regular files of a directory; nothing is read through a link, and none is made."""
+    if (source / path).resolve() != source.resolve() / path:
+        return False
+    (target / path).parent.mkdir(parents=True, exist_ok=True)
+    if not (source / path).is_dir():
+        return copy_regular(source / path, target / path, within=source, limit_bytes=LARGEST_BYTES)
+    left = LARGEST_BYTES
+    for directory, names, files in os.walk(source / path):
+        names[:] = [name for name in names if name not in NEVER_COPIED]
+        relative = Path(directory).relative_to(source)
+        (target / relative).mkdir(exist_ok=True)
+        for file in (relative / name for name in files if name not in NEVER_COPIED and not (Path(directory) / name).is_symlink()):
+            if copy_regular(source / file, target / file, within=source, limit_bytes=left):
+                left -= (target / file).stat().st_size
+    return True
 
 
 def _files(root: Path, item: str) -> Iterator[str]:

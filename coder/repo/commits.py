@@ -95,7 +95,7 @@ def remove_notes(git: Git, *commits: str) -> None:
 
 def _edit_notes(git: Git, *arguments: str, stdin: bytes = b"") -> None:
     """`git notes` itself does not notice when another process adds a note at the same time, and one of them is lost."""
-    with repository_lock(git.directory / git.text("rev-parse", "--git-common-dir")):
+    with repository_lock(git.common):
         git.call("notes", f"--ref={NOTES}", *arguments, stdin=stdin, environment=_identity(git))
 
 

@@ -1,14 +1,52 @@
-"""Which filter drivers a tree that a model wrote in may start: those that the person's own files use already."""
+"""Files under filter drivers (git-lfs, git-crypt, nbstripout, ...), whose programs are never started here."""
 
+from collections.abc import Iterable, Mapping, Sequence
+
+from coder.core.gitconfig import entries
 from coder.repo.git import Git
 
+MOST_NAMED = 5
 
-def unused_filters(git: Git) -> tuple[str, ...]:
-    """Drivers that the configuration defines and no tracked file uses; a changed .gitattributes could name one of them."""
-    found = git.call("config", "-z", "--name-only", "--get-regexp", r"^filter\..*\.(clean|smudge|process)$", accept=(0, 1))
-    drivers = {key.split(".", 1)[1].rpartition(".")[0] for key in found.stdout.decode("utf-8", "surrogateescape").split("\0")[:-1]}
-    if not drivers:
-        return ()
-    tracked = git.call("ls-files", "-z").stdout
-    answers = git.call("check-attr", "-z", "--stdin", "filter", stdin=tracked).stdout.decode("utf-8", "surrogateescape").split("\0")
-    return tuple(sorted(drivers - set(answers[2::3])))
+
+def filtered(git: Git, paths: Sequence[str]) -> Mapping[str, str]:
+    """Return the filter driver of each path that has a configured one: by the user, by the repository, or by a file that it includes."""
+    if not paths or git.inert is None:
+        return {}
+    stdin = "".join(f"{path}\0" for path in paths).encode("utf-8", "surrogateescape")
+    environment = {"GIT_COMMON_DIR": str(git.inert.with_filters)}
+    answer = git.call("check-attr", "-z", "--stdin", "filter", stdin=stdin, environment=environment).stdout
+    fields = answer.decode("utf-8", "surrogateescape").split("\0")
+    named = {path: driver for path, driver in zip(fields[::3], fields[2::3], strict=False) if driver not in ("unspecified", "unset", "set")}
+    return _configured(git, named) if named else {}
+
+
+def tracked(git: Git) -> Mapping[str, str]:
+    """Return the drivers of all tracked files, with one git process where none has any."""
+    assert git.inert is not None
+    environment = {"GIT_COMMON_DIR": str(git.inert.with_filters), "GIT_LITERAL_PATHSPECS": "0"}
+    found = git.call("ls-files", "-z", "--", ".", ":(exclude,attr:!filter)", environment=environment).stdout
+    return filtered(git, found.decode("utf-8", "surrogateescape").split("\0")[:-1])
+
+
+def notices(drivers: Mapping[str, str]) -> tuple[str, ...]:
+    """Say in one line for each driver which files it concerns."""
+    return tuple(_notice(driver, sorted(path for path in drivers if drivers[path] == driver)) for driver in sorted(set(drivers.values())))
+
+
+def _notice(driver: str, paths: Iterable[str]) -> str:
+    names = list(paths)
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return (
+        f"The git filter {driver} is not run: {', '.join(names[:MOST_NAMED])}{more} are worked on "
+        "as they are committed, and uncommitted changes to them are left out."
+    )
+
+
+def _configured(git: Git, named: Mapping[str, str]) -> Mapping[str, str]:
+    assert git.inert is not None
+    own = [key for key, _ in entries(git.inert.text)]
+    if any(key.startswith(("include.", "includeif.")) for key in own):  # it is not read, so it may define any
+        return named
+    users = git.call("config", "-z", "--name-only", "--get-regexp", r"^filter\.", accept=(0, 1)).stdout.decode("utf-8", "surrogateescape")
+    drivers = {key.partition(".")[2].rpartition(".")[0] for key in (*own, *users.split("\0")) if key.startswith("filter.")}
+    return {path: driver for path, driver in named.items() if driver in drivers}

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from coder.core.errors import GitError, UserError
+from coder.repo.inert import InertDirectory
+from coder.tools.regular import pipes, read_regular
 
 OLDEST = (2, 30)
 KEPT_VARIABLES = re.compile(r"GIT_((AUTHOR|COMMITTER)_(NAME|EMAIL)|CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)|CEILING_DIRECTORIES)")
@@ -21,15 +23,17 @@ ENVIRONMENT = {
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_LFS_SKIP_SMUDGE": "1",
+    "GIT_ALLOW_PROTOCOL": "none",  # outranks protocol.*.allow, which outranks protocol.allow
 }
 SETTINGS = {
-    # Nothing that a repository's configuration names is started, and nothing reaches for the network.
+    # Nothing that the user's own configuration names is started either, and nothing reaches for the network.
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,
     "core.sshCommand": "false",
     "core.askPass": "false",
     "credential.helper": "",
     "protocol.allow": "never",
+    "diff.external": "",
     "commit.gpgSign": "false",
     "log.showSignature": "false",
     "gc.auto": "0",
@@ -46,6 +50,10 @@ SETTINGS = {
 }
 LOCKED = re.compile(r"Unable to create '.*\.lock': File exists")
 LOCK_SECONDS = 3.0
+FINDING_SECONDS = 10.0
+LONGEST_POINTER = 10_000
+PATIENCE_SECONDS = 2.0
+"""Before the tree is looked through for pipes, which takes about a second for 100,000 files."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,8 +85,16 @@ class Git:
     work_tree: Path | None = None
     index: Path | None = None
     """None is the work tree's own."""
-    filters_off: tuple[str, ...] = ()
-    """Filter drivers that must not be started here."""
+    inert: InertDirectory | None = None
+    """Stands in for the shared git directory, so that the repository's configuration starts and redirects nothing."""
+
+    @property
+    def common(self) -> Path:
+        """The git directory that all linked worktrees share."""
+        if self.inert is not None:
+            return self.inert.common
+        assert self.git_dir is not None
+        return self.git_dir
 
     def with_index(self, index: Path) -> "Git":
         return replace(self, index=index)
@@ -148,22 +164,33 @@ class Git:
             # As a process: GitPython's own time limit is a thread that an interrupt leaves behind, and the program waits for it.
             process = git.Git(str(self.directory)).execute(command, istream=file, env=variables, as_process=True)
             try:
-                stdout, stderr = process.communicate(timeout=timeout_seconds)
+                stdout, stderr = self._ended(process, timeout_seconds)
             except subprocess.TimeoutExpired as late:
                 process.kill()
                 return Output(status=-1, stdout=late.stdout or b"", stderr="", timed_out=True)
         return Output(status=process.returncode, stdout=stdout, stderr=stderr.decode("utf-8", "replace"))
 
+    def _ended(self, process: "subprocess.Popen[bytes]", timeout_seconds: float) -> tuple[bytes, bytes]:
+        """Wait for git; where it takes long, make sure that it does not wait for a pipe that has the name of one of its files.
+
+        Raises:
+            UserError: there is such a pipe; git was stopped.
+        """
+        try:
+            return process.communicate(timeout=min(timeout_seconds, PATIENCE_SECONDS))
+        except subprocess.TimeoutExpired:
+            if pipe := next((found for place in (self.work_tree, self.git_dir) if place for found in pipes(place)), None):
+                process.kill()
+                process.communicate()
+                raise UserError(f"{pipe} is not a regular file, and git would wait for it for ever. Remove it and try again.") from None
+            return process.communicate(timeout=max(0.0, timeout_seconds - PATIENCE_SECONDS))
+
     def _settings(self) -> list[str]:
-        off = {
-            f"filter.{driver}.{key}": value
-            for driver in self.filters_off
-            for key, value in (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
-        }
-        return [word for key, value in {**SETTINGS, **off}.items() for word in ("-c", f"{key}={value}")]
+        return [word for key, value in SETTINGS.items() for word in ("-c", f"{key}={value}")]
 
     def _places(self) -> dict[str, str]:
-        places = {"GIT_DIR": self.git_dir, "GIT_WORK_TREE": self.work_tree, "GIT_INDEX_FILE": self.index}
+        inert = self.inert.path if self.inert else None
+        places = {"GIT_DIR": self.git_dir, "GIT_COMMON_DIR": inert, "GIT_WORK_TREE": self.work_tree, "GIT_INDEX_FILE": self.index}
         return {name: str(path) for name, path in places.items() if path is not None}
 
 
@@ -190,20 +217,61 @@ def find(directory: Path) -> Place:
     Raises:
         UserError: there is none, or none that can be worked with.
     """
+    git = checkout(directory)
+    head = git.commit("HEAD")
+    if head is None:
+        raise UserError(f"The repository in {git.directory} has no commits yet; make a first one (git add, git commit) and try again.")
+    return Place(git=git, root=git.directory, common=git.common, head=head)
+
+
+def checkout(directory: Path) -> Git:
+    """Find the checkout that a directory is in, with or without commits; `core.worktree` does not count, the place of its `.git` does.
+
+    Raises:
+        UserError: there is none, or none that can be worked with.
+    """
     if not directory.is_dir():
         raise UserError(f"{directory} is not a directory; name the repository to work in.")
     directory = directory.resolve()
-    nowhere = Git(directory=directory)
-    _check_version(nowhere)
-    found = nowhere.call("rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir", accept=None)
-    if found.status != 0:
+    _check_version(Git(directory=directory))
+    nearest = _nearest(directory)
+    if nearest is None:
+        answer = Git(directory=directory).call("rev-parse", "--git-dir", accept=None, timeout_seconds=FINDING_SECONDS)
+        raise UserError(_why_not_found(directory, answer.stderr or "must be run in a work tree"))
+    root, git_dir = nearest
+    common = git_dir / (_line(git_dir / "commondir") or ".")
+    inert = InertDirectory(common.resolve(), git_dir)
+    # By discovery and not by GIT_DIR: only then git refuses what belongs to another user.
+    found = Git(directory=root, inert=inert).call("rev-parse", "--absolute-git-dir", accept=None)
+    if found.status != 0 or Path(os.fsdecode(found.stdout).removesuffix("\n")).resolve() != git_dir:
         raise UserError(_why_not_found(directory, found.stderr))
-    root, git_dir, common = os.fsdecode(found.stdout).removesuffix("\n").split("\n")
-    git = Git(directory=Path(root), git_dir=Path(git_dir), work_tree=Path(root))
-    head = git.commit("HEAD")
-    if head is None:
-        raise UserError(f"The repository in {root} has no commits yet; make a first one (git add, git commit) and try again.")
-    return Place(git=git, root=Path(root), common=(directory / common).resolve(), head=head)
+    if inert.is_bare:
+        raise UserError(_why_not_found(directory, "must be run in a work tree"))
+    return Git(directory=root, git_dir=git_dir, work_tree=root, inert=inert)
+
+
+def _nearest(directory: Path) -> tuple[Path, Path] | None:
+    """The closest directory above with a `.git` that git may accept, and the git directory that this names."""
+    for place in (directory, *directory.parents):
+        pointer = place / ".git"
+        if pointer.is_dir():
+            if _is_git_directory(pointer):
+                return place, pointer.resolve()
+        elif line := _line(pointer):
+            named = (place / line.removeprefix("gitdir: ")).resolve()
+            return (place, named) if line.startswith("gitdir: ") and named.is_dir() else None
+        if _is_git_directory(place):
+            return None
+    return None
+
+
+def _is_git_directory(place: Path) -> bool:
+    has_store = all((place / name).is_dir() for name in ("objects", "refs"))
+    return os.path.lexists(place / "HEAD") and (has_store or (place / "commondir").exists())
+
+
+def _line(file: Path) -> str:
+    return os.fsdecode(read_regular(file, limit_bytes=LONGEST_POINTER) or b"").strip("\r\n")
 
 
 def _check_version(git: Git) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from coder.core.errors import GitError, UserError
 from coder.repo.commits import NOTES, short
 from coder.repo.git import Git
+from coder.repo.inert import InertDirectory
 from coder.repo.locks import hold, repository_lock
 from coder.repo.pending import INTENT, PendingDelivery, read_pending
 from coder.repo.worktree import remove_all, remove_tree
@@ -54,7 +55,7 @@ def clean(traces: Traces) -> None:
     if traces.common.is_dir():
         remove_all(traces.common, traces.worktrees, prefix=f"{traces.session}-")
         _remove_stale_locks(traces)
-        git = Git(directory=traces.state, git_dir=traces.common)
+        git = Git(directory=traces.state, git_dir=traces.common, inert=InertDirectory(traces.common, traces.common))
         refs = git.text("for-each-ref", "--format=delete %(refname)", traces.refs)
         git.call("update-ref", "--stdin", stdin=f"{refs}\n".encode() if refs else b"")
     remove_tree(traces.worktrees)

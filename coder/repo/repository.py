@@ -12,7 +12,7 @@ from coder.core.errors import UserError
 from coder.repo import artefacts, trees, worktree
 from coder.repo.commits import make_commit, with_trailers
 from coder.repo.delivery import bring
-from coder.repo.filters import unused_filters
+from coder.repo.filters import notices, tracked
 from coder.repo.git import Git, Place, find
 from coder.repo.history import GitHistory
 from coder.repo.pending import PendingDelivery
@@ -34,7 +34,6 @@ class SessionRepository:
     """Uncommitted work that `base` lacks, and whatever else a candidate's change had to leave out, each with the reason."""
     ignored: tuple[str, ...]
     """Artefacts and submodules that each worktree is given a copy of."""
-    filters_off: tuple[str, ...]
     worktrees: dict[str, Worktree] = field(default_factory=dict)
     rebased_trees: set[str] = field(default_factory=set)
     """Those that `rebased` has made: they hold no uncommitted work any more."""
@@ -158,7 +157,7 @@ class SessionRepository:
         return write_tree(own.git)
 
     def _worktree(self, path: Path, tree: str) -> Worktree:
-        git = worktree.add(self.place, path, commit=self.base, tree=tree, filters_off=self.filters_off)
+        git = worktree.add(self.place, path, commit=self.base, tree=tree)
         return Worktree(path=path, git=git, brought=artefacts.bring(self.ignored, source=self.root, target=path))
 
 
@@ -183,9 +182,8 @@ def open_repository(directory: Path, *, session: str, state: Path, base: str | N
             traces=traces,
             head=head,
             base=start.commit,
-            left_out=start.left_out,
+            left_out=(*notices(tracked(place.git)), *start.left_out),
             ignored=(*artefacts.ignored_artefacts(place.git), *artefacts.submodules(place.git, start.commit)),
-            filters_off=unused_filters(place.git),
         )
     except BaseException:
         clean(traces)

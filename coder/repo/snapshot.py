@@ -1,14 +1,16 @@
 """The state of a work tree as a git tree: what `git add -A` would stage, in an index of our own."""
 
 import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from coder.core.errors import UserError
+from coder.repo.filters import filtered
 from coder.repo.git import Git
+from coder.tools.regular import copy_regular
 
 LARGEST_UNTRACKED_BYTES = 50 << 20
+LARGEST_INDEX_BYTES = 2 << 30
 MOST_UNTRACKED = 50_000
 NOBODYS_WORK = ("__pycache__/", "*.py[co]", ".hypothesis/", ".nox/", ".tox/", ".venv/", "/venv/", "node_modules/")
 """Not every repository ignores these; they are left out without a word."""
@@ -28,12 +30,11 @@ class Snapshot:
 
 def take(git: Git, *, head: str, index: Path) -> Snapshot:
     """Commit the work tree as it is on top of `head`, unmerged files with their conflict markers; only `index` is written."""
-    theirs = Path(git.text("rev-parse", "--git-path", "index"))
-    if (git.directory / theirs).exists():
-        # With its times: git tells from them which files it cannot know to be unchanged.
-        shutil.copy2(git.directory / theirs, index)
+    assert git.git_dir is not None
+    # With its times: git tells from them which files it cannot know to be unchanged.
+    copy_regular(git.git_dir / "index", index, within=git.git_dir, limit_bytes=LARGEST_INDEX_BYTES)
     copy = git.with_index(index)
-    left_out = stage(copy)
+    left_out = stage(copy, smudged=True)
     tree = write_tree(copy)
     if tree == git.tree(head):
         return Snapshot(commit=head, left_out=left_out)
@@ -42,15 +43,20 @@ def take(git: Git, *, head: str, index: Path) -> Snapshot:
     )
 
 
-def stage(git: Git, ignored: frozenset[str] = frozenset()) -> tuple[str, ...]:
+def stage(git: Git, ignored: frozenset[str] = frozenset(), *, smudged: bool = False) -> tuple[str, ...]:
     """Bring the index up to the work tree, new files included but those `ignored`; return what was left out, and why.
 
     Plumbing instead of `git add -A`: that starts git inside of nested repositories, with their configuration.
+
+    Args:
+        smudged: the user's git checked the files out, so that those under filters are not in the form that git keeps; they are left alone.
     """
     tracked = sorted(set(git.items("diff-files", "--name-only", "--no-renames", "--ignore-submodules=all", "-z")))
     untracked = [path for path in untracked_files(git) if path not in ignored]
     reasons = {path: reason for path in untracked if (reason := _why_not(git.directory, path))}
-    gone = [path for path in tracked if not _is_file(git.directory, path)]
+    drivers = filtered(git, [*tracked, *untracked]) if smudged else {}
+    reasons |= {path: f"the git filter {driver} is not run" for path, driver in drivers.items() if _is_file(git.directory, path)}
+    gone = [path for path in tracked if path not in reasons and not _is_file(git.directory, path)]
     there = [path for path in (*tracked, *untracked) if path not in reasons and path not in set(gone)]
     if gone:
         nothing = "0" * len(git.text("rev-parse", "HEAD"))

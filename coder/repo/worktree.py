@@ -21,13 +21,16 @@ class Worktree:
     """Copied artefacts, which are no part of any change."""
 
 
-def add(place: Place, path: Path, *, commit: str, tree: str, filters_off: tuple[str, ...]) -> Git:
+def add(place: Place, path: Path, *, commit: str, tree: str) -> Git:
     """Make a worktree with the content of `tree` and its HEAD at `commit`, on no branch."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with repository_lock(place.common):
+        (place.common / "worktrees").mkdir(exist_ok=True)
         place.git.call("worktree", "add", "--quiet", "--no-checkout", "--detach", str(path), commit)
-    git_dir = Path(os.fsdecode((path / ".git").read_bytes()).removeprefix("gitdir: ").rstrip("\n"))
-    git = Git(directory=path, git_dir=git_dir, work_tree=path, filters_off=filters_off)
+    # The pointer leads into the stand-in of the shared directory, which is gone with this process.
+    git_dir = place.common / "worktrees" / Path(os.fsdecode((path / ".git").read_bytes()).rstrip("\n")).name
+    (path / ".git").write_bytes(os.fsencode(f"gitdir: {git_dir}\n"))
+    git = Git(directory=path, git_dir=git_dir, work_tree=path, inert=place.git.inert)
     git.call("read-tree", "--reset", "-u", tree)
     return git
 

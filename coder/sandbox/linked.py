@@ -1,11 +1,12 @@
 """Where a worktree's repository is, and as much of its configuration as a sandbox may see."""
 
 import os
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
-SECTION = re.compile(r"\s*\[\s*([^\s\]\"]+)")
+from coder.core.gitconfig import inert
+from coder.tools.regular import read_regular
+
 SEEN = ("core", "extensions")
 """Sections that say how to read the repository; the others may hold addresses with keys in them."""
 LARGEST_BYTES = 1_000_000
@@ -35,16 +36,7 @@ def holds(tree: Path, files: Iterable[Path]) -> bool:
 
 def sanitized(config: Path) -> bytes:
     """A repository's configuration without remotes, helpers and includes."""
-    with config.open(encoding="utf-8", errors="surrogateescape") as file:
-        lines = file.read(LARGEST_BYTES).splitlines()
-    kept = []
-    seen = False
-    for line in lines:
-        if found := SECTION.match(line):
-            seen = found[1].lower() in SEEN
-        if seen:
-            kept.append(line)
-    return os.fsencode("\n".join(kept) + "\n")
+    return os.fsencode(inert(os.fsdecode(read_regular(config, limit_bytes=LARGEST_BYTES) or b""), SEEN))
 
 
 def _own_directory(tree: Path) -> Path | None:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from coder.verify.roots import read_ini, read_toml
+from coder.tools.regular import read_regular_text
+from coder.verify.roots import read_ini, read_text, read_toml
 
 PYTEST_FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 """In pytest's own order of precedence."""
@@ -75,7 +76,7 @@ def how_tests_run(root: Path, path: str) -> str:
     file = root / path
     name = PurePosixPath(path).name
     if name in RUN_FIRST:
-        return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+        return read_regular_text(file, within=root)
     if name not in PYTEST_FILES:
         return ""
     parts: list[Any] = [_options_in(file)]
@@ -121,7 +122,7 @@ def hinted_commands(root: Path) -> Iterator[tuple[str, str]]:
         yield re.sub(r"\s*\{posargs[^}]*\}", "", line).strip(), "commands in tox.ini"
     makefile = root / "Makefile"
     inside = False
-    for line in makefile.read_text(encoding="utf-8", errors="replace").splitlines() if makefile.is_file() else ():
+    for line in read_text(makefile).splitlines():
         inside = line.split(":")[0].split() in (["test"], ["tests"]) if not line.startswith("\t") else inside
         if inside and line.startswith("\t"):
             yield line.strip().lstrip("@-"), "the test target in Makefile"

@@ -7,6 +7,8 @@ from configparser import ConfigParser, Error
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from coder.tools.regular import read_regular_text
+
 NOT_THE_PROJECT = frozenset(
     {"benchmarks", "build", "ci", "dist", "doc", "docs", "example", "examples", "scripts", "test", "testing", "tests"}
 )
@@ -114,4 +116,5 @@ def read_ini(path: Path) -> ConfigParser:
 
 
 def read_text(path: Path) -> str:
-    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    """Return the text of a regular file, empty where there is none or it is a pipe or a link that leads out of its directory."""
+    return read_regular_text(path)

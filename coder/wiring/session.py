@@ -34,6 +34,7 @@ from coder.sandbox.walls import Walls
 from coder.settings import Config, allow, allowed, index_database, passed_over, rules, sessions_directory
 from coder.store.jsonl import SessionStore
 from coder.tools.registry import TOOLS
+from coder.tools.regular import read_regular_text
 from coder.tools.symbols.index import SymbolIndex
 from coder.tools.workspace import Workspace
 from coder.wiring.approach import Approach
@@ -175,5 +176,5 @@ def _instructions(root: Path, directory: Path) -> str:
     """AGENTS.md of the root, then of each directory on the way to where the command was started."""
     inside = directory.resolve()
     way = [root, *reversed([place for place in (inside, *inside.parents) if place.is_relative_to(root) and place != root])]
-    texts = [place.joinpath("AGENTS.md").read_text("utf-8", "replace") for place in way if place.joinpath("AGENTS.md").is_file()]
-    return "\n\n".join(texts)[:INSTRUCTIONS_CHARACTERS]
+    texts = [read_regular_text(place / "AGENTS.md", within=root) for place in way]
+    return "\n\n".join(filter(None, texts))[:INSTRUCTIONS_CHARACTERS]

@@ -7,6 +7,7 @@ import pytest
 
 from coder.core.errors import GitError, UserError
 from coder.repo.git import Git, find
+from coder.repo.worktree import add
 from tests.builders import git, repo
 
 
@@ -87,7 +88,7 @@ def test_runs_no_hook_and_no_monitor(tmp_path: Path) -> None:
     git(root, "config", "core.fsmonitor", str(tmp_path / "evil" / "post-checkout"))
     place = find(root)
     place.git.call("update-index", "--refresh")
-    place.git.call("worktree", "add", str(tmp_path / "tree"))
+    add(place, tmp_path / "tree", commit="HEAD", tree="HEAD")
     assert not (tmp_path / "ran").exists()
 
 
@@ -103,13 +104,13 @@ def test_waits_for_a_lock_that_is_about_to_go(tmp_path: Path) -> None:
 
 
 def test_gives_up_on_a_command_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fake_git(tmp_path / "bin", "exec sleep 5")
-    (tmp_path / "bin" / "git").rename(tmp_path / "slow")
     root = repo(tmp_path / "r", {"a.py": "x\n"})
-    git(root, "config", "alias.slow", f"!{tmp_path / 'slow'}")
+    door = find(root).git
+    fake_git(tmp_path / "bin", "exec sleep 5")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
     started = time.monotonic()
     with pytest.raises(GitError, match="did not end within"):
-        find(root).git.call("slow", timeout_seconds=0.2)
+        door.call("slow", timeout_seconds=0.2)
     assert time.monotonic() - started < 4
 
 

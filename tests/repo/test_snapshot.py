@@ -154,10 +154,9 @@ def test_refuses_to_take_a_whole_home_directory(tmp_path: Path, monkeypatch: pyt
 
 
 def test_stages_what_git_add_would(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {".gitattributes": "*.txt text=auto\n*.up filter=upper\n", "a.txt": "one\n", "b.up": "b\n"})
+    root = repo(tmp_path / "r", {".gitattributes": "*.txt text=auto\n", "a.txt": "one\n", "b.up": "b\n"})
     git(root, "config", "core.autocrlf", "true")
     git(root, "config", "core.safecrlf", "true")
-    git(root, "config", "filter.upper.clean", "tr a-z A-Z")
     (root / "a.txt").write_bytes(b"one\r\ntwo\r\n")
     write(root, {"b.up": "changed\n", "é \n.py": "odd name\n"})
     place = find(root)

@@ -15,20 +15,10 @@ def test_makes_a_detached_worktree_filled_from_a_tree(tmp_path: Path) -> None:
     write(root, {"b.py": "b\n"})
     git(root, "add", "b.py")
     tree = git(root, "write-tree")
-    made = add(find(root), tmp_path / "w" / "s-c1", commit="HEAD", tree=tree, filters_off=())
+    made = add(find(root), tmp_path / "w" / "s-c1", commit="HEAD", tree=tree)
     assert sorted(path.name for path in (tmp_path / "w" / "s-c1").iterdir()) == [".git", "a.py", "b.py"]
     assert made.git_dir == root / ".git" / "worktrees" / "s-c1"
     assert git(tmp_path / "w" / "s-c1", "rev-parse", "--abbrev-ref", "HEAD") == "HEAD"
-
-
-def test_starts_no_filter_that_is_off(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {"a.py": "a\n", ".gitattributes": "*.py filter=evil\n"})
-    git(root, "config", "filter.evil.smudge", f"touch {tmp_path}/ran; cat")
-    git(root, "config", "filter.evil.required", "true")
-    add(find(root), tmp_path / "w" / "off", commit="HEAD", tree="HEAD", filters_off=("evil",))
-    assert not (tmp_path / "ran").exists()
-    add(find(root), tmp_path / "w" / "on", commit="HEAD", tree="HEAD", filters_off=())
-    assert (tmp_path / "ran").exists()
 
 
 def test_removes_only_its_own_entry(tmp_path: Path) -> None:
@@ -37,7 +27,7 @@ def test_removes_only_its_own_entry(tmp_path: Path) -> None:
     git(root, "worktree", "add", "-q", "--detach", str(tmp_path / "unplugged"))
     (tmp_path / "unplugged").rename(tmp_path / "elsewhere")
     before = git(root, "worktree", "list")
-    add(find(root), tmp_path / "w" / "s-c1", commit="HEAD", tree="HEAD", filters_off=())
+    add(find(root), tmp_path / "w" / "s-c1", commit="HEAD", tree="HEAD")
     (tmp_path / "w" / "s-c1" / ".git").write_text(f"gitdir: {root}/.git/worktrees/theirs\n", encoding="utf-8")
     remove(root / ".git", tmp_path / "w" / "s-c1")
     assert git(root, "worktree", "list") == before
@@ -46,7 +36,7 @@ def test_removes_only_its_own_entry(tmp_path: Path) -> None:
 
 def test_leaves_no_empty_list_of_worktrees(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "a\n"})
-    add(find(root), tmp_path / "w" / "s-c1", commit="HEAD", tree="HEAD", filters_off=())
+    add(find(root), tmp_path / "w" / "s-c1", commit="HEAD", tree="HEAD")
     remove(root / ".git", tmp_path / "w" / "s-c1")
     remove(root / ".git", tmp_path / "w" / "s-c1")
     assert not (root / ".git" / "worktrees").exists()

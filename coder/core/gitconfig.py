@@ -1,0 +1,54 @@
+"""The part of a repository's git configuration that neither executes nor redirects anything."""
+
+import re
+from collections.abc import Iterator
+
+OBEYED = re.compile(
+    r"core\.(repositoryformatversion|filemode|ignorecase|symlinks|precomposeunicode|autocrlf|eol|trustctime|checkstat|longpaths"
+    r"|sharedrepository|logallrefupdates|sparsecheckout|sparsecheckoutcone)"
+    r"|extensions\.(?!worktreeconfig$|partialclone$)[a-z0-9-]+"
+    r"|user\.(name|email|useconfigonly)|(author|committer)\.(name|email)|i18n\.(commitencoding|logoutputencoding)"
+    r"|branch\..+\.(remote|merge)|remote\..+\.fetch",
+    re.DOTALL,
+)
+"""Everything else is dropped, includes among it: a key that a later git learns to execute is not obeyed either."""
+HEADER = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
+ASSIGNMENT = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=(.*))?$")
+PIECE = re.compile(r'"((?:[^"\\]|\\.)*)"|\\(.)|[#;].*|([^"\\#;]+)')
+
+
+def entries(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each `section.subsection.key`, as git spells it, with its value; what git would refuse is passed over."""
+    section = ""
+    for line in re.sub(r"\\\r?\n", "", text).splitlines():
+        rest = line
+        while found := HEADER.match(rest):
+            section = f"{found[1].lower()}." + (f"{_unescaped(found[2])}." if found[2] is not None else "")
+            rest = rest[found.end() :]
+        if section and (assigned := ASSIGNMENT.match(rest)):
+            yield f"{section}{assigned[1].lower()}", "true" if assigned[2] is None else _value(assigned[2])
+
+
+def inert(text: str, sections: tuple[str, ...] = ()) -> str:
+    """Return a configuration with the obeyed keys alone (of some sections, if given), written anew."""
+    kept = [(key, value) for key, value in entries(text) if OBEYED.fullmatch(key) and "\n" not in key + value and "\0" not in key + value]
+    return "".join(_written(key, value) for key, value in kept if not sections or key.partition(".")[0] in sections)
+
+
+def _written(key: str, value: str) -> str:
+    section, _, rest = key.partition(".")
+    subsection, _, name = rest.rpartition(".")
+    header = f'[{section} "{_escaped(subsection)}"]' if subsection else f"[{section}]"
+    return f'{header}\n\t{name} = "{_escaped(value)}"\n'
+
+
+def _value(text: str) -> str:
+    return "".join(_unescaped(piece[1] or "") or piece[2] or piece[3] or "" for piece in PIECE.finditer(text)).strip()
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')

@@ -1,0 +1,74 @@
+"""Reading and copying files of a repository that nobody has trusted: regular files only, inside the tree, of bounded size."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+LARGEST_BYTES = 5_000_000
+OPENED_BY_NAME = frozenset({".gitignore", ".gitattributes", ".gitmodules", ".mailmap", ".ignore", ".rgignore"})
+
+
+def read_regular(path: Path, *, within: Path | None = None, limit_bytes: int = LARGEST_BYTES) -> bytes | None:
+    """Return a regular file's content; None where there is none, or it is a pipe, a device, or larger than the limit.
+
+    A symbolic link counts only if it ends inside `within` (by default the file's own directory).
+    """
+    try:
+        handle = _opened(path, within=within or path.parent, limit_bytes=limit_bytes)
+        if handle is None:
+            return None
+        with os.fdopen(handle, "rb") as file:
+            data = file.read(limit_bytes + 1)
+    except (OSError, ValueError):
+        return None
+    return data if len(data) <= limit_bytes else None
+
+
+def read_regular_text(path: Path, *, within: Path | None = None) -> str:
+    """Return a regular file's text as `read_regular` reads it, in UTF-8 with odd bytes replaced; empty where there is none."""
+    return (read_regular(path, within=within) or b"").decode("utf-8", "replace")
+
+
+def copy_regular(source: Path, target: Path, *, within: Path, limit_bytes: int) -> bool:
+    """Copy a regular file with its mode and times; False, and nothing is written, where `read_regular` would read nothing."""
+    try:
+        handle = _opened(source, within=within, limit_bytes=limit_bytes)
+        if handle is None:
+            return False
+        with os.fdopen(handle, "rb") as file, target.open("xb") as copy:
+            status = os.fstat(file.fileno())
+            left = limit_bytes
+            while left > 0 and (data := file.read(min(left, 1 << 20))):
+                copy.write(data)
+                left -= len(data)
+        target.chmod(stat.S_IMODE(status.st_mode) & 0o777)
+        os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
+    except OSError:
+        return False
+    return True
+
+
+def pipes(directory: Path) -> Iterator[Path]:
+    """Yield the files that git and ripgrep open by name, and those of git directories, that are neither regular files nor directories."""
+    for place, _, files in os.walk(directory):
+        inside = ".git" in Path(place).parts
+        for file in (Path(place, name) for name in files if inside or name in OPENED_BY_NAME):
+            if file.exists() and not stat.S_ISREG(file.stat().st_mode):
+                yield file
+
+
+def _opened(path: Path, *, within: Path, limit_bytes: int) -> int | None:
+    """A descriptor of the real file behind a path; what may block or act when opened is not opened."""
+    real, root = os.path.realpath(path), os.path.realpath(within)
+    if not Path(real).is_relative_to(root) or not _is_small(os.lstat(real), limit_bytes):
+        return None
+    handle = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if _is_small(os.fstat(handle), limit_bytes):
+        return handle
+    os.close(handle)
+    return None
+
+
+def _is_small(status: os.stat_result, limit_bytes: int) -> bool:
+    return stat.S_ISREG(status.st_mode) and status.st_size <= limit_bytes
