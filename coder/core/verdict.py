@@ -156,6 +156,10 @@ class Guarded(Value):
     """Path and line, in the changed file, of blocks of changed lines that are no code: comments, docstrings, blank lines."""
     tried: int = 0
     """Variants that tests could tell about."""
+    mutants: int = 0
+    """Those of them that are no hunk taken out and no statement left out: the changed code does something else."""
+    caught: int = 0
+    """Mutants that a test noticed."""
     ended: bool = True
     """False where time ran out."""
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from coder.core.errors import GitError, UserError
 from coder.repo.inert import InertDirectory
@@ -54,6 +55,14 @@ FINDING_SECONDS = 10.0
 LONGEST_POINTER = 10_000
 PATIENCE_SECONDS = 2.0
 """Before the tree is looked through for pipes, which takes about a second for 100,000 files."""
+
+
+class Process(Protocol):
+    """What GitPython wraps around a started git."""
+
+    def communicate(self, *, timeout: float) -> tuple[bytes, bytes]: ...
+
+    def kill(self) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,7 +179,7 @@ class Git:
                 return Output(status=-1, stdout=late.stdout or b"", stderr="", timed_out=True)
         return Output(status=process.returncode, stdout=stdout, stderr=stderr.decode("utf-8", "replace"))
 
-    def _ended(self, process: "subprocess.Popen[bytes]", timeout_seconds: float) -> tuple[bytes, bytes]:
+    def _ended(self, process: Process, timeout_seconds: float) -> tuple[bytes, bytes]:
         """Wait for git; where it takes long, make sure that it does not wait for a pipe that has the name of one of its files.
 
         Raises:
@@ -181,7 +190,7 @@ class Git:
         except subprocess.TimeoutExpired:
             if pipe := next((found for place in (self.work_tree, self.git_dir) if place for found in pipes(place)), None):
                 process.kill()
-                process.communicate()
+                process.communicate(timeout=PATIENCE_SECONDS)
                 raise UserError(f"{pipe} is not a regular file, and git would wait for it for ever. Remove it and try again.") from None
             return process.communicate(timeout=max(0.0, timeout_seconds - PATIENCE_SECONDS))
 

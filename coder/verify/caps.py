@@ -4,13 +4,15 @@ import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from coder.core.paths import file_of
-from coder.core.verdict import Body, TestResult
+from coder.core.verdict import Body, TestReport, TestResult
 from coder.verify.comparison import short
 from coder.verify.tampering import called, parsed
 
 SHOWN = 3
 CHECKING = ("raises", "warns", "deprecated_call", "fail")
 """Calls that assert, beside all whose names begin with `assert`."""
+PRESENCE = ("hasattr", "callable", "getsource", "getsourcelines", "getdoc", "getcomments", "read_text", "read_bytes", "open")
+"""Calls that say that something is there, or what it is written like."""
 RUNNER_FILES = frozenset(
     {
         *("Makefile", "GNUmakefile", "makefile", "package.json", "tox.ini", "noxfile.py", "justfile", "Justfile", "Taskfile.yml"),
@@ -43,20 +45,48 @@ def contradiction(green: TestResult, red: TestResult | None) -> str:
 
 def asserts_nothing(text: str, body: Body | None) -> bool:
     """Does the test function of which `body` is known hold assertions in the file `text`, and was none of them executed?"""
-    if body is None or not body.lines:
+    if body is None:
         return False
-    for node in ast.walk(parsed(text)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= body.lines[0] <= (node.end_lineno or 0):
-            places = [_lines(item) for item in ast.walk(node) if _asserts(item)]
-            if places:
-                return not any(line in place for line in body.lines for place in places)
+    checks = _checks(text, body)
+    return bool(checks) and not any(line in _lines(check) for line in body.lines for check in checks)
+
+
+def asks_for_presence(text: str, body: Body) -> bool:
+    """Does every assertion of the test function of which `body` is known ask for a name or for source text alone?"""
+    checks = _checks(text, body)
+    return bool(checks) and all(isinstance(check, ast.Assert) and _is_of_presence(check.test) for check in checks)
+
+
+def _is_of_presence(claim: ast.expr) -> bool:
+    for node in ast.walk(claim):
+        if isinstance(node, ast.Call) and called(node.func).rpartition(".")[2] in PRESENCE:
+            return True
+        if isinstance(node, ast.Attribute) and node.attr in ("__doc__", "__file__"):
+            return True
     return False
 
 
-def without_assertions(files: Mapping[str, str], greens: Sequence[TestResult]) -> list[str]:
-    """Return the green tests that passed without asserting anything, half a sentence each; `files` are their texts by path."""
-    idle = [result.id for result in greens if asserts_nothing(files.get(file_of(result.id), ""), result.body)]
-    return [f"{short(test)} passes without executing any of its assertions" for test in idle[:SHOWN]]
+def _checks(text: str, body: Body) -> list[ast.AST]:
+    """The assertions of the function that holds the lines executed."""
+    for node in ast.walk(parsed(text)) if body.lines else ():
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= body.lines[0] <= (node.end_lineno or 0):
+            return [item for item in ast.walk(node) if _asserts(item)]
+    return []
+
+
+def vacuous(files: Mapping[str, str], greens: Sequence[TestResult], before: TestReport) -> list[str]:
+    """Return the green tests that passed without asserting anything that the code does, half a sentence each.
+
+    `files` are their texts by path. A test that the base had already may ask whatever it asks.
+    """
+    found = []
+    for result in greens:
+        text = files.get(file_of(result.id), "")
+        if asserts_nothing(text, result.body):
+            found.append(f"{short(result.id)} passes without executing any of its assertions")
+        elif before.of(result.id) is None and result.body and asks_for_presence(text, result.body):
+            found.append(f"{short(result.id)} asserts only that something is there, not what it does")
+    return found[:SHOWN]
 
 
 def runner_files(command: str, changed: Sequence[str]) -> list[str]:

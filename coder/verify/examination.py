@@ -15,6 +15,8 @@ from coder.verify.surface import surface_changes
 from coder.verify.warm import WarmRunner
 
 SHOWN = 4
+LEAST_MUTANTS = 3
+"""Fewer that go unnoticed say nothing of a test."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +65,11 @@ def examine(change: Examined, instruments: Instruments, *, issue: str, progress:
     notes += [f"`{command}` failed before and passes now" for command in checked.mended]
     notes += [f"`{command}` fails as before" for command in checked.failing]
     verdict = verdict.model_copy(update={"guarded": guarded, "checked": checked, "notes": (*verdict.notes, *notes)})
+    if verdict.kind is VerdictKind.PROVEN and _is_unwatched(change, guarded):
+        reason = (
+            f"{verdict.reason.rstrip('.')}, but the new tests notice none of {guarded.mutants if guarded else 0} ways to change the fix."
+        )
+        verdict = verdict.model_copy(update={"kind": VerdictKind.PASSING, "reason": reason})
     if checked.broken:
         reason = f"The change of the configuration breaks {', '.join(f'`{command}`' for command in checked.broken)}, which passed before."
         return verdict.model_copy(update={"kind": VerdictKind.BROKEN, "reason": reason})
@@ -73,6 +80,12 @@ def examine(change: Examined, instruments: Instruments, *, issue: str, progress:
         reason = f"{verdict.reason.rstrip('.')}, but the project's own checks find what they did not find before, and that counts here."
         return verdict.model_copy(update={"kind": VerdictKind.PASSING, "reason": reason})
     return verdict
+
+
+def _is_unwatched(change: Examined, guarded: Guarded | None) -> bool:
+    """Do the targets, all of them new, notice no mutant of the change?"""
+    are_new = change.before.problem is None and all(change.before.of(target) is None for target in change.verdict.targets)
+    return are_new and guarded is not None and guarded.mutants >= LEAST_MUTANTS and guarded.caught == 0
 
 
 def _guarded(change: Examined, instruments: Instruments) -> Guarded | None:

@@ -10,6 +10,7 @@ from coder.core.syntax import parsed
 from coder.core.verdict import Guarded, Unguarded
 
 MOST_MUTANTS = 60
+LEFT_OUT = "is left out"
 MOST_OF_A_LINE = 3
 COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
@@ -32,23 +33,27 @@ class Variant(NamedTuple):
 def guard(old: Mapping[str, str], new: Mapping[str, str], notices: Notice, *, in_time: Callable[[], bool]) -> Guarded:
     """Try all hunks, then mutants of the changed lines, as long as there is time; `old` and `new` are texts of changed sources by path."""
     found: list[Unguarded] = []
-    tried = 0
+    tried = mutants_tried = caught = 0
     words = tuple((path, line) for path, text in new.items() for line in wording(old.get(path, ""), text))
     loose: set[tuple[str, int]] = set()
     for whole, variants in ((True, hunks_out), (False, mutants)):
         for path, text in new.items():
             for variant in variants(old.get(path, ""), text):
                 if not in_time():
-                    return Guarded(unguarded=tuple(found), wording=words, tried=tried, ended=False)
+                    counts = {"tried": tried, "mutants": mutants_tried, "caught": caught}
+                    return Guarded(unguarded=tuple(found), wording=words, **counts, ended=False)
                 if not whole and any(place == path and line == variant.line for place, line in loose):
                     continue  # of a line that no test misses nothing more is to be said
                 if (noticed := notices({path: variant.text})) is None:
                     continue
                 tried += 1
+                if not whole and variant.what != LEFT_OUT:
+                    mutants_tried += 1
+                    caught += noticed
                 if not noticed:
                     found.append(Unguarded(path=path, line=variant.line, what=variant.what, whole_hunk=whole))
                     loose |= {(path, line) for line in (_lines_of(old.get(path, ""), text, variant.line) if whole else (variant.line,))}
-    return Guarded(unguarded=tuple(found), wording=words, tried=tried)
+    return Guarded(unguarded=tuple(found), wording=words, tried=tried, mutants=mutants_tried, caught=caught)
 
 
 def weighed(texts: Mapping[str, str], notices: Notice, *, in_time: Callable[[], bool]) -> Guarded:
@@ -160,7 +165,7 @@ def _mutations(node: ast.AST, text: str) -> Iterator[tuple[str, str]]:
         case ast.If(test=test) | ast.While(test=test):
             yield "has its condition negated", _instead(text, test, f"(not ({ast.get_source_segment(text, test)}))")
         case ast.Expr() | ast.Assign() | ast.AugAssign() | ast.Raise() | ast.Delete():
-            yield "is left out", _instead(text, node, "pass")
+            yield LEFT_OUT, _instead(text, node, "pass")
         case _:
             return
 

@@ -6,7 +6,7 @@ from coder.core.candidate import Patch
 from coder.core.paths import file_of, is_test_file, is_test_path, meant
 from coder.core.ports import Progress, TestRunner
 from coder.core.verdict import TestReport, TestResult, Verdict, VerdictKind
-from coder.verify.caps import contradiction, newly_reached, runner_files, without_assertions
+from coder.verify.caps import contradiction, newly_reached, runner_files, vacuous
 from coder.verify.comparison import (
     failing_otherwise,
     is_gone,
@@ -230,7 +230,7 @@ class Judgement:
             self.hashes = {path: hash_of(new / path) for path in sorted(set(map(file_of, targets)))}
             red_before = [result.id for result in self._before.reds]
             found = list(doubts(old, new, self._changed, red_before=red_before, targets=targets, issue=self._issue))
-            found += without_assertions(texts(new, self.hashes), [self._greens[test] for test in targets])
+            found += vacuous(texts(new, self.hashes), [self._greens[test] for test in targets], self._before)
         if self._before.indirect and (files := runner_files(self._before.command, self._changed)):
             found.append(f"the change touches how tests run ({', '.join(files[:3])})")
         return found

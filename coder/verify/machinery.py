@@ -53,7 +53,7 @@ def reaching(old: Mapping[str, str], new: Mapping[str, str], *, are_tests: bool,
 
 def _in(tree: ast.Module, are_tests: bool, known: str) -> Iterator[tuple[int, str]]:
     modules = dict(_modules(tree))
-    documents = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    documents = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)}
     plain = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     for node in ast.walk(tree):
         line = getattr(node, "lineno", 0)

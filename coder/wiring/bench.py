@@ -1,6 +1,7 @@
 """What runs the project's code, in any checkout of it."""
 
 import os
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -130,7 +131,14 @@ def bench_for(task: Task, config: Config, *, root: Path, sandbox: ProcessSandbox
     strict = config.checks == "block"
     chosen = index_database(root).with_suffix(".packages.json")
     overlay = Overlay(interpreter=project.interpreter, root=state_directory() / OVERLAYS, chosen=chosen)
-    project = project.model_copy(update={"overlay": overlay, "why": (*project.why, *filter(None, [overlay.told]))})
+    seed = str(secrets.randbelow(1 << 32))
+    project = project.model_copy(
+        update={
+            "overlay": overlay,
+            "why": (*project.why, f"Hash seed: {seed}, the same on both sides.", *filter(None, [overlay.told])),
+            "environment": {**project.environment, "PYTHONHASHSEED": seed},
+        }
+    )
     return Bench(project=project, sandbox=sandbox, limits=limits, reached=reached, strict=strict, candidates=task.budget.candidates)
 
 

@@ -166,7 +166,9 @@ def _environment(place: Path) -> dict[str, str]:
     homes = {name: str(place / folder) for name, folder in (("HOME", "home"), ("XDG_STATE_HOME", "state"), ("XDG_CONFIG_HOME", "config"))}
     for home in homes.values():
         Path(home).mkdir()
-    identity = {f"GIT_{role}_{what}": text for role in ("AUTHOR", "COMMITTER") for what, text in (("NAME", "A"), ("EMAIL", "a@example.org"))}
+    identity = {
+        f"GIT_{role}_{what}": text for role in ("AUTHOR", "COMMITTER") for what, text in (("NAME", "A"), ("EMAIL", "a@example.org"))
+    }
     return {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1", **homes, **identity}
 
 
@@ -242,7 +244,15 @@ def _truth(case: Case, repository: Path, environment: Mapping[str, str]) -> Trut
         script.write_text(NODE_TRUTH.format(truth=case.truth, mark=MARK), encoding="utf-8")
         words = ["node", str(script)]
     else:
-        words = [sys.executable, "-I", "-X", f"pycache_prefix={repository.parent / 'cache'}", "-c", PYTHON_TRUTH.format(mark=MARK), case.truth]
+        words = [
+            sys.executable,
+            "-I",
+            "-X",
+            f"pycache_prefix={repository.parent / 'cache'}",
+            "-c",
+            PYTHON_TRUTH.format(mark=MARK),
+            case.truth,
+        ]
     done = subprocess.run(words, cwd=repository, env=environment, capture_output=True, text=True, timeout=TRUTH_SECONDS)
     last = (done.stdout.splitlines() or [""])[-1]
     if last.startswith(f"{MARK} bug"):
