@@ -26,11 +26,14 @@ _CODE_OR_KEBAB = re.compile(r"[A-Za-z_]+(?:[./:=-][A-Za-z_]\w*)+")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _SPEAKING = frozenset(
-    "password passwords passwd pwd pass passphrase secret secrets token tokens key keys api access refresh csrf csrfmiddlewaretoken xsrf auth "
-    "id name field hash your here new old confirm reset example sample dummy placeholder redacted change changeme me insert enter the a of in "
-    "none null nil undefined true false yes no required optional str string bytes int integer float bool boolean any object text number "
-    "char varchar unknown never void symbol bearer basic type client private public session header masked hidden invalid missing empty "
-    "username email foo bar baz file path env value default random generate generated self this".split()
+    (  # noqa: SIM905 (a list would take a line a word)
+        "password passwords passwd pwd pass passphrase secret secrets token tokens key keys api access refresh csrf "
+        "csrfmiddlewaretoken xsrf auth id name field hash your here new old confirm reset example sample dummy "
+        "placeholder redacted change changeme me insert enter the a of in none null nil undefined true false yes no "
+        "required optional str string bytes int integer float bool boolean any object text number char varchar unknown "
+        "never void symbol bearer basic type client private public session header masked hidden invalid missing empty "
+        "username email foo bar baz file path env value default random generate generated self this"
+    ).split()
 )
 """Words that name a secret, its type or its absence, and are none themselves."""
 _LAST = re.compile(r"(?i)s?(?:[_-]?(?:\d+|dev|prod|production|test|testing|staging|local|default|value|old|new|live|main|root|admin))*")

@@ -67,7 +67,7 @@ class Secrets:
     own: tuple[str, ...] = ()
     """The person's own secret values, the longest first."""
     key: bytes = field(default=b"", repr=False)
-    """Random bytes of the session: without them no value can be guessed from its placeholder."""
+    """Random bytes of the session: without them no value can be guessed from its placeholder. Empty: placeholders have no digest."""
 
     def masked(self, text: str) -> str:
         """Replace every secret in the text by a placeholder, the same for the same value; lines stay where they are."""
@@ -108,7 +108,7 @@ class Secrets:
         return held
 
     def _placeholder(self, kind: str, value: str) -> str:
-        return f"[masked: {kind} {self._digest(value)}]"
+        return f"[masked: {kind} {self._digest(value)}]" if self.key else f"[masked: {kind}]"
 
     def _digest(self, value: str) -> str:
         return blake2b(value.encode("utf-8", "surrogatepass"), key=self.key, digest_size=3).hexdigest()
@@ -136,7 +136,7 @@ class Secrets:
         match data:
             case str():
                 return mask(data)
-            case {"role": "assistant"} | {"needs_uncommitted_work": _}:  # a delivered diff is applied as it is
+            case dict() if data.get("role") == "assistant" or "needs_uncommitted_work" in data:  # a delivered diff is applied as it is
                 return {name: self._walked(inner, self.without_own) for name, inner in data.items()}
             case dict():
                 return {name: self._walked(inner, self.without_own if name in UNTOUCHED else mask) for name, inner in data.items()}

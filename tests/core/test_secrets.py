@@ -7,6 +7,7 @@ import pytest
 from coder.core.secrets import PLACEHOLDER, Secrets, own_values, random_looking
 
 SECRETS = Secrets(key=b"of this session")
+KEY_LINE = "[masked: private key]"
 BODY = "MIIEpAIBAAKCAQEA04up8hoqzS1+APIB0RhjXyObwHQnOzhAk5Bd7mhkSbPkyhP1"
 
 
@@ -28,8 +29,14 @@ def without_digests(text: str) -> str:
         ("eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0In0." + "dozjgNryP4J3jVmNHl0w5N_X", "[masked: JSON web token]"),
         ("npm_" + "a1B2c3" * 6, "[masked: npm token]"),
         ("pypi-" + "AgEIcHlwaS5vcmc" * 4, "[masked: PyPI token]"),
-        (f"-----BEGIN RSA PRIVATE KEY-----\n{BODY}\n{BODY}\nabc=\n-----END RSA PRIVATE KEY-----\nx", "-----BEGIN RSA PRIVATE KEY-----\n[masked: private key]\n[masked: private key]\n[masked: private key]\n-----END RSA PRIVATE KEY-----\nx"),
-        (f"    1| -----BEGIN PRIVATE KEY-----\n    2| {BODY}\n    3| {BODY}\nx", "    1| -----BEGIN PRIVATE KEY-----\n    2| [masked: private key]\n    3| [masked: private key]\nx"),
+        (
+            f"-----BEGIN RSA PRIVATE KEY-----\n{BODY}\n{BODY}\nabc=\n-----END RSA PRIVATE KEY-----\nx",
+            f"-----BEGIN RSA PRIVATE KEY-----\n{KEY_LINE}\n{KEY_LINE}\n{KEY_LINE}\n-----END RSA PRIVATE KEY-----\nx",
+        ),
+        (
+            f"    1| -----BEGIN PRIVATE KEY-----\n    2| {BODY}\n    3| {BODY}\nx",
+            f"    1| -----BEGIN PRIVATE KEY-----\n    2| {KEY_LINE}\n    3| {KEY_LINE}\nx",
+        ),
         ("DB_PASSWORD=tr0ub4dor&3", "DB_PASSWORD=[masked: a secret]"),
         ('api_key: "9f86d081884c7d659a2feaa0c55ad015"', 'api_key: "[masked: a secret]"'),
         ("Authorization: Bearer 8f14e45fceea167a5a36dedd4bea2543", "Authorization: Bearer [masked: a secret]"),
