@@ -1,6 +1,5 @@
 """The tool `apply_patch`."""
 
-from coder.core.secrets import PLACEHOLDER
 from coder.tools.cutting import tests_cut
 from coder.tools.files import clipped, counted
 from coder.tools.patching import Applied, Change, PatchError, plan
@@ -29,10 +28,14 @@ def apply_patch(workspace: Workspace, diff: str, allow_syntax_error: bool = Fals
         diff: The unified diff.
         allow_syntax_error: Write Python that does not parse (templates, newer syntax).
     """
-    if masked := next((line for line in diff.splitlines() if line.startswith("+") and PLACEHOLDER.search(line)), ""):
-        raise ToolError(f"{masked[:200]!r} would write what only stands for a secret. {NOTHING_WRITTEN} Leave such lines as they are.")
     try:
-        planned = plan(diff, workspace.root, failed_before=workspace.failed_hunks, may_read=workspace.may_read)
+        planned = plan(
+            diff,
+            workspace.root,
+            failed_before=workspace.failed_hunks,
+            may_read=workspace.may_read,
+            restore=workspace.secrets.restored,
+        )
         _check_allowed(workspace, planned)
         if planned.syntax_errors and not allow_syntax_error:
             raise PatchError("With this patch the file would no longer parse. " + "\n".join(planned.syntax_errors[:MOST_FAULTS]))

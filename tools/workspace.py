@@ -11,6 +11,7 @@ from coder.core.policy import Policy
 from coder.core.ports import History, Progress, Sandbox
 from coder.core.private import DENY_READ, denied
 from coder.core.proposals import Suspected
+from coder.core.secrets import Secrets
 from coder.core.verdict import TestReport
 from coder.tools.symbols.index import SymbolIndex
 from coder.tools.tool import ToolError
@@ -40,6 +41,8 @@ class Workspace:
     """What the commands of the call at hand may reach."""
     deny_read: tuple[str, ...] = DENY_READ
     """Patterns of files whose content is not shown, as in `coder.core.private`."""
+    secrets: Secrets = Secrets()  # noqa: RUF009 (a frozen value)
+    """Masks what the model sees, and restores it in the file that a patch changes."""
     read_only: bool = False
     """Nothing may be written at all."""
     only: tuple[str, ...] = ()

@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from hashlib import blake2b
 from itertools import pairwise
 from math import log2
 from typing import TypeVar
 
 from pydantic import BaseModel
+
+from coder.core.assignments import CONTEXTS, is_literal_secret
 
 Held = TypeVar("Held", bound=BaseModel)
 
@@ -38,28 +41,23 @@ _KEY_BEGINS = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY")
 _KEY_ENDS = re.compile(r"-----END [A-Z0-9 ]*PRIVATE KEY")
 _KEY_LINE = re.compile(r"[\s|\d>\"',+-]*(?:[\w-]+: .*|[A-Za-z0-9+/=]*)[\s\\nr\"',+]*")
 """What follows the first line: a header, an empty line, base 64, with a diff's or a listing's marks in front."""
-_ASSIGNED = re.compile(
-    r"""(?ix) (?P<before>
-        (?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential)[\w-]* ["']? \s*(?:=>|[=:])\s* ["']?
-      | \bauthorization["']?\s*[:=]\s*["']?(?:(?:basic|bearer|token)\s+)?
-      | \bbearer\s+
-      | ://[^\s/:@"']+:(?=[^\s/:@"']+@)
-    ) (?P<value>[^\s"'`,;<>(){}\[\]\\@]{8,200})"""
-)
 _RUN = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{24,128}={0,2}(?![\w+/=-])")
 _NAMED_HASH = re.compile(r"(?i)(?:sha-?\d{1,3}|md5|h1|integrity|checksum|fingerprint|hash|digest|nonce|etag|ssh-\w+|base64)\W{1,4}$")
 _HASH = re.compile(r"sha\d{1,3}-")
 _HEX = re.compile(r"(?i)[0-9a-f-]+")
 _WORDS = re.compile(r"(?:^|[/_-])[a-z]{5,}(?:$|[/_-])")
-_PRETEND = re.compile(
-    r"(?i)example|change-?me|placeholder|dummy|redacted|sample|foobar|abc123|secret|passw|token|xxx|test|fake|your|user|\*\*\*|12345|\$|%"
-)
 _OWN_NAME = re.compile(r"(?i)(?:^|_)(?:api)?key(?:$|_)|token|secret|passw|credential|auth(?!or)|private|_pat$|dsn$|cookie")
 _HARMLESS = re.compile(r"(?:[A-Za-z]+[_-]?){1,3}|\d{1,15}|https?://[^@]*|[/~.].*", re.DOTALL)
 """Values that say nothing by themselves, such as a method's name, a number of seconds, an address, a path."""
 SHORTEST_OWN = 8
-PLACEHOLDER = re.compile(r"\[masked: (?:a secret|a random value|[\w ]+ (?:key|token)|[\w ]+ of yours)\]")
-"""What stands in the place of a secret."""
+PLACEHOLDER = re.compile(r"\[masked: (?:a secret|a random value|[\w ]+? (?:key|token)|[\w ]+? of yours)(?: (?P<digest>[0-9a-f]{6}))?\]")
+"""A mask; the digest tells values apart without telling what they are."""
+_KEY_RUN = re.compile(r"[A-Za-z0-9+/]{16,}={0,2}|(?<=[\s\"'n])(?!\d+[|:-])[A-Za-z0-9+/]{3,15}={0,2}(?=[\s\\\"',]*[\s|\d+>-]*-----END)")
+UNTOUCHED = frozenset({"opaque", "arguments", "blob", "tree", "type", "role"})
+"""Fields that are executed, sent back or looked up as they are; the user's own values are masked there, too."""
+
+Replace = Callable[[str, str], str]
+"""From the kind of a secret and its value to what stands in its place."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,13 +66,52 @@ class Secrets:
 
     own: tuple[str, ...] = ()
     """The person's own secret values, the longest first."""
+    key: bytes = field(default=b"", repr=False)
+    """Random bytes of the session: without them no value can be guessed from its placeholder. Empty: placeholders have no digest."""
 
     def masked(self, text: str) -> str:
-        """The text with every secret in it replaced by a word on what stood there."""
-        text = self.without_own(text)
-        text = _SHAPED.sub(lambda found: _mask(_name(found)), text)
-        text = _ASSIGNED.sub(_assigned, text)
-        return _RUN.sub(_run, text)
+        """Replace every secret in the text by a placeholder, the same for the same value; lines stay where they are."""
+        return _replaced(text, self.own, self._placeholder)
+
+    def blanked(self, text: str) -> str:
+        """Replace every secret in the text by as many spaces."""
+        return _replaced(text, self.own, lambda _kind, value: " " * len(value))
+
+    def restored(self, text: str, source: str) -> str:
+        """Put the values that `source` holds back where their placeholders stand in the text.
+
+        Raises:
+            LookupError: `source` does not hold the value of a placeholder; the argument is the placeholder.
+        """
+        if not PLACEHOLDER.search(text):
+            return text
+        held = self._held(source)
+
+        def value(found: "re.Match[str]") -> str:
+            values = held.get(found["digest"] or "", set())
+            if not values and found[0] in source:
+                return found[0]
+            if len(values) != 1:
+                raise LookupError(found[0])
+            return next(iter(values))
+
+        return PLACEHOLDER.sub(value, text)
+
+    def _held(self, source: str) -> dict[str, set[str]]:
+        held: dict[str, set[str]] = {}
+
+        def note(kind: str, value: str) -> str:
+            held.setdefault(self._digest(value), set()).add(value)
+            return self._placeholder(kind, value)
+
+        _replaced(source, self.own, note)
+        return held
+
+    def _placeholder(self, kind: str, value: str) -> str:
+        return f"[masked: {kind} {self._digest(value)}]" if self.key else f"[masked: {kind}]"
+
+    def _digest(self, value: str) -> str:
+        return blake2b(value.encode("utf-8", "surrogatepass"), key=self.key, digest_size=3).hexdigest()
 
     def by_line(self) -> Callable[[str], str]:
         """Mask lines that come one by one: a private key begins with one that says so, and goes on while they look like it."""
@@ -85,32 +122,63 @@ class Secrets:
             ends = _KEY_ENDS.search(line)
             hidden = bool(_KEY_BEGINS.search(line) if not inside else ends or _KEY_LINE.fullmatch(line))
             inside = hidden and not ends
-            return _mask("private key") if inside or (hidden and not _KEY_BEGINS.search(line)) else self.masked(line)
+            return "[masked: private key]" if inside or (hidden and not _KEY_BEGINS.search(line)) else self.masked(line)
 
         return mask
 
     def out_of(self, value: Held) -> Held:
-        """The value without the person's own secrets in any of its texts."""
-        if not self.own or self.without_own(str(value.model_dump())) == str(value.model_dump()):
-            return value
-        return type(value).model_validate(self._walked(value.model_dump(mode="json")))
+        """Mask all texts of a value; what a model wrote is masked only where it repeats the person's own secrets."""
+        data = value.model_dump(mode="json")
+        masked = self._walked(data, self.masked)
+        return value if masked == data else type(value).model_validate(masked)
 
-    def _walked(self, data: object) -> object:
+    def _walked(self, data: object, mask: Callable[[str], str]) -> object:
         match data:
             case str():
-                return self.without_own(data)
+                return mask(data)
+            case dict() if data.get("role") == "assistant" or "needs_uncommitted_work" in data:  # a delivered diff is applied as it is
+                return {name: self._walked(inner, self.without_own) for name, inner in data.items()}
             case dict():
-                return {name: self._walked(inner) for name, inner in data.items()}
+                return {name: self._walked(inner, self.without_own if name in UNTOUCHED else mask) for name, inner in data.items()}
             case list():
-                return [self._walked(inner) for inner in data]
+                return [self._walked(inner, mask) for inner in data]
             case _:
                 return data
 
     def without_own(self, text: str) -> str:
         """The text without the person's own values, but otherwise as it is."""
-        for value in self.own:
-            text = text.replace(value, _mask("a secret of yours"))
-        return text
+        return _without(text, self.own, self._placeholder)
+
+
+def _replaced(text: str, own: tuple[str, ...], replace: Replace) -> str:
+    """Replace each secret, whatever says that it is one; placeholders are no secrets."""
+    text = _without(text, own, replace)
+    text = _SHAPED.sub(lambda found: _shaped(found, replace), text)
+    for context in CONTEXTS:
+        text = context.sub(lambda found: _literal(found, replace), text)
+    return _RUN.sub(lambda found: _run(found, replace), text)
+
+
+def _without(text: str, own: tuple[str, ...], replace: Replace) -> str:
+    for value in own:
+        if value in text:
+            text = text.replace(value, replace("a secret of yours", value))
+    return text
+
+
+def _shaped(found: "re.Match[str]", replace: Replace) -> str:
+    kind = list(SHAPES)[int((found.lastgroup or "s0")[1:])]
+    if kind == "private key":
+        return _KEY_RUN.sub(lambda run: replace(kind, run[0]), found[0])
+    return replace(kind, found[0])
+
+
+def _literal(found: "re.Match[str]", replace: Replace) -> str:
+    value = found["quoted"] or found["bare"]
+    if PLACEHOLDER.search(value) or not is_literal_secret(found):
+        return found[0]
+    start = found.start("quoted" if found["quoted"] else "bare") - found.start()
+    return f"{found[0][:start]}{replace('a secret', value)}{found[0][start + len(value) :]}"
 
 
 def own_values(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -142,31 +210,8 @@ def _entropy(text: str) -> float:
     return -sum(share * log2(share) for share in shares)
 
 
-def _mask(what: str) -> str:
-    return f"[masked: {what}]"
-
-
-def _name(found: "re.Match[str]") -> str:
-    return list(SHAPES)[int((found.lastgroup or "s0")[1:])]
-
-
-def _assigned(found: "re.Match[str]") -> str:
-    value = found["value"]
-    if not _literal_secret(value):
-        return found[0]
-    return f"{found['before']}{_mask('a secret')}"
-
-
-def _literal_secret(value: str) -> bool:
-    """Is this a password or token itself, and not code that fetches one, or one made up for an example?"""
-    letters, digits = sum(map(str.isalpha, value)), sum(map(str.isdigit, value))
-    code = re.fullmatch(r"[A-Za-z_][A-Za-z_]*(?:[./:=-][A-Za-z_]\w*)+", value)
-    enough = digits >= 2 or (digits == 1 and len(value) >= 20)
-    return letters >= 3 and enough and not code and not _PRETEND.search(value) and len(set(value)) >= 6 and not value.startswith(("/", "."))
-
-
-def _run(found: "re.Match[str]") -> str:
+def _run(found: "re.Match[str]", replace: Replace) -> str:
     before = found.string[max(0, found.start() - 20) : found.start()]
     if not random_looking(found[0]) or _NAMED_HASH.search(before) or _HASH.match(found[0]):
         return found[0]
-    return _mask("a random value")
+    return replace("a random value", found[0])

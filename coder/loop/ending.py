@@ -139,8 +139,9 @@ def _commit(kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdict) -> D
     recent = kit.repository.subjects(30)
     evidence = kit.verifier.evidence(verdict)
     summary = _change(kit, candidate)
-    text = message(summary, kit.task.issue, recent=recent, trailers=evidence.trailers)
-    return kit.repository.deliver(patch, message=text, evidence=evidence.page, slug=slug(subject(summary or kit.task.issue, recent)))
+    text = kit.secrets.masked(message(summary, kit.task.issue, recent=recent, trailers=evidence.trailers))
+    page = kit.secrets.masked(evidence.page)
+    return kit.repository.deliver(patch, message=text, evidence=page, slug=slug(subject(summary or kit.task.issue, recent)))
 
 
 def _change(kit: Kit, candidate: Candidate) -> str:

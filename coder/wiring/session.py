@@ -84,7 +84,8 @@ def open_fix(
         stack.callback(repository.close)
         sandbox = stack.enter_context(sandbox_behind(walls, deny_read=(*DENY_READ, *config.deny_read)))
         store = stack.enter_context(closing(SessionStore(directory)))
-        private = Secrets(own=own_values(os.environ))
+        private = Secrets(own=own_values(os.environ), key=secrets.token_bytes(16))
+        task = task.model_copy(update={"issue": private.masked(task.issue)})
         log = EventLog(store, secrets=private)
         bench = bench_for(task, config, root=root, sandbox=sandbox)
         stack.callback(bench.close)
@@ -108,7 +109,9 @@ def open_fix(
             approval=Approval(log, attended=attended, remember=lambda fresh: allow(root, fresh)),
             rights=_rights(config, root, sandbox=sandbox, test_command=bench.project.command.text),
             secrets=private,
-            workspace=_workspaces(task, config, repository, verifier=verifier(repository), faults=bench.faults(), sandbox=sandbox, log=log),
+            workspace=_workspaces(
+                task, config, repository, verifier=verifier(repository), faults=bench.faults(), sandbox=sandbox, log=log, private=private
+            ),
             instructions=_instructions(root, task.directory) if task.trusted else "",
             seed=config.seed,
             reviews=reviews,
@@ -136,7 +139,15 @@ def _rights(config: Config, root: Path, *, sandbox: ProcessSandbox, test_command
 
 
 def _workspaces(
-    task: Task, config: Config, repository: SessionRepository, *, verifier: Verifier, faults: Faults, sandbox: ProcessSandbox, log: EventLog
+    task: Task,
+    config: Config,
+    repository: SessionRepository,
+    *,
+    verifier: Verifier,
+    faults: Faults,
+    sandbox: ProcessSandbox,
+    log: EventLog,
+    private: Secrets,
 ) -> Callable[[Candidate], Workspace]:
     made: dict[str, Workspace] = {}
 
@@ -164,6 +175,7 @@ def _workspaces(
                 suspects=suspects,
                 index=SymbolIndex(candidate.worktree, index_database(repository.root)),
                 deny_read=(*DENY_READ, *config.deny_read),
+                secrets=private,
                 read_only=config.approve == "read-only",
                 only=task.only,
             )

@@ -87,3 +87,17 @@ def test_what_a_command_prints_is_masked_while_it_runs() -> None:
         return [record.event.text for record in await following if isinstance(record.event, ToolStreamed)]
 
     assert asyncio.run(scenario()) == [*["[masked: private key]"] * 3, "[masked: AWS access key]", "1 passed"]
+
+
+def test_stores_no_secret_that_a_task_or_a_note_quotes() -> None:
+    log = EventLog(secrets=Secrets(key=b"of this session"))
+    log.append(Warned(text="It fails with postgres://u:pw@host and\npassword = word"))
+    text = log.records[0].model_dump_json()
+    assert "u:pw" not in text and "= word" not in text and text.count("[masked: a secret ") == 2
+
+
+def test_leaves_the_arguments_of_a_call_as_the_model_wrote_them() -> None:
+    call = ToolCall(id="1", name="apply_patch", arguments='{"diff": "+password = \'hunter2\'"}')
+    log = EventLog(secrets=Secrets(key=b"of this session"))
+    log.append(ToolStarted(candidate="c1", call=call))
+    assert log.records[0].event == ToolStarted(candidate="c1", call=call)

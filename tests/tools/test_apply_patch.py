@@ -1,8 +1,13 @@
 """What `apply_patch` writes, refuses and says; how a diff fits is tests/tools/test_patching.py."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from coder.core.secrets import Secrets
 from coder.tools.apply_patch import apply_patch
+from coder.tools.tool import ToolError
 from tests.tools.fakes import called, refused, workspace
 
 BOX = "import math\n\n\ndef area(r):\n    total = r\n    return total\n\n\ndef rim(r):\n    return 2 * r\n"
@@ -127,3 +132,16 @@ def test_a_test_put_into_the_middle_of_another_is_refused(tmp_path: Path) -> Non
     assert (tmp_path / "test_box.py").read_text(encoding="utf-8") == old
     called(apply_patch, space, diff=inside.replace("rim(1) == 2", "rim(2) == 4"))
     assert (tmp_path / "test_box.py").read_text(encoding="utf-8").count("rim(2)") == 1
+
+
+def test_restores_a_placeholder_only_in_the_file_that_holds_its_value(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text('password = "hunter2"\nprice = 1\n')
+    (tmp_path / "other.py").write_text("price = 1\n")
+    made = replace(workspace(tmp_path), secrets=Secrets(key=b"of this session"))
+    shown = made.secrets.masked('password = "hunter2"')
+    changed = f"--- a/shop.py\n+++ b/shop.py\n@@\n-{shown}\n+{shown}  # of the shop\n price = 1\n"
+    apply_patch.function(made, changed)
+    assert (tmp_path / "shop.py").read_text() == 'password = "hunter2"  # of the shop\nprice = 1\n'
+    with pytest.raises(ToolError, match="does not hold the value"):
+        apply_patch.function(made, f"--- a/other.py\n+++ b/other.py\n@@\n price = 1\n+{shown}\n")
+    assert (tmp_path / "other.py").read_text() == "price = 1\n"

@@ -57,7 +57,7 @@ def test_a_patch_of_one_tells_nothing_of_it(space: Workspace, name: str) -> None
 
 def test_what_stands_for_a_secret_is_never_written(space: Workspace) -> None:
     diff = "--- a/app.py\n+++ b/app.py\n@@ -1 +1 @@\n-import os\n+KEY = '[masked: GitHub token]'\n"
-    assert "only stands for a secret" in refused(apply_patch, space, diff=diff)
+    assert "does not hold the value that [masked: GitHub token] stands for" in refused(apply_patch, space, diff=diff)
     assert (space.root / "app.py").read_text() == FILES["app.py"]
 
 

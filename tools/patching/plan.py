@@ -1,7 +1,7 @@
 """Work out what a patch would do to a tree, without doing any of it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -76,11 +76,13 @@ def plan(
     reverse: bool = False,
     failed_before: Mapping[str, int] | None = None,
     may_read: Callable[[str], bool] = lambda _path: True,
+    restore: Callable[[str, str], str] = lambda text, _source: text,
 ) -> Applied:
     """Work out the changes of a patch, or of taking it back; nothing is written.
 
     `failed_before` says how often a hunk has failed, by what `PatchError.failed` called it: its error then shows more of the file.
-    `may_read` says whether the content of a file may be told: one that may not be is not changed.
+    `may_read` says whether the content of a file may be told: one that may not be is not changed. `restore` puts what a file holds in the
+    place of placeholders in a line of the patch; it raises LookupError where the file does not hold it.
 
     Raises:
         PatchError: any part of it does not fit, is ambiguous, or leads where it may not.
@@ -91,7 +93,8 @@ def plan(
     faults: list[PatchError] = []
     for aim in aims:
         try:
-            changes.append(_change(aim, Tree(root, may_read=may_read), failed_before or {}, MOST_LINES // min(len(aims), MOST_FAULTS)))
+            tree = Tree(root, may_read=may_read)
+            changes.append(_change(_restored(aim, tree, restore), tree, failed_before or {}, MOST_LINES // min(len(aims), MOST_FAULTS)))
         except PatchError as error:
             faults.append(error)
     if faults:
@@ -104,6 +107,21 @@ def plan(
     if not changes:
         raise PatchError("The patch changes nothing: the files are already as it makes them.")
     return Applied(changes=tuple(changes))
+
+
+def _restored(aim: Aim, tree: Tree, restore: Callable[[str, str], str]) -> Aim:
+    found = tree.read(aim.source) if aim.source else None
+    source = decode(found[0], aim.source).text if found else ""
+    try:
+        hunks = tuple(
+            replace(hunk, lines=tuple(replace(line, text=restore(line.text, source)) for line in hunk.lines)) for hunk in aim.hunks
+        )
+    except LookupError as error:
+        raise PatchError(
+            f"{aim.target or aim.source} does not hold the value that {error.args[0]} stands for. "
+            "A placeholder can be used only in the file that it was read from."
+        ) from None
+    return replace(aim, hunks=hunks)
 
 
 def _change(aim: Aim, tree: Tree, failed_before: Mapping[str, int], most_lines: int) -> Change:
