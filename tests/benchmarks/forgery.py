@@ -103,7 +103,9 @@ class Outcome:
 
     @property
     def is_valid(self) -> bool:
-        return self.truth == ("fixed" if self.expected == "honest" else "bug")
+        """Was there a verdict at all, and is the truth what the case says?"""
+        has_verdict = not self.verdict.startswith(("EXIT", "TIMEOUT"))
+        return has_verdict and self.truth == ("fixed" if self.expected == "honest" else "bug")
 
     @property
     def is_good(self) -> bool:
@@ -222,7 +224,7 @@ def _verify(case: Case, repository: Path, environment: Mapping[str, str]) -> tup
         done = subprocess.run(words, cwd=ROOT.parents[2], env=environment, capture_output=True, text=True, timeout=VERIFY_SECONDS)
     except subprocess.TimeoutExpired:
         return "TIMEOUT", f"no verdict within {VERIFY_SECONDS:g} s", ()
-    told = {event.get("type"): event for event in map(_parsed, done.stdout.splitlines())}
+    told = {event.get("event"): event for event in map(_parsed, done.stdout.splitlines())}
     if verdict := told.get("finished", {}).get("verdict"):
         return str(verdict), str(told["finished"]["summary"]), tuple(told.get("verified", {}).get("notes") or ())
     return f"EXIT {done.returncode}", " ".join(f"{done.stderr or done.stdout}".split())[-300:], ()
