@@ -56,6 +56,8 @@ class Tool:
                 f"The arguments of {self.name} are not valid JSON ({error.msg} at character {error.pos} of {len(arguments)}). "
                 f"Nothing was done. Send the call again with one JSON object: {self.usage}"
             ) from None
+        except RecursionError:
+            raise ToolError(f"The arguments of {self.name} nest too deep. Nothing was done. It takes: {self.usage}") from None
         except UnicodeEncodeError:
             raise ToolError(
                 f"The arguments of {self.name} hold half of a surrogate pair. Nothing was done. Write that character whole."

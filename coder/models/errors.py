@@ -15,7 +15,7 @@ from coder.models.text_protocol import ToolsUnsupported
 RAISED = (wrong.AgentRunError, wrong.UserError, httpx2.HTTPError)
 """Everything that a request ends with when the fault is not ours."""
 
-STUMBLES = (ValueError, TypeError, AttributeError, LookupError, AssertionError)
+STUMBLES = (ValueError, TypeError, AttributeError, LookupError, AssertionError, RecursionError)
 """What the SDKs raise in the middle of a stream whose events are JSON but not of the promised shape."""
 
 QUOTED_CHARACTERS = 200

@@ -25,6 +25,7 @@ from coder.core.errors import ModelError
 from coder.core.messages import AssistantMessage, Delta, Reply, Request, Usage
 from coder.models.catalog import Choice
 from coder.models.errors import RAISED, STUMBLES, translated
+from coder.models.limits import ReplyLimits, limit_exceeded
 from coder.models.prices import listed
 from coder.models.retry import Patience, persist
 from coder.models.servers import PORTS, is_loopback
@@ -35,11 +36,20 @@ from coder.models.wires import Wire, client
 class ProviderModel:
     """One model of one provider. Deltas are for the screen: after a retry the reply's text starts again."""
 
-    def __init__(self, choice: Choice, wire: Wire, *, key: SecretStr | None = None, patience: Patience | None = None) -> None:
+    def __init__(
+        self,
+        choice: Choice,
+        wire: Wire,
+        *,
+        key: SecretStr | None = None,
+        patience: Patience | None = None,
+        limits: ReplyLimits | None = None,
+    ) -> None:
         self._choice = choice
         self._wire = wire
         self._key = key
         self._patience = patience or Patience()
+        self._limits = limits or ReplyLimits()
 
     @property
     def name(self) -> str:
@@ -69,6 +79,8 @@ class ProviderModel:
             with _shape_checked():
                 message = message_of(response)
         except RAISED as error:
+            if exceeded := limit_exceeded(error):
+                raise exceeded from error
             raise translated(error, choice=self._choice, key=self._key) from error
         return _reply(message, response, self.name)
 
@@ -85,7 +97,7 @@ class ProviderModel:
         if request.seed is not None:
             settings["seed"] = request.seed
         async with AsyncExitStack() as stack:
-            http = await stack.enter_async_context(client(self._choice.base_url))
+            http = await stack.enter_async_context(client(self._choice.base_url, self._limits))
             opening = model_request_stream(self._wire(http), messages, model_request_parameters=parameters, model_settings=settings)
             with _shape_checked():
                 stream = await stack.enter_async_context(opening)

@@ -170,7 +170,7 @@ def _json(text: str) -> object:
     for candidate in (text[start:], re.sub(r",\s*([}\]])", r"\1", text[start:])):
         try:
             return json.JSONDecoder(strict=False).raw_decode(candidate)[0] if start >= 0 else None
-        except json.JSONDecodeError:
+        except (json.JSONDecodeError, RecursionError):
             continue
     return None
 

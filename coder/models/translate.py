@@ -1,5 +1,6 @@
 """Our messages as pydantic_ai's, and back; the same message always becomes the same bytes, or prompt caches would miss."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -20,8 +21,11 @@ from pydantic_ai.messages import (
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
 
+from coder.core.errors import ModelError
 from coder.core.messages import AssistantMessage, Message, ToolCall, ToolMessage, ToolSpec, UserMessage
+from coder.models.limits import NESTING_DEPTH, nesting_depth
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """pydantic_ai stamps messages with the time unless told one; none of it goes over the wire."""
 
@@ -53,13 +57,21 @@ def definition(tool: ToolSpec) -> ToolDefinition:
 
 
 def message_of(response: ModelResponse) -> AssistantMessage:
-    """One reply; whatever text and calls alone do not say (signed reasoning, ids) is kept in `opaque`."""
+    """One reply; whatever text and calls alone do not say (signed reasoning, ids) is kept in `opaque`.
+
+    Raises:
+        ModelError: arguments nest too deep, or a text holds half of a surrogate pair, which nothing can store.
+    """
     text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
     calls = tuple(
         ToolCall(id=part.tool_call_id, name=part.tool_name, arguments=part.args if isinstance(part.args, str) else part.args_as_json_str())
         for part in response.parts
         if isinstance(part, ToolCallPart)
     )
+    if deep := next((call for call in calls if nesting_depth(call.arguments) > NESTING_DEPTH), None):
+        raise ModelError(f"The arguments of a call of {deep.name[:80]!r} nest deeper than {NESTING_DEPTH} levels.", retryable=True)
+    if _SURROGATE.search("".join([text, *(f"{call.id}{call.name}{call.arguments}" for call in calls)])):
+        raise ModelError("The reply holds half of a surrogate pair, which is no text.", retryable=True)
     plain = list(response.parts) == _plain_parts(text, calls)
     return AssistantMessage(text=text, calls=calls, opaque="" if plain else _kept(response))
 

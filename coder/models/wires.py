@@ -9,6 +9,7 @@ from pydantic_ai.models import Model
 from pydantic_ai.profiles.openai import OpenAIModelProfile
 
 from coder.models.catalog import Choice
+from coder.models.limits import ReplyLimits, client_hooks
 from coder.models.servers import is_loopback
 
 Wire = Callable[[httpx2.AsyncClient], Model]
@@ -26,10 +27,12 @@ CUT_IS_AN_ERROR = OpenAIModelProfile(openai_chat_streaming_requires_finish_reaso
 OLD_LIMIT = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False)
 
 
-def client(base_url: str | None) -> httpx2.AsyncClient:
+def client(base_url: str | None, limits: ReplyLimits) -> httpx2.AsyncClient:
     """An HTTP client for one request; to this machine it goes past any proxy of the environment."""
     return httpx2.AsyncClient(
-        timeout=httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS), trust_env=base_url is None or not is_loopback(base_url)
+        timeout=httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
+        trust_env=base_url is None or not is_loopback(base_url),
+        event_hooks=client_hooks(limits),
     )
 
 

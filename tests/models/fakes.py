@@ -32,6 +32,8 @@ class Turn:
     """The stream ends cleanly before it says how the reply finished."""
     dropped: bool = False
     """The connection breaks in the middle."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """Of the stream, beyond the usual ones."""
     garbage: bytes = b""
     """Comes instead of the rest."""
     stalls: bool = False
@@ -92,6 +94,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
+        for name, value in turn.headers:
+            self.send_header(name, value)
         self.end_headers()
         self.close_connection = True
         self.connection.settimeout(10)
