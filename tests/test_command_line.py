@@ -358,6 +358,15 @@ def test_a_persons_own_change_is_judged_and_judged_again(place: Place, tmp_path:
     assert "test_clock.py::test_half_past_nine" in place.coder("log", "evidence", "last").stdout
 
 
+def test_check_runs_no_test_command_that_evidence_from_elsewhere_names(place: Place, tmp_path: Path) -> None:
+    (place.repository / "fix.diff").write_text(FIX)
+    file = tmp_path / "evidence.json"
+    assert place.coder("verify", "fix.diff", "--trust", "--against", "HEAD", "--evidence", str(file)).returncode == 0
+    file.write_text(json.dumps({**json.loads(file.read_text()), "test_command": f"touch {tmp_path}/ran"}))
+    refused = place.coder("verify", "--check", "--evidence", str(file), "--trust")
+    assert (refused.returncode, "so it was not run" in refused.stderr, (tmp_path / "ran").exists()) == (2, True, False)
+
+
 def test_a_fix_on_a_newer_head_is_unverified_until_it_is_judged_there(place: Place, server: Fake) -> None:
     server.turns += [PATCH]
     assert place.fix(server).returncode == 0

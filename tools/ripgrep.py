@@ -21,10 +21,13 @@ from ripgrepy import RipGrepOut, Ripgrepy  # type: ignore[import-untyped]  # it 
 from coder.core.errors import UserError
 from coder.core.private import DENY_READ, readable
 from coder.tools.records import MATCH, Hit, blocks, by_file, hits_of
+from coder.tools.regular import pipes
 from coder.tools.tool import ToolError
 
 SECONDS = 20.0
 CHUNK_BYTES = 1 << 20
+PATIENCE_SECONDS = 2.0
+"""Of silence, after which it is looked for what a search may be waiting for."""
 PAUSE = 0.0006
 """Seconds in which more may come: to wake up for each file's piece would take the processor from ripgrep."""
 MOST_BYTES = 256 << 20
@@ -117,6 +120,8 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the same
 
     def _read(self, descriptor: int, selector: selectors.BaseSelector) -> Iterator[bytes]:
         end = time.monotonic() + SECONDS
+        if not selector.select(PATIENCE_SECONDS) and (pipe := next(pipes(self._root), None)):
+            raise ToolError(f"{pipe} is not a regular file, and a search would wait for it for ever. Remove it and try again.")
         while selector.select(max(0, end - time.monotonic())):
             time.sleep(PAUSE)
             if not (chunk := os.read(descriptor, CHUNK_BYTES)):

@@ -67,7 +67,7 @@ def verify(
             said = attested.issue if attested else issue_text(issue) if issue else given.issue
             return task_for(said or UNSAID, config, directory=root, base=given.base, given=True)
 
-        flags: dict[str, Any] = {"test": test or (attested and attested.test_command)}
+        flags: dict[str, Any] = {"test": test or (attested and _own_command(attested.test_command, repo))}
         ended = run_task(repo, task, flags=flags, trusted=trust, unsafe=unsafe_no_sandbox, json=json, output=None, verbose=verbose, how=how)
         if attested is not None:
             return _compared(attested, ended.finished)
@@ -77,6 +77,24 @@ def verify(
     except KeyboardInterrupt:
         print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
         return 130
+
+
+def _own_command(stored: str | None, repo: Path) -> str | None:
+    """Return the test command that evidence names, shown first: a file from elsewhere decides about none that is not the repository's own.
+
+    Raises:
+        UserError: the repository does not name this command.
+    """
+    from coder.core.errors import UserError
+    from coder.repo.git import find
+    from coder.verify.configuration import hinted_commands
+
+    if stored is None:
+        return None
+    print(f"The evidence names the test command: {stored}", file=sys.stderr)
+    if stored not in {command for command, _ in hinted_commands(find(repo).root)}:
+        raise UserError(f"This repository names no test command {stored!r}, so it was not run. If it is yours, add --test {stored!r}.")
+    return stored
 
 
 def _diff(change: str | None, repo: Path) -> str | None:

@@ -27,6 +27,12 @@ def test_shows_hits_by_file_with_line_numbers_and_names_them(tmp_path: Path) -> 
     assert space.named == {"tests/test_box.py": {4}}
 
 
+def test_names_a_pipe_that_it_would_wait_for(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"a.py": "Box\n"})
+    os.mkfifo(tmp_path / ".gitignore")
+    assert ".gitignore is not a regular file" in refused(search, space, pattern="Box")
+
+
 def test_leaves_out_what_git_ignores_but_not_dotted_directories(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
     called(search, space, pattern="Box")
