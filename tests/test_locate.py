@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -30,6 +31,12 @@ def test_text_is_short_and_says_why(tree: Path, capsys: pytest.CaptureFixture[st
     assert lines[lines.index("Definitions") + 1 :][:2] == [" 1  Cart.total", "      shop/cart.py:2"]
     assert "defines total, named in the title" in " ".join(line.strip() for line in lines)
     assert max(map(len, lines)) <= 80
+
+
+def test_names_a_pipe_in_the_place_of_an_ignore_file(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tree / ".gitignore")
+    assert run(["locate", "`Cart.total` ignores the coupon", "--repo", str(tree)]) == 2
+    assert ".gitignore is not a regular file" in capsys.readouterr().err
 
 
 def test_json_has_files_symbols_and_reasons(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:

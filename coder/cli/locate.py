@@ -60,15 +60,24 @@ def _traced(root: Path, tests: tuple[str, ...], *, unsafe: bool) -> "Suspected":
 
 
 def located(root: Path, text: str) -> "Located":
-    """Rank with the index that is kept for a tree."""
+    """Rank with the index that is kept for a tree.
+
+    Raises:
+        UserError: its files cannot be listed.
+    """
+    from coder.core.errors import UserError
     from coder.settings import index_database
     from coder.tools.locating.clues import clues
     from coder.tools.locating.ranking import locate as rank
     from coder.tools.symbols.index import SymbolIndex
+    from coder.tools.tool import ToolError
 
     database = index_database(root)
     database.parent.mkdir(parents=True, exist_ok=True)
-    return rank(SymbolIndex(root.resolve(), database).current(), clues(text), _recent(root))
+    try:
+        return rank(SymbolIndex(root.resolve(), database).current(), clues(text), _recent(root))
+    except ToolError as error:
+        raise UserError(str(error)) from None
 
 
 def _recent(root: Path) -> "tuple[Change, ...]":
