@@ -7,7 +7,7 @@ import time
 from stage import at
 
 open("mine", "w").close()
-inside, outside = os.open("mine", os.O_RDONLY), os.open(os.path.join(at.project, ".git/HEAD"), os.O_RDONLY)
+inside, outside = os.open("mine", os.O_RDONLY), os.open(os.path.join(at.project, "main.py"), os.O_RDONLY)
 turning = os.dup(inside)
 
 
