@@ -34,7 +34,7 @@ def apply_patch(workspace: Workspace, diff: str, allow_syntax_error: bool = Fals
             workspace.root,
             failed_before=workspace.failed_hunks,
             may_read=workspace.may_read,
-            restore=workspace.secrets.restored,
+            restore=workspace.secrets.restore_placeholders,
         )
         _check_allowed(workspace, planned)
         if planned.syntax_errors and not allow_syntax_error:

@@ -23,7 +23,7 @@ def entries(text: str) -> Iterator[tuple[str, str]]:
     for line in re.sub(r"\\\r?\n", "", text).splitlines():
         rest = line
         while found := HEADER.match(rest):
-            section = f"{found[1].lower()}." + (f"{_unescaped(found[2])}." if found[2] is not None else "")
+            section = f"{found[1].lower()}." + (f"{_unescape(found[2])}." if found[2] is not None else "")
             rest = rest[found.end() :]
         if section and (assigned := ASSIGNMENT.match(rest)):
             yield f"{section}{assigned[1].lower()}", "true" if assigned[2] is None else _value(assigned[2])
@@ -32,23 +32,23 @@ def entries(text: str) -> Iterator[tuple[str, str]]:
 def inert(text: str, sections: tuple[str, ...] = ()) -> str:
     """Return a configuration with the obeyed keys alone (of some sections, if given), written anew."""
     kept = [(key, value) for key, value in entries(text) if OBEYED.fullmatch(key) and "\n" not in key + value and "\0" not in key + value]
-    return "".join(_written(key, value) for key, value in kept if not sections or key.partition(".")[0] in sections)
+    return "".join(_format_entry(key, value) for key, value in kept if not sections or key.partition(".")[0] in sections)
 
 
-def _written(key: str, value: str) -> str:
+def _format_entry(key: str, value: str) -> str:
     section, _, rest = key.partition(".")
     subsection, _, name = rest.rpartition(".")
-    header = f'[{section} "{_escaped(subsection)}"]' if subsection else f"[{section}]"
-    return f'{header}\n\t{name} = "{_escaped(value)}"\n'
+    header = f'[{section} "{_escape(subsection)}"]' if subsection else f"[{section}]"
+    return f'{header}\n\t{name} = "{_escape(value)}"\n'
 
 
 def _value(text: str) -> str:
-    return "".join(_unescaped(piece[1] or "") or piece[2] or piece[3] or "" for piece in PIECE.finditer(text)).strip()
+    return "".join(_unescape(piece[1] or "") or piece[2] or piece[3] or "" for piece in PIECE.finditer(text)).strip()
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text)
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')

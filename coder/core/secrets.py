@@ -71,13 +71,9 @@ class Secrets:
 
     def masked(self, text: str) -> str:
         """Replace every secret in the text by a placeholder, the same for the same value; lines stay where they are."""
-        return _replaced(text, self.own, self._placeholder)
+        return _replace_secrets(text, self.own, self._placeholder)
 
-    def blanked(self, text: str) -> str:
-        """Replace every secret in the text by as many spaces."""
-        return _replaced(text, self.own, lambda _kind, value: " " * len(value))
-
-    def restored(self, text: str, source: str) -> str:
+    def restore_placeholders(self, text: str, source: str) -> str:
         """Put the values that `source` holds back where their placeholders stand in the text.
 
         Raises:
@@ -85,7 +81,7 @@ class Secrets:
         """
         if not PLACEHOLDER.search(text):
             return text
-        held = self._held(source)
+        held = self._values_in(source)
 
         def value(found: "re.Match[str]") -> str:
             values = held.get(found["digest"] or "", set())
@@ -97,14 +93,14 @@ class Secrets:
 
         return PLACEHOLDER.sub(value, text)
 
-    def _held(self, source: str) -> dict[str, set[str]]:
+    def _values_in(self, source: str) -> dict[str, set[str]]:
         held: dict[str, set[str]] = {}
 
         def note(kind: str, value: str) -> str:
             held.setdefault(self._digest(value), set()).add(value)
             return self._placeholder(kind, value)
 
-        _replaced(source, self.own, note)
+        _replace_secrets(source, self.own, note)
         return held
 
     def _placeholder(self, kind: str, value: str) -> str:
@@ -127,7 +123,7 @@ class Secrets:
         return mask
 
     def out_of(self, value: Held) -> Held:
-        """Mask all texts of a value; what a model wrote is masked only where it repeats the person's own secrets."""
+        """Mask all texts of a value; what a model wrote is masked only where it repeats the user's own secrets."""
         data = value.model_dump(mode="json")
         masked = self._walked(data, self.masked)
         return value if masked == data else type(value).model_validate(masked)
@@ -147,33 +143,33 @@ class Secrets:
 
     def without_own(self, text: str) -> str:
         """The text without the person's own values, but otherwise as it is."""
-        return _without(text, self.own, self._placeholder)
+        return _replace_own(text, self.own, self._placeholder)
 
 
-def _replaced(text: str, own: tuple[str, ...], replace: Replace) -> str:
+def _replace_secrets(text: str, own: tuple[str, ...], replace: Replace) -> str:
     """Replace each secret, whatever says that it is one; placeholders are no secrets."""
-    text = _without(text, own, replace)
-    text = _SHAPED.sub(lambda found: _shaped(found, replace), text)
+    text = _replace_own(text, own, replace)
+    text = _SHAPED.sub(lambda found: _replace_shape(found, replace), text)
     for context in CONTEXTS:
-        text = context.sub(lambda found: _literal(found, replace), text)
-    return _RUN.sub(lambda found: _run(found, replace), text)
+        text = context.sub(lambda found: _replace_literal(found, replace), text)
+    return _RUN.sub(lambda found: _replace_run(found, replace), text)
 
 
-def _without(text: str, own: tuple[str, ...], replace: Replace) -> str:
+def _replace_own(text: str, own: tuple[str, ...], replace: Replace) -> str:
     for value in own:
         if value in text:
             text = text.replace(value, replace("a secret of yours", value))
     return text
 
 
-def _shaped(found: "re.Match[str]", replace: Replace) -> str:
+def _replace_shape(found: "re.Match[str]", replace: Replace) -> str:
     kind = list(SHAPES)[int((found.lastgroup or "s0")[1:])]
     if kind == "private key":
         return _KEY_RUN.sub(lambda run: replace(kind, run[0]), found[0])
     return replace(kind, found[0])
 
 
-def _literal(found: "re.Match[str]", replace: Replace) -> str:
+def _replace_literal(found: "re.Match[str]", replace: Replace) -> str:
     value = found["quoted"] or found["bare"]
     if PLACEHOLDER.search(value) or not is_literal_secret(found):
         return found[0]
@@ -210,7 +206,7 @@ def _entropy(text: str) -> float:
     return -sum(share * log2(share) for share in shares)
 
 
-def _run(found: "re.Match[str]", replace: Replace) -> str:
+def _replace_run(found: "re.Match[str]", replace: Replace) -> str:
     before = found.string[max(0, found.start() - 20) : found.start()]
     if not random_looking(found[0]) or _NAMED_HASH.search(before) or _HASH.match(found[0]):
         return found[0]

@@ -7,6 +7,7 @@ from pathlib import Path
 from coder.core.errors import UserError
 from coder.core.verdict import Evidence
 from coder.repo.commits import add_note, claimed_verdict, copies, make_commit, make_copy, remove_notes
+from coder.repo.filters import filter_drivers
 from coder.repo.git import Git, find
 from coder.repo.trees import carried, changes, encoded
 
@@ -140,6 +141,7 @@ def _check_branch(git: Git, branch: str, *, tip: str, commit: str) -> None:
             f"{branch} has commits of yours on top of the fix; nothing was changed. Delete it yourself with: git branch -D {branch}"
         )
     if where := git.text("for-each-ref", "--format=%(worktreepath)", f"refs/heads/{branch}"):
+        where = str(git.directory) if git.inert and Path(where).is_relative_to(git.inert.path) else where
         raise UserError(f"{branch} is checked out in {where}; switch to another branch first. Nothing was changed.")
 
 
@@ -202,7 +204,16 @@ def _branch(git: Git) -> str:
 
 
 def _fast_forward(git: Git, commit: str, *, action: str) -> None:
-    """Move HEAD and the files to a child of HEAD; git itself leaves dirty files alone and refuses where it would have to change one."""
+    """Move HEAD and the files to a child of HEAD; git itself leaves dirty files alone and refuses where it would have to change one.
+
+    Raises:
+        UserError: git refuses, or a file is under a filter, which coder does not run and without which it would be written as it is stored.
+    """
+    if drivers := filter_drivers(git, list(changes(git, old="HEAD", new=commit))):
+        path, driver = next(iter(drivers.items()))
+        raise UserError(
+            f"{path} is under the git filter {driver}, which coder does not run; nothing was changed. Try: git merge {commit[:10]}"
+        )
     moved = git.call(*FORWARD, commit, environment={"GIT_REFLOG_ACTION": action}, accept=None)
     if moved.status == 0:
         return

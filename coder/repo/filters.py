@@ -8,7 +8,7 @@ from coder.repo.git import Git
 MOST_NAMED = 5
 
 
-def filtered(git: Git, paths: Sequence[str]) -> Mapping[str, str]:
+def filter_drivers(git: Git, paths: Sequence[str]) -> Mapping[str, str]:
     """Return the filter driver of each path that has a configured one: by the user, by the repository, or by a file that it includes."""
     if not paths or git.inert is None:
         return {}
@@ -17,15 +17,15 @@ def filtered(git: Git, paths: Sequence[str]) -> Mapping[str, str]:
     answer = git.call("check-attr", "-z", "--stdin", "filter", stdin=stdin, environment=environment).stdout
     fields = answer.decode("utf-8", "surrogateescape").split("\0")
     named = {path: driver for path, driver in zip(fields[::3], fields[2::3], strict=False) if driver not in ("unspecified", "unset", "set")}
-    return _configured(git, named) if named else {}
+    return _with_known_driver(git, named) if named else {}
 
 
-def tracked(git: Git) -> Mapping[str, str]:
+def tracked_filter_drivers(git: Git) -> Mapping[str, str]:
     """Return the drivers of all tracked files, with one git process where none has any."""
     assert git.inert is not None
     environment = {"GIT_COMMON_DIR": str(git.inert.with_filters), "GIT_LITERAL_PATHSPECS": "0"}
     found = git.call("ls-files", "-z", "--", ".", ":(exclude,attr:!filter)", environment=environment).stdout
-    return filtered(git, found.decode("utf-8", "surrogateescape").split("\0")[:-1])
+    return filter_drivers(git, found.decode("utf-8", "surrogateescape").split("\0")[:-1])
 
 
 def notices(drivers: Mapping[str, str]) -> tuple[str, ...]:
@@ -42,7 +42,7 @@ def _notice(driver: str, paths: Iterable[str]) -> str:
     )
 
 
-def _configured(git: Git, named: Mapping[str, str]) -> Mapping[str, str]:
+def _with_known_driver(git: Git, named: Mapping[str, str]) -> Mapping[str, str]:
     assert git.inert is not None
     own = [key for key, _ in entries(git.inert.text)]
     if any(key.startswith(("include.", "includeif.")) for key in own):  # it is not read, so it may define any

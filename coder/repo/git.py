@@ -173,13 +173,13 @@ class Git:
             # As a process: GitPython's own time limit is a thread that an interrupt leaves behind, and the program waits for it.
             process = git.Git(str(self.directory)).execute(command, istream=file, env=variables, as_process=True)
             try:
-                stdout, stderr = self._ended(process, timeout_seconds)
+                stdout, stderr = self._communicate(process, timeout_seconds)
             except subprocess.TimeoutExpired as late:
                 process.kill()
                 return Output(status=-1, stdout=late.stdout or b"", stderr="", timed_out=True)
         return Output(status=process.returncode, stdout=stdout, stderr=stderr.decode("utf-8", "replace"))
 
-    def _ended(self, process: Process, timeout_seconds: float) -> tuple[bytes, bytes]:
+    def _communicate(self, process: Process, timeout_seconds: float) -> tuple[bytes, bytes]:
         """Wait for git; where it takes long, make sure that it does not wait for a pipe that has the name of one of its files.
 
         Raises:

@@ -12,7 +12,7 @@ from coder.core.errors import UserError
 from coder.repo import artefacts, trees, worktree
 from coder.repo.commits import make_commit, with_trailers
 from coder.repo.delivery import bring
-from coder.repo.filters import notices, tracked
+from coder.repo.filters import notices, tracked_filter_drivers
 from coder.repo.git import Git, Place, find
 from coder.repo.history import GitHistory
 from coder.repo.pending import PendingDelivery
@@ -182,7 +182,7 @@ def open_repository(directory: Path, *, session: str, state: Path, base: str | N
             traces=traces,
             head=head,
             base=start.commit,
-            left_out=(*notices(tracked(place.git)), *start.left_out),
+            left_out=(*notices(tracked_filter_drivers(place.git)), *start.left_out),
             ignored=(*artefacts.ignored_artefacts(place.git), *artefacts.submodules(place.git, start.commit)),
         )
     except BaseException:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coder.core.errors import UserError
-from coder.repo.filters import filtered
+from coder.repo.filters import filter_drivers
 from coder.repo.git import Git
 from coder.tools.regular import copy_regular
 
@@ -54,7 +54,7 @@ def stage(git: Git, ignored: frozenset[str] = frozenset(), *, smudged: bool = Fa
     tracked = sorted(set(git.items("diff-files", "--name-only", "--no-renames", "--ignore-submodules=all", "-z")))
     untracked = [path for path in untracked_files(git) if path not in ignored]
     reasons = {path: reason for path in untracked if (reason := _why_not(git.directory, path))}
-    drivers = filtered(git, [*tracked, *untracked]) if smudged else {}
+    drivers = filter_drivers(git, [*tracked, *untracked]) if smudged else {}
     reasons |= {path: f"the git filter {driver} is not run" for path, driver in drivers.items() if _is_file(git.directory, path)}
     gone = [path for path in tracked if path not in reasons and not _is_file(git.directory, path)]
     there = [path for path in (*tracked, *untracked) if path not in reasons and path not in set(gone)]

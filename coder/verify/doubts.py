@@ -1,5 +1,6 @@
 """What in a change itself speaks against taking its green tests at their word."""
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -7,12 +8,15 @@ from coder.core.paths import file_of, is_test_path
 from coder.verify.comparison import short
 from coder.verify.configuration import how_tests_run, is_injected, may_configure
 from coder.verify.documented import as_test
+from coder.verify.guard import differs_in_code
 from coder.verify.machinery import reaching
 from coder.verify.symptoms import symptoms
 from coder.verify.tampering import removed, weakened
 
 SHOWN = 4
 LARGEST = 2 << 20
+ABOUT_WORDING = re.compile(r"(?i)\b(doc\w*|help|usage|comments?)\b")
+"""Words of an issue that a docstring can settle."""
 
 
 def doubts(
@@ -34,6 +38,17 @@ def doubts(
     yield from _cut(weakened(texts(old, tests), texts(new, tests)))
     asked = [as_test(text) if path in sources else text for path, text in texts(new, dict.fromkeys(map(file_of, targets))).items()]
     before, after = texts(old, sources), texts(new, sources)
+    twins = [
+        path for path in tests if not (old / path).exists() and any(path.endswith(f"/{source.removeprefix('src/')}") for source in sources)
+    ]
+    yield from (f"{path} can be imported in the place of the file that the change is about" for path in twins[:SHOWN])
+    if (
+        after
+        and len(after) == len(sources)
+        and not ABOUT_WORDING.search(issue)
+        and not any(differs_in_code(before.get(path, ""), after[path]) for path in after)
+    ):
+        yield "nothing but comments and docstrings of the sources has changed"
     yield from _cut(symptoms(before, after, asked, issue=issue))
     known = "\n".join((issue, *before.values(), *texts(old, tests).values()))
     yield from _cut(reaching(before, after, are_tests=False, known=known))

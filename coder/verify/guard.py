@@ -74,7 +74,7 @@ def weighed(texts: Mapping[str, str], notices: Notice, *, in_time: Callable[[], 
 def hunks_out(old: str, new: str) -> Iterator[Variant]:
     """The new text with one block of changed lines as it was before; where that does not parse it says nothing and is left out."""
     for variant in _each_out(old, new):
-        if _differs_in_code(variant.text, new):
+        if differs_in_code(variant.text, new):
             yield variant
 
 
@@ -106,7 +106,7 @@ def mutants(old: str, new: str) -> Iterator[Variant]:
         if line not in changed or sum(counts.values()) >= MOST_MUTANTS:
             continue
         for what, text in _mutations(node, new):
-            if counts.get(line, 0) < MOST_OF_A_LINE and _differs_in_code(text, new):
+            if counts.get(line, 0) < MOST_OF_A_LINE and differs_in_code(text, new):
                 counts[line] = counts.get(line, 0) + 1
                 yield Variant(line=line, what=what, text=text)
 
@@ -123,8 +123,8 @@ def _lines_of(old: str, new: str, line: int) -> range:
     return next((range(start + 1, max(end, start + 1) + 1) for start, end, _ in blocks if start + 1 == line), range(line, line + 1))
 
 
-def _differs_in_code(text: str, new: str) -> bool:
-    """Comments, blank lines and docstrings are no code."""
+def differs_in_code(text: str, new: str) -> bool:
+    """Do two texts differ in more than comments, blank lines and docstrings? What does not parse is not compared."""
     try:
         return _code(text) != _code(new)
     except (SyntaxError, ValueError, RecursionError):

@@ -133,7 +133,8 @@ class Judgement:
             return (), self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
         targets: list[str] = []
         is_named = meant(self._named)
-        checked = [result for result in report.results if any(map(meant([result.id]), suspects))]
+        known_suspects = frozenset(suspects)  # a file that cannot be collected stands for its tests
+        checked = [one for one in report.results if one.id in known_suspects or (one.red and any(map(meant([one.id]), suspects)))]
         self._reds = {result.id: result for result in checked}
         for result in checked:
             unchanged = file_of(result.id) not in self._tests

@@ -69,7 +69,7 @@ class Runs:
         self.made.append(run_of(label, tests, report))
         if paths is None and tree == self._tree:
             self.reached_on_change.update(report.reached)
-        elif tree == self._trees.base or paths is not self._sources:
+        elif not paths or paths != self._sources:  # the old tests are run on changed sources
             self.reached_on_base.update(report.reached)
         return report
 

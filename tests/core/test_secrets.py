@@ -184,10 +184,10 @@ def test_masks_a_literal_value_and_restores_it_where_it_is_held(line: str) -> No
     masked = SECRETS.masked(line)
     assert masked != line
     assert SECRETS.masked(masked) == masked
-    assert SECRETS.restored(masked, line) == line
+    assert SECRETS.restore_placeholders(masked, line) == line
     assert Secrets(key=b"of another").masked(line) != masked
     with pytest.raises(LookupError):
-        SECRETS.restored(masked, "password = 'another'")
+        SECRETS.restore_placeholders(masked, "password = 'another'")
 
 
 @pytest.mark.parametrize("line", CODE)

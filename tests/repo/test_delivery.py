@@ -90,6 +90,16 @@ def test_refuses_a_judged_copy_once_head_has_moved(root: Path) -> None:
     assert fingerprint(root) == before
 
 
+def test_refuses_to_write_a_file_under_a_filter_that_is_not_run(root: Path) -> None:
+    commit(root, {".gitattributes": "a.py filter=caps\n"})
+    git(root, "config", "filter.caps.clean", "cat")
+    fix = delivered(root)
+    before = fingerprint(root)
+    with pytest.raises(UserError, match=r"a\.py is under the git filter caps, which coder does not run; nothing was changed"):
+        apply_commit(root, fix.commit)
+    assert fingerprint(root) == before
+
+
 def test_applies_to_a_detached_head_in_a_linked_worktree(root: Path, tmp_path: Path) -> None:
     fix = delivered(root)
     git(root, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
@@ -261,6 +271,13 @@ def test_undo_refuses_a_branch_with_more_on_it(root: Path) -> None:
     with pytest.raises(UserError, match="has commits of yours on top"):
         undo(root, branch=fix.branch, commit=fix.commit, applied=None)
     assert git(root, "rev-parse", f"{fix.branch}^") == fix.commit
+
+
+def test_undo_names_the_checkout_that_has_the_branch(root: Path) -> None:
+    fix = delivered(root)
+    git(root, "checkout", "-q", fix.branch)
+    with pytest.raises(UserError, match=f"is checked out in {root}; switch"):
+        undo(root, branch=fix.branch, commit=fix.commit, applied=None)
 
 
 def test_undo_refuses_what_later_work_rests_on(root: Path) -> None:

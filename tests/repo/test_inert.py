@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from coder.core.errors import UserError
 from coder.repo.git import find
 from coder.repo.given import given
 from coder.repo.history import GitHistory
@@ -60,8 +61,10 @@ def _fix(root: Path) -> None:
             pass
         repository.rollback(candidate, candidate.base)
         fix = repository.deliver(patch, message="fix", evidence="e", slug="s")
-        assert fix.commit
-        repository.merge(fix)
+        with pytest.raises(UserError, match=r"a\.dat is under the git filter"):
+            repository.merge(fix)
+        write(candidate.worktree, {"a.py": "fixed\n"})
+        repository.merge(repository.deliver(repository.patch(candidate), message="fix", evidence="e", slug="t"))
 
 
 def _locate(root: Path) -> None:

@@ -94,7 +94,7 @@ def plan(
     for aim in aims:
         try:
             tree = Tree(root, may_read=may_read)
-            changes.append(_change(_restored(aim, tree, restore), tree, failed_before or {}, MOST_LINES // min(len(aims), MOST_FAULTS)))
+            changes.append(_change(_with_secrets(aim, tree, restore), tree, failed_before or {}, MOST_LINES // min(len(aims), MOST_FAULTS)))
         except PatchError as error:
             faults.append(error)
     if faults:
@@ -109,7 +109,7 @@ def plan(
     return Applied(changes=tuple(changes))
 
 
-def _restored(aim: Aim, tree: Tree, restore: Callable[[str, str], str]) -> Aim:
+def _with_secrets(aim: Aim, tree: Tree, restore: Callable[[str, str], str]) -> Aim:
     found = tree.read(aim.source) if aim.source else None
     source = decode(found[0], aim.source).text if found else ""
     try:
