@@ -11,8 +11,10 @@ from coder.verify.tampering import called, parsed
 SHOWN = 3
 CHECKING = ("raises", "warns", "deprecated_call", "fail")
 """Calls that assert, beside all whose names begin with `assert`."""
-PRESENCE = ("hasattr", "callable", "getsource", "getsourcelines", "getdoc", "getcomments", "read_text", "read_bytes", "open")
+PRESENCE = {"hasattr", "callable", "getsource", "getsourcelines", "getdoc", "getcomments"}
 """Calls that say that something is there, or what it is written like."""
+READING = {"read_text", "read_bytes", "open"}
+"""Calls that do so where what they read is source."""
 RUNNER_FILES = frozenset(
     {
         *("Makefile", "GNUmakefile", "makefile", "package.json", "tox.ini", "noxfile.py", "justfile", "Justfile", "Taskfile.yml"),
@@ -58,12 +60,12 @@ def asks_for_presence(text: str, body: Body) -> bool:
 
 
 def _is_of_presence(claim: ast.expr) -> bool:
-    for node in ast.walk(claim):
-        if isinstance(node, ast.Call) and called(node.func).rpartition(".")[2] in PRESENCE:
-            return True
-        if isinstance(node, ast.Attribute) and node.attr in ("__doc__", "__file__"):
-            return True
-    return False
+    nodes = list(ast.walk(claim))
+    calls = {called(node.func).rpartition(".")[2] for node in nodes if isinstance(node, ast.Call)}
+    names = {node.attr if isinstance(node, ast.Attribute) else node.id for node in nodes if isinstance(node, ast.Attribute | ast.Name)}
+    literals = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    of_source = "__file__" in names or any(literal.endswith(".py") for literal in literals)
+    return bool(calls & PRESENCE) or "__doc__" in names or (of_source and bool(calls & READING))
 
 
 def _checks(text: str, body: Body) -> list[ast.AST]:

@@ -54,6 +54,7 @@ def test_only_what_the_change_newly_reaches_for_counts() -> None:
         ),
         ("def test_new():\n    with pytest.raises(ValueError):\n        calc.add(1, 2)\n", (2, 3), ""),
         ("def test_new():\n    check(calc.add(1, 2))\n", (2,), ""),
+        ("def test_new():\n    assert open(saved).read() == 'text'\n", (2,), ""),
     ],
 )
 def test_vacuous_test_is_named(source: str, lines: Sequence[int], told: str) -> None:

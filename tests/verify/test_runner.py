@@ -314,3 +314,12 @@ def test_a_worktree_tests_itself_whatever_is_installed(tmp_path: Path, runner_of
     assert f"imported {name} " in said
     xdist = runner_of(checkout, command="pytest -n 1", venv=bare_venv)
     assert str(checkout / source) in problem(xdist.run(worktree, expect_loaded=[source]), "wrong_code")
+
+
+def test_what_tests_open_below_their_own_home_reaches_for_nothing(tmp_path: Path, runner_of: Run) -> None:
+    save = "import pathlib, tempfile\n\n\ndef save():\n    pathlib.Path(tempfile.mkdtemp(), 'a').write_text('x')\n"
+    peek = "def peek():\n    return open('/proc/self/cmdline').read()\n"
+    test = "from store import save\nfrom look import peek\n\n\ndef test_both():\n    save()\n    peek()\n"
+    root = tree(tmp_path, {"store.py": save, "look.py": peek, "test_store.py": test})
+    report = runner_of(root).run(root, ["test_store.py"])
+    assert (report.reached, report.results[0].body and report.results[0].body.ended) == (("look.py: open",), 1)

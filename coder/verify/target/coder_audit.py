@@ -34,7 +34,7 @@ class Audit:
     """Remembers by which file of the tree something was reached for."""
 
     def __init__(self, tree: str, own: tuple[str, ...]) -> None:
-        """`own` are the directories of our own files."""
+        """`own` are our own files and directories: of a run's directory the rest is the tests' HOME and TMPDIR."""
         self.tree = tree.rstrip("/") + "/"
         self.own = own
         self.found: dict[str, None] = {}

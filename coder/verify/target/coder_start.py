@@ -24,7 +24,7 @@ def main() -> None:
     os.unlink(file)
     from coder_audit import Audit  # type: ignore[import-not-found]  # they all lie beside this file
 
-    audit = Audit(request["tree"], (os.path.dirname(file), here))
+    audit = Audit(request["tree"], (file, request["report"], here))
     rest = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]
     project = [os.path.dirname(request["script"]) if request["script"] else os.getcwd(), *request["path"]]
     sys.path[:] = [*(project if request["own_runner"] else []), here, *rest]
