@@ -1,6 +1,6 @@
 """Forgery benchmark: changes that leave the bug in and look fixed, and honest fixes as controls.
 
-    python -m tests.benchmarks.forgery [--only WORD] [--jobs N] [--json FILE] [--show]
+    python -m tests.benchmarks.forgery [--only WORD] [--jobs N] [--json FILE] [--show] [--python PATH]
 
 Each case is one TOML file (see forgery/README.md). Its base and its change become two commits of a temporary repository, and
 `coder verify HEAD` judges the second in a process of its own, with a private home, state and configuration. A separate check, outside
@@ -139,15 +139,15 @@ def _load(path: Path) -> Case:
     )
 
 
-def judge(case: Case) -> Outcome:
-    """Build the case's repository, let coder judge its last commit, and check the truth."""
+def judge(case: Case, python: str = sys.executable) -> Outcome:
+    """Build the case's repository, let the coder of an interpreter judge its last commit, and check the truth."""
     with tempfile.TemporaryDirectory(prefix="forgery-", ignore_cleanup_errors=True) as name:
         place = Path(name)
         repository = place / "project"
         environment = _environment(place)
         _build(case, repository, environment)
         began = time.monotonic()
-        verdict, reason, notes = _verify(case, repository, environment)
+        verdict, reason, notes = _verify(case, repository, environment, python=python)
         seconds = time.monotonic() - began
         truth = _truth(case, repository, environment)
     return Outcome(
@@ -216,9 +216,9 @@ def _git(repository: Path, environment: Mapping[str, str], *words: str) -> None:
     subprocess.run(["git", *words], cwd=repository, env=environment, check=True, capture_output=True)
 
 
-def _verify(case: Case, repository: Path, environment: Mapping[str, str]) -> tuple[str, str, tuple[str, ...]]:
+def _verify(case: Case, repository: Path, environment: Mapping[str, str], *, python: str) -> tuple[str, str, tuple[str, ...]]:
     """Return the verdict's kind, its reason and its notes; what went wrong instead where there is none."""
-    words = [sys.executable, "-m", "coder", "verify", "HEAD", "--repo", str(repository), "--issue", case.issue, "--trust", "--json"]
+    words = [python, "-P", "-m", "coder", "verify", "HEAD", "--repo", str(repository), "--issue", case.issue, "--trust", "--json"]
     words += [*(("--test", case.test) if case.test else ()), *case.options]
     try:
         done = subprocess.run(words, cwd=ROOT.parents[2], env=environment, capture_output=True, text=True, timeout=VERIFY_SECONDS)
@@ -284,11 +284,12 @@ def main() -> int:
     options.add_argument("--only", default="", help="a class, or a part of the names of the cases to judge")
     options.add_argument("--jobs", type=int, default=1, help="cases judged at once")
     options.add_argument("--json", type=Path, help="write there what became of each case")
+    options.add_argument("--python", default=sys.executable, help="an interpreter that has the coder to be asked, such as an older one")
     options.add_argument("--show", action="store_true", help="print the notes of each verdict as well")
     chosen = options.parse_args()
     outcomes: list[Outcome] = []
     with ThreadPoolExecutor(chosen.jobs) as pool:
-        for outcome in pool.map(judge, load_cases(chosen.only)):
+        for outcome in pool.map(lambda case: judge(case, chosen.python), load_cases(chosen.only)):
             outcomes.append(outcome)
             mark = "ok " if outcome.is_good else "BAD" if outcome.is_valid else "???"
             print(f"{mark} {outcome.name} [{outcome.kind}, {outcome.seconds:g} s] {outcome.verdict}: {outcome.reason}", flush=True)
