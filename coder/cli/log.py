@@ -77,15 +77,19 @@ def show(id: SessionArgument) -> None:
 @app.command()
 def diff(id: SessionArgument) -> None:
     """Print a session's fix, or its last attempt, as a diff."""
+    from pathlib import Path
+
     from coder.core.errors import UserError
     from coder.core.events import FilesChanged
+    from coder.repo.given import delivered_diff
     from coder.settings import sessions_directory
     from coder.store.jsonl import ends, find, read
 
     directory = find(sessions_directory(), id, repository=_here() if id == "last" else None)
-    finished = ends(directory)[1]
+    started, finished = ends(directory)
     changes = [record.event.diff for record in read(directory) if isinstance(record.event, FilesChanged)]
-    text = finished.delivery.diff if finished and finished.delivery else next(reversed(changes), "")
+    delivery = finished.delivery if finished else None
+    text = delivered_diff(Path(started.repository), delivery) if started and delivery else next(reversed(changes), "")
     if not text:
         raise UserError(f"Session {directory.name} changed nothing.")
     print(text, end="" if text.endswith("\n") else "\n")

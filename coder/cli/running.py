@@ -16,6 +16,7 @@ from coder.core.errors import UserError
 from coder.core.task import Task
 from coder.core.words import Stop
 from coder.repo.git import find
+from coder.repo.given import delivered_diff
 from coder.sandbox.choice import required
 from coder.settings import Config, configured
 from coder.ui import jsonl, summary
@@ -56,7 +57,7 @@ def run_task(
         asyncio.run(_watched(opened, console, json=json, verbose=verbose))
     finished = opened.finished
     if output is not None and finished.delivery:
-        _write(output, finished.delivery.diff, what="diff", kept="coder log diff last")
+        _write(output, delivered_diff(root, finished.delivery), what="diff", kept="coder log diff last")
     elif output is not None and wanted.plan_only and finished.exit_code == 0:
         _write(output, f"{finished.report}\n", what="plan", kept="coder log show last")
     if not json:

@@ -59,7 +59,7 @@ def verify(
     try:
         if attested is not None:
             targets = attested.verdict.targets
-            how, given = judging(repo, diff=attested.diff, revision=None, against=attested.base, named=targets)
+            how, given = judging(repo, diff=attested.diff, revision=None, against=attested.base, named=targets, tree=attested.verdict.tree)
         else:
             how, given = judging(repo, diff=_diff(change, repo), revision=change, against=against)
 

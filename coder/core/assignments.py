@@ -10,15 +10,32 @@ ASSIGNMENT = re.compile(
     (?:[ \t]*:[ \t]*[a-z_][\w.|\[\] ]*?(?=[ \t]*=[^=]))?
     (?P<separator>[ \t]*(?:=>|:=|=(?!=)|:(?!:))[ \t]*) (?:[rbu]{{0,2}}{_QUOTED}|{_BARE})"""
 )
-CONTEXTS = (
-    re.compile(r"""(?i)://[^\s/:@"']*:(?P<url>)(?P<quoted>(?!))?(?P<bare>[^\s"'<>{}/@\[\]\\]{2,200})(?=@)"""),
-    re.compile(rf"""(?i)(?P<header>\bauthorization)\\?["']?\s*[:=]\s*\\?["']?(?:(?:basic|bearer|token)\s+)?(?P<quoted>(?!))?{_BARE}"""),
-    re.compile(rf"""(?i)\bbearer\s+(?P<quoted>(?!))?{_BARE}"""),
-    re.compile(rf"""(?i)<[\w.:-]*(?P<element>{_WORDS})>(?P<quoted>(?!))?{_BARE}(?=</)"""),
-    re.compile(rf"""(?P<login>\blogin\s+\S+\s+password\s+|\bcurl\b[^\n]*\s(?:-u|--user)[ =]?["']?[\w.@-]+:)(?P<quoted>(?!))?{_BARE}"""),
-    ASSIGNMENT,
+CONTEXTS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
+    (("://",), re.compile(r"""(?i)://[^\s/:@"']*:(?P<url>)(?P<quoted>(?!))?(?P<bare>[^\s"'<>{}/@\[\]\\]{2,200})(?=@)""")),
+    (
+        ("authorization",),
+        re.compile(rf"""(?i)(?P<header>\bauthorization)\\?["']?\s*[:=]\s*\\?["']?(?:(?:basic|bearer|token)\s+)?(?P<quoted>(?!))?{_BARE}"""),
+    ),
+    (("bearer",), re.compile(rf"""(?i)\bbearer\s+(?P<quoted>(?!))?{_BARE}""")),
+    (("</",), re.compile(rf"""(?i)<[\w.:-]*(?P<element>{_WORDS})>(?P<quoted>(?!))?{_BARE}(?=</)""")),
+    (
+        ("login", "curl"),
+        re.compile(rf"""(?P<login>\blogin\s+\S+\s+password\s+|\bcurl\b[^\n]*\s(?:-u|--user)[ =]?["']?[\w.@-]+:)(?P<quoted>(?!))?{_BARE}"""),
+    ),
+    (
+        (
+            "passw",
+            "pwd",
+            "passphrase",
+            "secret",
+            "token",
+            "credential",
+            *(f"{word}{gap}key" for word in ("api", "access", "private") for gap in ("", "_", "-")),
+        ),
+        ASSIGNMENT,
+    ),
 )
-"""Each has the groups `quoted` and `bare`, one of which is the value."""
+"""Patterns with the groups `quoted` and `bare`, one of which is the value; before each, literals one of which lowered text must hold."""
 
 _TEMPLATE = re.compile(r"[{}<>]|\$[\w({]|%[(\w%]|^\W+$|^[.x*]+$", re.I)
 _CODE = re.compile(r"[A-Za-z_]\w*(?:(?:[.:=/|]|->)[A-Za-z_]?\w*)+|[A-Z][a-z]+(?:[A-Z][a-z0-9]*)+|[-+]?\d*\.?\d+")
@@ -94,7 +111,7 @@ def _is_bare_secret(found: "re.Match[str]", value: str) -> bool:
     if ":" in separator and "=" not in separator:
         return not tight
     indented = _MARGIN.sub("", before)[:1].isspace()
-    return not indented or not _IDENTIFIER.fullmatch(value)
+    return not indented or not _IDENTIFIER.fullmatch(value) or (tight and any(map(str.isdigit, value)))
 
 
 def _looks_drawn(value: str) -> bool:

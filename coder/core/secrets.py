@@ -36,7 +36,26 @@ SHAPES = {
     "SendGrid key": r"\bSG\.[\w-]{16,}\.[\w-]{16,}",
 }
 """As their issuers document them, and as secret scanners (gitleaks, detect-secrets) look for them."""
-_SHAPED = re.compile("|".join(f"(?P<s{number}>{shape})" for number, shape in enumerate(SHAPES.values())))
+_ANCHORS = {
+    "private key": ("PRIVATE KEY",),
+    "Anthropic key": ("sk-ant-",),
+    "OpenAI key": ("sk-",),
+    "OpenRouter key": ("sk-or-v1-",),
+    "AWS access key": ("AKIA", "ASIA"),
+    "GitHub token": ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+    "GitLab token": ("glpat-",),
+    "Google key": ("AIza",),
+    "Google token": ("ya29.", "GOCSPX-"),
+    "Slack token": ("xox", "xapp-", "hooks.slack.com/services/"),
+    "Stripe key": ("k_live_", "k_test_", "whsec_"),
+    "JSON web token": ("eyJ",),
+    "npm token": ("npm_",),
+    "PyPI token": ("pypi-",),
+    "Hugging Face token": ("hf_",),
+    "SendGrid key": ("SG.",),
+}
+"""Literals, one of which is in every value of that shape: found a hundred times as fast as the shapes themselves."""
+_SHAPED = {kind: re.compile(shape) for kind, shape in SHAPES.items()}
 _KEY_BEGINS = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY")
 _KEY_ENDS = re.compile(r"-----END [A-Z0-9 ]*PRIVATE KEY")
 _KEY_LINE = re.compile(r"[\s|\d>\"',+-]*(?:[\w-]+: .*|[A-Za-z0-9+/=]*)[\s\\nr\"',+]*")
@@ -132,7 +151,8 @@ class Secrets:
         match data:
             case str():
                 return mask(data)
-            case dict() if data.get("role") == "assistant" or "needs_uncommitted_work" in data:  # a delivered diff is applied as it is
+            case dict() if data.get("role") == "assistant" or ("needs_uncommitted_work" in data and not data.get("commit")):
+                # a diff that was delivered without a commit is applied from the log
                 return {name: self._walked(inner, self.without_own) for name, inner in data.items()}
             case dict():
                 return {name: self._walked(inner, self.without_own if name in UNTOUCHED else mask) for name, inner in data.items()}
@@ -149,9 +169,13 @@ class Secrets:
 def _replace_secrets(text: str, own: tuple[str, ...], replace: Replace) -> str:
     """Replace each secret, whatever says that it is one; placeholders are no secrets."""
     text = _replace_own(text, own, replace)
-    text = _SHAPED.sub(lambda found: _replace_shape(found, replace), text)
-    for context in CONTEXTS:
-        text = context.sub(lambda found: _replace_literal(found, replace), text)
+    for kind, anchors in _ANCHORS.items():
+        if any(anchor in text for anchor in anchors):
+            text = _replace_shape(text, kind, replace)
+    lowered = text.lower()
+    for anchors, context in CONTEXTS:
+        if any(anchor in lowered for anchor in anchors):
+            text = context.sub(lambda found: _replace_literal(found, replace), text)
     return _RUN.sub(lambda found: _replace_run(found, replace), text)
 
 
@@ -162,11 +186,11 @@ def _replace_own(text: str, own: tuple[str, ...], replace: Replace) -> str:
     return text
 
 
-def _replace_shape(found: "re.Match[str]", replace: Replace) -> str:
-    kind = list(SHAPES)[int((found.lastgroup or "s0")[1:])]
-    if kind == "private key":
-        return _KEY_RUN.sub(lambda run: replace(kind, run[0]), found[0])
-    return replace(kind, found[0])
+def _replace_shape(text: str, kind: str, replace: Replace) -> str:
+    def hide(found: "re.Match[str]") -> str:
+        return _KEY_RUN.sub(lambda run: replace(kind, run[0]), found[0]) if kind == "private key" else replace(kind, found[0])
+
+    return _SHAPED[kind].sub(hide, text)
 
 
 def _replace_literal(found: "re.Match[str]", replace: Replace) -> str:

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from coder.core.candidate import Delivery
 from coder.core.errors import UserError
+from coder.core.secrets import PLACEHOLDER
 from coder.repo.git import Git, find
 from coder.repo.snapshot import take
 
@@ -64,6 +66,19 @@ def given(directory: Path, *, revision: str | None, against: str | None) -> Give
     if parent is None:
         raise UserError(f"{revision} is the first commit; there is nothing before it to compare it with.")
     return _between(git, parent, revision)
+
+
+def has_tree(directory: Path, tree: str) -> bool:
+    """Does the repository hold this tree?"""
+    return find(directory).git.call("rev-parse", "--quiet", "--verify", "--end-of-options", f"{tree}^{{tree}}", accept=None).status == 0
+
+
+def delivered_diff(directory: Path, delivery: Delivery) -> str:
+    """Return the diff of a delivery: that of its commit where secrets were masked in it, and the repository still holds the commit."""
+    if not delivery.commit or not PLACEHOLDER.search(delivery.diff):
+        return delivery.diff
+    done = find(directory).git.call("diff-tree", "-r", "-p", "-M", "--binary", f"{delivery.commit}^", delivery.commit, accept=None)
+    return done.stdout.decode("utf-8", "replace") if done.status == 0 else delivery.diff
 
 
 def _between(git: Git, base: str, revision: str) -> Given:

@@ -9,12 +9,13 @@ from pathlib import Path
 from coder.core.candidate import Patch
 from coder.core.errors import UserError
 from coder.core.ports import Model
+from coder.core.secrets import PLACEHOLDER
 from coder.core.task import Task
 from coder.loop.kit import Strategy
 from coder.models.catalog import Choice, at, choose, place
 from coder.models.opening import open_model
 from coder.models.scripted import Scripted
-from coder.repo.given import given
+from coder.repo.given import given, has_tree
 from coder.settings import Config
 from coder.strategies.auto import chosen
 from coder.strategies.first import offline_first
@@ -87,11 +88,11 @@ def _models(choice: Choice, config: Config) -> tuple[Model, dict[str, tuple[Mode
 
 
 def judging(
-    directory: Path, *, revision: str | None, diff: str | None, against: str | None, named: tuple[str, ...] = ()
+    directory: Path, *, revision: str | None, diff: str | None, against: str | None, named: tuple[str, ...] = (), tree: str = ""
 ) -> tuple[Approach, Task]:
-    """How a change that is there already is judged, and what is known of the task: where to start from, and what the change is for.
+    """Return how to judge a change that exists already, and what is known of the task: where to start from, what the change is for.
 
-    `named` are tests that must show it.
+    `named` are tests that must show it; `tree` is the git tree that the diff leads to: judged itself where the diff was stored masked.
 
     Raises:
         UserError: there is no such change.
@@ -99,7 +100,14 @@ def judging(
     nobody = Scripted((), name="judging")
     if diff is not None:
         onto = against or "HEAD with the uncommitted work"
-        return Approach(model=nobody, strategy=judge_given(Patch(diff=diff), named), reason=f"the diff against {onto}"), Task(
+        patch = Patch(diff=diff)
+        if PLACEHOLDER.search(diff) and tree:
+            if not has_tree(directory, tree):
+                raise UserError(
+                    "The stored diff holds masked secrets and this repository no longer has the judged tree. Name the commit instead."
+                )
+            patch = Patch(diff="", tree=tree)
+        return Approach(model=nobody, strategy=judge_given(patch, named), reason=f"the diff against {onto}"), Task(
             issue="", directory=directory, base=against, given=True
         )
     found = given(directory, revision=revision, against=against)

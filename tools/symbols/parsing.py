@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
+from coder.core.secrets import Secrets
 from coder.tools.symbols.definition import Definition
 from coder.tools.symbols.documents import documents
 from coder.tools.symbols.facts import Facts, facts_of
@@ -18,6 +19,7 @@ IN_NAME = 128
 LONGEST_LENGTH = 65_535
 DOCUMENT_BITS = 24
 LONGEST_NAME = 200
+_SHAPES_ONLY = Secrets()
 Job = tuple[int, int, bytes, str, str]
 """Size, id, key, path and absolute path of a file."""
 DEFINED, USED, TOKEN, DERIVED = "d", "u", "t", "b"
@@ -86,12 +88,12 @@ class _Terms:
 
 
 def parse(files: Sequence[Job]) -> Parsed:
-    """Read files; one whose content is not the one that was meant is left out."""
+    """Read files, without the secrets in them; leave out a file whose content is not the one that was meant."""
     found: list[tuple[int, str, Facts]] = []
     for _, identity, key, path, absolute in files:
         data = read_bytes(absolute)
         if data is not None and key_of(path, data) == key:
-            text = "" if b"\0" in data else data.decode("utf-8", "replace")
+            text = "" if b"\0" in data else _SHAPES_ONLY.masked(data.decode("utf-8", "replace"))
             found.append((identity, text, facts_of(path, text)))
     return Parsed(found=found)
 

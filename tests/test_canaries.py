@@ -1,0 +1,127 @@
+"""Plant secrets wherever a session looks (tests/canaries.json: place, line, value); none is found in what it sends or keeps.
+
+A case is added as an object in that file. Places: the issue, the source file that is fixed, other files by name, git remotes, the
+environment, and what the failing test prints.
+"""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coder.core.events import SessionFinished
+from coder.core.messages import Request
+from coder.core.secrets import PLACEHOLDER
+from coder.core.task import Task
+from coder.core.verdict import VerdictKind
+from coder.models.scripted import Scripted, ScriptedCall, Step
+from coder.repo.given import delivered_diff
+from coder.settings import Config
+from coder.strategies.offer import offered
+from coder.wiring.approach import Approach
+from coder.wiring.session import open_fix
+from tests.test_scenarios import git
+from tests.walls import walls
+
+CANARIES: list[dict[str, str]] = json.loads((Path(__file__).parent / "canaries.json").read_text(encoding="utf-8"))
+FAULT, FIX = "def twice(x):\n    return x + 3\n", "    return x + x"
+TEST = """from shop import twice
+
+
+def test_twice():
+    print({output!r})
+    assert twice(5) == 10
+"""
+
+
+def lines(place: str) -> list[str]:
+    return [canary["line"].format(canary["value"]) for canary in CANARIES if canary["place"] == place]
+
+
+def plant(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root.mkdir()
+    source = "\n".join(lines("source"))
+    files = {
+        "shop.py": f"{source}\n{FAULT}",
+        "test_shop.py": TEST.format(output="\n".join(lines("output"))),
+        "settings.ini": "[main]\n" + "\n".join(lines("settings.ini")) + "\n",
+        ".gitignore": ".venv/\n__pycache__/\n",
+    }
+    for name, text in files.items():
+        (root / name).write_text(text, encoding="utf-8")
+    git(root, "init", "-q", "-b", "main")
+    git(root, "config", "user.name", "A User")
+    git(root, "config", "user.email", "user@example.org")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "Begin")
+    (root / ".env").write_text("\n".join(lines(".env")) + "\n", encoding="utf-8")
+    for number, url in enumerate(lines("remote")):
+        git(root, "remote", "add", f"r{number}", url)
+    for line in lines("environment"):
+        monkeypatch.setenv(*line.split("=", 1))
+
+
+def script() -> list[Any]:
+    """Look everywhere, then fix the function in a patch whose context is a masked line as it was shown."""
+
+    def fix(request: Request) -> Any:
+        seen = "\n".join(message.text for message in request.messages)
+        shown = next(
+            line.partition("| ")[2] for line in seen.splitlines() if "password = " in line and "|" in line and PLACEHOLDER.search(line)
+        )
+        renamed = shown.replace("password", "db_password")
+        diff = f"--- a/shop.py\n+++ b/shop.py\n@@\n-{shown}\n+{renamed}\n@@\n def twice(x):\n-    return x + 3\n+{FIX}\n"
+        return Step(text="Add x to itself.", calls=(ScriptedCall(name="apply_patch", arguments={"diff": diff}),)).reply(99)
+
+    looks: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("read", {"path": "shop.py"}),
+        ("search", {"pattern": "password|secret|key|token", "ignore_case": True}),
+        ("read", {"path": "settings.ini"}),
+        ("read", {"path": ".env"}),
+        ("run_command", {"command": "git remote -v; env; cat .env settings.ini shop.py; git log -p"}),
+        ("run_tests", {}),
+        ("outline", {"path": "shop.py"}),
+    )
+    calls = tuple(ScriptedCall(name=name, arguments=arguments) for name, arguments in looks)
+    return [Step(text="I look.", calls=calls), fix]
+
+
+def collect(root: Path, state: Path, requests: list[Request]) -> dict[str, bytes]:
+    """Return everything that left the process or stays on disk, by name."""
+    found = {str(path): path.read_bytes() for path in state.rglob("*") if path.is_file() and "worktrees" not in path.parts}
+    found["requests"] = "\n".join(request.model_dump_json() for request in requests).encode()
+    found["messages"] = git(root, "log", "--all", "--format=%B%d").encode()
+    found["notes"] = git(root, "log", "--branches", "--notes=coder", "--format=%N").encode()
+    return found
+
+
+def test_no_planted_secret_is_sent_or_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "repository"
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    plant(root, monkeypatch)
+    issue = "twice(5) gives 8 in shop.py, test_shop.py::test_twice\n" + "\n".join(lines("issue"))
+    model = Scripted(script())
+    how = Approach(model=model, strategy=offered("linear", width=1, rounds=1, review_rounds=1), reason="")
+    task = Task(issue=issue, directory=root, trusted=True)
+    with open_fix(task, Config(), how=how, root=root, walls=walls(), attended=False) as opened:
+        finished: SessionFinished = asyncio.run(opened.session.run())
+    assert finished.kind is VerdictKind.PROVEN, finished.summary
+    assert finished.delivery and FIX in git(root, "show", f"{finished.delivery.branch}:shop.py")
+    assert 'db_password = "hunter2-otter"' in git(root, "show", f"{finished.delivery.branch}:shop.py")
+    assert '+db_password = "hunter2-otter"' in delivered_diff(root, finished.delivery)
+    everything = collect(root, tmp_path / "state", model.requests)
+    assert len(CANARIES) >= 30
+    assert any(name.endswith("events.jsonl") for name in everything) and any(name.endswith(".sqlite") for name in everything)
+    assert b"[masked: a secret " in everything["messages"]
+    found = [
+        (canary["value"], name)
+        for canary in CANARIES
+        for name, data in everything.items()
+        if canary["value"].encode() in data or canary["value"].lower().encode() in data
+    ]
+    assert found == []
