@@ -1,4 +1,4 @@
-"""The house rules that a machine can check: imports point down, one home for each library, no module over 300 lines."""
+"""The house rules that a machine can check: imports point down, one home for each library, no module over 400 lines."""
 
 import ast
 from pathlib import Path
@@ -64,7 +64,7 @@ def faults(path: Path) -> list[str]:
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_module_keeps_the_house_rules(path: Path) -> None:
     assert faults(path) == []
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 300
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
 
 
 def test_the_rules_can_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

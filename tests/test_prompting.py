@@ -5,7 +5,7 @@ import jinja2
 import pytest
 
 from coder.core.decisions import Diagnosed
-from coder.core.notes import Finding, Plan, Step
+from coder.core.notes import Finding, Findings, Plan, Step
 from coder.core.phases import EDIT
 from coder.core.plans import written
 from coder.core.proposals import Proposal, Proposals, Suspect
@@ -20,6 +20,7 @@ PLAN = Plan(
     steps=(Step(intent="A test shows it.", files=("tests/test_a.py",), check="tests/test_a.py::test_a"), Step(intent="It is gone.")),
 )
 FINDING = Finding(severity="major", path="a.py", line=3, text="It fails for an empty list.")
+NOTED = Verdict(kind=VerdictKind.PASSING, reason="No test went from red to green.", notes=("test_a fails as before: assert 1 == 2",))
 DIFF = "--- a/a.py\n+++ b/a.py\n@@ -2 +2 @@\n-x\n+y\n"
 HINTS = Proposals(
     suspects=(Suspect(place="a.py::f", line=2, score=1.0),),
@@ -36,7 +37,12 @@ CASES: dict[str, dict[str, Any]] = {
         "hints": HINTS,
     },
     "reproduce": {"reds": (RED,)},
-    "not_reproduced": {"found": Reproduced(rejected=("tests/test_b.py::test_b: passes already",)), "source": True, "tests_changed": True},
+    "not_reproduced": {
+        "found": Reproduced(rejected=("tests/test_b.py::test_b: passes already",)),
+        "source": True,
+        "tests_changed": True,
+        "judged": (NOTED,),
+    },
     "edit": {"reproduction": None},
     "diagnose": {
         "explanation": "It is still red.",
@@ -47,6 +53,7 @@ CASES: dict[str, dict[str, Any]] = {
         ),
         "places": ("a.py:3",),
         "asked": 1,
+        "kept": True,
     },
     "wandering": {"phase": EDIT},
     "objection": {"failed": None, "faults": ["a.py:3: undefined name 'x'"]},
@@ -56,14 +63,7 @@ CASES: dict[str, dict[str, Any]] = {
     "plan": {},
     "plan_given": {"plan": written(PLAN)},
     "step": {"plan": PLAN, "step": PLAN.steps[0]},
-    "step_done": {
-        "step": PLAN.steps[0],
-        "rest": PLAN.steps[1:],
-        "failed": "",
-        "diff": "+x",
-        "check": "1 passed, 0 failed (t)",
-        "beside": ["b.py"],
-    },
+    "step_failed": {"step": PLAN.steps[0], "rest": PLAN.steps[1:], "failed": "Its check fails.", "diff": "+x", "beside": ["b.py"]},
     "system_review": {},
     "review": {
         "brief": "Tests.",
@@ -72,6 +72,7 @@ CASES: dict[str, dict[str, Any]] = {
         "verdict": Verdict(kind=VerdictKind.PROVEN, reason="1 test went from red to green.", notes=("a note",)),
         "around": "a.py\n    1| x",
         "paths": ("a.py",),
+        "failure": "",
     },
     "review_correctness": {},
     "review_tests": {},
@@ -81,6 +82,9 @@ CASES: dict[str, dict[str, Any]] = {
     "mended": {"diff": DIFF},
     "astray": {"astray": ["a.py:9"], "findings": (FINDING,)},
     "repair": {},
+    "start_over": {"diff": DIFF},
+    "advice": {"advice": Findings(summary="The sign is lost earlier.", approve=False, findings=(FINDING,))},
+    "review_failure": {},
     "reminder": {"phase": EDIT, "finish": "length", "text": "I think"},
     "give_up": {},
 }

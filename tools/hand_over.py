@@ -15,6 +15,7 @@ def hand_over(
     summary: str,
     places: tuple[str, ...] = (),
     tests: tuple[str, ...] = (),
+    start_over: bool = False,
 ) -> str:
     """Stop, with a note. Not needed after a patch: that is verified by itself.
 
@@ -25,8 +26,9 @@ def hand_over(
         summary: What is to be known, in one to five sentences.
         places: For sites, diagnosis, give_up: `path`, `path:line` or `path::Qualified.name`, likeliest first.
         tests: For sites, reproduction: ids of tests that fail because of the issue.
+        start_over: For diagnosis: take back all that you changed outside the tests, and try another way.
     """
-    note = note_of({"kind": kind, "summary": summary, "places": places, "tests": tests})
+    note = note_of({"kind": kind, "summary": summary, "places": places, "tests": tests, "start_over": start_over})
     return f"Handed over: {note.kind}."
 
 
@@ -54,7 +56,7 @@ def note_of(arguments: Mapping[str, Any]) -> Note:
         case "done":
             return Done(summary=summary)
         case "diagnosis":
-            return Diagnosis(summary=summary, places=places)
+            return Diagnosis(summary=summary, places=places, start_over=bool(arguments.get("start_over")))
         case "give_up":
             return GiveUp(summary=summary, places=places)
     raise ToolError(f"There is no note of kind {kind!r}.")

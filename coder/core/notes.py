@@ -59,6 +59,8 @@ class Diagnosis(Value):
     kind: Literal["diagnosis"] = "diagnosis"
     summary: str
     places: tuple[str, ...] = ()
+    start_over: bool = False
+    """Take back what was changed outside the tests, and try another way."""
 
 
 Severity = Literal["blocker", "major", "minor"]

@@ -13,7 +13,7 @@ from coder.core.messages import Delta, Reply, Request
 from coder.core.policy import Policy
 from coder.core.proposals import Proposals, Suspected
 from coder.core.value import Value
-from coder.core.verdict import Evidence, Reproduced, TestReport, Verdict
+from coder.core.verdict import Evidence, Reproduced, TestReport, Tie, Verdict
 
 Progress = Callable[[str], None]
 """Hears one short line whenever there is something new to show; may be called from any thread."""
@@ -132,6 +132,9 @@ class Verifier(Protocol):
 
     def reproduces(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Reproduced:
         """Which of `named` and of the tests that the patch adds or changes fail, for the right reason, without its source part."""
+
+    def ties(self) -> Mapping[str, Tie]:
+        """Return the red tests of the base that belong to the issue, by id; empty before the base was measured."""
 
     def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
         """Judge a change in clean worktrees: targets first (and alone, where they are still red), then the whole suite."""

@@ -25,6 +25,8 @@ from coder.core.value import Value
 from coder.core.verdict import Verdict
 
 STUB_CHARACTERS = 400
+ADVISER = "failure"
+"""The reader who looks at failed changes, whose word is advice and no opinion on what may be delivered."""
 
 
 def lineage(records: Sequence[Record], candidate: str) -> list[Record]:
@@ -105,6 +107,7 @@ def opinions(records: Sequence[Record], candidate: str) -> dict[str, Findings]:
         event = record.event
         if isinstance(event, NoteMade) and isinstance(event.note, Findings) and event.candidate.startswith(f"{candidate}/"):
             found[event.candidate.rpartition("/")[2]] = event.note
+    found.pop(ADVISER, None)
     return found
 
 

@@ -44,7 +44,12 @@ async def conclude(kit: Kit, candidate: Candidate) -> Ending:
         page = kit.verifier.evidence(newest).page
         return Ending(kind=newest.kind, summary=newest.reason, report=page, verdict=newest, exit_code=newest.kind.exit_code)
     patch = await asyncio.to_thread(kit.repository.patch, candidate)
-    if newest is None or newest.tree != patch.tree or not newest.good:
+    if (
+        newest is None
+        or newest.tree != patch.tree
+        or not newest.good
+        or (_gave_up(kit, candidate) and newest.kind is not VerdictKind.PROVEN)
+    ):
         return _without(kit, candidate, newest)
     if kit.task.minimise:
         patch, newest = await minimised(kit, candidate, patch, newest)
@@ -78,10 +83,15 @@ def _planned(kit: Kit) -> Ending:
     return Ending(kind=None, summary="This is the plan; nothing was changed.", report=written(plan), exit_code=0)
 
 
-def _without(kit: Kit, candidate: Candidate, verdict: Verdict | None) -> Ending:
+def _gave_up(kit: Kit, candidate: Candidate) -> bool:
+    """Is giving up the newest note? A PROVEN change that only a reader was not content with is delivered all the same."""
     made = notes(kit.log.records, candidate.id)
-    if made and isinstance(made[-1], GiveUp):
-        return ended(VerdictKind.GAVE_UP, _first_line(made[-1].summary), kit)
+    return bool(made) and isinstance(made[-1], GiveUp)
+
+
+def _without(kit: Kit, candidate: Candidate, verdict: Verdict | None) -> Ending:
+    if _gave_up(kit, candidate):
+        return ended(VerdictKind.GAVE_UP, _first_line(notes(kit.log.records, candidate.id)[-1].summary), kit)
     if verdict is None:
         return ended(VerdictKind.GAVE_UP, "No change came as far as a verification.", kit)
     kind = VerdictKind.INCONCLUSIVE if verdict.kind is VerdictKind.INCONCLUSIVE else VerdictKind.GAVE_UP

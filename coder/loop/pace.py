@@ -25,6 +25,8 @@ class Pace:
         """Where nothing else is said, half of the cores verify: a suite may use several itself."""
         self._requests = asyncio.Semaphore(requests_at_once)
         self._verifications = asyncio.Semaphore(verifications_at_once or max(1, (os.cpu_count() or 1) // 2))
+        self._attempts = asyncio.Condition()
+        self._under_way = 0
         self._per_minute = requests_per_minute
         self._clock = clock
         self._sleep = sleep
@@ -44,6 +46,23 @@ class Pace:
         """Around each verification."""
         async with self._verifications:
             yield
+
+    @asynccontextmanager
+    async def attempt(self, left: Callable[[], int]) -> AsyncIterator[bool]:
+        """Around each verification that may turn out red: yields False where no attempt is left for it.
+
+        `left` counts those that no verification has spent yet; one waits while those under way may spend them all.
+        """
+        async with self._attempts:
+            await self._attempts.wait_for(lambda: left() < 1 or self._under_way < left())
+            granted = left() >= 1
+            self._under_way += granted
+        try:
+            yield granted
+        finally:
+            async with self._attempts:
+                self._under_way -= granted
+                self._attempts.notify_all()
 
     def _pause(self) -> float:
         """Seconds until the next request may begin."""

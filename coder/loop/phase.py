@@ -1,6 +1,7 @@
 """One phase: ask, run the calls, look at what changed, until its note is made."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from itertools import takewhile
@@ -18,6 +19,8 @@ from coder.loop.kit import Kit
 from coder.loop.turn import say, turn
 from coder.loop.wandering import LOST, Wandering, answers
 
+_PLACE = re.compile(r"[\w./-]+\.\w+(?:::\w[\w.]*|:\d+)")
+"""`path::Name` or `path:line`: what a reply that patches at once says it changes."""
 IDLE_REPLIES = 2
 """Replies without a call in a row after which a phase has failed: the first is answered by a reminder."""
 
@@ -152,7 +155,10 @@ def _implied(kit: Kit, candidate: Candidate, phase: Phase) -> Note:
         (message.text for message in reversed(conversation(kit.log.records, candidate.id)) if isinstance(message, AssistantMessage)), ""
     )
     summary = said.strip() or "A change was made straight away."
-    return Diagnosis(summary=summary) if phase.note == "diagnosis" else Sites(summary=summary)
+    if phase.note != "diagnosis":
+        return Sites(summary=summary)
+    places = tuple(dict.fromkeys(place for place in _PLACE.findall(said) if (candidate.worktree / place.partition(":")[0]).is_file()))
+    return Diagnosis(summary=summary, places=places)
 
 
 def _open_calls(kit: Kit, candidate: Candidate) -> tuple[ToolCall, ...]:

@@ -5,7 +5,7 @@ from coder.core.decisions import StrategyChosen
 from coder.core.notes import Sites
 from coder.core.state import notes
 from coder.loop.kit import Kit, Strategy
-from coder.strategies.judge import attempt_number
+from coder.strategies.judge import attempts_left
 from coder.strategies.standing import given_up, mendable
 
 MANY_FILES = 3
@@ -35,7 +35,7 @@ def auto(*, locate: Strategy, linear: Strategy, plan: Strategy, tree: Strategy) 
             return await chosen("plan", f"it is spread over {len(files)} files: {', '.join(files)}", plan)(kit, candidate)
         why = f"it was located in {' and '.join(files)}" if files else "a change was made straight away"
         candidate = await chosen("linear", why, linear)(kit, candidate)
-        left = kit.task.budget.attempts + 1 - attempt_number(kit, candidate)
+        left = attempts_left(kit)
         if not mendable(kit, candidate) or left < 1:
             return candidate
         return await chosen("tree", f"the first attempt failed and {left} {'is' if left == 1 else 'are'} left", tree)(kit, candidate)

@@ -6,8 +6,9 @@ from coder.core.candidate import Candidate
 from coder.core.errors import LimitReached, ModelError
 from coder.loop.kit import Kit, Strategy
 from coder.strategies.branch import branches, drop, race, teach, twin
+from coder.strategies.judge import attempts_left
 from coder.strategies.score import Score
-from coder.strategies.standing import good, mendable, red
+from coder.strategies.standing import fresh, good, mendable, red
 
 Scoring = Callable[[Kit, Candidate], Awaitable[Score]]
 
@@ -15,14 +16,15 @@ Scoring = Callable[[Kit, Candidate], Awaitable[Score]]
 def beam(
     *, first: Strategy, then: Strategy, check: Strategy, last: Strategy, width: int, keep: int, rounds: int, score: Scoring
 ) -> Strategy:
-    """A strategy that grows what it is given into `width` candidates, each with `first` (`then` where its change was red), and has
+    """Return a strategy that grows what it is given into `width` candidates, each with `first` (`then` where its change was red), and has
     each judged by `check`; it keeps the best, lets them hear how the others failed, and stops at the first that is proven and accepted.
 
-    With nothing found, the best has the `last` word.
+    All branches share the attempts of the budget: no more are made than attempts are left. With nothing found, the best has the `last`
+    word.
     """
 
     async def strategy(kit: Kit, trunk: Candidate) -> Candidate:
-        kits = await branches(kit, trunk, width)
+        kits = await branches(kit, trunk, max(1, min(width, attempts_left(kit))))
         failures: list[Exception] = []
 
         async def grow(branch: Candidate) -> bool:
@@ -32,6 +34,9 @@ def beam(
                     drop(kit, branch, f"It is the same change as that of {other}.")
                     return False
                 await check(kits[branch], branch)
+                if await fresh(kit, branch):
+                    drop(kit, branch, "No attempt is left to judge its change.")
+                    return False
             except (ModelError, LimitReached) as error:
                 failures.append(error)
                 drop(kit, branch, str(error))
@@ -44,12 +49,13 @@ def beam(
             grown = await race(kit, alive, grow)
             scores |= {branch: await score(kit, branch) for branch in grown}
             hopeful = [branch for branch in grown if mendable(kit, branch)]
-            if not hopeful or any(good(kit, branch) for branch in grown):
+            if not hopeful or any(good(kit, branch) for branch in grown) or attempts_left(kit) < 1:
                 break
             alive = sorted(hopeful, key=scores.__getitem__, reverse=True)[:keep]
             teach(kit, alive, grown)
-        if not scores:
+        if not scores and failures:
             raise failures[-1]
+        scores = scores or {trunk: await score(kit, trunk)}
         best = max(scores, key=scores.__getitem__)
         return best if good(kit, best) else await last(kit, best)
 

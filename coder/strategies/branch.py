@@ -4,17 +4,15 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 
-from coder.core.candidate import Candidate, Patch
+from coder.core.candidate import Candidate
 from coder.core.decisions import CandidateDropped
 from coder.core.events import CandidateForked, FilesChanged
-from coder.core.hunks import hunks, rebuilt
-from coder.core.paths import is_test_path
 from coder.core.state import verdicts, working
 from coder.core.value import Value
 from coder.loop.kit import Kit
 from coder.loop.turn import say
+from coder.strategies.restart import bring_tests
 from coder.strategies.score import settled, trace
-from coder.tools.patching import apply
 
 
 class Seed(Value):
@@ -56,7 +54,7 @@ async def fork(kit: Kit, parent: Candidate, seed: Seed) -> Candidate:
     who = kit.speakers[0].name
     approach = seed.approach if who == kit.model.name else f"{seed.approach} ({who})"
     kit.log.append(CandidateForked(candidate=child.id, parent=parent.id, position=position, approach=approach))
-    await asyncio.to_thread(_bring_tests, child, patch)
+    await asyncio.to_thread(bring_tests, child, patch)
     kept = await asyncio.to_thread(kit.repository.patch, child)
     kit.log.append(FilesChanged(candidate=child.id, paths=kept.paths, diff=kept.diff))
     share_views(kit, parent, child)
@@ -71,13 +69,6 @@ def share_views(kit: Kit, parent: Candidate, child: Candidate) -> None:
     """What the parent has been shown counts as shown to the child, who shares the conversation."""
     for path, lines in kit.workspace(parent).named.items():
         kit.workspace(child).named.setdefault(path, set()).update(lines)
-
-
-def _bring_tests(child: Candidate, patch: Patch) -> None:
-    """Nothing is there yet but the base, so a part of the whole diff fits."""
-    tests = [number for number, hunk in enumerate(hunks(patch.diff)) if is_test_path(hunk.path)]
-    if tests:
-        apply(rebuilt(patch.diff, tests), child.worktree)
 
 
 def drop(kit: Kit, candidate: Candidate, reason: str) -> None:

@@ -85,14 +85,22 @@ def left_out(records: Sequence[Record]) -> tuple[tuple[str, ...], int]:
     asked = 0
     for record in records:
         match record.event:
-            case NoteMade(note=Diagnosis(places=named), implied=False) if named:
+            case NoteMade(note=Diagnosis(places=named)) if named:
                 places, before, asked = named, newest, 0
             case FilesChanged(diff=diff):
                 newest = hunks(diff)
             case Verified(verdict=verdict) if not verdict.good and places:
-                changed = {hunk.path for hunk in set(newest) ^ set(before)}
-                places = tuple(place for place in places if place.partition(":")[0] not in changed)
+                changed = set(newest) ^ set(before)
+                places = tuple(place for place in places if not any(_touches(hunk, place) for hunk in changed))
                 asked += bool(places)
             case _:
                 pass
     return places, asked
+
+
+def _touches(hunk: Hunk, place: str) -> bool:
+    """Does a hunk change this `path`, `path:line` or `path::Name`? Of a name it must show its definition, in its lines or its heading."""
+    path, _, name = place.partition("::")
+    if hunk.path != path.partition(":")[0]:
+        return False
+    return not name or name.rpartition(".")[2] in hunk.body

@@ -58,7 +58,7 @@ async def _proven(kit: Kit, candidate: Candidate, proposal: Proposal, found: Pro
         return False
     places = tuple(suspect.place for suspect in found.suspects)
     kit.log.append(NoteMade(candidate=candidate.id, phase="locate", note=Sites(summary=found.note, places=places, tests=tests)))
-    attempt = attempt_number(kit, candidate)
+    attempt = attempt_number(kit)
     kit.log.append(PhaseEntered(candidate=candidate.id, phase="edit", attempt=attempt))
     kit.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
     kit.log.append(NoteMade(candidate=candidate.id, phase="edit", note=Done(summary=proposal.summary)))

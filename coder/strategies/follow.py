@@ -8,15 +8,16 @@ from typing import Literal
 from coder.core.candidate import Candidate
 from coder.core.errors import LimitReached, ModelError
 from coder.core.events import PhaseEntered, Warned
-from coder.core.notes import GiveUp
+from coder.core.notes import Diagnosis, GiveUp
 from coder.core.phases import PhaseName
 from coder.core.state import named_tests
 from coder.core.verdict import VerdictKind
 from coder.loop.kit import Kit, Strategy
 from coder.loop.phase import Purpose, run
 from coder.strategies.diagnosis import diagnose
-from coder.strategies.judge import attempt_number, judge
+from coder.strategies.judge import attempt_number, attempts_left, judge
 from coder.strategies.purposes import PURPOSES
+from coder.strategies.restart import is_stuck, start_over
 
 Outcome = bool | Literal["spent"]
 """Did it succeed? `spent`: it did not, and no attempt is left."""
@@ -48,27 +49,37 @@ def follow(route: Route, start: PhaseName = "locate", purposes: Mapping[PhaseNam
 
 async def _step(kit: Kit, candidate: Candidate, phase: PhaseName, purposes: Mapping[PhaseName, Purpose]) -> Outcome | None:
     """What came of one phase; None ends the walk."""
-    attempt = attempt_number(kit, candidate)
+    attempt = attempt_number(kit)
     if phase == "verify":
         return await verify(kit, candidate, attempt)
     if phase == "explain":
         await _explain(kit, candidate, min(attempt, kit.task.budget.attempts))
         return None
+    if phase == "diagnose" and is_stuck(kit, candidate):
+        await start_over(kit, candidate)
     note = await run(kit, candidate, purposes[phase], attempt)
+    if isinstance(note, Diagnosis) and note.start_over:
+        await start_over(kit, candidate)
     return None if isinstance(note, GiveUp) else note is not None
 
 
 async def verify(kit: Kit, candidate: Candidate, attempt: int) -> Outcome | None:
-    """Is the change good? None: nothing can be said, whatever the change is."""
-    kit.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=attempt))
-    patch = await asyncio.to_thread(kit.repository.patch, candidate)
-    verdict = await judge(kit, candidate, patch, named_tests(kit.log.records, candidate.id))
+    """Return whether the change is good; None where nothing can be said, whatever the change is.
+
+    Where the other branches have spent all attempts, the change is not judged any more.
+    """
+    async with kit.pace.attempt(lambda: attempts_left(kit)) as granted:
+        if not granted:
+            return "spent"
+        kit.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=attempt))
+        patch = await asyncio.to_thread(kit.repository.patch, candidate)
+        verdict = await judge(kit, candidate, patch, named_tests(kit.log.records, candidate.id))
     if verdict.kind is VerdictKind.INCONCLUSIVE:
         return None
     if verdict.good:
         return True
     diagnose(kit, candidate)
-    return "spent" if attempt >= kit.task.budget.attempts else False
+    return False if attempts_left(kit) >= 1 else "spent"
 
 
 async def _explain(kit: Kit, candidate: Candidate, attempt: int) -> None:

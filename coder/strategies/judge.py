@@ -6,7 +6,7 @@ from coder.core.candidate import Candidate, Patch
 from coder.core.events import Verified
 from coder.core.paths import node_ids
 from coder.core.state import verdicts
-from coder.core.verdict import Verdict
+from coder.core.verdict import Verdict, VerdictKind
 from coder.loop.kit import Kit
 
 
@@ -17,7 +17,7 @@ async def judge(kit: Kit, candidate: Candidate, patch: Patch, named: tuple[str, 
     if known is not None and known is judged[-1]:
         return known
     verdict = known or await weigh(kit, candidate, patch, named)
-    kit.log.append(Verified(candidate=candidate.id, attempt=attempt_number(kit, candidate), verdict=verdict))
+    kit.log.append(Verified(candidate=candidate.id, attempt=attempt_number(kit), verdict=verdict))
     return verdict
 
 
@@ -41,6 +41,15 @@ def asked_for(kit: Kit) -> tuple[str, ...]:
     return node_ids(f"{kit.task.issue}\n{kit.task.test_command or ''}")
 
 
-def attempt_number(kit: Kit, candidate: Candidate) -> int:
-    """From 1; each verification that was not good has spent one, but where the machine alone is to blame."""
-    return 1 + sum(not verdict.good and not verdict.unable for verdict in verdicts(kit.log.records, candidate.id))
+def attempt_number(kit: Kit) -> int:
+    """Return the number of the attempt under way, from 1.
+
+    Each red verification of any branch has spent one; INCONCLUSIVE ones, and those that the machine alone is to blame for, spend none.
+    """
+    judged = (record.event.verdict for record in kit.log.records if isinstance(record.event, Verified))
+    return 1 + sum(not (verdict.good or verdict.unable or verdict.kind is VerdictKind.INCONCLUSIVE) for verdict in judged)
+
+
+def attempts_left(kit: Kit) -> int:
+    """Return how many red verifications may still be made; below 1 there are none."""
+    return kit.task.budget.attempts + 1 - attempt_number(kit)

@@ -1,12 +1,18 @@
 """The strategies that are offered by name, each a small composition over the one loop."""
 
+from collections.abc import Mapping
+
+from coder.core.phases import PhaseName
 from coder.loop.kit import Strategy
+from coder.loop.phase import Purpose
+from coder.strategies.advice import ADVISED
 from coder.strategies.auto import auto
 from coder.strategies.beam import beam
 from coder.strategies.chain import chain, early
 from coder.strategies.follow import DIRECT, ONCE, START, follow
 from coder.strategies.offline import search_repair
 from coder.strategies.planned import planned
+from coder.strategies.purposes import PURPOSES
 from coder.strategies.readers import committee, for_risk
 from coder.strategies.reviewed import reviewed
 from coder.strategies.score import score
@@ -17,7 +23,7 @@ KEEP = 2
 
 
 def offered(name: str, *, width: int, rounds: int, review_rounds: int) -> Strategy:
-    """The strategy of this name; `rounds` are of the tree, `review_rounds` of mending what reviewers flag."""
+    """Return the strategy of this name; `rounds` are of the tree, `review_rounds` of mending what reviewers flag."""
     judged = follow({}, "verify")
     last = follow({}, "explain")
 
@@ -27,8 +33,8 @@ def offered(name: str, *, width: int, rounds: int, review_rounds: int) -> Strate
     def careful(strategy: Strategy) -> Strategy:
         return reviewed(strategy, mend, readers=for_risk, rounds=review_rounds)
 
-    def grown(check: Strategy) -> Strategy:
-        first, then = follow({}, "edit"), follow({("diagnose", True): "repair"}, "diagnose")
+    def grown(check: Strategy, purposes: Mapping[PhaseName, Purpose] = PURPOSES) -> Strategy:
+        first, then = follow({}, "edit"), follow({("diagnose", True): "repair"}, "diagnose", purposes)
         branches = beam(first=first, then=then, check=check, last=last, width=width, keep=KEEP, rounds=rounds, score=score)
         return chain(early(first, check), branches)
 
@@ -39,7 +45,7 @@ def offered(name: str, *, width: int, rounds: int, review_rounds: int) -> Strate
         "linear": lambda: careful(follow(DIRECT)),
         "plan": lambda: careful(plan()),
         "tree": lambda: careful(chain(follow(START), grown(judged))),
-        "committee": lambda: chain(follow(START), grown(read(judged))),
+        "committee": lambda: chain(follow(START), grown(read(judged), ADVISED)),
         "auto": lambda: careful(auto(locate=follow({}, "locate"), linear=follow(ONCE, "reproduce"), plan=plan(), tree=grown(judged))),
         "offline": search_repair,
     }

@@ -153,7 +153,7 @@ def _gave_up(found: Proposals) -> str:
 
 
 def _enter(kit: Kit, candidate: Candidate, phase: PhaseName) -> None:
-    kit.log.append(PhaseEntered(candidate=candidate.id, phase=phase, attempt=attempt_number(kit, candidate)))
+    kit.log.append(PhaseEntered(candidate=candidate.id, phase=phase, attempt=attempt_number(kit)))
 
 
 def _note(kit: Kit, candidate: Candidate, phase: PhaseName, note: Note) -> None:

@@ -8,14 +8,14 @@ from coder.core.notes import Done, GiveUp, Plan
 from coder.core.state import verdicts
 from coder.loop.kit import Kit, Strategy
 from coder.loop.phase import run
-from coder.strategies.judge import attempt_number
-from coder.strategies.planning import execution, first_plan, judging, planner_of
+from coder.strategies.judge import attempt_number, attempts_left
+from coder.strategies.planning import amending, execution, failed_check, first_plan, planner_of
 from coder.strategies.standing import mendable
 from coder.tools.registry import PLANNING
 
 
 def planned(*, finish: Strategy, last: Strategy) -> Strategy:
-    """A strategy that has a plan made, its steps done one by one, and what is left of it amended where a step fails.
+    """Return a strategy that has a plan made and its steps done one by one; the planner is asked again where a step or the whole fails.
 
     `finish` has the whole judged; with attempts spent there is a `last` word.
     """
@@ -27,18 +27,20 @@ def planned(*, finish: Strategy, last: Strategy) -> Strategy:
         while isinstance(plan, Plan) and plan.steps and not kit.task.plan_only:
             step, rest = plan.steps[0], plan.steps[1:]
             purpose = execution(plan, step)
-            note = await run(kit, candidate, purpose, attempt_number(kit, candidate))
+            note = await run(kit, candidate, purpose, attempt_number(kit))
             failed = "" if isinstance(note, Done) else f"The step was not done: {note.summary if note else 'no change was made'}"
-            if not failed and not rest:
+            failed = failed or await failed_check(kit, candidate, step)
+            if not failed and rest:
+                plan = plan.model_copy(update={"steps": rest})
+                continue
+            if not failed:
                 await finish(kit, candidate)
                 if not mendable(kit, candidate):
                     return candidate
-                if attempt_number(kit, candidate) > kit.task.budget.attempts:
+                if attempts_left(kit) < 1:
                     return await last(kit, candidate)
                 failed = kit.verifier.explain(verdicts(kit.log.records, candidate.id)[-1])
-            amended = await run(thinking, planner, judging(candidate, step, rest, failed), 1)
-            changed = isinstance(amended, Plan) and amended.steps
-            plan = amended if failed or changed else plan.model_copy(update={"steps": rest})
+            plan = await run(thinking, planner, amending(candidate, step, rest, failed), 1)
         if isinstance(plan, GiveUp):
             kit.log.append(NoteMade(candidate=candidate.id, phase="plan", note=plan, implied=True))
         return candidate

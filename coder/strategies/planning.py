@@ -5,7 +5,7 @@ import asyncio
 from coder.core.candidate import Candidate
 from coder.core.events import CandidateForked, NoteMade, PhaseEntered
 from coder.core.notes import Done, GiveUp, Note, Plan, Step
-from coder.core.paths import node_ids
+from coder.core.paths import is_test_path, node_ids
 from coder.core.phases import EDIT, PLAN
 from coder.core.plans import written
 from coder.core.state import conversation, verdicts
@@ -63,31 +63,36 @@ def planning() -> Purpose:
     return Purpose(phase=PLAN, opening=opening, settle=settle)
 
 
-def judging(candidate: Candidate, step: Step, rest: tuple[Step, ...], failed: str) -> Purpose:
-    """The purpose that ends in a line on a step, and the rest of the plan where it changes."""
+def amending(candidate: Candidate, step: Step, rest: tuple[Step, ...], failed: str) -> Purpose:
+    """Return the purpose that ends in what is left to do after a step, or the whole, failed."""
 
-    async def opening(kit: Kit, _planner: Candidate) -> str:
+    async def opening(kit: Kit, _candidate: Candidate) -> str:
         patch = await asyncio.to_thread(kit.repository.patch, candidate)
         beside = [path for path in patch.paths if step.files and path not in step.files]
-        check = await _checked(kit, candidate, step) if not failed else ""
         diff = patch.diff[:DIFF_CHARACTERS]
-        return kit.prompts.render("step_done", step=step, rest=rest, failed=failed, diff=diff, check=check, beside=beside)
+        return kit.prompts.render("step_failed", step=step, rest=rest, failed=failed, diff=diff, beside=beside)
 
     async def settle(_kit: Kit, _planner: Candidate, standing: Standing) -> Note | str | None:
-        if failed and isinstance(standing.note, Plan) and not standing.note.steps:
+        if isinstance(standing.note, Plan) and not standing.note.steps:
             return "What is left must change, for it failed as it was planned: give `steps`, or give up."
         return standing.note
 
     return Purpose(phase=PLAN, opening=opening, settle=settle)
 
 
-async def _checked(kit: Kit, candidate: Candidate, step: Step) -> str:
-    """What the tests that the step names say now, in the candidate's own worktree: for information."""
+async def failed_check(kit: Kit, candidate: Candidate, step: Step) -> str:
+    """Return how the tests that a step names fail in the candidate's own worktree; empty where they pass.
+
+    A step that changes nothing but tests is not checked: a test that comes before its fix is red.
+    """
     tests = node_ids(step.check)
-    if not tests:
+    if not tests or all(is_test_path(path) for path in step.files):
         return ""
     report = await asyncio.to_thread(kit.workspace(candidate).run, tests, kit.log.progress(candidate.id))
-    return report.problem.text if report.problem else f"{report.counts.passed} passed, {report.counts.failed} failed ({', '.join(tests)})"
+    if report.problem:
+        return f"Its check could not be run: {report.problem.text}"
+    said = [f"{result.id}: {result.failure.message[:300]}" if result.failure else result.id for result in report.reds]
+    return "\n".join(["Its check fails.", *said]) if said else ""
 
 
 def execution(plan: Plan, step: Step) -> Purpose:

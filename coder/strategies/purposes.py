@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from coder.core.candidate import Candidate, Patch
 from coder.core.messages import AssistantMessage
-from coder.core.notes import Diagnosis, Done, Note, Reproduction, Sites
+from coder.core.notes import Diagnosis, Done, GiveUp, Note, Reproduction, Sites
 from coder.core.paths import is_test_path
 from coder.core.phases import DIAGNOSE, EDIT, EXPLAIN, LOCATE, REPAIR, REPRODUCE, PhaseName
 from coder.core.state import conversation, lineage, named_tests, notes, verdicts
@@ -14,7 +14,7 @@ from coder.loop.baseline import baseline
 from coder.loop.kit import Kit
 from coder.loop.phase import Purpose, Standing
 from coder.strategies.diagnosis import diagnoses, left_out
-from coder.strategies.judge import asked_for, attempt_number, judge
+from coder.strategies.judge import asked_for, attempts_left, judge
 from coder.strategies.objections import objections
 from coder.tools.orientation import first_look
 from coder.tools.places import name_places
@@ -47,27 +47,50 @@ async def _settle_reproduce(kit: Kit, candidate: Candidate, standing: Standing) 
         return handed
     named = _named(kit, candidate, handed)
     tests_changed = any(is_test_path(path) for path in standing.patch.paths)
+    progress = kit.log.progress(candidate.id)
     found = Reproduced()
     if named or (tests_changed and standing.changed):
-        found = await asyncio.to_thread(kit.verifier.reproduces, standing.patch, named, kit.log.progress(candidate.id))
+        found = await asyncio.to_thread(kit.verifier.reproduces, standing.patch, named, progress)
         if found.tests:
             return Reproduction(summary="Seen red on the untouched base.", tests=found.tests)
-    if standing.changed and has_source(standing.patch) and (proven := await _fixes_a_red_test(kit, candidate, standing.patch)):
-        return proven
+    source = has_source(standing.patch)
+    if (
+        not named
+        and (standing.entry or (standing.changed and source))
+        and (tied := await _tied(kit, candidate, weak=source and not tests_changed))
+    ):
+        belonging = await asyncio.to_thread(kit.verifier.reproduces, standing.patch, tied, progress)
+        if belonging.tests:
+            return Reproduction(summary="Red already on the untouched base, and tied to the issue.", tests=belonging.tests)
+    if standing.changed and source and (outcome := await _judge_without_targets(kit, candidate, standing.patch)):
+        return outcome
     if standing.entry or not (standing.changed or handed):
         return None
-    return kit.prompts.render("not_reproduced", found=found, source=has_source(standing.patch), tests_changed=tests_changed)
+    judged = verdicts(kit.log.records, candidate.id)
+    return kit.prompts.render("not_reproduced", found=found, source=source, tests_changed=tests_changed, judged=judged[-1:])
 
 
-async def _fixes_a_red_test(kit: Kit, candidate: Candidate, patch: Patch) -> Reproduction | None:
-    """A change made before any test was named may turn a test green that was red all along."""
+async def _tied(kit: Kit, candidate: Candidate, *, weak: bool) -> tuple[str, ...]:
+    """Return the red tests of the base that belong to the issue; those that only an identifier ties, if `weak` ties will do."""
+    await baseline(kit, candidate)
+    found = await asyncio.to_thread(kit.verifier.ties)
+    strong = tuple(test for test, tie in found.items() if tie != "identifier")
+    return strong or (tuple(found) if weak else ())
+
+
+async def _judge_without_targets(kit: Kit, candidate: Candidate, patch: Patch) -> Note | str | None:
+    """Judge a change that came before any test was named: it may turn a red test green, or break one, which spends an attempt."""
     report = await baseline(kit, candidate)
     if report is None or not report.reds:
         return None
     verdict = await judge(kit, candidate, patch, ())
-    if verdict.kind is not VerdictKind.PROVEN:
+    if verdict.kind is VerdictKind.PROVEN:
+        return Reproduction(summary="These failed before the change and pass with it.", tests=verdict.targets)
+    if verdict.good or verdict.kind is VerdictKind.INCONCLUSIVE:
         return None
-    return Reproduction(summary="These failed before the change and pass with it.", tests=verdict.targets)
+    if attempts_left(kit) < 1:
+        return GiveUp(summary=f"No attempt is left. {verdict.reason}")
+    return await asyncio.to_thread(kit.verifier.explain, verdict)
 
 
 def _named(kit: Kit, candidate: Candidate, handed: Reproduction | None) -> tuple[str, ...]:
@@ -102,13 +125,14 @@ def _summary(kit: Kit, candidate: Candidate) -> str:
 
 async def _open_diagnose(kit: Kit, candidate: Candidate) -> str:
     judged = verdicts(kit.log.records, candidate.id)
-    left = kit.task.budget.attempts + 1 - attempt_number(kit, candidate)
+    left = attempts_left(kit)
     own = lineage(kit.log.records, candidate.id)
     found = diagnoses(own, candidate.id)
     places, asked = left_out(own)
     explanation = await asyncio.to_thread(kit.verifier.explain, judged[-1])
     await asyncio.to_thread(name_places, kit.workspace(candidate), explanation)
-    return kit.prompts.render("diagnose", explanation=explanation, left=max(left, 1), found=found, places=places, asked=asked)
+    kept = has_source(await asyncio.to_thread(kit.repository.patch, candidate))
+    return kit.prompts.render("diagnose", explanation=explanation, left=max(left, 1), found=found, places=places, asked=asked, kept=kept)
 
 
 async def _open_repair(kit: Kit, _candidate: Candidate) -> str:

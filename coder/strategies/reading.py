@@ -56,9 +56,15 @@ async def _open(kit: Kit, candidate: Candidate, eyes: Candidate, reader: str) ->
     for hunk in hunks(patch.diff):
         for line in new_lines(hunk):
             kit.workspace(eyes).name(hunk.path, line)
-    brief = kit.prompts.render(f"review_{reader}")
     return kit.prompts.render(
-        "review", brief=brief, task=kit.task, diff=patch.diff[:DIFF_CHARACTERS], verdict=verdict, around=around, paths=patch.paths
+        "review",
+        brief=kit.prompts.render(f"review_{reader}"),
+        task=kit.task,
+        diff=patch.diff[:DIFF_CHARACTERS],
+        verdict=verdict,
+        failure="" if verdict.good else await asyncio.to_thread(kit.verifier.explain, verdict),
+        around=around,
+        paths=patch.paths,
     )
 
 

@@ -4,12 +4,15 @@ import asyncio
 
 from coder.core.candidate import Candidate
 from coder.core.decisions import CandidateScored
-from coder.core.state import named_tests, notes, opinions, verdicts
+from coder.core.events import FilesChanged
+from coder.core.state import lineage, named_tests, notes, opinions, verdicts
 from coder.core.verdict import Verdict, VerdictKind
 from coder.loop.kit import Kit
 
 Score = tuple[int, ...]
 WORST: Score = (-1,)
+DIFF_CHARACTERS, FAILURE_CHARACTERS = 3_000, 2_000
+"""Of a failed change and of its failure, in what the other branches hear of it."""
 
 
 async def score(kit: Kit, candidate: Candidate) -> Score:
@@ -40,11 +43,12 @@ def settled(kit: Kit, candidate: Candidate) -> bool:
 
 
 def trace(kit: Kit, candidate: Candidate) -> str:
-    """What a failed attempt teaches others, in two lines."""
-    said = [note.summary for note in notes(kit.log.records, candidate.id)]
+    """Return what a failed attempt teaches others: its idea, its diff and how it failed, at most about 1,500 tokens."""
+    idea = next((note.summary.partition("\n")[0][:200] for note in reversed(notes(kit.log.records, candidate.id))), "no change")
+    changes = (record.event.diff for record in reversed(lineage(kit.log.records, candidate.id)) if isinstance(record.event, FilesChanged))
     judged = verdicts(kit.log.records, candidate.id)
-    idea = said[-1].partition("\n")[0][:200] if said else "no change"
-    return f"{idea}: {judged[-1].reason[:300]}" if judged else idea
+    failure = kit.verifier.explain(judged[-1]) if judged else "It was not tested."
+    return f"{idea}\n{next(changes, '')[:DIFF_CHARACTERS]}\n{failure[:FAILURE_CHARACTERS]}"
 
 
 def _rank(verdict: Verdict) -> int:

@@ -46,13 +46,20 @@ def missing(named: Sequence[str], report: TestReport) -> list[str]:
 
 
 def failing_otherwise(before: TestReport, after: TestReport) -> list[str]:
-    """Of the tests that are red on both sides those that stumble over something else now, half a sentence each, the first few.
+    """Return those of the tests red on both sides that stumble over something else now, half a sentence each, the first few.
 
     The change has got them further, and not to their end.
     """
     was = {result.id: result for result in before.reds}
     now = [result for result in after.reds if result.id in was and _place(result) != _place(was[result.id])]
-    return [f"{short(one.id)} fails otherwise than before: {headline(one.failure)}" for one in now[:SHOWN] if one.failure]
+    return [f"{short(result.id)} fails otherwise than before: {headline(result.failure)}" for result in now[:SHOWN] if result.failure]
+
+
+def failing_alike(before: TestReport, after: TestReport) -> list[str]:
+    """Return what tests say that stumble over the same on both sides, half a sentence each, the first few: one may show the issue."""
+    was = {result.id: result for result in before.reds}
+    now = [result for result in after.reds if result.id in was and _place(result) == _place(was[result.id])]
+    return [f"{short(result.id)} fails as before: {headline(result.failure)}" for result in now[:SHOWN] if result.failure]
 
 
 def _place(result: TestResult) -> tuple[str, ...]:

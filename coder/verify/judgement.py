@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from coder.core.candidate import Patch
 from coder.core.paths import file_of, is_test_file, is_test_path, meant
 from coder.core.ports import Progress, TestRunner
-from coder.core.verdict import TestReport, TestResult, Verdict, VerdictKind
+from coder.core.verdict import TestReport, TestResult, Tie, Verdict, VerdictKind
 from coder.verify.caps import contradiction, newly_reached, runner_files, vacuous
 from coder.verify.comparison import (
+    failing_alike,
     failing_otherwise,
     is_gone,
     missing,
@@ -48,11 +49,16 @@ class Judgement:
         before: TestReport,
         progress: Progress | None,
         first: FirstLook = NOTHING_YET,
+        ties: Mapping[str, Tie] | None = None,
+        asked: Sequence[str] = (),
     ) -> None:
+        """`ties` are those of the base's red tests to the issue, None where none is needed; `asked` are tests that the user named."""
         self._trees = trees
         self._issue = issue
         self._tree = patch.tree
-        self._named = tuple(named)
+        self._ties = ties
+        self._is_asked = meant(asked)
+        self._named = tuple(dict.fromkeys((*named, *(test for test, tie in (ties or {}).items() if tie != "identifier"))))
         self._before = before
         self._first = first
         self._changed = trees.changed(patch.tree)
@@ -65,6 +71,7 @@ class Judgement:
         self._aims: tuple[str, ...] = ()  # the same selection on both sides: nothing tells a test on which one it is
         self._greens: Mapping[str, TestResult] = {}
         self._reds: dict[str, TestResult] = {}
+        self._weak: tuple[TestResult, ...] = ()  # red on the change, and tied weakly: they count while no other test turned green
         self.runs = Runs(trees=trees, runner=runner, tree=patch.tree, sources=self._sources, before=before, progress=progress)
         self.hashes: dict[str, str] = {}  # SHA-256 of the targets' files, by path
         self.after: TestReport | None = None  # the whole suite on the change
@@ -82,6 +89,8 @@ class Judgement:
         if verdict is not None:
             return verdict
         targets, verdict = self._red_before(greens)
+        if verdict is None and not targets and self._weak:
+            return self._not_fixed(self._weak)
         return verdict or self._suite(targets)
 
     def _aimed(self) -> tuple[Mapping[str, TestResult], Verdict | None]:
@@ -100,19 +109,37 @@ class Judgement:
         if broken:
             reason = f"{_tests(len(broken))} that passed before: {sentence(broken)}; the whole suite was not run"
             return {}, self._verdict(VerdictKind.BROKEN, f"The change breaks {reason}.", broken=broken)
-        reds = self._with_causes(still_red(self._before, report, named=self._named, about=is_about))
+        weakly = tuple(result.id for result in self._before.reds if self._is_weak(result.id))
+        asked_for = (*self._named, *(test for test in weakly if test in (self._ties or {})))
+        every = self._with_causes(still_red(self._before, report, named=asked_for, about=is_about))
+        self._weak = tuple(result for result in every if result.id in weakly)
+        reds = tuple(result for result in every if result not in self._weak)
         if reds and all(result.cause == "environment" for result in reds):
             lacking = triage(reds[0], before=reds[0])[1]
             reason = f"{_tests(len(reds))} that the change is judged by cannot run on this machine, {lacking}: {sentence(reds)}."
             return {}, self._verdict(VerdictKind.INCONCLUSIVE, reason, still_red=reds)
         if reds:
-            reason = f"{_tests(len(reds))} not green on the change: {sentence(reds)}; the whole suite was not run"
-            return {}, self._verdict(VerdictKind.PASSING, f"The issue is not fixed, {reason}.", still_red=reds)
+            return {}, self._not_fixed(reds)
         if report.problem is not None and report.problem.kind == "crash":
             return {}, self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
         self._notes += [f"{short(name)}, which was named, does not exist" for name in missing(self._named, report)]
         self._greens = {result.id: result for result in report.results if result.outcome == "passed"}
         return self._greens, None
+
+    def _not_fixed(self, reds: Sequence[TestResult]) -> Verdict:
+        reason = f"{_tests(len(reds))} not green on the change: {sentence(reds)}; the whole suite was not run"
+        return self._verdict(VerdictKind.PASSING, f"The issue is not fixed, {reason}.", still_red=tuple(reds))
+
+    def _is_weak(self, test: str) -> bool:
+        """Does at most an identifier tie this test of the base to the issue?"""
+        if self._ties is None or self._is_asked(test) or file_of(test) in self._tests:
+            return False
+        return self._ties.get(test, "identifier") == "identifier"
+
+    def _untied(self, targets: Sequence[str]) -> list[str]:
+        """Return the targets if nothing ties any of them to the issue."""
+        loose = [test for test in targets if self._is_weak(test) and test not in (self._ties or {}) and self._before.of(test) is not None]
+        return loose if len(loose) == len(targets) else []
 
     def _with_causes(self, reds: Sequence[TestResult]) -> tuple[TestResult, ...]:
         return tuple(triaged(result, before=self._before.of(result.id)) for result in reds)
@@ -187,6 +214,8 @@ class Judgement:
         if not targets and unable(self._before) and (lacking := unable(after)):
             return self._verdict(VerdictKind.INCONCLUSIVE, f"No test of the project can run on this machine: {lacking}.", after=after)
         self._notes += failing_otherwise(self._before, after)
+        if not targets:
+            self._notes += failing_alike(self._before, after)
         return self._conclusion(targets, after)
 
     def _take_part(self) -> None:
@@ -214,6 +243,8 @@ class Judgement:
             found.append(f"the suite as it is run does not run {', '.join(unseen[:3])}")
         if not targets:
             found.insert(0, "no test went from red to green")
+        elif untied := self._untied(targets):
+            found.insert(0, f"nothing ties {', '.join(map(short, untied[:3]))} to this issue")
         if found:
             reason = f"Nothing that passed before fails now, but {'; '.join(found)}"
             return self._verdict(VerdictKind.PASSING, reason.rstrip(".") + ".", targets=tuple(targets), after=after)

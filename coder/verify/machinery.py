@@ -29,6 +29,13 @@ FRAMES = frozenset(
 )
 OF_INSPECT = frozenset({"currentframe", "stack", "trace", "getouterframes", "getinnerframes", "getframeinfo"})
 OF_TRACEBACK = frozenset({"extract_stack", "format_stack", "print_stack", "walk_stack"})
+SURROUNDINGS = frozenset(
+    {
+        *("Path.home", "Path.cwd", "pathlib.Path.home", "pathlib.Path.cwd", "os.getcwd", "os.path.expanduser", "expanduser"),
+        *("tempfile.gettempdir", "gettempdir"),
+    }
+)
+"""Calls that tell where a program runs."""
 UNREADABLE = ("eval", "exec", "compile", "__import__")
 COMPARING = {"__eq__": True, "__ne__": False, "__lt__": True, "__le__": True, "__gt__": True, "__ge__": True, "__contains__": True}
 MARKS = ("/proc/", "pytest", "PYTEST", "CODER_", "sitecustomize", "unittest")
@@ -38,12 +45,16 @@ def reaching(old: Mapping[str, str], new: Mapping[str, str], *, are_tests: bool,
     """Return what the changed files (texts by path) newly reach for, half a sentence each.
 
     Of tests only that counts which no test needs. An environment variable whose name is in `known` (the issue, the base's code, unchanged
-    tests) may be asked for.
+    tests) may be asked for; the surroundings may be looked at where the file did so before.
     """
     found: list[str] = []
     for path, text in new.items():
-        there = Counter(what for _, what in _in(parsed(old.get(path, "")), are_tests, known))
-        for line, what in _in(parsed(text), are_tests, known):
+        before, after = parsed(old.get(path, "")), parsed(text)
+        there = Counter(what for _, what in _in(before, are_tests, known))
+        if not are_tests:
+            habits = {what for _, what in _surroundings(before)}
+            found += [f"{path}:{line} {what}" for line, what in _surroundings(after) if what not in habits]
+        for line, what in _in(after, are_tests, known):
             if there[what] > 0:
                 there[what] -= 1
                 continue
@@ -61,6 +72,47 @@ def _in(tree: ast.Module, are_tests: bool, known: str) -> Iterator[tuple[int, st
         yield from ((line, what) for what in _attributes(node, modules, are_tests, known))
         if not are_tests and id(node) not in documents | plain and (what := _hidden(node, modules)):
             yield line, what
+
+
+def _surroundings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield line and half a sentence for each look at what differs between a test run and the program's own life."""
+    modules = dict(_modules(tree))
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=function) if (name := _dotted(function, modules)) in SURROUNDINGS:
+                yield node.lineno, f"looks at where it runs ({name})"
+            case ast.Call(func=ast.Name(id="Path"), args=[]):
+                yield node.lineno, "looks at where it runs (Path())"
+            case ast.Call(func=ast.Attribute(attr="exists" | "is_dir" | "is_file", value=value)) if _is_own_file(value, tree):
+                yield node.lineno, "looks at the files beside it"
+            case ast.Attribute(attr="handlers" | "hasHandlers", value=ast.Call(func=function)) if called(function).endswith("getLogger"):
+                yield node.lineno, "asks whether logging is set up"
+            case ast.comprehension(iter=values) | ast.For(iter=values) if _dotted(_receiver(values), modules) == "os.environ":
+                yield values.lineno, "looks through all environment variables"
+
+
+def _is_own_file(node: ast.expr, tree: ast.Module) -> bool:
+    """Is this path made from `__file__`, here or in the module's variable of this name?"""
+    if any(isinstance(part, ast.Name) and part.id == "__file__" for part in ast.walk(node)):
+        return True
+    names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    return any(
+        isinstance(part, ast.Name) and part.id == "__file__"
+        for statement in ast.walk(tree)
+        if isinstance(statement, ast.Assign) and any(isinstance(target, ast.Name) and target.id in names for target in statement.targets)
+        for part in ast.walk(statement.value)
+    )
+
+
+def _receiver(node: ast.expr) -> ast.expr:
+    """Return what the items, keys or values are taken of; the expression itself where it is no such call."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=value, attr="items" | "keys" | "values" | "copy"), args=[]):
+            return value
+        case ast.Call(func=ast.Name(id="dict" | "list" | "sorted" | "set" | "tuple"), args=[argument]):
+            return argument
+        case _:
+            return node
 
 
 def _hidden(node: ast.AST, modules: Mapping[str, str]) -> str:

@@ -2,14 +2,14 @@
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
 from coder.core.candidate import Patch
 from coder.core.paths import file_of, is_test_file, is_test_path, meant
 from coder.core.ports import Around, Progress, TestRunner
-from coder.core.verdict import Evidence, Problem, Reproduced, TestReport, TestResult, Verdict
+from coder.core.verdict import Evidence, Problem, Reproduced, TestReport, TestResult, Tie, Verdict
 from coder.verify.distil import distil
 from coder.verify.evidence import page, run_of, trailers
 from coder.verify.examination import Examined, Instruments, examine
@@ -18,6 +18,7 @@ from coder.verify.reasons import why_not
 from coder.verify.runner import labelled
 from coder.verify.runs import Trees, patience
 from coder.verify.standby import FirstLook, Standby, edits_of, first_look
+from coder.verify.ties import ties
 from coder.verify.warm import Ran
 
 ENDLESS = "A test of code that never ends must end by itself: run the code in a daemon thread and assert that it is done in time."
@@ -37,11 +38,15 @@ class WorktreeVerifier:
         trees: Trees,
         runner: TestRunner,
         issue: str,
+        asked: tuple[str, ...] = (),
+        needs_ties: bool = False,
         circumstances: tuple[str, ...] = (),
         instruments: Instruments | None = None,
         standby: Standby | None = None,
     ) -> None:
-        """`circumstances` are sentences about the interpreter and the test command, for the evidence.
+        """`asked` are tests that the user named; where it `needs_ties`, other tests of the base prove only what is tied to the issue.
+
+        `circumstances` are sentences about the interpreter and the test command, for the evidence.
 
         `instruments` are for the second look at what broke nothing; `standby` keeps the base ready.
         """
@@ -51,6 +56,9 @@ class WorktreeVerifier:
         self._standby = standby
         self._after: dict[str, TestReport] = {}
         self._issue = issue
+        self._asked = asked
+        self._needs_ties = needs_ties
+        self._ties: Mapping[str, Tie] | None = None
         self._circumstances = circumstances
         self._lock = threading.Lock()
         self._baseline: TestReport | None = None
@@ -65,7 +73,7 @@ class WorktreeVerifier:
     def renew(self, circumstance: str) -> None:
         """Forget the base's results: tests run in another environment from here on."""
         with self._lock:
-            self._baseline = None
+            self._baseline = self._ties = None
             self._circumstances = (*self._circumstances, circumstance)
 
     def reproduces(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Reproduced:
@@ -96,6 +104,16 @@ class WorktreeVerifier:
             right = []
         return Reproduced(tests=tuple(right), rejected=tuple(rejected), results=report.results)
 
+    def ties(self) -> Mapping[str, Tie]:
+        before = self._baseline
+        if before is None or not self._needs_ties:
+            return {}
+        with self._lock:
+            if self._ties is None:
+                with self._trees.checkout(self._trees.base, ()) as tree:
+                    self._ties = ties(self._issue, before.reds, tree, [result.id for result in before.results])
+            return self._ties
+
     def _was_red(self, test: str) -> bool:
         """Was it red on the base, among all others?"""
         known = self._baseline.of(test) if self._baseline else None
@@ -114,6 +132,8 @@ class WorktreeVerifier:
             before=before,
             progress=progress,
             first=first,
+            ties=self.ties() if self._needs_ties else None,
+            asked=self._asked,
         )
         verdict = judgement.judge()
         self._after = {patch.tree: judgement.after} if judgement.after is not None else {}

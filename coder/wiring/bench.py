@@ -91,8 +91,8 @@ class Bench:
     def equipment(self, root: Path, installed: Callable[[str], None]) -> OverlayEquipment:
         return OverlayEquipment(self.project, root, sandbox=self.sandbox, environment=os.environ, installed=installed)
 
-    def verifiers(self, issue: str) -> Callable[[Repository], WorktreeVerifier]:
-        """A verifier for each base, made once: it remembers the base's own results."""
+    def verifiers(self, issue: str, *, asked: tuple[str, ...], needs_ties: bool) -> Callable[[Repository], WorktreeVerifier]:
+        """Return what makes a verifier for each base, once: it remembers the base's own results."""
         made: dict[str, WorktreeVerifier] = {}
 
         def verifier(repository: Repository) -> WorktreeVerifier:
@@ -101,6 +101,8 @@ class Bench:
                     trees=repository,
                     runner=self.runner(),
                     issue=issue,
+                    asked=asked,
+                    needs_ties=needs_ties,
                     circumstances=self.project.why,
                     instruments=self.instruments(),
                     standby=self._standby(repository),

@@ -13,6 +13,7 @@ from pathlib import Path
 from coder import __version__
 from coder.core.candidate import Candidate
 from coder.core.events import SessionFinished
+from coder.core.paths import node_ids
 from coder.core.ports import Faults, Progress, Verifier
 from coder.core.private import DENY_READ
 from coder.core.proposals import Suspected
@@ -89,7 +90,7 @@ def open_fix(
         log = EventLog(store, secrets=private)
         bench = bench_for(task, config, root=root, sandbox=sandbox)
         stack.callback(bench.close)
-        verifier = bench.verifiers(task.issue)
+        verifier = bench.verifiers(task.issue, asked=node_ids(f"{task.issue}\n{task.test_command or ''}"), needs_ties=not task.given)
         kit = Kit(
             task=task,
             model=how.model,

@@ -15,7 +15,7 @@ from coder.core.policy import Policy
 from coder.core.ports import Execution, Limits, Progress, Repository, Verifier
 from coder.core.proposals import Proposals
 from coder.core.task import Budget, Task
-from coder.core.verdict import Evidence, Failure, Reproduced, TestReport, TestResult, Verdict, VerdictKind
+from coder.core.verdict import Evidence, Failure, Reproduced, TestReport, TestResult, Tie, Verdict, VerdictKind
 from coder.loop.approval import Approval
 from coder.loop.kit import Kit
 from coder.loop.log import EventLog
@@ -117,6 +117,7 @@ class FakeVerifier:
     verdicts: list[Verdict] = field(default_factory=lambda: [PROVEN])
     reproduced: list[Reproduced] = field(default_factory=lambda: [Reproduced(tests=(RED.id,))])
     report: TestReport = BASELINE
+    tied: dict[str, Tie] = field(default_factory=dict)
     asked: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
 
     def baseline(self, progress: Progress | None = None) -> TestReport:
@@ -125,6 +126,9 @@ class FakeVerifier:
     def reproduces(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Reproduced:
         self.asked.append(("reproduces", tuple(named)))
         return self.reproduced.pop(0) if len(self.reproduced) > 1 else self.reproduced[0]
+
+    def ties(self) -> Mapping[str, Tie]:
+        return self.tied
 
     def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
         self.asked.append(("verify", tuple(named)))

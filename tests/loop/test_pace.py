@@ -55,3 +55,25 @@ def test_no_more_than_so_many_verifications_at_once() -> None:
 
     asyncio.run(several())
     assert most == 1
+
+
+def test_verifications_under_way_never_exceed_the_attempts_left() -> None:
+    pace, spent, most, refused = Pace(), 0, 0, 0
+
+    async def attempt(running: list[int]) -> None:
+        nonlocal spent, most, refused
+        async with pace.attempt(lambda: 2 - spent) as granted:
+            refused += not granted
+            if granted:
+                running.append(1)
+                most = max(most, len(running) + spent)
+                await asyncio.sleep(0)
+                running.pop()
+                spent += 1
+
+    async def scenario() -> None:
+        running: list[int] = []
+        await asyncio.gather(*(attempt(running) for _ in range(5)))
+
+    asyncio.run(scenario())
+    assert (spent, most, refused) == (2, 2, 3)

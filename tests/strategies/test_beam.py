@@ -11,6 +11,7 @@ from coder.core.candidate import Candidate, Patch
 from coder.core.decisions import CandidateDropped
 from coder.core.errors import ModelError
 from coder.core.events import CandidateForked, MessageFinished, Verified
+from coder.core.task import Budget
 from coder.core.verdict import Verdict
 from coder.loop.kit import Kit, Strategy
 from coder.models.scripted import Scripted
@@ -59,10 +60,12 @@ async def nothing(kit: Kit, candidate: Candidate) -> Candidate:
     return candidate
 
 
-def walked(tmp_path: Path, outcomes: dict[str, list[Verdict | Exception]], *, rounds: int = 2) -> tuple[Candidate, Kit, list[str]]:
+def walked(
+    tmp_path: Path, outcomes: dict[str, list[Verdict | Exception]], *, rounds: int = 2, attempts: int = 9
+) -> tuple[Candidate, Kit, list[str]]:
     root, calls = tmp_path / "root", list[str]()
     root.mkdir()
-    made = kit(root, repository=Forking(root=root), issue=f"{RED.id} fails")
+    made = kit(root, repository=Forking(root=root), issue=f"{RED.id} fails", budget=Budget(attempts=attempts))
     step = grown(outcomes, calls)
     strategy = beam(first=step, then=step, check=nothing, last=nothing, width=3, keep=2, rounds=rounds, score=score)
 
@@ -124,3 +127,9 @@ def test_without_a_proof_the_best_is_what_remains(tmp_path: Path) -> None:
     outcomes: dict[str, list[Verdict | Exception]] = {name: [STILL_RED, STILL_RED] for name in ("c1", "c2", "c3")}
     best, made, calls = walked(tmp_path, outcomes)
     assert (best.id in ("c1", "c2", "c3"), len(calls), dropped(made)) == (True, 5, {})
+
+
+def test_no_more_branches_than_attempts_and_no_more_rounds(tmp_path: Path) -> None:
+    outcomes: dict[str, list[Verdict | Exception]] = {name: [STILL_RED, STILL_RED] for name in ("c1", "c2", "c3")}
+    _, _, calls = walked(tmp_path, outcomes, attempts=2)
+    assert sorted(calls) == ["c1", "c2"]

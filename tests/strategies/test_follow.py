@@ -111,7 +111,7 @@ def test_giving_up_ends_it_in_any_phase(tmp_path: Path) -> None:
 
 def test_a_red_result_is_diagnosed_and_repaired_until_the_attempts_are_spent(tmp_path: Path) -> None:
     back = FIX.replace("-VALUE = 1", "-VALUE = 2").replace("+VALUE = 2", "+VALUE = 3")
-    again = FIX.replace("-VALUE = 1", "-VALUE = 3").replace("+VALUE = 2", "+VALUE = 4")
+    again = FIX.replace("+VALUE = 2", "+VALUE = 4")  # the base's own text: what failed twice alike is taken back
     last = call("hand_over", kind="give_up", summary="It is deeper.")
     made = walked(tmp_path, [patch(FIX), patch(back), patch(again), last], FakeVerifier(verdicts=[STILL_RED]), issue=f"{RED.id} fails")
     assert phases(made) == ["locate", "reproduce", "edit", "verify", *["diagnose", "repair", "verify"] * 2, "explain"]

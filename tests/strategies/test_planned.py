@@ -9,12 +9,13 @@ import pytest
 from coder.core.candidate import Candidate
 from coder.core.events import CandidateForked, NoteMade, PlanAsked
 from coder.core.notes import GiveUp, Note, Plan, Step
+from coder.core.verdict import TestReport
 from coder.core.words import Amend
 from coder.loop.kit import Kit
 from coder.models.scripted import Scripted, ScriptedCall
 from coder.models.scripted import Step as Scene
 from coder.strategies.planned import planned
-from tests.loop.fakes import FakeVerifier, kit
+from tests.loop.fakes import RED, FakeVerifier, kit
 
 PLAN = Plan(summary="The value is two.", steps=(Step(intent="It is two.", files=("a.py",)),))
 MINE = Plan(summary="The value is three.", steps=(Step(intent="It is three."), Step(intent="It is tidied.")))
@@ -60,11 +61,11 @@ def verifier() -> FakeVerifier:
 
 
 def test_a_plan_is_run_as_the_person_leaves_it(tmp_path: Path, verifier: FakeVerifier) -> None:
-    scenes = [said(PLAN), changed(3), said(Plan(summary="It is.", steps=())), changed(4, was=3)]
+    scenes = [said(PLAN), changed(3), changed(4, was=3)]
     made = kit(tmp_path, scenes, verifier=verifier, attended=True, reviews=True)
     told, notes = walked(made, MINE)
     assert "It is three." in told[1] and "It is two." not in told[1]
-    assert "has decided on this plan" in told[2] and "Done: It is three." in told[2]
+    assert "It is tidied." in told[2]
     assert [note for note in notes if isinstance(note, Plan)][:2] == [PLAN, MINE]
 
 
@@ -81,11 +82,11 @@ def test_a_plan_that_is_refused_is_the_end(tmp_path: Path, verifier: FakeVerifie
 
 
 def test_nobody_is_asked_for_a_plan_that_the_person_gives(tmp_path: Path, verifier: FakeVerifier) -> None:
-    made = kit(tmp_path, [changed(3), said(Plan(summary="It is.", steps=())), changed(4, was=3)], verifier=verifier)
+    made = kit(tmp_path, [changed(3), changed(4, was=3)], verifier=verifier)
     told, notes = walked(replace(made, task=made.task.model_copy(update={"plan": MINE})))
     assert notes[0] == MINE
     assert "It is three." in told[0]
-    assert made.task.issue in told[1] and "has decided on this plan" in told[1]
+    assert made.task.issue in told[0] and len(told) == 2
 
 
 def test_a_planner_that_gives_up_says_why(tmp_path: Path, verifier: FakeVerifier) -> None:
@@ -95,3 +96,22 @@ def test_a_planner_that_gives_up_says_why(tmp_path: Path, verifier: FakeVerifier
     last = made.log.records[-1].event
     assert isinstance(last, NoteMade)
     assert (last.candidate, last.note) == ("c1", GiveUp(summary="It is no bug."))
+
+
+def test_planner_hears_of_step_whose_check_fails(tmp_path: Path, verifier: FakeVerifier) -> None:
+    checked = PLAN.model_copy(update={"steps": (PLAN.steps[0].model_copy(update={"check": RED.id}), Step(intent="It is tidied."))})
+    amended = Plan(summary="Two was wrong.", steps=(Step(intent="It is three."),))
+    made = kit(tmp_path, [said(checked), changed(2), said(amended), changed(3, was=2)], verifier=verifier)
+    red = replace(
+        made.workspace(made.repository.candidate("c1")), run=lambda _tests, _progress: TestReport(command="pytest", results=(RED,))
+    )
+    told, notes = walked(replace(made, workspace=lambda _candidate: red))
+    assert "This did not work: It is two." in told[2] and "Its check fails." in told[2]
+    assert [note for note in notes if isinstance(note, Plan)] == [checked, amended]
+
+
+def test_planner_is_not_asked_after_successful_steps(tmp_path: Path, verifier: FakeVerifier) -> None:
+    two = PLAN.model_copy(update={"steps": (PLAN.steps[0], Step(intent="It is tidied."))})
+    told, notes = walked(kit(tmp_path, [said(two), changed(2), changed(3, was=2)], verifier=verifier))
+    assert len(told) == 3
+    assert [note for note in notes if isinstance(note, Plan)] == [two]
