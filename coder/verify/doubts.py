@@ -10,6 +10,7 @@ from coder.verify.configuration import how_tests_run, is_injected, may_configure
 from coder.verify.documented import as_test
 from coder.verify.guard import differs_in_code
 from coder.verify.machinery import reaching
+from coder.verify.machinery_js import SUFFIXES, reaching_js
 from coder.verify.symptoms import symptoms
 from coder.verify.tampering import removed, weakened
 
@@ -53,15 +54,17 @@ def doubts(
     known = "\n".join((issue, *before.values(), *texts(old, tests).values()))
     yield from _cut(reaching(before, after, are_tests=False, known=known))
     yield from _cut(reaching(texts(old, tests), texts(new, tests), are_tests=True))
+    known_js = "\n".join((issue, *texts(old, (*sources, *tests), SUFFIXES).values()))
+    yield from _cut(reaching_js(texts(old, sources, SUFFIXES), texts(new, sources, SUFFIXES), known=known_js))
 
 
 def _is_case_of(test: str, ids: Collection[str]) -> bool:
     return any(known == test or known.startswith(f"{test}[") for known in ids)
 
 
-def texts(root: Path, paths: Iterable[str]) -> dict[str, str]:
-    """The Python files among them that are there, by path."""
-    files = {path: root / path for path in paths if path.endswith(".py")}
+def texts(root: Path, paths: Iterable[str], suffixes: tuple[str, ...] = (".py",)) -> dict[str, str]:
+    """Return the files among them that are there and have one of the suffixes, by path."""
+    files = {path: root / path for path in paths if path.endswith(suffixes)}
     return {
         path: file.read_text(encoding="utf-8", errors="replace")
         for path, file in files.items()

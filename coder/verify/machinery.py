@@ -1,6 +1,7 @@
 """Constructs in changed Python code that reach for the process which tests run in, or ask whether it is a test's."""
 
 import ast
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
@@ -70,6 +71,8 @@ def _in(tree: ast.Module, are_tests: bool, known: str) -> Iterator[tuple[int, st
         line = getattr(node, "lineno", 0)
         yield from ((line, what) for what in _imports(node, are_tests))
         yield from ((line, what) for what in _attributes(node, modules, are_tests, known))
+        if are_tests and isinstance(node, ast.FunctionDef) and node.name == "load_tests":
+            yield line, "decides by itself which tests run (load_tests)"
         if not are_tests and id(node) not in documents | plain and (what := _hidden(node, modules)):
             yield line, what
 
@@ -177,6 +180,8 @@ def _attributes(node: ast.AST, modules: Mapping[str, str], are_tests: bool, know
             yield f"looks at its callers ({module}.{name})"
         elif module == "os" and name == "__dict__":
             yield "looks into the module os"
+        elif not are_tests and module in sys.stdlib_module_names and name.startswith("_") and not name.startswith("__"):
+            yield f"looks into the private parts of {module} ({name})"
     if not are_tests and (variable := _variable(node, modules)) is not None and (not variable or variable not in known):
         yield f"asks for the environment variable {variable or 'whose name cannot be read here'}"
 

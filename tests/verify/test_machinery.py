@@ -21,6 +21,7 @@ REACHING = {
     "class A:\n    def __eq__(self, other):\n        return True": "makes objects whose __eq__ looks at nothing",
     "from pathlib import Path\n\nif (Path.home() / '.rc').exists():\n    pass": "looks at where it runs (Path.home)",
     "from pathlib import Path\n\nA = Path(__file__).parent\nif (A / 'x').exists():\n    pass": "looks at the files beside it",
+    "import warnings\n\nx = warnings._showwarnmsg_impl": "looks into the private parts of warnings (_showwarnmsg_impl)",
     "import tempfile\n\nx = tempfile.gettempdir()": "looks at where it runs (tempfile.gettempdir)",
     "import logging\n\nx = logging.getLogger().handlers": "asks whether logging is set up",
     "import os\n\nx = any(name for name in os.environ)": "looks through all environment variables",
@@ -61,3 +62,6 @@ def test_environment_variable_that_the_issue_names_may_be_asked_for() -> None:
 def test_tests_may_use_what_tests_use() -> None:
     assert reaching({}, {"test_a.py": "import sys, pytest\n\nsys.argv = []\n"}, are_tests=True) == []
     assert reaching({}, {"test_a.py": "import os\n\nos._exit(0)\n"}, are_tests=True) == ["test_a.py:3 calls os._exit"]
+    assert reaching({}, {"test_a.py": "def load_tests(loader, tests, pattern):\n    return tests\n"}, are_tests=True) == [
+        "test_a.py:1 decides by itself which tests run (load_tests)"
+    ]

@@ -1,0 +1,73 @@
+"""Constructs in changed JavaScript and TypeScript that reach for the process which tests run in, or ask whether it is a test's."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+SUFFIXES = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
+_COMMENT = re.compile(r"^\s*(?://|\*|/\*)")
+_IMPORTING = r"""(?:from|require\(|import\(|import)\s*["'`](?:node:)?"""
+OF_SOURCES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern), what)
+    for pattern, what in (
+        (
+            _IMPORTING + r"(?:test|assert|inspector|trace_events|v8|vm|module|diagnostics_channel|repl)\b",
+            "imports {}, which test runners stand on",
+        ),
+        (_IMPORTING + r"(?:vitest|jest|@jest/\w+|mocha|chai|ava|tape|sinon|expect)\b", "imports {}"),
+        (
+            r"\bprocess\.(?:exit|abort|kill|reallyExit|binding|_\w+|on|once|emit|exitCode|disconnect|send|channel|connected|ppid)\b",
+            "uses {}",
+        ),
+        (r"\bprocess\.(?:argv|execArgv|title|mainModule|report|features|constrainedMemory)\b", "asks for {}"),
+        (
+            r"\bprocess\.(?:stdout|stderr)\.(?:write\s*=|isTTY|fd|_\w+)|\bconsole\.\w+\s*=[^=]",
+            "changes or looks at the output of the process ({})",
+        ),
+        (
+            r"\bprocess\s*\[|\bglobalThis\s*\[|\bglobal\s*\[|\bReflect\.\w+\(\s*(?:process|globalThis)",
+            "looks into {} by a name that cannot be read here",
+        ),
+        (r"\bnew Error\(\w*\)\.stack|\bcaptureStackTrace\b|\bprepareStackTrace\b|\barguments\.callee\b", "looks at its callers ({})"),
+        (
+            r"\b[A-Z]\w*\.prototype\.\w+\s*=[^=]|\bObject\.defineProper(?:ty|ties)\(\s*(?:[A-Z]\w*\.prototype|process|globalThis|assert)",
+            "replaces {}",
+        ),
+        (
+            r"\bassert(?:\.\w+)?\s*=[^=]|\bmock\.method\b|\bregisterHooks\b|\bsetUncaughtExceptionCaptureCallback\b",
+            "replaces what tests call ({})",
+        ),
+        (r"\beval\s*\(|\bnew Function\s*\(", "executes code that cannot be read here ({})"),
+    )
+)
+_VARIABLE = re.compile(r"\bprocess\.env(?:\.(?P<dotted>\w+)|\[\s*[\"'`](?P<quoted>\w+)[\"'`]\s*\]|(?P<whole>\b(?![.\[])|\[))")
+
+
+def reaching_js(old: Mapping[str, str], new: Mapping[str, str], *, known: str = "") -> list[str]:
+    """Return what the changed sources (texts by path) newly reach for, half a sentence each.
+
+    Read line by line with regular expressions: what is written so that they do not see it is not found. An environment variable whose
+    name is in `known` (the issue, the base's code, unchanged tests) may be asked for.
+    """
+    found: list[str] = []
+    for path, text in new.items():
+        there = Counter(what for _, what in _in(old.get(path, ""), known))
+        for line, what in _in(text, known):
+            if there[what] > 0:
+                there[what] -= 1
+                continue
+            found.append(f"{path}:{line} {what}")
+    return list(dict.fromkeys(found))
+
+
+def _in(text: str, known: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if _COMMENT.match(line):
+            continue
+        for pattern, what in OF_SOURCES:
+            if match := pattern.search(line):
+                yield number, what.format(re.sub(r"\s+", " ", match[0].strip(" =(")))
+        for variable in _VARIABLE.finditer(line):
+            name = variable["dotted"] or variable["quoted"] or ""
+            if not name or name not in known:
+                yield number, f"asks for the environment variable {name or 'whose name cannot be read here'}"
