@@ -11,7 +11,8 @@ from coder.core.events import PhaseEntered, Warned
 from coder.core.notes import Diagnosis, GiveUp
 from coder.core.phases import PhaseName
 from coder.core.state import named_tests
-from coder.core.verdict import VerdictKind
+from coder.core.verdict import TestReport, VerdictKind
+from coder.loop.equipping import installed
 from coder.loop.kit import Kit, Strategy
 from coder.loop.phase import Purpose, run
 from coder.strategies.diagnosis import diagnose
@@ -73,7 +74,10 @@ async def verify(kit: Kit, candidate: Candidate, attempt: int) -> Outcome | None
             return "spent"
         kit.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=attempt))
         patch = await asyncio.to_thread(kit.repository.patch, candidate)
-        verdict = await judge(kit, candidate, patch, named_tests(kit.log.records, candidate.id))
+        named = named_tests(kit.log.records, candidate.id)
+        verdict = await judge(kit, candidate, patch, named)
+        if verdict.unable and await installed(kit, TestReport(command="", results=verdict.still_red)):
+            verdict = await judge(kit, candidate, patch, named)
     if verdict.kind is VerdictKind.INCONCLUSIVE:
         return None
     if verdict.good:

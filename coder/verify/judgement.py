@@ -27,7 +27,7 @@ from coder.verify.reasons import why_not
 from coder.verify.runs import Runs, Trees, lost_by_old_tests
 from coder.verify.sampling import part_of
 from coder.verify.standby import FirstLook
-from coder.verify.triage import triage, triaged, unable
+from coder.verify.triage import needed_packages, triage, triaged, unable
 
 PARTIAL = ("timeout", "crash", "no_tests")
 """Problems of a run whose results so far can still be read; any other means that nothing was learnt."""
@@ -105,6 +105,8 @@ class Judgement:
             return {}, self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
         is_about = meant(about)
         suspected = no_longer_passing(self._before, report, among=is_about, missing_counts=report.problem is None)
+        if unmet := self._needs_packages(report):
+            return {}, unmet
         broken = self._confirmed(suspected, report)
         if broken:
             reason = f"{_tests(len(broken))} that passed before: {sentence(broken)}; the whole suite was not run"
@@ -125,6 +127,22 @@ class Judgement:
         self._notes += [f"{short(name)}, which was named, does not exist" for name in missing(self._named, report)]
         self._greens = {result.id: result for result in report.results if result.outcome == "passed"}
         return self._greens, None
+
+    def _needs_packages(self, report: TestReport) -> Verdict | None:
+        """Return the verdict on a change that needs packages which nobody has installed; None where anything else fails anew."""
+        was = {result.id: result.failure.message if result.failure else "" for result in self._before.reds}
+        anew = [result for result in report.reds if result.failure is None or was.get(result.id) != result.failure.message]
+        reds = [result for result in anew if result.failure and result.failure.type == "ModuleNotFoundError"]
+        if not reds or any(result not in reds for result in anew if result.id not in was):
+            return None
+        with self._trees.checkout(self._tree) as tree:
+            packages = needed_packages(reds, tree)
+        if not packages:
+            return None
+        are = "are" if len(packages) > 1 else "is"
+        reason = f"The change needs {', '.join(packages)}, which {are} not installed for the project's interpreter: {sentence(reds)}."
+        lacking = tuple(result.model_copy(update={"cause": "environment"}) for result in reds)
+        return self._verdict(VerdictKind.INCONCLUSIVE, reason, still_red=lacking)
 
     def _not_fixed(self, reds: Sequence[TestResult]) -> Verdict:
         reason = f"{_tests(len(reds))} not green on the change: {sentence(reds)}; the whole suite was not run"
@@ -197,6 +215,8 @@ class Judgement:
         problem = after.problem
         if problem is not None and problem.kind not in PARTIAL:
             return self._verdict(VerdictKind.INCONCLUSIVE, problem.text)
+        if unmet := self._needs_packages(after):
+            return unmet
         whole = problem is None or problem.kind == "no_tests"
         suspected = no_longer_passing(self._before, after, missing_counts=whole)
         if broken := self._confirmed(suspected, after):

@@ -1,8 +1,18 @@
 """Says, before any model is asked, what class of failure a red test is."""
 
+import re
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
 from coder.core.paths import is_test_path
 from coder.core.verdict import Cause, Failure, TestReport, TestResult
 from coder.verify.reasons import ASSERTIONS, FIXTURES, TOO_LONG, environment, headline, inside
+
+_MISSING = re.compile(r"ModuleNotFoundError: No module named '(?P<name>\w+)'")
+CLOSE = 0.85
+"""How like two module names are, from 0 to 1, if one is taken for the other misspelt."""
 
 
 def triage(result: TestResult, *, before: TestResult | None) -> tuple[Cause, str]:
@@ -27,8 +37,23 @@ def triage(result: TestResult, *, before: TestResult | None) -> tuple[Cause, str
 
 
 def triaged(result: TestResult, *, before: TestResult | None) -> TestResult:
-    """The result with its class, where it is red."""
-    return result.model_copy(update={"cause": triage(result, before=before)[0]}) if result.red else result
+    """Return the result with its class, where it is red and has none yet."""
+    return result.model_copy(update={"cause": triage(result, before=before)[0]}) if result.red and result.cause is None else result
+
+
+def needed_packages(results: Sequence[TestResult], tree: Path) -> tuple[str, ...]:
+    """Return the modules for want of which all these results are red; empty where one of them fails otherwise.
+
+    A name that is a module of the tree, or nearly one or one of the standard library, is taken for a slip of the pen.
+    """
+    failures = [result.failure for result in results if result.failure]
+    names = [match["name"] if (match := _MISSING.match(f"{failure.type}: {failure.message}")) else "" for failure in failures]
+    if not names or len(names) < len(results) or not all(names):
+        return ()
+    own = {path.stem for path in tree.rglob("*.py")} | {path.parent.name for path in tree.rglob("__init__.py")} | sys.stdlib_module_names
+    if any(get_close_matches(name, own, n=1, cutoff=CLOSE) for name in names):
+        return ()
+    return tuple(dict.fromkeys(names))
 
 
 def unable(before: TestReport) -> str:

@@ -1,9 +1,11 @@
 """What class of failure a red test is."""
 
+from pathlib import Path
+
 import pytest
 
 from coder.core.verdict import Failure, Frame, TestReport, TestResult
-from coder.verify.triage import triage, unable
+from coder.verify.triage import needed_packages, triage, unable
 from tests.verify.fakes import passed
 
 
@@ -58,3 +60,19 @@ def test_a_suite_of_which_nothing_can_run_says_what_is_lacking() -> None:
 
     assert lacking(missing) == "the package x is not installed for the project's interpreter"
     assert [lacking(missing, told), lacking(missing, failing), lacking()] == ["", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("missing", "expected"),
+    [
+        (["tabulate"], ("tabulate",)),
+        (["tabulate", "rich_text", "tabulate"], ("tabulate", "rich_text")),
+        (["jsonn"], ()),
+        (["pricings"], ()),
+        (["tabulate", ""], ()),
+    ],
+)
+def test_package_needed_by_change_is_told_from_misspelt_import(missing: list[str], expected: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "pricing.py").write_text("", encoding="utf-8")
+    reds = [red("ModuleNotFoundError", f"No module named '{name}'") if name else red("AssertionError", "no") for name in missing]
+    assert needed_packages(reds, tmp_path) == expected
