@@ -28,6 +28,7 @@ from coder.verify.runs import Runs, Trees, lost_by_old_tests
 from coder.verify.sampling import part_of
 from coder.verify.standby import FirstLook
 from coder.verify.triage import needed_packages, triage, triaged, unable
+from coder.verify.weak_tests import definitions_changed, weak_tests
 
 PARTIAL = ("timeout", "crash", "no_tests")
 """Problems of a run whose results so far can still be read; any other means that nothing was learnt."""
@@ -282,7 +283,10 @@ class Judgement:
             self.hashes = {path: hash_of(new / path) for path in sorted(set(map(file_of, targets)))}
             red_before = [result.id for result in self._before.reds]
             found = list(doubts(old, new, self._changed, red_before=red_before, targets=targets, issue=self._issue))
-            found += vacuous(texts(new, self.hashes), [self._greens[test] for test in targets], self._before)
+            greens = [self._greens[test] for test in targets]
+            found += vacuous(texts(new, self.hashes), greens, self._before)
+            changed = definitions_changed(texts(old, self._sources), texts(new, self._sources))
+            found += weak_tests(texts(new, self.hashes), greens, self._before, changed=changed, issue=self._issue)
         if self._before.indirect and (files := runner_files(self._before.command, self._changed)):
             found.append(f"the change touches how tests run ({', '.join(files[:3])})")
         return found

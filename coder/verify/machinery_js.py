@@ -1,7 +1,6 @@
 """Constructs in changed JavaScript and TypeScript that reach for the process which tests run in, or ask whether it is a test's."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 
 SUFFIXES = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
@@ -51,12 +50,8 @@ def reaching_js(old: Mapping[str, str], new: Mapping[str, str], *, known: str = 
     """
     found: list[str] = []
     for path, text in new.items():
-        there = Counter(what for _, what in _in(old.get(path, ""), known))
-        for line, what in _in(text, known):
-            if there[what] > 0:
-                there[what] -= 1
-                continue
-            found.append(f"{path}:{line} {what}")
+        there = {what for _, what in _in(old.get(path, ""), known)}
+        found += [f"{path}:{line} {what}" for line, what in _in(text, known) if what not in there]
     return list(dict.fromkeys(found))
 
 

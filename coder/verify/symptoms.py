@@ -11,6 +11,10 @@ AWARE = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_WORKER")
 SMALL = 16
 """Numbers up to here are in every program and test."""
 SHORTEST = 3
+CROWD = 3
+"""So many literals of the tests in one new condition, table or call at import are no coincidence."""
+HASHES = ("crc32", "adler32", "hash", "md5", "sha1", "sha256", "sha512", "blake2b", "hexdigest", "digest")
+BUILT_IN = ("float", "int", "str", "list", "tuple", "dict", "bytes", "set", "complex")
 PLAIN = {(type(value), value) for value in (None, True, False, 0, 1, 0.0, 1.0, "", b"", ...)}
 """Literals that any code may choose by."""
 CONSTANT = (ast.Constant, ast.Tuple, ast.List, ast.Load, ast.UnaryOp, ast.USub)
@@ -24,11 +28,27 @@ def symptoms(old: Mapping[str, str], new: Mapping[str, str], tests: Collection[s
     literals = {value for text in tests for value in _literals(parsed(text))} - PLAIN
     known = {value for value in literals if _unusual(value[1]) and str(value[1]) not in issue}
     known |= {(int, len(value)) for _, value in known if isinstance(value, str | bytes) and len(value) > SHORTEST}
+    lengths = {length for text in tests for length in _lengths(parsed(text)) if length >= CROWD and str(length) not in issue}
     found: list[str] = []
     for path, text in new.items():
         before, after = parsed(old.get(path, "")), parsed(text)
         found += [f"{path}:{line} {told}" for line, told in _in_file(before, after, known, literals, issue)]
+        found += [f"{path}:{line} {told}" for line, told in _by_length(before, after, lengths)]
     return found
+
+
+def _lengths(tree: ast.Module) -> Iterator[int]:
+    """Yield the lengths of the collections that stand in a test."""
+    yield from (len(node.elts) for node in ast.walk(tree) if isinstance(node, ast.List | ast.Tuple | ast.Set))
+
+
+def _by_length(before: ast.Module, after: ast.Module, lengths: Collection[int]) -> Iterator[tuple[int, str]]:
+    known = {ast.dump(node) for node in ast.walk(before)}
+    for node in ast.walk(after):
+        match node:
+            case ast.Compare(left=ast.Call(func=ast.Name(id="len")), ops=[ast.Eq()], comparators=[ast.Constant(value=int() as length)]):
+                if length in lengths and ast.dump(node) not in known:
+                    yield node.lineno, "chooses by the length of the test's own input"
 
 
 def _in_file(
@@ -39,6 +59,72 @@ def _in_file(
     yield from {**dict(_selecting(before, after, known)), **single}.items()
     yield from _aware(before, after)
     yield from _hard_coded(before, after, known)
+    yield from _crowded(before, after, literals, issue)
+    yield from _indirect(before, after)
+
+
+def _crowded(before: ast.Module, after: ast.Module, literals: Collection[object], issue: str) -> Iterator[tuple[int, str]]:
+    """New conditions, tables and calls at import that hold several literals of the tests, however small, and not all in the issue."""
+    held = {*_literals(before)}
+    calls = [
+        node for node in after.body if isinstance(node, ast.Expr | ast.Assign) and any(isinstance(n, ast.Call) for n in ast.walk(node))
+    ]
+    conditions = [node.test for node in ast.walk(after) if isinstance(node, ast.If | ast.IfExp)]
+    cases = [node for node in ast.walk(after) if isinstance(node, ast.match_case)]
+    patterns = [ast.Tuple(elts=[*filter(None, [_values(case.pattern), case.guard])], ctx=ast.Load()) for case in cases]
+    known = {ast.dump(node) for node in ast.walk(before)}
+    for node in (*calls, *conditions, *patterns):
+        mine = {value for value in _literals(node) if value in literals and value not in held and value[1] not in (None, True, False)}
+        if len(mine) >= CROWD and ast.dump(node) not in known and any(str(value[1]) not in issue for value in mine):
+            yield getattr(node, "lineno", 1), "is made for the test's own input and answer"
+
+
+def _values(pattern: ast.pattern) -> ast.expr:
+    """Return the literals and keys that a pattern asks for, as a tuple."""
+    found = [node.value for node in ast.walk(pattern) if isinstance(node, ast.MatchValue)]
+    found += [key for node in ast.walk(pattern) if isinstance(node, ast.MatchMapping) for key in node.keys]
+    return ast.Tuple(elts=found, ctx=ast.Load())
+
+
+def _indirect(before: ast.Module, after: ast.Module) -> Iterator[tuple[int, str]]:
+    """Choices by a hash of the input, by how often a function was called, and equality that is not a built-in type's own."""
+    known = {ast.dump(node) for node in ast.walk(before)}
+    counters = {
+        target.id
+        for node in after.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and called(node.value.func).rpartition(".")[2] == "count"
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in ast.walk(after):
+        if ast.dump(node) in known:
+            continue
+        match node:
+            case ast.Call(func=function, args=[*arguments]) if called(function).endswith((".get", "index")) and any(
+                map(_hashes, arguments)
+            ):
+                yield node.lineno, "chooses by a hash of its input"
+            case ast.Subscript(slice=index) if _hashes(index):
+                yield node.lineno, "chooses by a hash of its input"
+            case ast.Compare(left=left, comparators=others) if any(map(_hashes, [left, *others])):
+                yield node.lineno, "chooses by a hash of its input"
+            case ast.If(test=test) | ast.IfExp(test=test) if any(_counts(part, counters) for part in ast.walk(test)):
+                yield node.lineno, "chooses by how often it was called"
+            case ast.ClassDef(bases=bases, body=body) if any(called(base) in BUILT_IN for base in bases):
+                if any(isinstance(item, ast.FunctionDef) and item.name == "__eq__" for item in body):
+                    yield node.lineno, "makes values that are equal to others than a built-in type's"
+
+
+def _hashes(node: ast.AST) -> bool:
+    return any(isinstance(part, ast.Call) and called(part.func).rpartition(".")[2] in HASHES for part in ast.walk(node))
+
+
+def _counts(node: ast.AST, counters: Collection[str]) -> bool:
+    match node:
+        case ast.Call(func=ast.Name(id="next"), args=[ast.Name(id=name), *_]):
+            return name in counters
+        case _:
+            return False
 
 
 def _swallowing(before: ast.Module, after: ast.Module) -> Iterator[tuple[int, str]]:
@@ -79,6 +165,8 @@ def _choosing(node: ast.AST) -> list[ast.expr]:
             return [value]
         case ast.Dict(keys=keys):
             return [key for key in keys if key is not None]
+        case ast.Call(func=ast.Attribute(attr="startswith" | "endswith" | "fullmatch" | "match" | "search"), args=[*values]):
+            return [value for value in values if isinstance(value, ast.Constant)]
         case _:
             return []
 

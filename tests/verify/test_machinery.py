@@ -12,7 +12,9 @@ REACHING = {
     "import os\n\nos._exit(0)": "calls os._exit",
     "import os\n\nos.environ.get('TERM')": "asks for the environment variable TERM",
     "import os as o\n\no.environ['TERM']": "asks for the environment variable TERM",
-    "import gc": "imports gc",
+    "import gc\n\ngc.get_objects()": "asks for gc.get_objects",
+    "import builtins\n\nbuiltins.print = f": "reaches into builtins (print)",
+    "import builtins\n\nf(builtins)": "hands the module builtins on",
     "x = eval('1')": "executes code that cannot be read here (eval)",
     "import importlib\n\nimportlib.import_module(name)": "imports a module whose name cannot be read here",
     "import sys as s\n\nf(s)": "hands the module sys on",
@@ -29,6 +31,12 @@ REACHING = {
     "open('/proc/self/cmdline')": "names /proc/",
 }
 HONEST = (
+    "import builtins\n\nx = isinstance(y, builtins.str)",
+    "import gc\n\ngc.collect()",
+    "import sys\n\nif 'trio' in sys.modules:\n    pass",
+    "import sys\n\nx = sys.__stdout__",
+    "line = f.__code__.co_firstlineno",
+    "import logging\n\nlevel = getattr(logging, name)",
     "import sys\n\nif sys.version_info >= (3, 12):\n    sys.stderr.write('x')",
     "import os\n\nos.path.join('a', 'b')",
     "class A:\n    def __eq__(self, other):\n        return self.x == other.x",

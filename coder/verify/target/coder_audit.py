@@ -30,6 +30,10 @@ MACHINERY = (
 """Modules and classes whose functions decide what a test's outcome is."""
 
 
+HARMLESS = frozenset(("__doc__", "__module__", "__name__", "__qualname__"))
+"""Attributes that say how something is called, whoever sets them."""
+
+
 class Audit:
     """Remembers by which file of the tree something was reached for."""
 
@@ -44,7 +48,11 @@ class Audit:
         sys.addaudithook(self.hear)
 
     def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if self.busy or not (event in REACHING or event.startswith("ctypes.") or (event in OPENING and self.is_ours(arguments[0]))):
+        if (
+            self.busy
+            or is_harmless(event, arguments)
+            or not (event in REACHING or event.startswith("ctypes.") or (event in OPENING and self.is_ours(arguments[0])))
+        ):
             return
         self.busy = True
         try:
@@ -74,12 +82,21 @@ class Audit:
         return [*self.found]
 
 
+def is_harmless(event: str, arguments: tuple[Any, ...]) -> bool:
+    """Does this event only name something, or read a code object, which cannot be changed?"""
+    if not event.startswith("object.__"):
+        return False
+    return arguments[1] in HARMLESS or (event == "object.__getattr__" and arguments[1] == "__code__")
+
+
 def functions() -> Iterable[tuple[str, Any]]:
     """Each function of the machinery that is loaded, with its code: name, (function, code)."""
     for name in MACHINERY:
         holder = loaded(name)
         for key, value in list(vars(holder).items()) if holder is not None else ():
-            function = getattr(value, "__func__", getattr(value, "fget", value))
+            function = (
+                value.__func__ if isinstance(value, (classmethod, staticmethod)) else value.fget if isinstance(value, property) else value
+            )
             if isinstance(function, FunctionType):
                 yield f"{name}.{key}", (function, function.__code__)
 
