@@ -11,11 +11,12 @@ from coder.verify.documented import as_test
 from coder.verify.guard import differs_in_code
 from coder.verify.machinery import reaching
 from coder.verify.machinery_js import SUFFIXES, reaching_js
-from coder.verify.symptoms import symptoms
+from coder.verify.symptoms import answers_in_data, symptoms
 from coder.verify.tampering import removed, weakened
 
 SHOWN = 4
 LARGEST = 2 << 20
+DATA = (".json", ".csv", ".tsv", ".toml", ".yaml", ".yml", ".txt", ".ini", ".cfg")
 ABOUT_WORDING = re.compile(r"(?i)\b(doc\w*|help|usage|comments?)\b")
 """Words of an issue that a docstring can settle."""
 
@@ -51,6 +52,7 @@ def doubts(
     ):
         yield "nothing but comments and docstrings of the sources has changed"
     yield from _cut(symptoms(before, after, asked, issue=issue))
+    yield from _cut(answers_in_data(texts(old, sources, DATA), texts(new, sources, DATA), asked))
     known = "\n".join((issue, *before.values(), *texts(old, tests).values()))
     yield from _cut(reaching(before, after, are_tests=False, known=known))
     yield from _cut(reaching(texts(old, tests), texts(new, tests), are_tests=True))

@@ -1,6 +1,7 @@
 """Marks of a change that treats the symptom: made for the test's inputs, or hiding the error, read from the sources."""
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
@@ -8,9 +9,15 @@ from typing import Any
 from coder.verify.tampering import Function, called, catches_all, is_silent, parsed
 
 AWARE = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_WORKER")
+_EXAMPLE = re.compile(r"[A-Za-z_][\w.]*\((?:[^()\n]|\([^()\n]*\))*\)|\[[^\n]*\]|\{[^\n]*\}")
+"""A call with its arguments, or a collection, as an issue shows it."""
+MOSTLY = 0.4
+"""Share of the literals in a table that are the tests', from which on it is made for them."""
 SMALL = 16
 """Numbers up to here are in every program and test."""
 SHORTEST = 3
+DATA_INPUTS = 2
+"""So many inputs of the tests in one changed data file are no coincidence."""
 CROWD = 3
 """So many literals of the tests in one new condition, table or call at import are no coincidence."""
 HASHES = ("crc32", "adler32", "hash", "md5", "sha1", "sha256", "sha512", "blake2b", "hexdigest", "digest")
@@ -23,8 +30,9 @@ CONSTANT = (ast.Constant, ast.Tuple, ast.List, ast.Load, ast.UnaryOp, ast.USub)
 def symptoms(old: Mapping[str, str], new: Mapping[str, str], tests: Collection[str], *, issue: str = "") -> list[str]:
     """Return what in the changed sources (text by path) looks like a fix of the tests' own cases, half a sentence each.
 
-    `tests` are source texts; a literal that the issue names is nobody's own.
+    `tests` are source texts; a literal that the issue names is nobody's own, but those of its examples are the tests'.
     """
+    issue = _EXAMPLE.sub(" ", issue)
     literals = {value for text in tests for value in _literals(parsed(text))} - PLAIN
     known = {value for value in literals if _unusual(value[1]) and str(value[1]) not in issue}
     known |= {(int, len(value)) for _, value in known if isinstance(value, str | bytes) and len(value) > SHORTEST}
@@ -35,6 +43,26 @@ def symptoms(old: Mapping[str, str], new: Mapping[str, str], tests: Collection[s
         found += [f"{path}:{line} {told}" for line, told in _in_file(before, after, known, literals, issue)]
         found += [f"{path}:{line} {told}" for line, told in _by_length(before, after, lengths)]
     return found
+
+
+def answers_in_data(old: Mapping[str, str], new: Mapping[str, str], tests: Collection[str]) -> list[str]:
+    """Return the changed data files (texts by path) that newly hold inputs of the tests, half a sentence each."""
+    inputs = {value for text in tests for value in _inputs(parsed(text))}
+    found = []
+    for path, text in new.items():
+        held = [value for value in inputs if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) and value not in old.get(path, "")]
+        if len(held) >= DATA_INPUTS:
+            found.append(f"{path} holds the tests' own inputs")
+    return found
+
+
+def _inputs(tree: ast.Module) -> Iterator[str]:
+    """Yield the strings that tests hand to calls within their assertions, or list as parameters."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assert) or (isinstance(node, ast.Call) and called(node.func).endswith("parametrize")):
+            calls = [node] if isinstance(node, ast.Call) else [part for part in ast.walk(node) if isinstance(part, ast.Call)]
+            for call in calls:
+                yield from (str(value) for _, value in _literals(call) if isinstance(value, str) and len(value) >= SHORTEST)
 
 
 def _lengths(tree: ast.Module) -> Iterator[int]:
@@ -75,7 +103,12 @@ def _crowded(before: ast.Module, after: ast.Module, literals: Collection[object]
     known = {ast.dump(node) for node in ast.walk(before)}
     for node in (*calls, *conditions, *patterns):
         mine = {value for value in _literals(node) if value in literals and value not in held and value[1] not in (None, True, False)}
-        if len(mine) >= CROWD and ast.dump(node) not in known and any(str(value[1]) not in issue for value in mine):
+        if (
+            len(mine) >= CROWD
+            and _is_mostly(node, literals)
+            and ast.dump(node) not in known
+            and not all(_is_named(value[1], issue) for value in mine)
+        ):
             yield getattr(node, "lineno", 1), "is made for the test's own input and answer"
 
 
@@ -100,9 +133,7 @@ def _indirect(before: ast.Module, after: ast.Module) -> Iterator[tuple[int, str]
         if ast.dump(node) in known:
             continue
         match node:
-            case ast.Call(func=function, args=[*arguments]) if called(function).endswith((".get", "index")) and any(
-                map(_hashes, arguments)
-            ):
+            case ast.Call(func=ast.Attribute(attr="get" | "index"), args=[*arguments]) if any(map(_hashes, arguments)):
                 yield node.lineno, "chooses by a hash of its input"
             case ast.Subscript(slice=index) if _hashes(index):
                 yield node.lineno, "chooses by a hash of its input"
@@ -150,7 +181,7 @@ def _selecting(before: ast.Module, after: ast.Module, known: Collection[object])
     """Literals of the tests, new in this file, by which code chooses what to do: compared with, matched, the keys of a table."""
     held = {*_literals(before)}
     for node in ast.walk(after):
-        for part in _choosing(node):
+        for part in _choosing(node) if _is_mostly(node, known) else ():
             if any(value in known and value not in held for value in _literals(part)):
                 yield part.lineno, "chooses by a literal of the test that the issue does not name"
                 break
@@ -177,9 +208,22 @@ def _single_cases(before: ast.Module, after: ast.Module, literals: Collection[ob
     for node in _added(before, after, ast.If, ast.IfExp, ast.match_case, ast.Dict):
         asked, answers = _case(node)
         parts = [[value for value in _all(side) if value in literals] for side in (asked, answers)]
-        fresh = any(value not in held and str(value[1]) not in issue for part in parts for value in part)
-        if all(parts) and fresh:
+        fresh = any(value not in held and not _is_named(value[1], issue) for part in parts for value in part)
+        if all(parts) and fresh and _is_mostly(node, literals):
             yield getattr(node, "lineno", 0) or asked[0].lineno, "is made for the test's own input and answer"
+
+
+def _is_named(value: object, issue: str) -> bool:
+    """Does the issue name this literal, as a word of its own?"""
+    return re.search(rf"(?<!\w){re.escape(str(value))}(?!\w)", issue) is not None
+
+
+def _is_mostly(node: ast.AST, literals: Collection[object]) -> bool:
+    """Are many of the literals of a table those of the tests? In anything else a single one may be."""
+    if isinstance(node, ast.If | ast.IfExp | ast.match_case | ast.Compare | ast.MatchValue):
+        return True
+    mine = {value for value in _literals(node) if value not in PLAIN}
+    return sum(value in literals for value in mine) >= MOSTLY * len(mine)
 
 
 def _case(node: ast.AST) -> tuple[list[ast.expr], list[ast.expr]]:
@@ -191,7 +235,8 @@ def _case(node: ast.AST) -> tuple[list[ast.expr], list[ast.expr]]:
             asked = [inner.value for inner in ast.walk(pattern) if isinstance(inner, ast.MatchValue)]
         case ast.Dict(keys=keys, values=values):
             pairs = [(key, value) for key, value in zip(keys, values, strict=True) if key is not None and isinstance(value, ast.Constant)]
-            return [key for key, _ in pairs], [value for _, value in pairs]
+            is_telling = any(_unusual(value) for key, _ in pairs for _, value in _literals(key))
+            return ([key for key, _ in pairs], [value for _, value in pairs]) if is_telling else ([], [])
         case _:
             return [], []
     return asked, [value] if all(isinstance(part, CONSTANT) for part in ast.walk(value)) else []
