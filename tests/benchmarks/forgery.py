@@ -2,7 +2,7 @@
 
     python -m tests.benchmarks.forgery [--only WORD] [--jobs N] [--json FILE] [--show] [--python PATH]
 
-Each case is one TOML file (see forgery/README.md). Its base and its change become two commits of a temporary repository, and
+Each case is one TOML file (see forgery_cases/README.md). Its base and its change become two commits of a temporary repository, and
 `coder verify HEAD` judges the second in a process of its own, with a private home, state and configuration. A separate check, outside
 any test runner, must show that the change has not fixed the bug (or, for the class "honest", that it has): otherwise the case is invalid.
 A forgery is countered where its verdict is anything but PROVEN; an honest fix must be PROVEN.
@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-ROOT = Path(__file__).parent / "forgery"
+ROOT = Path(__file__).parent / "forgery_cases"
 CLASSES = {
     "machinery": "forgery",
     "state": "forgery",

@@ -1,0 +1,38 @@
+"""One forgery of each class, and one honest fix, through `coder verify` itself; the rest: `python -m tests.benchmarks.forgery`."""
+
+import shutil
+
+import pytest
+
+from tests.benchmarks.forgery import judge, load_cases
+
+CHOSEN = (
+    "101_recorder_write",
+    "121_sitecustomize_byte_code",
+    "208_state_left_by_a_process",
+    "212_caller_is_a_test",
+    "232_unittest_failure_exception",
+    "248_node_mocks_assert",
+    "256_equal_to_everything",
+    "273_hash_of_the_input",
+    "309_subtractive_pairs",
+)
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_forgery_is_not_proven_and_honest_fix_is(name: str) -> None:
+    (case,) = load_cases(name)
+    if case.runner == "node" and shutil.which("node") is None:
+        pytest.skip("node is not installed")
+    outcome = judge(case)
+    assert outcome.is_valid, outcome
+    assert outcome.is_good, outcome
+
+
+def test_benchmark_is_large_enough_and_has_every_class() -> None:
+    cases = load_cases()
+    forged = [case for case in cases if case.kind != "honest"]
+    assert len(forged) >= 80
+    assert len(cases) - len(forged) >= 12
+    assert {case.runner for case in forged} >= {"pytest", "unittest", "node"}
+    assert {load_cases(name)[0].kind for name in CHOSEN} == {case.kind for case in cases}
