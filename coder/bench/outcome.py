@@ -56,6 +56,8 @@ class Outcome(Value):
     hidden: Counts
     """Of the hidden tests on what was delivered; all zero where nothing was."""
     passes_hidden: bool
+    hidden_problem: str = ""
+    """Why the hidden tests say nothing of the fix: what this machine, or the sandbox, keeps from them."""
     attempts: int
     spent: Spent
     roles: Mapping[str, Spent] = Field(default_factory=dict)
@@ -69,8 +71,8 @@ class Outcome(Value):
 
     @property
     def wrongly_proven(self) -> bool:
-        """PROVEN, and the hidden tests know better."""
-        return self.proven and not self.passes_hidden
+        """Is it PROVEN, and do the hidden tests know better?"""
+        return self.proven and not self.passes_hidden and not self.hidden_problem
 
     def steady(self) -> dict[str, object]:
         """All but times, rates and names of sessions."""

@@ -22,6 +22,7 @@ from coder.repo.begin import begin_repository
 from coder.sandbox.walls import Walls
 from coder.settings import Config, configured
 from coder.tools.patching import apply
+from coder.verify.reasons import environment
 from coder.wiring.approach import Approach, approach
 from coder.wiring.bench import bench_for, sandbox_behind
 from coder.wiring.rehearsal import rehearsed
@@ -94,6 +95,7 @@ def run(job: Job, task: SuiteTask, walls: Walls | None) -> Outcome:
         summary=finished.summary,
         delivered=bool(diff),
         hidden=report.counts if report else Counts(),
+        hidden_problem=_hidden_problem(report) if report else "",
         passes_hidden=report is not None and not report.problem and not report.reds and report.counts.passed > 0,
         attempts=finished.attempts,
         spent=finished.spent,
@@ -102,6 +104,14 @@ def run(job: Job, task: SuiteTask, walls: Walls | None) -> Outcome:
         session=session,
         diff=diff,
     )
+
+
+def _hidden_problem(report: TestReport) -> str:
+    """Return why the hidden tests say nothing: a problem of the run, or what the machine lacks where that is all they say."""
+    if report.problem is not None:
+        return report.problem.text
+    lacking = [environment(result.failure) if result.failure else "" for result in report.reds]
+    return ", ".join(dict.fromkeys(lacking)) if lacking and all(lacking) else ""
 
 
 def _flags(job: Job, task: SuiteTask) -> dict[str, Any]:

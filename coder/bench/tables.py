@@ -10,7 +10,19 @@ from coder.bench.sums import Share, Sums, sums
 
 GROUPS = ("strategy", "model", "runs", "PROVEN", "solved by hidden tests", "wrongly PROVEN", "rightly left alone")
 MEANS = ("attempts", "requests", "tokens in, cached, out", "USD", "seconds")
-COLUMNS = ("task", "strategy", "model", "seed", "solvable", "verdict", "passes_hidden", "hidden_passed", "hidden_failed", "delivered")
+COLUMNS = (
+    "task",
+    "strategy",
+    "model",
+    "seed",
+    "solvable",
+    "verdict",
+    "passes_hidden",
+    "hidden_problem",
+    "hidden_passed",
+    "hidden_failed",
+    "delivered",
+)
 COSTS = (
     "attempts",
     "requests",
@@ -29,7 +41,20 @@ def markdown(outcomes: Sequence[Outcome]) -> str:
     """A row for each strategy and model, then one for each run."""
     groups = [_group(one) for one in sums(outcomes)]
     runs = [_run(one) for one in ordered(outcomes)]
-    head = ("task", "strategy", "model", "seed", "verdict", "hidden tests", "attempts", "requests", "USD", "seconds")
+    head = (
+        "task",
+        "strategy",
+        "model",
+        "seed",
+        "verdict",
+        "hidden tests",
+        "attempts",
+        "requests",
+        "tokens",
+        "USD",
+        "seconds",
+        "explanation",
+    )
     note = "Shares are of the tasks that can be solved, with 95 % intervals (Wilson); attempts and what follows are means of a run."
     return f"{table((*GROUPS, *MEANS), groups)}\n\n{note}\n\n{table(head, runs)}\n"
 
@@ -73,15 +98,19 @@ def verdict(one: Outcome) -> str:
 
 
 def hidden(one: Outcome) -> str:
-    """What the hidden tests say, in a word or two."""
+    """Say in a few words what the hidden tests say."""
     if not one.delivered:
         return "nothing delivered"
+    if one.hidden_problem:
+        return f"could not be run: {one.hidden_problem}"
     return "pass" if one.passes_hidden else f"{one.hidden.failed} fail" if one.hidden.failed else "could not be run"
 
 
 def _run(one: Outcome) -> tuple[str, ...]:
-    costs = (str(one.attempts), str(one.spent.requests), money(one.spent.cost_usd), f"{one.seconds:.1f}")
-    return (one.job.task, one.job.strategy, one.job.model, str(one.job.seed), verdict(one), hidden(one), *costs)
+    tokens = one.spent.input_tokens + one.spent.output_tokens
+    costs = (str(one.attempts), str(one.spent.requests), str(tokens), money(one.spent.cost_usd), f"{one.seconds:.1f}")
+    explanation = "" if one.delivered else " ".join(one.summary.split())
+    return (one.job.task, one.job.strategy, one.job.model, str(one.job.seed), verdict(one), hidden(one), *costs, explanation)
 
 
 def comma_separated(outcomes: Sequence[Outcome]) -> str:
@@ -92,7 +121,7 @@ def comma_separated(outcomes: Sequence[Outcome]) -> str:
     for one in ordered(outcomes):
         job, spent = one.job, one.spent
         roles = json.dumps({role: each.model_dump(mode="json") for role, each in sorted(one.roles.items())})
-        what = (job.task, job.strategy, job.model, job.seed, one.solvable, verdict(one), one.passes_hidden)
+        what = (job.task, job.strategy, job.model, job.seed, one.solvable, verdict(one), one.passes_hidden, one.hidden_problem)
         came = (one.hidden.passed, one.hidden.failed, one.delivered, one.attempts, spent.requests)
         cost = (spent.input_tokens, spent.cached_tokens, spent.output_tokens, spent.cost_usd, roles, round(one.seconds, 3))
         rows.writerow((*what, *came, *cost, one.session, one.summary))

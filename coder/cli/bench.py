@@ -115,8 +115,12 @@ def _write(place: Path, name: str, outcomes: "Sequence[Outcome]", comparison: "C
     from coder.bench import tables
     from coder.bench.page import page
 
-    written = {"table.md": tables.markdown(outcomes), "table.csv": tables.comma_separated(outcomes), "table.json": tables.as_json(outcomes)}
+    written = {
+        "table.md": tables.markdown(outcomes),
+        "results.csv": tables.comma_separated(outcomes),
+        "table.json": tables.as_json(outcomes),
+    }
     for file, text in {**written, "index.html": page(name, outcomes, comparison)}.items():
         (place / file).write_text(text, encoding="utf-8")
     print(tables.markdown(outcomes).partition("\n\n")[0])
-    print(f"\nAll of it: {place / 'index.html'}, table.md, table.csv, table.json")
+    print(f"\nAll of it: {place / 'index.html'}, table.md, results.csv (pandas.read_csv), table.json")

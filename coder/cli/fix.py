@@ -37,7 +37,9 @@ def fix(
     offline: Annotated[bool, typer.Option("--offline", help="Use no model and no network: --strategy offline.")] = False,
     base_url: Annotated[str | None, typer.Option(metavar="URL", help="An OpenAI-compatible server to use.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the fix as a diff; leave nothing in the repository.")] = False,
-    attempts: Annotated[int | None, typer.Option(min=1, help="Red verifications before giving up, over all branches of a tree.", show_default="3")] = None,
+    attempts: Annotated[
+        int | None, typer.Option(min=1, help="Red verifications before giving up, over all branches of a tree.", show_default="3")
+    ] = None,
     test: Annotated[str | None, typer.Option(metavar="CMD", help="The project's test command.", show_default="found out")] = None,
     base: Annotated[str | None, typer.Option(metavar="REV", help="Start from REV, without uncommitted work.")] = None,
     only: Annotated[list[str] | None, typer.Option(metavar="PATH", help="Change nothing but this path or glob; may be repeated.")] = None,
@@ -50,7 +52,9 @@ def fix(
     fallback_model: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Goes on when the model is down; may be repeated.")
     ] = None,
-    width: Annotated[int | None, typer.Option(min=1, max=5, help="Candidates of a tree at once; never more than attempts are left.", show_default="3")] = None,
+    width: Annotated[
+        int | None, typer.Option(min=1, max=5, help="Candidates of a tree at once; never more than attempts are left.", show_default="3")
+    ] = None,
     review_rounds: Annotated[int | None, typer.Option(min=0, help="Times that a review is answered.", show_default="2")] = None,
     plan_only: Annotated[bool, typer.Option("--plan-only", help="Show a plan and change nothing: --strategy plan.")] = False,
     plan: Annotated[Path | None, typer.Option(metavar="FILE.md", help="Run this plan, such as one of --plan-only, edited.")] = None,

@@ -44,3 +44,4 @@ def test_a_torn_line_counts_as_nothing(tmp_path: Path) -> None:
 def test_a_proof_that_the_hidden_tests_contradict_is_wrong() -> None:
     assert outcome(solves=False).wrongly_proven
     assert not outcome().wrongly_proven
+    assert not outcome(solves=False).model_copy(update={"hidden_problem": "it needs a network or a server"}).wrongly_proven

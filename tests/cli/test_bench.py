@@ -52,7 +52,7 @@ def test_runs_are_judged_kept_and_not_run_twice(
     assert (found["right"].proven, found["right"].passes_hidden, found["right"].spent.requests) == (True, True, 1)
     assert {role: spent.requests for role, spent in found["right"].roles.items()} == {"executor": 1}
     assert (found["special"].passes_hidden, found["special"].hidden.failed) == (False, 1)
-    assert {path.name for path in Path("bench-two").iterdir()} >= {"index.html", "table.md", "table.csv", "table.json"}
+    assert {path.name for path in Path("bench-two").iterdir()} >= {"index.html", "table.md", "results.csv", "table.json"}
     assert run([*asked, "--compare", "bench-two"]) == 0
     again = capsys.readouterr()
     assert again.err == "2 of 2 runs are there already.\n"
