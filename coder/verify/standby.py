@@ -82,6 +82,12 @@ class Standby:
             self._thread.join()
 
     def _prepare(self) -> None:
+        try:
+            self._stand_by()
+        except FileNotFoundError:  # the session has ended and removed its worktrees while this thread read one: nobody asks any more
+            self._warm = self._impact = None
+
+    def _stand_by(self) -> None:
         with self._checkout() as tree, self._warm_of(tree) as warm:
             warm.wait()
             self._warm = warm

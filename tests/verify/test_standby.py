@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -86,3 +87,20 @@ def test_what_is_no_plain_text_is_no_edit(tmp_path: Path) -> None:
     assert edits_of(tmp_path, ["a.py", "gone.py"]) == {"a.py": "a = 1\n", "gone.py": None}
     assert edits_of(tmp_path, ["b.bin"]) is None
     assert edits_of(tmp_path, ["link.py"]) is None
+
+
+def test_ends_quietly_when_its_worktree_is_gone(tree: Path, sandbox: ProcessSandbox) -> None:
+    """A thread that dies of an exception is an error of the test: warnings are."""
+
+    @contextmanager
+    def checkout() -> Iterator[Path]:
+        yield next((tree / "gone").iterdir())
+
+    made = Standby(checkout, warm=unreachable, learn=unreachable, stop=sandbox.stop)
+    made.begin()
+    made.close()
+    assert isinstance(made.run({}, ()), Cold)
+
+
+def unreachable(place: Path) -> NoReturn:
+    raise AssertionError(place)
