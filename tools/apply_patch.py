@@ -1,18 +1,15 @@
 """The tool `apply_patch`."""
 
 from coder.tools.cutting import tests_cut
-from coder.tools.files import clipped, counted
+from coder.tools.files import counted
 from coder.tools.patching import Applied, Change, PatchError, plan
-from coder.tools.patching.edit import Edit
 from coder.tools.patching.errors import NOTHING_WRITTEN
-from coder.tools.patching.source import Source
 from coder.tools.patching.tree import Tree
 from coder.tools.patching.write import write
 from coder.tools.tool import ToolError, tool
 from coder.tools.workspace import Workspace
 
-AROUND = 2
-MOST_LINES = 160
+MOST_PLACES = 20
 MOST_FAULTS = 3
 
 
@@ -63,41 +60,27 @@ def _cut(change: Change) -> list[str]:
 
 
 def _report(planned: Applied) -> str:
-    lines = [line for change in planned.changes for line in _shown(change)]
-    if len(lines) > MOST_LINES:
-        lines = [*lines[:MOST_LINES], f"... {counted(len(lines) - MOST_LINES, 'more line')} of the change; read shows them"]
+    lines = [_shown(change) for change in planned.changes]
     found = planned.undefined_names
     python = any(change.path.endswith(".py") and change.after for change in planned.changes)
     said = ["New undefined names, to be mended:", *found[:20]] if found else ["It parses, and no new undefined name."] if python else []
     return "\n".join([*lines, *said])
 
 
-def _shown(change: Change) -> list[str]:
-    """The change of one file, new lines by their new numbers, removed ones by their old."""
+def _shown(change: Change) -> str:
+    """Say which lines of a file are new, by their new numbers; the model knows what it wrote there."""
     if change.after is None:
-        return [f"{change.path}: deleted"]
+        return f"{change.path}: deleted"
     if change.before is None:
-        return [f"{change.path}: created, {counted(len(change.after.lines), 'line')}"]
+        return f"{change.path}: created, {counted(len(change.after.lines), 'line')}"
     head = f"{change.renamed_from} -> {change.path}" if change.renamed_from else change.path
     if not change.edits:
-        return [f"{head}: {'renamed' if change.renamed_from else 'mode changed'}"]
-    lines = [f"{head}: changed"]
-    shift, reached = 0, 0
-    for index, edit in enumerate(change.edits):
-        following = change.edits[index + 1].start if index + 1 < len(change.edits) else len(change.before.lines)
-        lines += _hunk(change.before, edit, shift=shift, first=max(reached, edit.start - AROUND), gap=edit.start - AROUND > reached)
-        shift += len(edit.lines) - (edit.end - edit.start)
-        reached = min(following, edit.end + AROUND)
-        lines += [_line(number + shift, " ", change.before.lines[number]) for number in range(edit.end, reached)]
-    return lines
-
-
-def _hunk(before: Source, edit: Edit, *, shift: int, first: int, gap: bool) -> list[str]:
-    context = [_line(number + shift, " ", before.lines[number]) for number in range(first, edit.start)]
-    removed = [_line(number, "-", before.lines[number]) for number in range(edit.start, edit.end)]
-    added = [_line(edit.start + shift + index, "+", line.text) for index, line in enumerate(edit.lines)]
-    return [*(["      ..."] if gap and first else []), *context, *removed, *added]
-
-
-def _line(index: int, mark: str, text: str) -> str:
-    return f"{index + 1:>5} {mark}| {clipped(text, 200)}"
+        return f"{head}: {'renamed' if change.renamed_from else 'mode changed'}"
+    places: list[str] = []
+    shift = 0
+    for edit in change.edits:
+        first, count = edit.start + shift + 1, len(edit.lines)
+        places.append(f"{first}-{first + count - 1}" if count > 1 else str(first) if count else f"before {first}")
+        shift += count - (edit.end - edit.start)
+    more = f" and {len(places) - MOST_PLACES} more places" if len(places) > MOST_PLACES else ""
+    return f"{head}: changed, now line{'s' * (len(places) > 1 or '-' in places[0])} {', '.join(places[:MOST_PLACES])}{more}"

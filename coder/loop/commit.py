@@ -6,15 +6,38 @@ from collections.abc import Callable, Sequence
 from coder.core.text import printable
 
 SUBJECT_CHARACTERS = 72
+BODY_LINES = 12
+BRANCH_CHARACTERS = 40
+_IDENTIFIER = re.compile(r"\w*(?:_|\(|\.\w|[a-z][A-Z]|\d)")
+"""The beginning of a line whose first word is a name of code, which keeps its case."""
+_DANGLING = frozenset(
+    "a an the of in on to and or as at by for from with without is are be not it its that this when where if than".split()
+)  # noqa: SIM905
+"""Words with which no phrase ends."""
 _CONVENTIONAL = re.compile(r"(?:feat|fix|docs|chore|refactor|test|ci|build|perf|style)(?:\([^)]*\))?!?: ")
 _PREFIXED = re.compile(r"[\w./-]+: ")
 _FIRST_SENTENCE = re.compile(r"(.+?[.!?])(?:\s|$)")
 
 
 def message(summary: str, issue: str, *, recent: Sequence[str], trailers: Sequence[str]) -> str:
-    """Subject in the repository's style, the issue's first lines as body, trailers."""
-    body = "\n".join(line.rstrip() for line in issue.strip().splitlines()[:12])
+    """Return subject in the repository's style, the explanation that came with the change, and trailers.
+
+    Without an explanation the body is the beginning of the issue, as whole paragraphs of prose.
+    """
+    explanation = summary.strip().partition("\n")[2].strip()
+    body = printable("\n".join(line.rstrip() for line in (explanation or _beginning(issue)).splitlines()))
     return f"{subject(summary or issue, recent)}\n\n{body}\n\n" + "\n".join(trailers) + "\n"
+
+
+def _beginning(text: str) -> str:
+    """Return the first paragraphs of prose, up to about twelve lines; code in fences is left out."""
+    prose = re.sub(r"(?ms)^\s*(```|~~~).*?(?:^\s*\1\s*$|\Z)", "", text.strip())
+    kept: list[str] = []
+    for paragraph in re.split(r"\n\s*\n", prose):
+        if kept and sum(part.count("\n") + 2 for part in kept) + paragraph.count("\n") + 1 > BODY_LINES:
+            break
+        kept.append("\n".join(paragraph.strip().splitlines()[:BODY_LINES]))
+    return "\n\n".join(part for part in kept if part)
 
 
 def subject(summary: str, recent: Sequence[str]) -> str:
@@ -29,15 +52,17 @@ def subject(summary: str, recent: Sequence[str]) -> str:
     if conventional and not _CONVENTIONAL.match(line):
         line = f"fix: {_lowered(line)}"
     elif not conventional and capitals and not _PREFIXED.match(line):
-        line = line[:1].upper() + line[1:]
+        line = line if _IDENTIFIER.match(line) else line[:1].upper() + line[1:]
     full_stop = "." if _mostly(recent, lambda text: text.endswith(".")) else ""
     return _shortened(line, SUBJECT_CHARACTERS - len(full_stop)) + full_stop
 
 
 def slug(subject_line: str) -> str:
     """A branch name's readable part: a few words, lower case, hyphens."""
-    words = re.findall(r"[a-z0-9]+", _CONVENTIONAL.sub("", subject_line).lower())
-    return "-".join(words[:6])[:40].strip("-") or "fix"
+    words = re.findall(r"[a-z0-9]+", _CONVENTIONAL.sub("", subject_line).lower())[:6]
+    while words and (len("-".join(words)) > BRANCH_CHARACTERS or words[-1] in _DANGLING):
+        words.pop()
+    return "-".join(words) or "fix"
 
 
 def _lowered(line: str) -> str:

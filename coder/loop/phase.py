@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -73,6 +73,7 @@ async def run(kit: Kit, candidate: Candidate, purpose: Purpose, attempt: int) ->
             turns, opened = turns + 1, True
         idle = 0 if calls else idle + 1
         allowed = tuple(takewhile(lambda call: not _writes(kit, call), calls)) if purpose.phase.yields else calls
+        allowed = _reads_last(kit, allowed)
         handed = [note for call in allowed if (note := await toolbox.answer(kit, candidate, purpose.phase, call))]
         if len(allowed) < len(calls):
             return _made(kit, candidate, purpose.phase, _implied(kit, candidate, purpose.phase), implied=True)
@@ -163,6 +164,21 @@ def _implied(kit: Kit, candidate: Candidate, phase: Phase) -> Note:
 
 def _open_calls(kit: Kit, candidate: Candidate) -> tuple[ToolCall, ...]:
     return unanswered(conversation(kit.log.records, candidate.id))
+
+
+def _reads_last(kit: Kit, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+    """Return the calls with each `read` behind the other calls before the next change: a search of the same reply may name its file."""
+    ordered: list[ToolCall] = []
+    reads: list[ToolCall] = []
+    for call in calls:
+        if call.name == "read":
+            reads.append(call)
+            continue
+        if _writes(kit, call):
+            ordered += reads
+            reads.clear()
+        ordered.append(call)
+    return (*ordered, *reads)
 
 
 def _writes(kit: Kit, call: ToolCall) -> bool:

@@ -99,8 +99,10 @@ def left_out(records: Sequence[Record]) -> tuple[tuple[str, ...], int]:
 
 
 def _touches(hunk: Hunk, place: str) -> bool:
-    """Does a hunk change this `path`, `path:line` or `path::Name`? Of a name it must show its definition, in its lines or its heading."""
+    """Does a hunk change this `path`, `path:line` or `path::Name`? A name must stand in or above its changed lines."""
     path, _, name = place.partition("::")
     if hunk.path != path.partition(":")[0]:
         return False
-    return not name or name.rpartition(".")[2] in hunk.body
+    lines = hunk.body.splitlines()
+    last = max((number for number, line in enumerate(lines) if line[:1] in ("+", "-")), default=0)
+    return not name or name.rpartition(".")[2] in "\n".join(lines[: last + 1])

@@ -20,6 +20,8 @@ from coder.tools.orientation import first_look
 from coder.tools.places import name_places
 
 FIRST_LOOK_CHARACTERS = 14_000
+EXPLANATION_CHARACTERS = 1_500
+"""Of what a model says with its change, which becomes the body of the commit."""
 
 
 def has_source(patch: Patch) -> bool:
@@ -116,11 +118,10 @@ async def _settle_edit(kit: Kit, candidate: Candidate, standing: Standing) -> No
 
 
 def _summary(kit: Kit, candidate: Candidate) -> str:
-    """What the model said with its change, in a line; what it found before, where it said nothing."""
+    """Return what the model said with its change: a line, then its explanation; what it found before, where it said nothing."""
     replies = (message for message in reversed(conversation(kit.log.records, candidate.id)) if isinstance(message, AssistantMessage))
     found = (note.summary for note in reversed(notes(kit.log.records, candidate.id)) if isinstance(note, Sites | Diagnosis))
-    said = next(replies, AssistantMessage()).text.strip() or next(found, "").strip()
-    return said.partition("\n")[0]
+    return next(replies, AssistantMessage()).text.strip()[:EXPLANATION_CHARACTERS] or next(found, "").strip().partition("\n")[0]
 
 
 async def _open_diagnose(kit: Kit, candidate: Candidate) -> str:

@@ -3,24 +3,36 @@
 import asyncio
 
 from coder.core.candidate import Candidate, Patch
+from coder.core.events import Verified
 from coder.core.hunks import hunks, rebuilt
 from coder.core.paths import is_test_path
 from coder.core.state import lineage
+from coder.core.verdict import TestResult
 from coder.loop.kit import Kit
 from coder.loop.phase import keep
 from coder.loop.turn import say
-from coder.strategies.diagnosis import diagnoses
+from coder.strategies.diagnosis import diagnoses, reds
 from coder.tools.patching import apply
 
-FAILED_ALIKE = 2
-"""Red verifications in a row that say the same, after which more of the same change is not worth trying."""
 DIFF_CHARACTERS = 4_000
 
 
 def is_stuck(kit: Kit, candidate: Candidate) -> bool:
-    """Has the newest change failed in no other way than those before it?"""
-    found = diagnoses(lineage(kit.log.records, candidate.id), candidate.id)
-    return bool(found) and all(diagnosed.attempts >= FAILED_ALIKE and diagnosed.was is None for diagnosed in found)
+    """Have the two newest changes failed in the same tests with the same messages, which nobody takes for another fault now?"""
+    failures: list[frozenset[tuple[str, str]]] = []
+    for record in lineage(kit.log.records, candidate.id):
+        match record.event:
+            case Verified(verdict=verdict) if not verdict.good:
+                failures.append(frozenset((result.id, _headline(result)) for result in reds(verdict)))
+            case _:
+                pass
+    if len(failures) < 2 or failures[-1] != failures[-2]:
+        return False
+    return all(diagnosed.was is None for diagnosed in diagnoses(lineage(kit.log.records, candidate.id), candidate.id))
+
+
+def _headline(result: TestResult) -> str:
+    return result.failure.message.partition("\n")[0] if result.failure else result.outcome
 
 
 async def start_over(kit: Kit, candidate: Candidate) -> None:

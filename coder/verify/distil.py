@@ -1,14 +1,22 @@
 """Distils a red verdict or report into the next message for a model."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from coder.core.verdict import TestReport, TestResult, Verdict
+from coder.core.verdict import Cause, TestReport, TestResult, Verdict
 from coder.verify.reasons import headline, inside
 
 LIMIT = 4000
 DISTINCT = 3
 """So many different failures are shown; the rest is counted."""
 NAMED = 5
+CAUSES: Mapping[Cause, str] = {
+    "logic": "",
+    "test error": ": the test, not the code, raises",
+    "collection": ": its file cannot be imported",
+    "environment": ": this machine lacks something",
+    "time-out": ": it does not end",
+}
+"""What a failure is taken for, behind the words that a test fails."""
 
 
 def distil(subject: Verdict | TestReport, limit: int = LIMIT) -> str:
@@ -48,8 +56,8 @@ def _signature(result: TestResult) -> tuple[object, ...]:
 
 def _described(title: str, alike: Sequence[TestResult], room: int) -> str:
     first = alike[0]
-    where = "" if first.when == "call" else f" in {first.when}"
-    lines = [f"{title}: {first.id} ({first.outcome}{where}{f'; {first.cause}' if first.cause else ''})"]
+    where = "" if first.when == "call" else f" while pytest runs its {first.when}"
+    lines = [f"{title}: {first.id} fails{where}{CAUSES[first.cause] if first.cause else ''}"]
     if first.failure is not None:
         lines.append(cut(first.failure.text or headline(first.failure), max(room - 200, 200)))
     if others := [result.id for result in alike[1:]]:

@@ -20,6 +20,8 @@ PREFIXED = ("core: add a thing", "docs: say so")
         ("## A heading\nand more", (), "A heading"),
         ("Strip the prefix. It was there because of a typo.", CAPITALS, "Strip the prefix"),
         ("", (), "Fix the issue"),
+        ("bulk_create() keeps the order", CAPITALS, "bulk_create() keeps the order"),
+        ("parseQuery keeps all values", CAPITALS, "parseQuery keeps all values"),
         ("merge: use <= instead of <", CAPITALS, "merge: use <= instead of <"),
     ],
 )
@@ -41,3 +43,27 @@ def test_message_has_subject_issue_and_trailers() -> None:
 def test_slug_is_a_few_plain_words() -> None:
     assert slug("fix(core): Don't crash on ünïcode, please, ever again!") == "don-t-crash-on-n-code"
     assert slug("!!!") == "fix"
+
+
+def test_explanation_becomes_the_body() -> None:
+    text = message("It works.\n\nThe sign was lost in f().\n", "The issue", recent=CAPITALS, trailers=("T: x",))
+    assert text == "It works\n\nThe sign was lost in f().\n\nT: x\n"
+
+
+def test_body_from_the_issue_is_whole_paragraphs_without_code() -> None:
+    issue = "It fails.\n\n```python\nf(1)\n\nf(2)\n```\n\n" + "\n".join(["a line"] * 9) + "\n\n" + "\n".join(["another"] * 9)
+    text = message("It works.", issue, recent=CAPITALS, trailers=("T: x",))
+    assert text == "It works\n\nIt fails.\n\n" + "\n".join(["a line"] * 9) + "\n\nT: x\n"
+    assert message("It works.", "It fails.\n\n```\nf(1)", recent=CAPITALS, trailers=("T: x",)) == "It works\n\nIt fails.\n\nT: x\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("Take the discount as a percentage of the sum", "take-the-discount-as-a-percentage"),
+        ("Use <= instead of < in merge", "use-instead-of-in-merge"),
+        ("", "fix"),
+    ],
+)
+def test_slug_ends_with_a_whole_phrase(line: str, expected: str) -> None:
+    assert slug(line) == expected

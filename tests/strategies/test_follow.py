@@ -134,7 +134,7 @@ def test_handing_over_without_a_change_is_answered(tmp_path: Path) -> None:
 def test_the_change_is_summed_up_by_what_was_said_with_it(tmp_path: Path) -> None:
     scenes = [call("hand_over", kind="sites", summary="It is in a.py."), patch(FIX).model_copy(update={"text": "VALUE is 2.\nMore."})]
     made = walked(tmp_path, scenes, FakeVerifier(), issue=f"{RED.id} fails")
-    assert Done(summary="VALUE is 2.") in [record.event.note for record in made.log.records if isinstance(record.event, NoteMade)]
+    assert Done(summary="VALUE is 2.\nMore.") in [record.event.note for record in made.log.records if isinstance(record.event, NoteMade)]
 
 
 @pytest.mark.parametrize("kind", ["timeout", "no_tests"])

@@ -14,25 +14,10 @@ BOX = "import math\n\n\ndef area(r):\n    total = r\n    return total\n\n\ndef r
 PATCH = "--- a/box.py\n+++ b/box.py\n@@ @@\n def area(r):\n-    total = r\n+    total = math.pi * r\n+    total *= r\n     return total\n"
 
 
-def test_shows_the_change_with_line_numbers_and_names_its_place(tmp_path: Path) -> None:
+def test_says_which_lines_are_new_and_names_their_place(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX})
     second = "@@ @@\n def rim(r):\n-    return 2 * r\n+    return 2 * math.pi * r\n"
-    assert called(apply_patch, space, diff=PATCH + second) == (
-        "box.py: changed\n"
-        "      ...\n"
-        "    3  | \n"
-        "    4  | def area(r):\n"
-        "    5 -|     total = r\n"
-        "    5 +|     total = math.pi * r\n"
-        "    6 +|     total *= r\n"
-        "    7  |     return total\n"
-        "    8  | \n"
-        "    9  | \n"
-        "   10  | def rim(r):\n"
-        "   10 -|     return 2 * r\n"
-        "   11 +|     return 2 * math.pi * r\n"
-        "It parses, and no new undefined name."
-    )
+    assert called(apply_patch, space, diff=PATCH + second) == ("box.py: changed, now lines 5-6, 11\nIt parses, and no new undefined name.")
     assert (tmp_path / "box.py").read_text(encoding="utf-8").splitlines()[4:6] == ["    total = math.pi * r", "    total *= r"]
     assert space.named == {"box.py": {5}}
 
