@@ -11,8 +11,11 @@ BRANCH_CHARACTERS = 40
 _IDENTIFIER = re.compile(r"\w*(?:_|\(|\.\w|[a-z][A-Z]|\d)")
 """The beginning of a line whose first word is a name of code, which keeps its case."""
 _DANGLING = frozenset(
-    "a an the of in on to and or as at by for from with without is are be not it its that this when where if than".split()
-)  # noqa: SIM905
+    {
+        *("a", "an", "the", "of", "in", "on", "to", "and", "or", "as", "at", "by", "for", "from", "with", "without", "is", "are"),
+        *("be", "not", "it", "its", "that", "this", "when", "where", "if", "than"),
+    }
+)
 """Words with which no phrase ends."""
 _CONVENTIONAL = re.compile(r"(?:feat|fix|docs|chore|refactor|test|ci|build|perf|style)(?:\([^)]*\))?!?: ")
 _PREFIXED = re.compile(r"[\w./-]+: ")

@@ -218,7 +218,7 @@ class Recorder:
     def look(self) -> None:
         try:
             self.reached.update(dict.fromkeys(self.audit.changed() if self.audit is not None else ()))
-        except Exception as error:  # the finish record has to be written all the same
+        except Exception as error:  # noqa: BLE001 - the finish record has to be written all the same
             self.reached[f"the functions of pytest could not be compared: {type(error).__name__}"] = None
 
     def add_loaded(self, found: dict[str, list[str]]) -> None:
