@@ -15,6 +15,7 @@ from coder.core.notes import Diagnosis, GiveUp, Note, Sites
 from coder.core.phases import Phase
 from coder.core.state import conversation, unanswered
 from coder.loop import toolbox
+from coder.loop.commit import subject
 from coder.loop.kit import Kit
 from coder.loop.turn import say, turn
 from coder.loop.wandering import LOST, Wandering, answers
@@ -133,8 +134,9 @@ async def _look(kit: Kit, candidate: Candidate, phase: Phase, before: Patch) -> 
 
 
 async def keep(kit: Kit, candidate: Candidate, patch: Patch) -> None:
-    """Log the candidate's change as it is now, with what it means, and make a checkpoint of it."""
-    await asyncio.to_thread(kit.repository.checkpoint, candidate, f"after {', '.join(patch.paths[:3])}")
+    """Log the candidate's change as it is now, with what it means, and commit it on its private branch."""
+    said = _last_reply(kit, candidate).strip().partition("\n")[0]
+    await asyncio.to_thread(kit.repository.checkpoint, candidate, subject(said or f"Change {', '.join(patch.paths[:3])}", ()))
     meaning = await asyncio.to_thread(_fingerprint, candidate, patch)
     kit.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff, fingerprint=meaning))
 
@@ -152,14 +154,18 @@ def _made(kit: Kit, candidate: Candidate, phase: Phase, note: Note, *, implied: 
 
 def _implied(kit: Kit, candidate: Candidate, phase: Phase) -> Note:
     """The note of a reading phase that ended because the model went on to change files."""
-    said = next(
-        (message.text for message in reversed(conversation(kit.log.records, candidate.id)) if isinstance(message, AssistantMessage)), ""
-    )
+    said = _last_reply(kit, candidate)
     summary = said.strip() or "A change was made straight away."
     if phase.note != "diagnosis":
         return Sites(summary=summary)
     places = tuple(dict.fromkeys(place for place in _PLACE.findall(said) if (candidate.worktree / place.partition(":")[0]).is_file()))
     return Diagnosis(summary=summary, places=places)
+
+
+def _last_reply(kit: Kit, candidate: Candidate) -> str:
+    """Return the text of the model's newest reply; empty before the first."""
+    messages = reversed(conversation(kit.log.records, candidate.id))
+    return next((message.text for message in messages if isinstance(message, AssistantMessage)), "")
 
 
 def _open_calls(kit: Kit, candidate: Candidate) -> tuple[ToolCall, ...]:

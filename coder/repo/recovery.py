@@ -15,6 +15,7 @@ from coder.repo.pending import INTENT, PendingDelivery, read_pending
 from coder.repo.worktree import remove_all, remove_tree
 
 RECORD = "workspace.json"
+BUNDLE = "steps.bundle"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +27,17 @@ class Traces:
     """The session's own directory."""
     common: Path
     """The git directory of the repository."""
+    head: str = ""
+    """The commit that the session began at; what its parents hold is not kept once more."""
+
+    @property
+    def bundle(self) -> Path:
+        """Where the session's steps are kept when its refs are gone."""
+        return self.state / BUNDLE
+
+    def head_of(self, candidate: str) -> str:
+        """Return the ref that is a candidate's private branch."""
+        return f"{self.refs}heads/{candidate}"
 
     @property
     def worktrees(self) -> Path:
@@ -42,7 +54,7 @@ class Traces:
     def record(self) -> None:
         self.indexes.mkdir(parents=True, exist_ok=True)
         draft = self.state / f"{RECORD}.new"
-        draft.write_text(json.dumps({"common": str(self.common)}), encoding="utf-8")
+        draft.write_text(json.dumps({"common": str(self.common), "head": self.head}), encoding="utf-8")
         draft.replace(self.state / RECORD)
 
 
@@ -56,12 +68,30 @@ def clean(traces: Traces) -> None:
         remove_all(traces.common, traces.worktrees, prefix=f"{traces.session}-")
         _remove_stale_locks(traces)
         git = Git(directory=traces.state, git_dir=traces.common, inert=InertDirectory(traces.common, traces.common))
+        _bundle_steps(git, traces)
         refs = git.text("for-each-ref", "--format=delete %(refname)", traces.refs)
         git.call("update-ref", "--stdin", stdin=f"{refs}\n".encode() if refs else b"")
     remove_tree(traces.worktrees)
     remove_tree(traces.indexes)
     if not traces.worktrees.exists():
         (traces.state / RECORD).unlink(missing_ok=True)
+
+
+def _bundle_steps(git: Git, traces: Traces) -> None:
+    """Write the session's steps into a bundle that needs no more than the parents of the commit it began at.
+
+    These survive an amended HEAD. A bundle that cannot be written is none: the log holds every change as a diff.
+    """
+    if not git.text("for-each-ref", "--count=1", f"{traces.refs}steps/"):
+        return
+    known = (f"^{traces.head}^@",) if traces.head and git.commit(traces.head) else ()
+    refs = git.text("for-each-ref", "--format=%(refname)", f"{traces.refs}steps/").split()
+    done = git.call("bundle", "create", "--quiet", "-", *refs, *known, accept=None)  # to a file git would leave its lock behind when killed
+    if done.status == 0:
+        draft = traces.bundle.with_suffix(".new")
+        draft.touch(mode=0o600)
+        draft.write_bytes(done.stdout)
+        draft.replace(traces.bundle)
 
 
 def recover(sessions: Path, settle: Callable[[Path, PendingDelivery], None]) -> tuple[str, ...]:
@@ -78,8 +108,8 @@ def _recover(state: Path, settle: Callable[[Path, PendingDelivery], None]) -> bo
         try:
             stack.enter_context(hold(state))
             if (state / RECORD).exists():
-                common = Path(json.loads((state / RECORD).read_text(encoding="utf-8"))["common"])
-                clean(Traces(session=state.name, state=state, common=common))
+                record = json.loads((state / RECORD).read_text(encoding="utf-8"))
+                clean(Traces(session=state.name, state=state, common=Path(record["common"]), head=record.get("head", "")))
             pending = read_pending(state)
             if pending is not None and pending.common.is_dir():
                 settle(state, pending)

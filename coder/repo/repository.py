@@ -35,6 +35,8 @@ class SessionRepository:
     ignored: tuple[str, ...]
     """Artefacts and submodules that each worktree is given a copy of."""
     worktrees: dict[str, Worktree] = field(default_factory=dict)
+    steps: int = 0
+    """Commits that the candidates have made so far."""
     rebased_trees: set[str] = field(default_factory=set)
     """Those that `rebased` has made: they hold no uncommitted work any more."""
 
@@ -65,17 +67,27 @@ class SessionRepository:
         return trees.patch(self.place.git, old=self.base, new=self._tree(candidate))
 
     def checkpoint(self, candidate: Candidate, subject: str) -> str:
-        """Commit the worktree's state to the candidate's own ref and return the commit."""
-        ref = f"{self.traces.refs}{candidate.id}"
-        parent = self.place.git.commit(ref) or self.base
-        commit = keep(self.place.git, tree=self._tree(candidate), parent=parent, subject=subject)
-        self.place.git.call("update-ref", ref, commit)
+        """Commit the worktree's state on the candidate's private branch, keep it as the session's next step, and return the commit."""
+        git, head = self.place.git, self.traces.head_of(candidate.id)
+        parent = git.commit(head) or self.base
+        commit = keep(git, tree=self._tree(candidate), parent=parent, subject=subject)
+        self.steps += 1
+        update = f"update {head} {commit}\nupdate {self.traces.refs}steps/{self.steps} {commit}\n"
+        git.call("update-ref", "--stdin", stdin=update.encode())
         return commit
 
     def rollback(self, candidate: Candidate, tree: str) -> None:
-        """Make the candidate's worktree equal to a tree or commit it had before, untracked files included, ignored ones not."""
-        own = self.worktrees[candidate.id]
+        """Make the candidate's worktree equal to a tree or commit of the session, untracked files included, ignored ones not.
+
+        Its private branch moves to the step that has this tree, whichever candidate made it, or to the base.
+        """
+        own, git = self.worktrees[candidate.id], self.place.git
         _reset(own, tree, spared=own.brought)
+        wanted = git.tree(tree)
+        steps = git.call("for-each-ref", "--sort=-version:refname", "--format=%(objectname) %(tree)", f"{self.traces.refs}steps/").stdout
+        found = (line.split(" ") for line in steps.decode().splitlines())
+        commit = next((commit for commit, of_step in found if of_step == wanted), self.base)
+        git.call("update-ref", self.traces.head_of(candidate.id), commit)
 
     @contextmanager
     def restoring(self, candidate: Candidate) -> Iterator[None]:
@@ -147,7 +159,7 @@ class SessionRepository:
         return tuple(output.decode("utf-8", "replace").splitlines())
 
     def close(self) -> None:
-        """Remove worktrees, the snapshot and the session's private refs; what was delivered stays."""
+        """Remove worktrees and private refs, whose steps are kept as a bundle; what was delivered stays."""
         clean(self.traces)
 
     def _tree(self, candidate: Candidate) -> str:
@@ -173,7 +185,7 @@ def open_repository(directory: Path, *, session: str, state: Path, base: str | N
     head = place.head if base is None else place.git.commit(base)
     if head is None:
         raise UserError(f"There is no revision {base!r} in {place.root}; git log shows those that exist.")
-    traces = Traces(session=session, state=state.resolve(), common=place.common)
+    traces = Traces(session=session, state=state.resolve(), common=place.common, head=head)
     traces.record()
     try:
         start = _start(place.git, traces, head=head, as_committed=base is not None)

@@ -109,9 +109,62 @@ def test_rolls_back_to_a_checkpoint_and_to_the_base(tmp_path: Path) -> None:
         repository.rollback(candidate, checkpoint)
         assert repository.patch(candidate) == first
         assert files(candidate.worktree) == FILES | {"a.py": FIXED, "new/file.py": "n\n", "_version.py": "1\n"}
+        assert git(root, "log", "-1", "--format=%s", "refs/coder/20260101-abc123/heads/c1") == "first"
         repository.rollback(candidate, candidate.base)
         assert files(candidate.worktree) == FILES | {"_version.py": "1\n"}
-        assert git(root, "log", "-1", "--format=%s", "refs/coder/20260101-abc123/c1") == "first"
+        assert git(root, "rev-parse", "refs/coder/20260101-abc123/heads/c1") == repository.base
+
+
+def test_every_step_can_be_restored_and_branches_from_where_it_was(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    with opened(root) as repository:
+        candidate, other = repository.candidate("c1"), repository.candidate("c2")
+        patches = []
+        for number in range(3):
+            write(candidate.worktree, {"a.py": f"{number}\n"})
+            repository.checkpoint(candidate, f"step {number}")
+            patches.append(repository.patch(candidate))
+        for number in (2, 0, 1):
+            repository.rollback(candidate, f"refs/coder/20260101-abc123/steps/{number + 1}")
+            assert repository.patch(candidate) == patches[number]
+        repository.rollback(other, patches[1].tree)
+        write(other.worktree, {"a.py": "another way\n"})
+        repository.checkpoint(other, "branched")
+        subjects = git(root, "log", "--format=%s", f"{repository.base}..refs/coder/20260101-abc123/heads/c2").splitlines()
+        assert subjects == ["branched", "step 1", "step 0"]
+
+
+def test_nothing_outside_private_refs_moves_before_delivery(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    git(tmp_path, "init", "-q", "--bare", "remote.git")
+    git(root, "remote", "add", "origin", str(tmp_path / "remote.git"))
+    write(root, {"b.py": "uncommitted\n"})
+    before = git(root, "for-each-ref")
+    with opened(root) as repository:
+        candidate = repository.candidate("c1")
+        write(candidate.worktree, {"a.py": FIXED})
+        repository.checkpoint(candidate, "first")
+        assert [line for line in git(root, "for-each-ref").splitlines() if "refs/coder/" not in line] == before.splitlines()
+        git(root, "push", "-q", "--all", "origin")
+        assert git(tmp_path / "remote.git", "for-each-ref", "--format=%(refname)").splitlines() == ["refs/heads/main"]
+
+
+def test_steps_survive_the_end_an_amended_head_and_gc(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    write(root, {"b.py": "second\n"})
+    git(root, "commit", "-q", "-am", "Second")
+    with opened(root) as repository:
+        candidate = repository.candidate("c1")
+        write(candidate.worktree, {"a.py": FIXED})
+        commit = repository.checkpoint(candidate, "first")
+        bundle = repository.traces.bundle
+    assert git(root, "for-each-ref", "refs/coder") == ""
+    assert bundle.stat().st_mode & 0o777 == 0o600
+    git(root, "commit", "-q", "--amend", "-m", "Second, amended")
+    git(root, "reflog", "expire", "--expire=now", "--all")
+    git(root, "gc", "-q", "--prune=now")
+    git(root, "fetch", "-q", str(bundle), "refs/coder/*:refs/restored/*")
+    assert git(root, "show", f"{commit}:a.py") == FIXED.strip()
 
 
 def test_what_tests_write_in_a_worktree_is_no_part_of_the_change(tmp_path: Path) -> None:
