@@ -15,8 +15,9 @@ from functools import cache, cached_property
 from importlib import metadata
 from itertools import islice
 from pathlib import Path
+from typing import NoReturn
 
-from ripgrepy import RipGrepOut, Ripgrepy  # type: ignore[import-untyped]  # it has no types
+from ripgrepy import Ripgrepy  # type: ignore[import-untyped]  # it has no types
 
 from coder.core.errors import UserError
 from coder.core.private import DENY_READ, readable
@@ -91,10 +92,15 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the same
         self.cut = ""
         self.exit_code = 0
         self.error = ""
-        self.command += ["--no-config", "--no-messages", "--hidden", "--max-filesize", LARGEST_FILE]
+        self.no_config().no_messages().hidden().max_filesize(LARGEST_FILE)
 
-    def run(self, universal_newlines: bool = True) -> RipGrepOut:  # noqa: ARG002  # the parent's signature
-        return RipGrepOut(b"".join(self.output()).decode("utf-8", "replace"), self.command)
+    def run(self, universal_newlines: bool = True) -> NoReturn:  # noqa: ARG002  # the parent's signature
+        """Refuse: the parent's way to run has no limits.
+
+        Raises:
+            TypeError: always; `output` is the way.
+        """
+        raise TypeError("SafeRipgrep is run by output(), within its limits.")
 
     def output(self, pattern: str | None = None) -> Iterator[bytes]:
         """Yield what ripgrep writes for a pattern, or for none when files are listed, until it ends or a limit is reached."""
@@ -196,7 +202,7 @@ def grep(
         ToolError: the pattern is not valid.
     """
     ripgrep = SafeRipgrep(root, *([path] if isinstance(path, str) else path))
-    ripgrep.command += ["--json", *options]
+    ripgrep.json().command.extend(options)
     gathered, full = _gathered(ripgrep, pattern, most)
     if not gathered and not ripgrep.cut:
         _check(ripgrep)
@@ -245,7 +251,7 @@ def tally(
         ToolError: the pattern is not valid.
     """
     ripgrep = SafeRipgrep(root, path)
-    ripgrep.command += ["--count", "--null", "--with-filename", *options]
+    ripgrep.null().with_filename().command.extend(("--count", *options))  # ripgrepy has no method for --count
     output = b"".join(ripgrep.output(pattern))
     if not output and not ripgrep.cut:
         _check(ripgrep)
@@ -280,7 +286,9 @@ def listing(root: Path, path: str = ".", *, glob: str = "") -> Listing:
         ToolError: the glob is not valid.
     """
     ripgrep = SafeRipgrep(root, path)
-    ripgrep.command += ["--null", *((f"--glob={glob}",) if glob else ())]
+    ripgrep.null()
+    if glob:
+        ripgrep.glob(glob)
     output = b"".join(ripgrep.output())
     if not output and ripgrep.error:
         raise ToolError(f"Files cannot be listed: {_reason(ripgrep.error)}")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.tools.registry import TOOLS
-from coder.tools.ripgrep import binary
+from coder.tools.ripgrep import SafeRipgrep, binary
 from coder.tools.search import search
 from tests.tools.fakes import called, refused, workspace
 
@@ -256,3 +256,8 @@ def test_rg_comes_from_the_environment_first(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_is_among_the_tools() -> None:
     assert search in TOOLS
+
+
+def test_ripgrep_cannot_be_run_without_its_limits(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="output"):
+        SafeRipgrep(tmp_path).run()
