@@ -53,6 +53,7 @@ class Lines:
         self._status = Status()
         self._calls: dict[str, ToolCall] = {}
         self._doing = ""
+        self._heading: PhaseEntered | None = None
         self._live = Live(console=console, refresh_per_second=8, transient=True, get_renderable=self._bar)
 
     async def show(self, records: AsyncIterator[Record]) -> None:
@@ -76,10 +77,23 @@ class Lines:
         self._doing = doing(record.event) or self._doing
         if isinstance(record.event, ToolStarted):
             self._calls[record.event.call.id] = record.event.call
-        for line in self._lines(record.event):
+        for line in self._headed(record.event):
             if (safe := printable(line.plain)) != line.plain:
                 line.plain = safe
             self._console.print(line, soft_wrap=not self._console.is_terminal)
+
+    def _headed(self, event: Event) -> list[Text]:
+        """Return the lines of an event, below the heading of its phase where they are the first in it: a phase without any has none."""
+        if isinstance(event, PhaseEntered) and event.phase != "verify":
+            self._heading = event
+            return []
+        lines = self._lines(event)
+        if not lines or self._heading is None:
+            return lines
+        heading, self._heading = self._heading, None
+        if isinstance(event, ToolFinished) and event.message.name == "apply_patch" and heading.phase == "reproduce":
+            heading = heading.model_copy(update={"phase": "edit"})  # the change came at once
+        return lines if isinstance(event, PhaseEntered) else [*_plain_lines(heading), *lines]
 
     def _lines(self, event: Event) -> list[Text]:
         match event:

@@ -38,9 +38,8 @@ def test_a_recorded_session_reads_as_it_went() -> None:
     assert lines[3:] == [
         "locate",
         "  The rest is dropped.",
-        "reproduce",
-        "  apply_patch clock.py",
         "edit",
+        "  apply_patch clock.py",
         "verify",
         f"  NOT FIXED  {reason}",
         "    test_clock.py::test_half_past_nine",
