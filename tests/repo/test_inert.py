@@ -145,3 +145,25 @@ def test_objects_of_an_alternate_are_read(tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", "--shared", str(library), "r")
     with opened(tmp_path / "r") as repository:
         assert (repository.candidate("c1").worktree / "lib.py").is_file()
+
+
+def test_files_of_attributes_and_excludes_of_the_repository_are_not_read(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "a\n"})
+    write(tmp_path, {"attributes": "*.py -diff\n", "excludes": "new.py\n"})
+    git(root, "config", "core.attributesFile", str(tmp_path / "attributes"))
+    git(root, "config", "core.excludesFile", str(tmp_path / "excludes"))
+    with opened(root) as repository:
+        candidate = repository.candidate("c1")
+        write(candidate.worktree, {"a.py": "fixed\n", "new.py": "new\n"})
+        patch = repository.patch(candidate)
+    assert patch.paths == ("a.py", "new.py")
+    assert "+fixed" in patch.diff
+
+
+def test_configuration_of_a_worktree_runs_nothing(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "a\n", "b.py": "b\n", "a.dat": "a\n", ".gitattributes": "*.dat filter=x\n"})
+    git(root, "config", "extensions.worktreeConfig", "true")
+    git(root, "config", "--worktree", "filter.x.clean", f"touch {tmp_path}/ran; cat")
+    git(root, "config", "--worktree", "core.fsmonitor", f"touch {tmp_path}/ran")
+    _fix(root)
+    assert not (tmp_path / "ran").exists()
