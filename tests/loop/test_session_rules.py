@@ -12,13 +12,14 @@ from coder.core.events import NoteMade, Verified
 from coder.core.messages import Reply, Request
 from coder.core.notes import GiveUp
 from coder.core.task import Budget
-from coder.core.verdict import Verdict, VerdictKind
+from coder.core.verdict import Reproduced, TestReport, Verdict, VerdictKind
 from coder.loop.session import Session
 from coder.models.scripted import ScriptedCall, Step
 from coder.strategies.offer import offered
-from tests.loop.fakes import PROVEN, RED, STILL_RED, UNTESTED, FakeRepository, FakeVerifier, kit
+from tests.loop.fakes import BASELINE, PROVEN, RED, STILL_RED, UNTESTED, FakeRepository, FakeVerifier, kit
 
 BROKEN = Verdict(kind=VerdictKind.BROKEN, reason="It breaks another.", broken=(RED,))
+RED_BASE = TestReport(command="pytest", results=(*BASELINE.results, RED))
 UNKNOWN = Verdict(kind=VerdictKind.INCONCLUSIVE, reason="The network is gone.")
 
 
@@ -45,7 +46,7 @@ def any_model(chance: random.Random, root: Path) -> Any:
             ("hand_over", {"kind": "plan", "summary": summary, "steps": [{"intent": "one"}, {"intent": "two"}]}),
             ("hand_over", {"kind": "findings", "summary": summary, "approve": chance.random() < 0.5, "findings": []}),
         ]
-        name, arguments = chance.choices(calls, weights=(8, 2, 1, 1, 1, 1))[0]
+        name, arguments = chance.choices(calls, weights=(8, 1, 1, 2, 1, 1))[0]
         return Step(text="A change.", calls=(ScriptedCall(name=name, arguments=arguments),)).reply(chance.randrange(10**9))
 
     return reply
@@ -61,7 +62,7 @@ def test_attempts_and_delivery_follow_the_rules(strategy: str, seed: int, tmp_pa
     made = kit(
         tmp_path,
         [any_model(chance, tmp_path)] * 200,
-        verifier=FakeVerifier(verdicts=verdicts),
+        verifier=FakeVerifier(verdicts=verdicts, report=chance.choice([BASELINE, RED_BASE]), reproduced=[Reproduced()]),
         repository=repository,
         budget=Budget(attempts=attempts, requests=40),
         issue=chance.choice(["It is wrong.", f"{RED.id} fails"]),
