@@ -31,6 +31,7 @@ FRAMES = frozenset(
 )
 OF_INSPECT = frozenset({"currentframe", "stack", "trace", "getouterframes", "getinnerframes", "getframeinfo"})
 OF_TRACEBACK = frozenset({"extract_stack", "format_stack", "print_stack", "walk_stack"})
+OWN_STREAMS = ("__stdin__", "__stdout__", "__stderr__")
 SURROUNDINGS = frozenset(
     {
         *("Path.home", "Path.cwd", "pathlib.Path.home", "pathlib.Path.cwd", "os.getcwd", "os.path.expanduser", "expanduser"),
@@ -102,6 +103,8 @@ def _surroundings(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 yield node.lineno, "looks at the files beside it"
             case ast.Attribute(attr="handlers" | "hasHandlers", value=ast.Call(func=function)) if called(function).endswith("getLogger"):
                 yield node.lineno, "asks whether logging is set up"
+            case ast.Compare() if any(isinstance(part, ast.Attribute) and part.attr in OWN_STREAMS for part in ast.walk(node)):
+                yield node.lineno, "compares a stream with the process's own"
             case ast.comprehension(iter=values) | ast.For(iter=values) if _dotted(_receiver(values), modules) == "os.environ":
                 yield values.lineno, "looks through all environment variables"
 

@@ -24,6 +24,7 @@ REACHING = {
     "from pathlib import Path\n\nif (Path.home() / '.rc').exists():\n    pass": "looks at where it runs (Path.home)",
     "from pathlib import Path\n\nA = Path(__file__).parent\nif (A / 'x').exists():\n    pass": "looks at the files beside it",
     "import warnings\n\nx = warnings._showwarnmsg_impl": "looks into the private parts of warnings (_showwarnmsg_impl)",
+    "import sys\n\nx = sys.stdout is sys.__stdout__": "compares a stream with the process's own",
     "import tempfile\n\nx = tempfile.gettempdir()": "looks at where it runs (tempfile.gettempdir)",
     "import logging\n\nx = logging.getLogger().handlers": "asks whether logging is set up",
     "import os\n\nx = any(name for name in os.environ)": "looks through all environment variables",
