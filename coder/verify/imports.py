@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from coder.core.paths import is_test_path
 from coder.core.syntax import parsed
+from coder.tools.regular import read_regular_text
 from coder.verify.launch import NOT_OURS
 from coder.verify.roots import source_roots
 
@@ -121,7 +122,7 @@ def imported_by(tree: Path, tests: Iterable[str]) -> tuple[str, ...]:
 
 
 def _graph(tree: Path) -> ImportGraph:
-    texts = {path: (tree / path).read_text(encoding="utf-8", errors="replace") for path in files_of(tree) if path.endswith(".py")}
+    texts = {path: read_regular_text(tree / path) for path in files_of(tree) if path.endswith(".py")}
     return ImportGraph(tree, {path: imported_names(text) for path, text in texts.items()})
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from coder.core.ports import Limits, Sandbox
 from coder.core.value import Value
+from coder.tools.regular import read_regular_text
 from coder.verify.imports import files_of, imported_names
 from coder.verify.project import Project
 from coder.verify.serving import Gone, Served
@@ -128,7 +129,7 @@ def hash_of(file: Path) -> str:
 def _imports(file: Path, digest: str, known: tuple[str, Sequence[str]] | None) -> tuple[str, tuple[str, ...]]:
     if known is not None and known[0] == digest:
         return digest, tuple(known[1])
-    return digest, tuple(sorted(imported_names(file.read_text(encoding="utf-8", errors="replace"))))
+    return digest, tuple(sorted(imported_names(read_regular_text(file))))
 
 
 def _holds(entry: Entry, hashes: Mapping[str, str]) -> bool:

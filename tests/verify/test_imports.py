@@ -1,8 +1,9 @@
 """Which files import which, read from their sources."""
 
+import os
 from pathlib import Path
 
-from coder.verify.imports import ImportGraph, imported_names
+from coder.verify.imports import ImportGraph, imported_names, importing
 from tests.builders import write
 
 FILES = {
@@ -46,3 +47,9 @@ def test_who_imports_by_a_name_made_at_run_time_may_import_everything(tmp_path: 
 
 def test_conftest_is_executed_for_all_below_it(tmp_path: Path) -> None:
     assert importers(tmp_path, "tests/helpers.py") == ["conftest.py", "found.py", "helpers.py", "test_found.py", "test_shop.py"]
+
+
+def test_a_pipe_among_the_modules_hangs_nothing(tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": "import b\n", "b.py": ""})
+    os.mkfifo(tmp_path / "pipe.py")
+    assert "a.py" in importing(tmp_path, ["b.py"])
