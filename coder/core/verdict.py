@@ -208,6 +208,8 @@ class Verdict(Value):
     """What else was seen, such as a flaky test that is not blamed; half a sentence each."""
     targets: tuple[str, ...] = ()
     """Tests seen red on the base for the right reason and green on the change."""
+    untied: tuple[str, ...] = ()
+    """The targets, where all that keeps the change from PROVEN is that nothing ties them to the issue."""
     broken: tuple[TestResult, ...] = ()
     """Tests that passed on the base and do not pass now."""
     still_red: tuple[TestResult, ...] = ()

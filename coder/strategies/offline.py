@@ -56,7 +56,7 @@ def search_repair() -> Strategy:
             broken: list[str] = []
             for proposal in [one for one in found.proposals if one not in tried][: attempts - len(tried)]:
                 verdict = await _judged(kit, candidate, proposal, tests)
-                if verdict.kind in (VerdictKind.PROVEN, VerdictKind.INCONCLUSIVE):
+                if verdict.kind in (VerdictKind.PROVEN, VerdictKind.INCONCLUSIVE) or verdict.untied:
                     return candidate
                 tried.append(proposal)
                 broken += [result.id for result in verdict.broken if result.id not in guards]
@@ -116,7 +116,7 @@ async def propose(
 
 
 async def _judged(kit: Kit, candidate: Candidate, proposal: Proposal, tests: tuple[str, ...]) -> Verdict:
-    """Apply a proposal and have it judged; rolled back unless it is PROVEN."""
+    """Apply a proposal and have it judged; roll it back unless it is PROVEN, or would be if the issue named its test."""
     _enter(kit, candidate, "edit")
     await asyncio.to_thread(apply, proposal.diff, candidate.worktree)
     patch = await asyncio.to_thread(kit.repository.patch, candidate)
@@ -124,7 +124,7 @@ async def _judged(kit: Kit, candidate: Candidate, proposal: Proposal, tests: tup
     _note(kit, candidate, "edit", Done(summary=proposal.summary))
     _enter(kit, candidate, "verify")
     verdict = await judge(kit, candidate, patch, tests)
-    if verdict.kind is not VerdictKind.PROVEN:
+    if verdict.kind is not VerdictKind.PROVEN and not verdict.untied:
         await asyncio.to_thread(kit.repository.rollback, candidate, candidate.base)
         kit.log.append(FilesChanged(candidate=candidate.id, paths=(), diff=""))
     return verdict

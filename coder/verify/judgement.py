@@ -262,13 +262,15 @@ class Judgement:
                 found.append(f"only a part of the suite could be run {where}: {report.problem.text}")
         if unseen := [short(target) for target in targets if after.of(target) is None]:
             found.append(f"the suite as it is run does not run {', '.join(unseen[:3])}")
+        untied = self._untied(targets) if targets else []
         if not targets:
             found.insert(0, "no test went from red to green")
-        elif untied := self._untied(targets):
+        elif untied:
             found.insert(0, f"nothing ties {', '.join(map(short, untied[:3]))} to this issue")
         if found:
             reason = f"Nothing that passed before fails now, but {'; '.join(found)}"
-            return self._verdict(VerdictKind.PASSING, reason.rstrip(".") + ".", targets=tuple(targets), after=after)
+            verdict = self._verdict(VerdictKind.PASSING, reason.rstrip(".") + ".", targets=tuple(targets), after=after)
+            return verdict.model_copy(update={"untied": tuple(targets)}) if untied and len(found) == 1 else verdict
         reason = f"{_tests(len(targets))} went from red to green, and nothing that passed before fails now."
         return self._verdict(VerdictKind.PROVEN, reason, targets=tuple(targets), after=after)
 

@@ -21,7 +21,8 @@ _CALL = re.compile(r"[A-Za-z_][\w.]*\((?:[^()\n]|\([^()\n]*\))+\)")
 _QUOTED = re.compile(r"(?P<quote>[\"'`])(?P<text>[^\"'`\n]{4,80})(?P=quote)")
 _NUMBERED = re.compile(r"(?<![\w.:/-])\d[\d:./-]*[:./-]\d+(?![\w:/-])")
 _ERROR = re.compile(r"\b\w*(?:Error|Exception|Warning)\b: (?P<message>[^\n`]{8,200})")
-_WORD = re.compile(r"[A-Za-z_]\w{3,}")
+_WORD = re.compile(r"[A-Za-z_]\w{2,}")
+_CALLED = re.compile(r"([A-Za-z_]\w{2,})\(")
 _SUITE_FAILS = re.compile(
     r"(?i)\b(?:tests?|suite|build|CI)\b[^.\n]{0,40}\b(?:fail|red|broken)|\b(?:fail|red|broken)\w*\b[^.\n]{0,20}\btests?\b"
 )
@@ -72,7 +73,8 @@ def _identifiers(issue: str, result: TestResult, body: str) -> set[str]:
     frames = result.failure.frames if result.failure else ()
     functions = {frame.function for frame in frames if not Path(frame.path).is_absolute()}
     shared = set(_WORD.findall(issue)) & ({*_WORD.findall(body)} | functions)
-    return {name for name in shared - COMMON - set(dir(builtins)) if _is_identifier(name, issue)}
+    called = set(_CALLED.findall(body))
+    return {name for name in shared - set(dir(builtins)) if name in called or (name not in COMMON and _is_identifier(name, issue))}
 
 
 def _is_identifier(name: str, issue: str) -> bool:

@@ -111,6 +111,13 @@ def test_the_first_proposal_that_is_proven_stays(tmp_path: Path) -> None:
     assert verifier.asked == [("reproduces", (RED.id, "tests/test_a.py::test_other")), ("verify", (RED.id,)), ("verify", (RED.id,))]
 
 
+def test_proposal_that_only_lacks_a_tie_to_the_issue_stays(tmp_path: Path) -> None:
+    untied = Verdict(kind=VerdictKind.PASSING, reason="Nothing ties it to this issue.", targets=(RED.id,), untied=(RED.id,))
+    told = walked(equipped(tmp_path, Proposing([found(2, 3)]), FakeVerifier(verdicts=[untied], report=REDS)))
+    assert (told[-1], told.count("verify")) == (VerdictKind.PASSING, 1)
+    assert (tmp_path / "a.py").read_text() == "VALUE = 2\n"
+
+
 def test_proposals_that_prove_nothing_are_rolled_back_and_at_most_three_are_tried(tmp_path: Path) -> None:
     verifier = FakeVerifier(verdicts=[STILL_RED], report=REDS)
     told = walked(equipped(tmp_path, Proposing([found(5, 6, 7, 8)]), verifier))

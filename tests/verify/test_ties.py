@@ -47,6 +47,7 @@ def red(name: str, *, kind: str = "AssertionError", message: str = "assert 190 =
         ("The percentage is taken as an amount", red("test_percentage"), "identifier"),
         ("The colours of the page are wrong", red("test_voucher"), None),
         ("The total is wrong, print it", red("test_opening_hours"), None),
+        ("total gives an amount", red("test_percentage"), "identifier"),
     ],
 )
 def test_ties_by_example_message_or_name(issue: str, result: TestResult, expected: Tie | None, tmp_path: Path) -> None:
