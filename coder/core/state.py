@@ -20,7 +20,7 @@ from coder.core.events import (
     Verified,
 )
 from coder.core.messages import AssistantMessage, Message, Spent, ToolCall, ToolMessage, UserMessage
-from coder.core.notes import Findings, Note, Reproduction, Sites
+from coder.core.notes import Findings, GiveUp, Note, Reproduction, Sites
 from coder.core.value import Value
 from coder.core.verdict import Verdict
 
@@ -82,6 +82,12 @@ def unanswered(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
 def notes(records: Sequence[Record], candidate: str) -> tuple[Note, ...]:
     """The candidate's notes, oldest first."""
     return tuple(record.event.note for record in lineage(records, candidate) if isinstance(record.event, NoteMade))
+
+
+def gave_up(records: Sequence[Record], candidate: str) -> bool:
+    """Is giving up the candidate's newest note?"""
+    made = notes(records, candidate)
+    return bool(made) and isinstance(made[-1], GiveUp)
 
 
 def named_tests(records: Sequence[Record], candidate: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
 Cause = Literal["environment", "logic", "test error", "collection", "time-out"]
 """Classes of failures, told apart by the harness."""
 Tie = Literal["example", "message", "identifier"]
-"""How a red test of the base belongs to the issue; an identifier alone is weak."""
+"""Evidence that a red test of the base belongs to the issue; an identifier alone is weak."""
 When = Literal["collect", "setup", "call", "teardown"]
 
 

@@ -7,9 +7,9 @@ from contextlib import suppress
 from coder.core.candidate import Candidate, Delivery, Patch
 from coder.core.errors import GitError, UserError
 from coder.core.events import NoteMade, Warned
-from coder.core.notes import Diagnosis, Done, GiveUp, Plan, Sites
+from coder.core.notes import Diagnosis, Done, Plan, Sites
 from coder.core.plans import written
-from coder.core.state import named_tests, notes, opinions, verdicts
+from coder.core.state import gave_up, named_tests, notes, opinions, verdicts
 from coder.core.value import Value
 from coder.core.verdict import Verdict, VerdictKind
 from coder.loop.commit import message, slug, subject
@@ -48,7 +48,7 @@ async def conclude(kit: Kit, candidate: Candidate) -> Ending:
         newest is None
         or newest.tree != patch.tree
         or not newest.good
-        or (_gave_up(kit, candidate) and newest.kind is not VerdictKind.PROVEN)
+        or (gave_up(kit.log.records, candidate.id) and newest.kind is not VerdictKind.PROVEN)
     ):
         return _without(kit, candidate, newest)
     if kit.task.minimise:
@@ -83,14 +83,8 @@ def _planned(kit: Kit) -> Ending:
     return Ending(kind=None, summary="This is the plan; nothing was changed.", report=written(plan), exit_code=0)
 
 
-def _gave_up(kit: Kit, candidate: Candidate) -> bool:
-    """Is giving up the newest note? A PROVEN change that only a reader was not content with is delivered all the same."""
-    made = notes(kit.log.records, candidate.id)
-    return bool(made) and isinstance(made[-1], GiveUp)
-
-
 def _without(kit: Kit, candidate: Candidate, verdict: Verdict | None) -> Ending:
-    if _gave_up(kit, candidate):
+    if gave_up(kit.log.records, candidate.id):
         return ended(VerdictKind.GAVE_UP, _first_line(notes(kit.log.records, candidate.id)[-1].summary), kit)
     if verdict is None:
         return ended(VerdictKind.GAVE_UP, "No change came as far as a verification.", kit)

@@ -13,12 +13,12 @@ INSTALL, GO_ON = "install", "go on without"
 
 async def equipped(kit: Kit, candidate: Candidate, report: TestReport | None, *, wait_seconds: float) -> TestReport | None:
     """Return the base's report, made anew where the user let packages be installed for it; unattended nothing is."""
-    if report is None or not await installed(kit, report):
+    if report is None or not await offer_missing_packages(kit, report):
         return report
     return await baseline(kit, candidate, wait_seconds=wait_seconds)
 
 
-async def installed(kit: Kit, report: TestReport) -> bool:
+async def offer_missing_packages(kit: Kit, report: TestReport) -> bool:
     """Offer to install the packages that red tests lack, and return whether they are there now."""
     lacking = kit.equipment.lacks(report) if kit.equipment is not None else ()
     if kit.equipment is None or not lacking:

@@ -12,7 +12,7 @@ from coder.core.notes import Diagnosis, GiveUp
 from coder.core.phases import PhaseName
 from coder.core.state import named_tests
 from coder.core.verdict import TestReport, VerdictKind
-from coder.loop.equipping import installed
+from coder.loop.equipping import offer_missing_packages
 from coder.loop.kit import Kit, Strategy
 from coder.loop.phase import Purpose, run
 from coder.strategies.diagnosis import diagnose
@@ -76,7 +76,7 @@ async def verify(kit: Kit, candidate: Candidate, attempt: int) -> Outcome | None
         patch = await asyncio.to_thread(kit.repository.patch, candidate)
         named = named_tests(kit.log.records, candidate.id)
         verdict = await judge(kit, candidate, patch, named)
-        if verdict.unable and await installed(kit, TestReport(command="", results=verdict.still_red)):
+        if verdict.unable and await offer_missing_packages(kit, TestReport(command="", results=verdict.still_red)):
             verdict = await judge(kit, candidate, patch, named)
     if verdict.kind is VerdictKind.INCONCLUSIVE:
         return None

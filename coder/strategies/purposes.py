@@ -59,7 +59,7 @@ async def _settle_reproduce(kit: Kit, candidate: Candidate, standing: Standing) 
     if (
         not named
         and (standing.entry or (standing.changed and source))
-        and (tied := await _tied(kit, candidate, weak=source and not tests_changed))
+        and (tied := await _find_tied_tests(kit, candidate, weak=source and not tests_changed))
     ):
         belonging = await asyncio.to_thread(kit.verifier.reproduces, standing.patch, tied, progress)
         if belonging.tests:
@@ -72,7 +72,7 @@ async def _settle_reproduce(kit: Kit, candidate: Candidate, standing: Standing) 
     return kit.prompts.render("not_reproduced", found=found, source=source, tests_changed=tests_changed, judged=judged[-1:])
 
 
-async def _tied(kit: Kit, candidate: Candidate, *, weak: bool) -> tuple[str, ...]:
+async def _find_tied_tests(kit: Kit, candidate: Candidate, *, weak: bool) -> tuple[str, ...]:
     """Return the red tests of the base that belong to the issue; those that only an identifier ties, if `weak` ties will do."""
     await baseline(kit, candidate)
     found = await asyncio.to_thread(kit.verifier.ties)

@@ -3,8 +3,7 @@
 import asyncio
 
 from coder.core.candidate import Candidate
-from coder.core.notes import GiveUp
-from coder.core.state import notes, verdicts
+from coder.core.state import gave_up, verdicts
 from coder.core.verdict import VerdictKind
 from coder.loop.kit import Kit
 from coder.strategies.purposes import has_source
@@ -12,8 +11,7 @@ from coder.strategies.purposes import has_source
 
 def given_up(kit: Kit, candidate: Candidate) -> bool:
     """Is giving up its newest note?"""
-    made = notes(kit.log.records, candidate.id)
-    return bool(made) and isinstance(made[-1], GiveUp)
+    return gave_up(kit.log.records, candidate.id)
 
 
 def good(kit: Kit, candidate: Candidate) -> bool:

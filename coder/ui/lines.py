@@ -77,12 +77,12 @@ class Lines:
         self._doing = doing(record.event) or self._doing
         if isinstance(record.event, ToolStarted):
             self._calls[record.event.call.id] = record.event.call
-        for line in self._headed(record.event):
+        for line in self._with_heading(record.event):
             if (safe := printable(line.plain)) != line.plain:
                 line.plain = safe
             self._console.print(line, soft_wrap=not self._console.is_terminal)
 
-    def _headed(self, event: Event) -> list[Text]:
+    def _with_heading(self, event: Event) -> list[Text]:
         """Return the lines of an event, below the heading of its phase where they are the first in it: a phase without any has none."""
         if isinstance(event, PhaseEntered) and event.phase != "verify":
             self._heading = event

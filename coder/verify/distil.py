@@ -16,7 +16,7 @@ CAUSES: Mapping[Cause, str] = {
     "environment": ": this machine lacks something",
     "time-out": ": it does not end",
 }
-"""What a failure is taken for, behind the words that a test fails."""
+"""Suffixes that state the likely cause of a failure."""
 
 
 def distil(subject: Verdict | TestReport, limit: int = LIMIT) -> str:

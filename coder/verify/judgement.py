@@ -155,7 +155,7 @@ class Judgement:
             return False
         return self._ties.get(test, "identifier") == "identifier"
 
-    def _untied(self, targets: Sequence[str]) -> list[str]:
+    def _find_untied(self, targets: Sequence[str]) -> list[str]:
         """Return the targets if nothing ties any of them to the issue."""
         loose = [test for test in targets if self._is_weak(test) and test not in (self._ties or {}) and self._before.of(test) is not None]
         return loose if len(loose) == len(targets) else []
@@ -180,7 +180,9 @@ class Judgement:
         targets: list[str] = []
         is_named = meant(self._named)
         known_suspects = frozenset(suspects)  # a file that cannot be collected stands for its tests
-        checked = [one for one in report.results if one.id in known_suspects or (one.red and any(map(meant([one.id]), suspects)))]
+        checked = [
+            result for result in report.results if result.id in known_suspects or (result.red and any(map(meant([result.id]), suspects)))
+        ]
         self._reds = {result.id: result for result in checked}
         for result in checked:
             unchanged = file_of(result.id) not in self._tests
@@ -262,7 +264,7 @@ class Judgement:
                 found.append(f"only a part of the suite could be run {where}: {report.problem.text}")
         if unseen := [short(target) for target in targets if after.of(target) is None]:
             found.append(f"the suite as it is run does not run {', '.join(unseen[:3])}")
-        untied = self._untied(targets) if targets else []
+        untied = self._find_untied(targets) if targets else []
         if not targets:
             found.insert(0, "no test went from red to green")
         elif untied:

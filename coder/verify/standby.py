@@ -83,11 +83,11 @@ class Standby:
 
     def _prepare(self) -> None:
         try:
-            self._stand_by()
+            self._keep_base_ready()
         except FileNotFoundError:  # the session has ended and removed its worktrees while this thread read one: nobody asks any more
             self._warm = self._impact = None
 
-    def _stand_by(self) -> None:
+    def _keep_base_ready(self) -> None:
         with self._checkout() as tree, self._warm_of(tree) as warm:
             warm.wait()
             self._warm = warm

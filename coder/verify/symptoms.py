@@ -18,7 +18,7 @@ SMALL = 16
 SHORTEST = 3
 DATA_INPUTS = 2
 """So many inputs of the tests in one changed data file are no coincidence."""
-CROWD = 3
+CLUSTER = 3
 """So many literals of the tests in one new condition, table or call at import are no coincidence."""
 HASHES = ("crc32", "adler32", "hash", "md5", "sha1", "sha256", "sha512", "blake2b", "hexdigest", "digest")
 BUILT_IN = ("float", "int", "str", "list", "tuple", "dict", "bytes", "set", "complex")
@@ -36,12 +36,12 @@ def symptoms(old: Mapping[str, str], new: Mapping[str, str], tests: Collection[s
     literals = {value for text in tests for value in _literals(parsed(text))} - PLAIN
     known = {value for value in literals if _unusual(value[1]) and str(value[1]) not in issue}
     known |= {(int, len(value)) for _, value in known if isinstance(value, str | bytes) and len(value) > SHORTEST}
-    lengths = {length for text in tests for length in _lengths(parsed(text)) if length >= CROWD and str(length) not in issue}
+    lengths = {length for text in tests for length in _lengths(parsed(text)) if length >= CLUSTER and str(length) not in issue}
     found: list[str] = []
     for path, text in new.items():
         before, after = parsed(old.get(path, "")), parsed(text)
         found += [f"{path}:{line} {told}" for line, told in _in_file(before, after, known, literals, issue)]
-        found += [f"{path}:{line} {told}" for line, told in _by_length(before, after, lengths)]
+        found += [f"{path}:{line} {told}" for line, told in _choices_by_length(before, after, lengths)]
     return found
 
 
@@ -70,12 +70,11 @@ def _lengths(tree: ast.Module) -> Iterator[int]:
     yield from (len(node.elts) for node in ast.walk(tree) if isinstance(node, ast.List | ast.Tuple | ast.Set))
 
 
-def _by_length(before: ast.Module, after: ast.Module, lengths: Collection[int]) -> Iterator[tuple[int, str]]:
-    known = {ast.dump(node) for node in ast.walk(before)}
-    for node in ast.walk(after):
+def _choices_by_length(before: ast.Module, after: ast.Module, lengths: Collection[int]) -> Iterator[tuple[int, str]]:
+    for node in _added(before, after, ast.Compare):
         match node:
             case ast.Compare(left=ast.Call(func=ast.Name(id="len")), ops=[ast.Eq()], comparators=[ast.Constant(value=int() as length)]):
-                if length in lengths and ast.dump(node) not in known:
+                if length in lengths:
                     yield node.lineno, "chooses by the length of the test's own input"
 
 
@@ -87,28 +86,26 @@ def _in_file(
     yield from {**dict(_selecting(before, after, known)), **single}.items()
     yield from _aware(before, after)
     yield from _hard_coded(before, after, known)
-    yield from _crowded(before, after, literals, issue)
-    yield from _indirect(before, after)
+    yield from _literal_clusters(before, after, literals, issue)
+    yield from _indirect_choices(before, after)
 
 
-def _crowded(before: ast.Module, after: ast.Module, literals: Collection[object], issue: str) -> Iterator[tuple[int, str]]:
-    """New conditions, tables and calls at import that hold several literals of the tests, however small, and not all in the issue."""
+def _literal_clusters(before: ast.Module, after: ast.Module, literals: Collection[object], issue: str) -> Iterator[tuple[int, str]]:
+    """Yield new conditions, tables and calls at import that hold several literals of the tests, however small, not all in the issue."""
     held = {*_literals(before)}
-    calls = [
-        node for node in after.body if isinstance(node, ast.Expr | ast.Assign) and any(isinstance(n, ast.Call) for n in ast.walk(node))
-    ]
-    conditions = [node.test for node in ast.walk(after) if isinstance(node, ast.If | ast.IfExp)]
-    cases = [node for node in ast.walk(after) if isinstance(node, ast.match_case)]
-    patterns = [ast.Tuple(elts=[*filter(None, [_values(case.pattern), case.guard])], ctx=ast.Load()) for case in cases]
-    known = {ast.dump(node) for node in ast.walk(before)}
-    for node in (*calls, *conditions, *patterns):
-        mine = {value for value in _literals(node) if value in literals and value not in held and value[1] not in (None, True, False)}
-        if (
-            len(mine) >= CROWD
-            and _is_mostly(node, literals)
-            and ast.dump(node) not in known
-            and not all(_is_named(value[1], issue) for value in mine)
-        ):
+    for node in _added(before, after, ast.If, ast.IfExp, ast.match_case, ast.Expr, ast.Assign):
+        match node:
+            case ast.If(test=chooser) | ast.IfExp(test=chooser):
+                pass
+            case ast.match_case(pattern=pattern, guard=guard):
+                chooser = ast.Tuple(elts=[*filter(None, [_values(pattern), guard])], ctx=ast.Load())
+            case ast.Expr(value=chooser) | ast.Assign(value=chooser):
+                if node not in after.body or not any(isinstance(part, ast.Call) for part in ast.walk(chooser)):
+                    continue
+            case _:
+                continue
+        mine = {value for value in _literals(chooser) if value in literals and value not in held and value[1] not in (None, True, False)}
+        if len(mine) >= CLUSTER and _is_mostly(chooser, literals) and not all(_is_named(value[1], issue) for value in mine):
             yield getattr(node, "lineno", 1), "is made for the test's own input and answer"
 
 
@@ -119,9 +116,8 @@ def _values(pattern: ast.pattern) -> ast.expr:
     return ast.Tuple(elts=found, ctx=ast.Load())
 
 
-def _indirect(before: ast.Module, after: ast.Module) -> Iterator[tuple[int, str]]:
+def _indirect_choices(before: ast.Module, after: ast.Module) -> Iterator[tuple[int, str]]:
     """Choices by a hash of the input, by how often a function was called, and equality that is not a built-in type's own."""
-    known = {ast.dump(node) for node in ast.walk(before)}
     counters = {
         target.id
         for node in after.body
@@ -129,9 +125,7 @@ def _indirect(before: ast.Module, after: ast.Module) -> Iterator[tuple[int, str]
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    for node in ast.walk(after):
-        if ast.dump(node) in known:
-            continue
+    for node in _added(before, after, ast.Call, ast.Subscript, ast.Compare, ast.If, ast.IfExp, ast.ClassDef):
         match node:
             case ast.Call(func=ast.Attribute(attr="get" | "index"), args=[*arguments]) if any(map(_hashes, arguments)):
                 yield node.lineno, "chooses by a hash of its input"
@@ -219,7 +213,7 @@ def _is_named(value: object, issue: str) -> bool:
 
 
 def _is_mostly(node: ast.AST, literals: Collection[object]) -> bool:
-    """Are many of the literals of a table those of the tests? In anything else a single one may be."""
+    """Are many of the literals of a table those of the tests? Anything else need not be."""
     if isinstance(node, ast.If | ast.IfExp | ast.match_case | ast.Compare | ast.MatchValue):
         return True
     mine = {value for value in _literals(node) if value not in PLAIN}

@@ -12,7 +12,7 @@ from coder.verify.reasons import ASSERTIONS, FIXTURES, TOO_LONG, environment, he
 
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '(?P<name>\w+)'")
 CLOSE = 0.85
-"""How like two module names are, from 0 to 1, if one is taken for the other misspelt."""
+"""Similarity ratio (difflib, 0 to 1) from which a module name counts as a misspelling of another."""
 
 
 def triage(result: TestResult, *, before: TestResult | None) -> tuple[Cause, str]:

@@ -1,4 +1,4 @@
-"""What ties a red test to an issue."""
+"""Ties between red tests and an issue."""
 
 from pathlib import Path
 
