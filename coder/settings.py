@@ -53,6 +53,14 @@ class Config(Value):
     """block: what the project's own linters and their like newly find keeps a fix from being PROVEN."""
     attempts: int = Field(default=3, ge=1)
     """Red verifications before giving up."""
+    attempts_per_side: int = Field(default=2, ge=1)
+    """Attempts at the code, or at the test, after which the same failure is taken for a fault of the other."""
+    sandbox_cpu_seconds: int | None = Field(default=None, gt=0)
+    """CPU time of each process in the sandbox; None: only the wall clock limits it."""
+    sandbox_memory_mb: int = Field(default=8192, ge=256)
+    """Memory of everything that one command starts, in MiB; never more than most of the machine's."""
+    sandbox_processes: int = Field(default=1024, ge=16)
+    """Processes and threads of one command at a time."""
     max_usd: Decimal | None = Field(default=None, gt=0)
     max_tokens: int | None = Field(default=None, gt=0)
     max_seconds: float | None = Field(default=None, gt=0)
@@ -91,7 +99,7 @@ class Setting(Value):
 MODES: tuple[Mode, ...] = get_args(Mode)
 LISTS = ("allow", "ask", "deny", "deny_read", "fallback_models", "branch_models")
 """Settings of which each file's entries count; the environment has none of them."""
-NARROWING = ("attempts", "max_usd", "max_tokens", "max_seconds", "max_requests", "suite_seconds")
+NARROWING = ("attempts", "max_usd", "max_tokens", "max_seconds", "max_requests", "suite_seconds", "sandbox_memory_mb", "sandbox_processes")
 """What a repository may lower, never raise."""
 REPOSITORY = (*NARROWING, "test", "checks", "approve", "ask", "deny", "deny_read")
 """What a repository may say at all: it must not choose who gets to read its user's code, or the bill."""
@@ -145,6 +153,12 @@ def settings(
 def config(chosen: tuple[Setting, ...]) -> Config:
     """The values alone."""
     return Config.model_validate({setting.name: setting.value for setting in chosen})
+
+
+def sandbox_caps(chosen: Config) -> dict[str, int]:
+    """The limits of every command in the sandbox, by their names in `coder.core.ports.Limits`."""
+    caps = {"resident_bytes": chosen.sandbox_memory_mb << 20, "processes": chosen.sandbox_processes}
+    return caps if chosen.sandbox_cpu_seconds is None else {**caps, "cpu_seconds": chosen.sandbox_cpu_seconds}
 
 
 def rules(chosen: Config) -> tuple[Rule, ...]:

@@ -6,7 +6,7 @@ import pytest
 
 from coder.core.errors import UserError
 from coder.core.rules import Rule, written
-from coder.settings import Config, allow, allowed, config, forget, passed_over, rules, settings, trust, trusted
+from coder.settings import Config, allow, allowed, config, forget, passed_over, rules, sandbox_caps, settings, trust, trusted
 
 
 def environment(root: Path, user: str = "", **variables: str) -> dict[str, str]:
@@ -132,3 +132,9 @@ def test_what_a_repository_says_in_vain_is_told(tmp_path: Path) -> None:
         "[tool.coder] sets 'atempts', which is no setting. Is 'attempts' meant?",
         "[tool.coder] sets 'model', which a repository may not: it is passed over. Your own settings may.",
     )
+
+
+def test_the_sandbox_limits_are_settings_that_a_repository_may_only_lower(tmp_path: Path) -> None:
+    root = repository(tmp_path, "sandbox_memory_mb = 512\nsandbox_processes = 5000\nsandbox_cpu_seconds = 1")
+    chosen = config(settings(root, environment={"XDG_CONFIG_HOME": str(tmp_path), "CODER_SANDBOX_CPU_SECONDS": "20"}))
+    assert sandbox_caps(chosen) == {"resident_bytes": 512 << 20, "processes": 1024, "cpu_seconds": 20}

@@ -131,5 +131,6 @@ def task_for(text: str, config: "Config", **wishes: Any) -> "Task":
         seconds=config.max_seconds,
         requests=config.max_requests,
         attempts=config.attempts,
+        attempts_per_side=config.attempts_per_side,
     )
     return Task(issue=text, test_command=config.test, budget=budget, **wishes)

@@ -18,6 +18,8 @@ class Budget(Value):
     """Edits that a search without a model may try."""
     attempts: int = 3
     """Red verifications before giving up."""
+    attempts_per_side: int = 2
+    """Attempts at the code, or at the test, after which the same failure is taken for a fault of the other."""
 
 
 class Task(Value):

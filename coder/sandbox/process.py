@@ -42,13 +42,18 @@ class ProcessSandbox:
         walls: Walls | None = None,
         exposed: Iterable[Path] = (),
         deny_read: Sequence[str] = DENY_READ,
+        caps: Mapping[str, int] | None = None,
     ) -> None:
-        """Behind the walls `exposed` paths can be read; what `deny_read` (patterns of `coder.core.private`) names in `cwd` is empty."""
+        """Behind the walls `exposed` paths can be read; what `deny_read` (patterns of `coder.core.private`) names in `cwd` is empty.
+
+        `caps` replaces fields of every command's `Limits`.
+        """
         self._scratch = Scratch()
         self._environment = filtered(environment, scratch=self._scratch.path)
         self.walls = walls
         self._exposed = tuple(exposed)
         self._deny_read = tuple(deny_read)
+        self._caps = dict(caps or {})
         self._known: dict[Path, tuple[Path | None, tuple[Path, ...]]] = {}
         self._tools: dict[tuple[str, str], tuple[Path, ...]] = {}
         self._launcher = Launcher()
@@ -84,7 +89,7 @@ class ProcessSandbox:
         on_line: Progress | None = None,
         private: Path | None = None,
     ) -> Execution:
-        allowed = limits or Limits()
+        allowed = (limits or Limits()).model_copy(update=self._caps)
 
         def once() -> Execution:
             walled = self.walled(argv, cwd=cwd, environment=environment, policy=policy, limits=allowed, private=private)

@@ -14,18 +14,24 @@ from coder.core.state import lineage
 from coder.core.verdict import Cause, TestResult, Verdict
 from coder.loop.kit import Kit
 
-SIDE_LIMIT = 2
-"""Attempts at one side, the code or the test, after which the same failure is taken for the other side's."""
-
 
 def diagnose(kit: Kit, candidate: Candidate) -> None:
     """Log what each way of failing in the newest verdict is taken for."""
-    for diagnosed in diagnoses(lineage(kit.log.records, candidate.id), candidate.id):
+    for diagnosed in newest_diagnoses(kit, candidate):
         kit.log.append(diagnosed)
 
 
-def diagnoses(records: Sequence[Record], candidate: str) -> tuple[Diagnosed, ...]:
-    """Each signature of the newest verdict, those tried least first: what was not looked at yet may be the cause of the rest."""
+def newest_diagnoses(kit: Kit, candidate: Candidate) -> tuple[Diagnosed, ...]:
+    """`diagnoses` of a candidate, under the task's limit of attempts per side."""
+    records = lineage(kit.log.records, candidate.id)
+    return diagnoses(records, candidate.id, per_side=kit.task.budget.attempts_per_side)
+
+
+def diagnoses(records: Sequence[Record], candidate: str, *, per_side: int = 2) -> tuple[Diagnosed, ...]:
+    """Each signature of the newest verdict, those tried least first: what was not looked at yet may be the cause of the rest.
+
+    After `per_side` attempts at one side, the code or the test, the same failure is taken for the other side's.
+    """
     seen: Counter[str] = Counter()
     sides: Counter[tuple[str, bool]] = Counter()
     taken: dict[str, Cause] = {}
@@ -43,7 +49,7 @@ def diagnoses(records: Sequence[Record], candidate: str) -> tuple[Diagnosed, ...
                 for told, results in alike(reds(verdict)).items():
                     seen[told] += 1
                     sides.update((told, side) for side in touched)
-                    cause, was = _cause(told, results, sides, taken, own_test=_file(results[0]) in paths)
+                    cause, was = _cause(told, results, sides, taken, per_side=per_side, own_test=_file(results[0]) in paths)
                     taken[told] = cause
                     tests = tuple(result.id for result in results)
                     found.append(Diagnosed(candidate=candidate, signature=told, tests=tests, cause=cause, attempts=seen[told], was=was))
@@ -58,7 +64,13 @@ def reds(verdict: Verdict) -> tuple[TestResult, ...]:
 
 
 def _cause(
-    told: str, results: Sequence[TestResult], sides: Counter[tuple[str, bool]], taken: dict[str, Cause], *, own_test: bool
+    told: str,
+    results: Sequence[TestResult],
+    sides: Counter[tuple[str, bool]],
+    taken: dict[str, Cause],
+    *,
+    per_side: int,
+    own_test: bool,
 ) -> tuple[Cause, Cause | None]:
     """What a failure is taken for now, and what it was taken for before where that has changed.
 
@@ -66,7 +78,7 @@ def _cause(
     """
     cause: Cause = taken.get(told) or results[0].cause or "logic"
     tests_blamed = cause in ("test error", "collection")
-    if sides[told, tests_blamed] < SIDE_LIMIT or not (tests_blamed or (cause == "logic" and own_test)):
+    if sides[told, tests_blamed] < per_side or not (tests_blamed or (cause == "logic" and own_test)):
         return cause, None
     for side in (True, False):
         sides[told, side] = 0

@@ -13,7 +13,7 @@ from coder.core.verdict import Reproduced, VerdictKind
 from coder.loop.baseline import baseline
 from coder.loop.kit import Kit
 from coder.loop.phase import Purpose, Standing
-from coder.strategies.diagnosis import diagnoses, left_out
+from coder.strategies.diagnosis import left_out, newest_diagnoses
 from coder.strategies.judge import asked_for, attempts_left, judge
 from coder.strategies.objections import objections
 from coder.tools.orientation import first_look
@@ -128,7 +128,7 @@ async def _open_diagnose(kit: Kit, candidate: Candidate) -> str:
     judged = verdicts(kit.log.records, candidate.id)
     left = attempts_left(kit)
     own = lineage(kit.log.records, candidate.id)
-    found = diagnoses(own, candidate.id)
+    found = newest_diagnoses(kit, candidate)
     places, asked = left_out(own)
     explanation = await asyncio.to_thread(kit.verifier.explain, judged[-1])
     await asyncio.to_thread(name_places, kit.workspace(candidate), explanation)

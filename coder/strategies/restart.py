@@ -11,7 +11,7 @@ from coder.core.verdict import TestResult
 from coder.loop.kit import Kit
 from coder.loop.phase import keep
 from coder.loop.turn import say
-from coder.strategies.diagnosis import diagnoses, reds
+from coder.strategies.diagnosis import newest_diagnoses, reds
 from coder.tools.patching import apply
 
 DIFF_CHARACTERS = 4_000
@@ -28,7 +28,7 @@ def is_stuck(kit: Kit, candidate: Candidate) -> bool:
                 pass
     if len(failures) < 2 or failures[-1] != failures[-2]:
         return False
-    return all(diagnosed.was is None for diagnosed in diagnoses(lineage(kit.log.records, candidate.id), candidate.id))
+    return all(diagnosed.was is None for diagnosed in newest_diagnoses(kit, candidate))
 
 
 def _headline(result: TestResult) -> str:

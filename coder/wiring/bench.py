@@ -13,7 +13,7 @@ from coder.repair.case import SpectrumFaults
 from coder.repair.proposer import TemplateProposer
 from coder.sandbox.process import ProcessSandbox
 from coder.sandbox.walls import Walls
-from coder.settings import Config, configured, index_database, state_directory
+from coder.settings import Config, configured, index_database, sandbox_caps, state_directory
 from coder.verify.checks import Checks
 from coder.verify.equipment import OverlayEquipment
 from coder.verify.examination import Instruments
@@ -37,8 +37,16 @@ COLLECTING_SECONDS = 30.0
 """A project whose tests take longer to collect has none kept ready."""
 
 
-def sandbox_behind(walls: Walls | None, *, deny_read: tuple[str, ...] = DENY_READ) -> ProcessSandbox:
-    return ProcessSandbox(os.environ, walls=walls, exposed=(TARGET, state_directory() / OVERLAYS), deny_read=deny_read)
+def sandbox_behind(walls: Walls | None, config: Config | None = None) -> ProcessSandbox:
+    """A sandbox with the private files and limits of the configuration; None is the default one."""
+    chosen = config or Config()
+    return ProcessSandbox(
+        os.environ,
+        walls=walls,
+        exposed=(TARGET, state_directory() / OVERLAYS),
+        deny_read=(*DENY_READ, *chosen.deny_read),
+        caps=sandbox_caps(chosen),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,7 @@ def suspected(root: Path, tests: tuple[str, ...], *, walls: Walls | None, progre
     with (
         tempfile.TemporaryDirectory(prefix="locate-", dir=sessions_directory()) as place,
         hold(Path(place)),
-        sandbox_behind(walls) as sandbox,
+        sandbox_behind(walls, config) as sandbox,
     ):
         repository = open_repository(root, session=f"locate-{secrets.token_hex(4)}", state=Path(place), base=None)
         try:

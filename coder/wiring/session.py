@@ -83,7 +83,7 @@ def open_fix(
         stack.enter_context(hold(directory))
         repository = _repository(task, identity, directory)
         stack.callback(repository.close)
-        sandbox = stack.enter_context(sandbox_behind(walls, deny_read=(*DENY_READ, *config.deny_read)))
+        sandbox = stack.enter_context(sandbox_behind(walls, config))
         store = stack.enter_context(closing(SessionStore(directory)))
         private = Secrets(own=own_values(os.environ), key=secrets.token_bytes(16))
         task = task.model_copy(update={"issue": private.masked(task.issue)})

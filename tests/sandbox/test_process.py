@@ -86,6 +86,14 @@ def test_a_daemon_does_not_outlive_its_command(sandbox: ProcessSandbox, tree: Pa
     assert living(str(tree)) == []
 
 
+@linux_only
+def test_the_callers_caps_replace_those_of_a_command(tree: Path) -> None:
+    code = "import os, time\nfor _ in range(30):\n    if not os.fork(): time.sleep(60)\ntime.sleep(60)"
+    with ProcessSandbox(os.environ, caps={"processes": 10}) as capped:
+        done = capped.run(python(code), cwd=tree, limits=Limits(wall_seconds=50), environment={MARK: str(tree)})
+    assert (done.exit_code, done.exceeded.split()[-1]) == (None, "processes")
+
+
 def test_output_beyond_the_cap_is_dropped_from_its_middle(sandbox: ProcessSandbox, tree: Path) -> None:
     done = sandbox.run(python("for n in range(20000): print('line', n)"), cwd=tree, limits=Limits(output_bytes=2000))
     assert (done.exit_code, done.truncated) == (0, True)

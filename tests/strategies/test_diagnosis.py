@@ -55,6 +55,12 @@ def test_a_test_that_the_change_never_touched_is_not_at_fault() -> None:
     assert (found.was, found.cause, found.attempts) == (None, "logic", 3)
 
 
+def test_the_limit_per_side_is_the_callers() -> None:
+    records = recorded(changed("test_a.py", "1"), verified(FAULTY))
+    (found,) = diagnoses(records, "c1", per_side=1)
+    assert (found.was, found.cause) == ("test error", "logic")
+
+
 def test_it_changes_back_where_the_other_side_is_no_better() -> None:
     own = ("a.py", "test_a.py")
     first: list[Event] = [changed(own[0], "1", own[1]), verified(LOGIC), changed(own[0], "2", own[1]), verified(LOGIC)]
