@@ -5,13 +5,13 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from coder.core.events import PlanAnswered, PlanAsked, QuestionAnswered, QuestionAsked, ReviewAnswered, ReviewAsked
-from coder.core.hunks import hunks
 from coder.core.messages import ToolCall
 from coder.core.notes import Plan
 from coder.core.rules import Rule
 from coder.core.value import Value
 from coder.core.words import Amend, Answer, Decide
 from coder.loop.log import EventLog
+from coder.tools.patching.hunks import hunks
 
 Reply = TypeVar("Reply", Answer, Decide, Amend)
 ALLOW, ALWAYS, REFUSE = "allow", "always", "refuse"

@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Iterator, Sequence
 
 from coder.core.candidate import Candidate, Patch
-from coder.core.droppable import droppable, place_of
-from coder.core.hunks import hunks
 from coder.core.verdict import Verdict
+from coder.loop.droppable import droppable, place_of
 from coder.loop.kit import Kit
 from coder.loop.review import announced, part_of
 from coder.tools.patching import PatchError
+from coder.tools.patching.hunks import hunks
 
 MOST_ALONE = 5
 """So many hunks are tried one by one, each for a whole verification, where not all of them can go."""

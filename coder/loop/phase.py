@@ -9,7 +9,6 @@ from itertools import takewhile
 from coder.core.candidate import Candidate, Patch
 from coder.core.events import FilesChanged, NoteMade, PhaseEntered
 from coder.core.fingerprint import fingerprint
-from coder.core.hunks import hunks
 from coder.core.messages import AssistantMessage, ToolCall
 from coder.core.notes import Diagnosis, GiveUp, Note, Sites
 from coder.core.phases import Phase
@@ -19,6 +18,7 @@ from coder.loop.commit import subject
 from coder.loop.kit import Kit
 from coder.loop.turn import say, turn
 from coder.loop.wandering import LOST, Wandering, answers
+from coder.tools.patching.hunks import hunks
 
 _PLACE = re.compile(r"[\w./-]+\.\w+(?:::\w[\w.]*|:\d+)")
 """`path::Name` or `path:line`: what a reply that patches at once says it changes."""

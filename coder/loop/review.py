@@ -4,15 +4,16 @@ import asyncio
 from collections.abc import Collection
 
 from coder.core.candidate import Candidate, Patch
-from coder.core.droppable import droppable
 from coder.core.errors import UserError
 from coder.core.events import FilesChanged, Verified, Warned
-from coder.core.hunks import Hunk, hunks, rebuilt
+from coder.core.hunk import Hunk
 from coder.core.risk import high_risk
 from coder.core.state import named_tests
 from coder.core.verdict import Verdict
+from coder.loop.droppable import droppable
 from coder.loop.kit import Kit
 from coder.tools.patching import PatchError, apply
+from coder.tools.patching.hunks import hunks, rebuilt
 
 LONGEST_SHOWN = 3_000
 DELIVER, DROP = "deliver", "drop"

@@ -9,9 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from coder.core.candidate import Patch
-from coder.core.hunks import hunks
 from coder.repo.git import Git
 from coder.tools.patching import PatchError
+from coder.tools.patching.hunks import hunks
 from coder.tools.patching.source import decode
 from coder.tools.patching.tree import Tree
 

@@ -1,9 +1,9 @@
 """Who reads a change, by what it is."""
 
 from coder.core.candidate import Patch
-from coder.core.hunks import hunks
 from coder.core.paths import is_test_path
 from coder.core.risk import high_risk
+from coder.tools.patching.hunks import hunks
 
 LARGE_LINES = 20
 """Added and removed lines of source beyond which somebody asks whether it could be less."""

@@ -4,7 +4,6 @@ import asyncio
 
 from coder.core.candidate import Candidate, Patch
 from coder.core.events import Verified
-from coder.core.hunks import hunks, rebuilt
 from coder.core.paths import is_test_path
 from coder.core.state import lineage
 from coder.core.verdict import TestResult
@@ -13,6 +12,7 @@ from coder.loop.phase import keep
 from coder.loop.turn import say
 from coder.strategies.diagnosis import newest_diagnoses, reds
 from coder.tools.patching import apply
+from coder.tools.patching.hunks import hunks, rebuilt
 
 DIFF_CHARACTERS = 4_000
 

@@ -7,8 +7,9 @@ from textual.content import Content
 from textual.highlight import guess_language, highlight
 from textual.widgets import Static
 
-from coder.core.hunks import Hunk, hunks
+from coder.core.hunk import Hunk
 from coder.core.text import printable
+from coder.tools.patching.hunks import hunks
 
 KINDS = {"+": "added", "-": "removed", " ": "kept", "": "kept"}
 

@@ -9,7 +9,7 @@ from textual.events import Click
 from textual.message import Message
 from textual.widgets import Static
 
-from coder.core.hunks import Hunk
+from coder.core.hunk import Hunk
 from coder.core.text import printable
 from coder.ui.tui.widgets.diff import body_of
 

@@ -2,9 +2,9 @@ import difflib
 
 import pytest
 
-from coder.core.droppable import droppable, place_of
-from coder.core.hunks import blocks, hunks
 from coder.core.verdict import Guarded, Unguarded
+from coder.loop.droppable import droppable, place_of
+from coder.tools.patching.hunks import blocks, hunks
 
 OLD = [f"line {number}" for number in range(1, 31)]
 NEW = ["new", *OLD[:3], "4", *OLD[4:19], *OLD[20:], "last"]

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.hunks import Hunk, hunks, rebuilt
+from coder.core.hunk import Hunk
+from coder.tools.patching.hunks import hunks, rebuilt
 from tests.builders import ISOLATED, git, repo, write
 
 NUMBERS = [f"line {number}" for number in range(1, 41)]
@@ -89,3 +90,10 @@ def test_a_choice_is_the_whole_without_the_rest(changed: Path, accepted: tuple[i
     git(changed, "reset", "--quiet", "--hard")
     apply(changed, rebuilt(diff, accepted))
     assert git(changed, "write-tree") == less
+
+
+def test_counts_that_do_not_fit_lose_no_line() -> None:
+    header = "diff --git a/key b/key\n--- a/key\n+++ b/key\n"
+    for body in ("@@ -1,4 +1,4 @@\n a\n-[masked]\n+b\n", "@@ -1 +1 @@\n-a\n+b\n+c\n"):
+        assert hunks(header + body) == (Hunk(path="key", header=header, body=body),)
+        assert rebuilt(header + body, [0]) == header + body

@@ -2,9 +2,10 @@
 
 from pathlib import PurePosixPath
 
-from coder.core.hunks import Hunk, blocks, hunks
+from coder.core.hunk import Hunk
 from coder.core.paths import is_test_path
 from coder.core.verdict import Guarded
+from coder.tools.patching.hunks import blocks, hunks
 
 WRITING = frozenset({".adoc", ".md", ".rst", ".txt"})
 """Files that are there to be read by people."""

@@ -1,0 +1,89 @@
+"""Hunks of a git diff: how they are numbered, and the diff that a choice of them makes; unidiff reads them."""
+
+import re
+from collections.abc import Collection, Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from coder.core.hunk import Hunk
+
+if TYPE_CHECKING:
+    from unidiff.patch import Hunk as ParsedHunk
+
+_FILE = re.compile(r"^(?=diff --git )", re.MULTILINE)
+_NEW_START = re.compile(r"(?<= \+)\d+")
+_NAMES = ("+++ b/", "--- a/", "rename to ", "copy to ")
+
+
+def hunks(diff: str) -> tuple[Hunk, ...]:
+    """Split a diff as git writes it; together they hold every byte of it, those of binary sections too.
+
+    A hunk's number is its position here, from 0. A file that changes without a hunk counts as one.
+    """
+    return tuple(hunk for section in _FILE.split(diff) if section for hunk in _of_file(section))
+
+
+def rebuilt(diff: str, accepted: Collection[int]) -> str:
+    """The diff of the accepted hunks alone, by number.
+
+    All of them give `diff` back, none an empty text. A file without an accepted hunk is left out, with its rename or mode. What is left
+    fits where `diff` did, unless one file makes room for another (two that swap names, a file that becomes a link): apply it to know.
+    """
+    parts: list[str] = []
+    for header, of_file in groupby(enumerate(hunks(diff)), key=lambda numbered: numbered[1].header):
+        kept, rejected_lines = [], 0
+        for number, hunk in of_file:
+            if number in accepted:
+                kept.append(_moved(hunk.body, -rejected_lines))
+            else:
+                rejected_lines += sum(parsed.target_length - parsed.source_length for parsed in _parsed(hunk.body))
+        parts += [header, *kept] if kept else []
+    return "".join(parts)
+
+
+def blocks(hunk: Hunk) -> Iterator[int]:
+    """The lines of the new file, from 1, at which the hunk's runs of changed lines begin."""
+    for parsed in _parsed(hunk.body):
+        line = parsed.target_start + (parsed.target_length == 0)  # then git names the line before
+        for changed, run in groupby(parsed, key=lambda of_hunk: not of_hunk.is_context):
+            if changed:
+                yield line
+            line += sum(not of_hunk.is_removed and of_hunk.line_type != "\\" for of_hunk in run)
+
+
+def _of_file(section: str) -> Iterator[Hunk]:
+    start = section.find("\n@@ ") + 1 or len(section)
+    header, text = section[:start], section[start:]
+    lines = header.split("\n")
+    names = [line.removeprefix(prefix) for prefix in _NAMES for line in lines if line.startswith(prefix)]
+    path = names[0] if names else lines[0].rpartition(" b/")[2]
+    return (Hunk(path=path.strip('\t"'), header=header, body=body) for body in _bodies(text) or [""])
+
+
+def _bodies(text: str) -> list[str]:
+    """The text of each hunk, cut where unidiff says that it ends; all of it where its counts are wrong, as around a masked secret."""
+    lines = re.findall(r"[^\n]*\n|[^\n]+", text)
+    bodies, start = list[str](), 0
+    for parsed in _parsed(text):
+        end = start + 1 + len(parsed)
+        bodies.append("".join(lines[start:end]))
+        start = end
+    return bodies if start == len(lines) else [text]
+
+
+def _parsed(text: str) -> "tuple[ParsedHunk, ...]":
+    """The hunks of one file; none where they cannot be read."""
+    if not text:
+        return ()
+    from unidiff.errors import UnidiffParseError
+    from unidiff.patch import PatchSet
+
+    try:
+        return tuple(PatchSet(f"--- a/file\n+++ b/file\n{text}")[0])
+    except UnidiffParseError:
+        return ()
+
+
+def _moved(body: str, lines: int) -> str:
+    """A hunk whose new lines are counted from elsewhere: the hunks before it are no longer all applied."""
+    return _NEW_START.sub(lambda start: str(int(start[0]) + lines), body, count=1) if lines else body
