@@ -60,6 +60,7 @@ def fix(
     plan: Annotated[Path | None, typer.Option(metavar="FILE.md", help="Run this plan, such as one of --plan-only, edited.")] = None,
     minimise: Annotated[bool, typer.Option("--minimise", help="Deliver only the hunks that the verdict needs.")] = False,
     keep_comments: Annotated[bool, typer.Option("--keep-comments", help="With --minimise: comments and documentation stay.")] = False,
+    keep_steps: Annotated[bool, typer.Option("--keep-steps", help="Deliver each step as a commit, the verdict on the last.")] = False,
     approve: ApproveOption = None,
     trust: TrustOption = False,
     unsafe_no_sandbox: UnsafeOption = False,
@@ -107,6 +108,7 @@ def fix(
             merge=merge,
             minimise=minimise,
             keep_comments=keep_comments,
+            keep_steps=keep_steps,
             plan_only=plan_only,
             plan=own,
         )

@@ -233,8 +233,11 @@ class Repository(Protocol):
     def on_head(self) -> "Repository":
         """The same repository with plain HEAD as the base, for proving a rebased change there."""
 
-    def deliver(self, patch: Patch, *, message: str, evidence: str, slug: str) -> Delivery:
-        """Put the change on a new branch on top of HEAD as one commit, with `evidence` as its git note."""
+    def deliver(self, patch: Patch, *, message: str, evidence: str, slug: str, steps_of: Candidate | None = None) -> Delivery:
+        """Put the change on a new branch on top of HEAD, with `evidence` as the commit's git note.
+
+        It is one commit, or the last after a copy of each step of a candidate, `steps_of`.
+        """
 
     def merge(self, delivery: Delivery) -> str:
         """Bring a delivered commit onto the person's current branch; return what is there now: the commit, or an unverified copy of it.

@@ -39,6 +39,8 @@ class Task(Value):
     """Only what the verdict needs is delivered."""
     keep_comments: bool = False
     """Comments and documentation stay all the same."""
+    keep_steps: bool = False
+    """The branch shows the changes that led to the fix, a commit each, not the fix alone."""
     trusted: bool = False
     plan_only: bool = False
     """A plan is made and shown, and nothing is changed."""

@@ -145,7 +145,9 @@ def _commit(kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdict) -> D
     summary = _change(kit, candidate)
     text = kit.secrets.masked(message(summary, kit.task.issue, recent=recent, trailers=evidence.trailers))
     page = kit.secrets.masked(evidence.page)
-    return kit.repository.deliver(patch, message=text, evidence=page, slug=slug(subject(summary or kit.task.issue, recent)))
+    name = slug(subject(summary or kit.task.issue, recent))
+    steps_of = candidate if kit.task.keep_steps else None
+    return kit.repository.deliver(patch, message=text, evidence=page, slug=name, steps_of=steps_of)
 
 
 def _change(kit: Kit, candidate: Candidate) -> str:

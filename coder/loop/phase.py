@@ -136,7 +136,8 @@ async def _look(kit: Kit, candidate: Candidate, phase: Phase, before: Patch) -> 
 async def keep(kit: Kit, candidate: Candidate, patch: Patch) -> None:
     """Log the candidate's change as it is now, with what it means, and commit it on its private branch."""
     said = _last_reply(kit, candidate).strip().partition("\n")[0]
-    await asyncio.to_thread(kit.repository.checkpoint, candidate, subject(said or f"Change {', '.join(patch.paths[:3])}", ()))
+    step = kit.secrets.masked(subject(said or f"Change {', '.join(patch.paths[:3])}", ()))
+    await asyncio.to_thread(kit.repository.checkpoint, candidate, step)
     meaning = await asyncio.to_thread(_fingerprint, candidate, patch)
     kit.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff, fingerprint=meaning))
 

@@ -9,6 +9,8 @@ from coder.repo.git import Git
 from coder.repo.locks import repository_lock
 
 NOTES = "refs/notes/coder"
+STEP = "Coder-Step"
+"""Trailer of the commits before the last of a delivery of several: the session that made it."""
 VERDICT_TRAILER = re.compile(r"Coder-(?:Verdict|Test|Suite): ")
 """Trailers that say what was tested; they are true of one tree only."""
 FALLBACK = {
@@ -45,6 +47,18 @@ def with_trailers(message: str, *lines: str) -> str:
     return f"{text}{chr(10) if has_trailers else chr(10) * 2}" + "\n".join(lines)
 
 
+def base_of(git: Git, commit: str) -> str:
+    """Return the commit that a delivery begins at: its parent, or that of its first step; empty where a commit has no parent."""
+    line = "%H %(trailers:key={},valueonly,separator=%x2C)"
+    own = git.text("log", "-1", f"--format={line.format('Coder-Session')}", commit).partition(" ")[2]
+    parent = ""
+    for described in git.text("log", "--first-parent", "--max-count=500", f"--format={line.format(STEP)}", commit).splitlines()[1:]:
+        parent, _, session = described.partition(" ")
+        if not own or session != own:
+            break
+    return parent
+
+
 def claimed_verdict(git: Git, commit: str) -> str:
     """Return the kind of verdict that a commit's trailers tell, such as `PROVEN`; empty where they tell none."""
     return git.text("log", "-1", "--format=%(trailers:key=Coder-Verdict,valueonly)", commit).partition("\n")[0].strip()
@@ -52,7 +66,7 @@ def claimed_verdict(git: Git, commit: str) -> str:
 
 def copies(git: Git, commit: str) -> list[str]:
     """Commits of HEAD that say they were picked from this one, newest first."""
-    since = (f"^{parent}",) if (parent := git.commit(f"{commit}^")) else ()
+    since = (f"^{base}",) if git.commit(commit) and (base := base_of(git, commit)) else ()
     return git.text("log", "--format=%H", "--fixed-strings", f"--grep=(cherry picked from commit {commit})", "HEAD", *since).split()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from coder.core.errors import UserError
 from coder.core.verdict import Evidence
-from coder.repo.commits import add_note, claimed_verdict, copies, make_commit, make_copy, remove_notes
+from coder.repo.commits import add_note, base_of, claimed_verdict, copies, make_commit, make_copy, remove_notes
 from coder.repo.filters import filter_drivers
 from coder.repo.git import Git, find
 from coder.repo.trees import carried, changes, encoded
@@ -31,7 +31,7 @@ def bring(git: Git, commit: str) -> str:
         UserError: it does not fit, or a path it touches is not clean; nothing was changed.
     """
     head = _head(git)
-    brought = commit if git.commit(f"{commit}^") == head else _copy(git, commit, head=head)
+    brought = commit if base_of(git, commit) == head else _copy(git, commit, head=head)
     _fast_forward(git, brought, action="coder apply")
     return brought
 
@@ -45,7 +45,7 @@ def unverified_copy(directory: Path, commit: str) -> tuple[str, str] | None:
     check_commit(directory, commit)
     git = find(directory).git
     head = _head(git)
-    return None if git.commit(f"{commit}^") == head else (_copy(git, commit, head=head), head)
+    return None if base_of(git, commit) == head else (_copy(git, commit, head=head), head)
 
 
 def apply_verified(directory: Path, commit: str, *, copy: str, evidence: Evidence) -> str:
@@ -66,7 +66,7 @@ def apply_verified(directory: Path, commit: str, *, copy: str, evidence: Evidenc
 
 def _copy(git: Git, commit: str, *, head: str) -> str:
     """A commit on HEAD with a fix in it that was judged elsewhere."""
-    claimed, base = claimed_verdict(git, commit), git.text("rev-parse", f"{commit}^")
+    claimed, base = claimed_verdict(git, commit), base_of(git, commit)
     verdict = (f"Coder-Verdict: UNVERIFIED ({claimed.lower()} on {base[:10]})",) if claimed else ()
     return make_copy(git, commit, tree=_on(git, head, commit), parent=head, verdict=verdict)
 
@@ -83,7 +83,7 @@ def check_commit(directory: Path, commit: str) -> str:
     unclean = {*git.items("diff-index", "--name-only", "-z", head, "--", *paths), *git.items("ls-files", "--others", "-z", "--", *paths)}
     if unclean:
         raise _overwritten(sorted(unclean))
-    fix = f"the fix {commit[:10]}" if git.commit(f"{commit}^") == head else f"an unverified copy of the fix {commit[:10]}"
+    fix = f"the fix {commit[:10]}" if base_of(git, commit) == head else f"an unverified copy of the fix {commit[:10]}"
     return f"{_branch(git)} would move on to {fix}, and {', '.join(paths[:10])} would change; nothing was written."
 
 
@@ -165,8 +165,8 @@ def _held(git: Git, commits: Iterable[str], *, branch: str) -> list[str]:
 
 
 def _revert(git: Git, commit: str) -> str:
-    head = _head(git)
-    tree = carried(git, old=commit, new=f"{commit}^", onto=head)
+    head, base = _head(git), base_of(git, commit)
+    tree = carried(git, old=commit, new=base, onto=head)
     if tree is None:
         raise UserError(
             f"{commit[:10]} cannot be reverted: later commits changed the same lines. Nothing was changed; try: git revert {commit[:10]}"
@@ -174,7 +174,8 @@ def _revert(git: Git, commit: str) -> str:
     if tree == git.tree(head):
         return f"found {commit[:10]} reverted already"
     subject = git.text("log", "-1", "--format=%s", commit)
-    revert = make_commit(git, tree=tree, parent=head, message=f'Revert "{subject}"\n\nThis reverts commit {commit}.')
+    reverted = f"commit {commit}" if git.commit(f"{commit}^") == base else f"the commits {base}..{commit}"
+    revert = make_commit(git, tree=tree, parent=head, message=f'Revert "{subject}"\n\nThis reverts {reverted}.')
     _fast_forward(git, revert, action="coder undo")
     return f"reverted {commit[:10]} with {revert[:10]}"
 
@@ -183,7 +184,7 @@ def _on(git: Git, head: str, commit: str) -> str:
     """The tree of HEAD with the commit's change in it."""
     if git.commit(commit) is None:
         raise UserError(f"The commit {commit[:10]} is not in this repository any more; nothing was changed.")
-    tree = carried(git, old=git.text("rev-parse", f"{commit}^"), new=commit, onto=head)
+    tree = carried(git, old=base_of(git, commit), new=commit, onto=head)
     if tree is None:
         raise UserError(f"The fix {commit[:10]} no longer fits: HEAD has changed the same lines since. Nothing was changed.")
     if tree == git.tree(head):

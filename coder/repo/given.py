@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 from coder.core.candidate import Delivery
 from coder.core.errors import UserError
 from coder.core.secrets import PLACEHOLDER
+from coder.repo.commits import base_of
 from coder.repo.git import Git, find
 from coder.repo.snapshot import take
 
@@ -62,8 +63,8 @@ def given(directory: Path, *, revision: str | None, against: str | None) -> Give
     if main is not None and _is_branch(git, revision) and (left := _merge_base(git, main, revision)) != _commit(git, revision):
         return _between(git, left, revision)
     commit = _commit(git, revision)
-    parent = git.commit(f"{commit}^")
-    if parent is None:
+    parent = base_of(git, commit)
+    if not parent:
         raise UserError(f"{revision} is the first commit; there is nothing before it to compare it with.")
     return _between(git, parent, revision)
 
@@ -77,7 +78,10 @@ def delivered_diff(directory: Path, delivery: Delivery) -> str:
     """Return the diff of a delivery: that of its commit where secrets were masked in it, and the repository still holds the commit."""
     if not delivery.commit or not PLACEHOLDER.search(delivery.diff):
         return delivery.diff
-    done = find(directory).git.call("diff-tree", "-r", "-p", "-M", "--binary", f"{delivery.commit}^", delivery.commit, accept=None)
+    git = find(directory).git
+    if git.commit(delivery.commit) is None:
+        return delivery.diff
+    done = git.call("diff-tree", "-r", "-p", "-M", "--binary", base_of(git, delivery.commit), delivery.commit, accept=None)
     return done.stdout.decode("utf-8", "replace") if done.status == 0 else delivery.diff
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from coder.core.candidate import Delivery
 from coder.repo import trees
-from coder.repo.commits import add_note, branch_names, git_text, make_branch, remove_notes
+from coder.repo.commits import add_note, base_of, branch_names, git_text, make_branch, remove_notes
 from coder.repo.git import Git
 
 INTENT = "delivery.json"
@@ -40,7 +40,7 @@ class PendingDelivery:
         if self.evidence:
             add_note(self.git, self.commit, self.evidence)
         branch = make_branch(self.git, slug=self.slug, session=self.session, commit=self.commit)
-        return Delivery(diff=trees.diff(self.git, old=f"{self.commit}^", new=self.commit), branch=branch, commit=self.commit)
+        return Delivery(diff=trees.diff(self.git, old=base_of(self.git, self.commit), new=self.commit), branch=branch, commit=self.commit)
 
     def take_back(self) -> None:
         """Remove the branch and the note, as far as they are there and nobody has worked on."""

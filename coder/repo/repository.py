@@ -10,7 +10,7 @@ from uuid import uuid4
 from coder.core.candidate import Candidate, Delivery, Patch
 from coder.core.errors import UserError
 from coder.repo import artefacts, trees, worktree
-from coder.repo.commits import make_commit, with_trailers
+from coder.repo.commits import STEP, make_commit, with_trailers
 from coder.repo.delivery import bring
 from coder.repo.filters import notices, tracked_filter_drivers
 from coder.repo.git import Git, Place, find
@@ -132,15 +132,19 @@ class SessionRepository:
         """The same repository with plain HEAD as the base, for proving a rebased change there."""
         return replace(self, base=self.head)
 
-    def deliver(self, patch: Patch, *, message: str, evidence: str, slug: str) -> Delivery:
-        """Put the change on a new branch on top of HEAD as one commit, with `evidence` as its git note; as a diff where it does not fit."""
+    def deliver(self, patch: Patch, *, message: str, evidence: str, slug: str, steps_of: Candidate | None = None) -> Delivery:
+        """Put the change on a new branch on top of HEAD, with `evidence` as the commit's git note; as a diff where it does not fit.
+
+        It is one commit, or the last after a copy of each step of a candidate, `steps_of`.
+        """
         git = self.place.git
         fitting = patch if patch.tree in self.rebased_trees else self.rebased(patch)
         if fitting is None:
             return Delivery(diff=trees.diff(git, old=self.base, new=patch.tree), needs_uncommitted_work=True)
         # The trailer keeps apart what two sessions deliver in the same second: else it is one commit, with one note.
         own = with_trailers(message, f"Coder-Session: {self.traces.session}")
-        commit = make_commit(git, tree=fitting.tree, parent=self.head, message=own)
+        parent = self.head if steps_of is None else self._copy_steps(steps_of, last=fitting.tree)
+        commit = make_commit(git, tree=fitting.tree, parent=parent, message=own)
         pending = PendingDelivery(common=self.traces.common, session=self.traces.session, commit=commit, slug=slug, evidence=evidence)
         pending.record(self.traces.state)
         return pending.complete()
@@ -161,6 +165,21 @@ class SessionRepository:
     def close(self) -> None:
         """Remove worktrees and private refs, whose steps are kept as a bundle; what was delivered stays."""
         clean(self.traces)
+
+    def _copy_steps(self, candidate: Candidate, *, last: str) -> str:
+        """Copy a candidate's steps onto HEAD, those that fit there and change something, and return the newest copy.
+
+        `last` is the tree that the commit after them will have.
+        """
+        git, head = self.place.git, self.traces.head_of(candidate.id)
+        copy, tree = self.head, git.tree(self.head)
+        steps = git.text("log", "--reverse", "--format=%H %s", f"{self.base}..{head}").splitlines() if git.commit(head) else []
+        for commit, _, subject in (step.partition(" ") for step in steps):
+            on_head = trees.carried(git, old=self.base, new=commit, onto=self.head) if self.dirty else git.tree(commit)
+            if on_head is not None and on_head not in (tree, last):
+                message = with_trailers(subject, f"{STEP}: {self.traces.session}")
+                copy, tree = make_commit(git, tree=on_head, parent=copy, message=message), on_head
+        return copy
 
     def _tree(self, candidate: Candidate) -> str:
         own = self.worktrees[candidate.id]

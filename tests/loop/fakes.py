@@ -96,7 +96,7 @@ class FakeRepository:
     def on_head(self) -> Repository:
         return self
 
-    def deliver(self, patch: Patch, *, message: str, evidence: str, slug: str) -> Delivery:
+    def deliver(self, patch: Patch, *, message: str, evidence: str, slug: str, steps_of: Candidate | None = None) -> Delivery:
         self.delivered.append(message)
         return Delivery(diff=patch.diff, branch=f"coder/{slug}-1", commit="c0ffee")
 

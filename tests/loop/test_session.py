@@ -176,9 +176,9 @@ def test_what_the_person_says_reaches_the_model_after_open_calls(tmp_path: Path)
 class Slow(FakeRepository):
     """Takes its time to deliver."""
 
-    def deliver(self, patch: Patch, *, message: str, evidence: str, slug: str) -> Delivery:
+    def deliver(self, patch: Patch, *, message: str, evidence: str, slug: str, steps_of: Candidate | None = None) -> Delivery:
         time.sleep(0.3)
-        return super().deliver(patch, message=message, evidence=evidence, slug=slug)
+        return super().deliver(patch, message=message, evidence=evidence, slug=slug, steps_of=steps_of)
 
 
 def test_a_delivery_once_begun_is_ended_and_told(tmp_path: Path) -> None:

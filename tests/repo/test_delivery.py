@@ -302,3 +302,52 @@ def test_undo_refuses_where_another_branch_holds_the_fix(root: Path) -> None:
     git(root, "checkout", "-q", "-b", "elsewhere", "HEAD^")
     with pytest.raises(UserError, match="is on main, not on the current branch"):
         undo(root, branch=fix.branch, commit=fix.commit, applied=fix.commit)
+
+
+def delivered_in_steps(root: Path) -> Delivery:
+    with opened(root) as repository:
+        candidate = repository.candidate("c1")
+        write(candidate.worktree, {"test_a.py": "t\n"})
+        repository.checkpoint(candidate, "test: line 15")
+        write(candidate.worktree, {"a.py": LINES.replace("line 15\n", "line 15, wrong\n")})
+        repository.checkpoint(candidate, "line 15, first attempt")
+        write(candidate.worktree, {"a.py": FIXED})
+        repository.checkpoint(candidate, "line 15, second attempt")
+        return repository.deliver(
+            repository.patch(candidate), message="fix: line 15\n\nCoder-Verdict: PROVEN", evidence="seen", slug="l", steps_of=candidate
+        )
+
+
+def test_steps_are_delivered_applied_and_taken_back_as_a_range(root: Path) -> None:
+    before = git(root, "rev-parse", "HEAD")
+    fix = delivered_in_steps(root)
+    assert git(root, "log", "--format=%s", f"HEAD..{fix.branch}").splitlines() == [
+        "fix: line 15",
+        "line 15, first attempt",
+        "test: line 15",
+    ]
+    assert "Coder-Verdict" not in git(root, "log", "--format=%B", f"HEAD..{fix.branch}~1")
+    assert git(root, "notes", "--ref=coder", "list").split()[1:] == [fix.commit]
+    assert fix.diff == git(root, "diff", before, fix.commit) + "\n"
+    assert apply_commit(root, fix.commit) == f"main is now at {fix.commit[:10]}, which holds the fix."
+    undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+    assert git(root, "diff", "--stat", before, "HEAD") == ""
+    assert f"the commits {before}..{fix.commit}" in git(root, "log", "-1", "--format=%B")
+
+
+def test_steps_become_one_copy_on_a_newer_head(root: Path) -> None:
+    fix = delivered_in_steps(root)
+    commit(root, {"b.py": "theirs\n"})
+    newer = git(root, "rev-parse", "HEAD")
+    assert "UNVERIFIED" in apply_commit(root, fix.commit)
+    assert git(root, "rev-parse", "HEAD^") == newer
+    assert (root / "a.py").read_text(encoding="utf-8") == FIXED
+    undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+    assert git(root, "diff", "--stat", newer, "HEAD") == ""
+
+
+def test_steps_leave_out_uncommitted_work(root: Path) -> None:
+    write(root, {"b.py": LINES + "mine\n"})
+    fix = delivered_in_steps(root)
+    assert "mine" not in git(root, "log", "-p", f"HEAD..{fix.branch}")
+    assert len(git(root, "rev-list", f"HEAD..{fix.branch}").split()) == 3

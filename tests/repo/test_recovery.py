@@ -82,7 +82,8 @@ def test_a_session_killed_at_any_moment_changed_nothing_and_is_cleaned_up(tmp_pa
     assert git(root, "worktree", "list").count("\n") == 0
     assert leftovers(root) == []
     kept = [path.name for path in (tmp_path / "sessions").rglob("*") if not path.is_dir()]
-    assert (kept.count("lock"), {*kept}) == (10, {"lock", "steps.bundle"})
+    assert kept.count("lock") == 10
+    assert {*kept} <= {"lock", "steps.bundle"}  # a slow machine may have made no step yet
     assert fingerprint(root) == before
 
 
