@@ -114,7 +114,7 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
     how, _ = judging(repo, diff=None, revision=copy, against=head, named=targets)
 
     def task(root: Path, config: "Config") -> "Task":
-        return task_for(fixed.issue, config, directory=root, base=head, given=True)
+        return task_for(fixed.issue, config, directory=root, base=head, given=True, needs_ties=False)
 
     flags: dict[str, Any] = {"test": fixed.test_command}
     judged = run_task(repo, task, flags=flags, trusted=trust, unsafe=unsafe, json=False, output=None, verbose=False, how=how).finished

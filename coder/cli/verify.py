@@ -65,7 +65,8 @@ def verify(
 
         def task(root: Path, config: "Config") -> "Task":
             said = attested.issue if attested else issue_text(issue) if issue else given.issue
-            return task_for(said or UNSAID, config, directory=root, base=given.base, given=True)
+            needs_ties = bool(attested.verdict.untied if attested else issue)
+            return task_for(said or UNSAID, config, directory=root, base=given.base, given=True, needs_ties=needs_ties)
 
         flags: dict[str, Any] = {"test": test or (attested and _own_command(attested.test_command, repo))}
         ended = run_task(repo, task, flags=flags, trusted=trust, unsafe=unsafe_no_sandbox, json=json, output=None, verbose=verbose, how=how)

@@ -48,4 +48,6 @@ class Task(Value):
     """The person's own, where no planner is to make one."""
     given: bool = False
     """The change is there already and only to be judged: nothing is delivered."""
+    needs_ties: bool = True
+    """An existing test that turns green proves the fix only where something ties it to the issue; a commit's message is no such issue."""
     budget: Budget = Budget()

@@ -4,18 +4,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-INSTALL = {
-    "debian": "sudo apt install bubblewrap",
-    "ubuntu": "sudo apt install bubblewrap",
-    "fedora": "sudo dnf install bubblewrap",
-    "rhel": "sudo dnf install bubblewrap",
-    "arch": "sudo pacman -S bubblewrap",
-    "suse": "sudo zypper install bubblewrap",
-    "opensuse": "sudo zypper install bubblewrap",
-    "alpine": "sudo apk add bubblewrap",
-    "gentoo": "sudo emerge sys-apps/bubblewrap",
-    "nixos": "add pkgs.bubblewrap to environment.systemPackages",
-}
+from coder.tools.distribution import distributions, install_command
+
+PACKAGES = {"": "bubblewrap", "gentoo": "sys-apps/bubblewrap"}
+"""The name of bubblewrap's package by distribution."""
+NIXOS = "add pkgs.bubblewrap to environment.systemPackages"
 APPARMOR = (
     "AppArmor keeps programs without a profile from making user namespaces: sudo apt install bubblewrap apparmor-profiles && "
     "sudo install -m 644 /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ && "
@@ -50,10 +43,9 @@ def _causes(root: Path) -> Iterator[str]:
 
 
 def _install(root: Path) -> str:
-    words = _text(root / "etc" / "os-release").splitlines()
-    told = dict(line.split("=", 1) for line in words if "=" in line)
-    names = f"{told.get('ID', '')} {told.get('ID_LIKE', '')}".replace('"', "").split()
-    return next((INSTALL[name] for name in names if name in INSTALL), "your distribution has a package of that name")
+    if "nixos" in distributions(root):
+        return NIXOS
+    return install_command(PACKAGES, root) or "your distribution has a package of that name"
 
 
 def _text(path: Path) -> str:

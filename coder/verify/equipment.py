@@ -14,6 +14,7 @@ from coder.verify.configuration import DISTRIBUTION_OF_MODULE
 from coder.verify.problems import telling_line
 from coder.verify.project import Project
 from coder.verify.roots import source_roots
+from coder.verify.system_packages import system_package
 
 INSTALL_SECONDS = 300.0
 MISSING = re.compile(r"No module named '(?P<name>\w+)'$")
@@ -61,7 +62,7 @@ class OverlayEquipment:
             options = (*WHEELS, "--target", str(new / "packages"), "--constraint", str(new / "constraints"))
             done = self._pip(("install", *options, "--", *packages), new, Policy(network=True))
             if done.exit_code != 0:
-                return telling_line(done.output)
+                return f"{telling_line(done.output)} {system_package(done.output)}".strip()
             (new / "packages").rename(place)
         except SandboxError as error:
             return str(error)

@@ -9,6 +9,7 @@ from pathlib import Path
 from coder.core.paths import is_test_path
 from coder.core.verdict import Cause, Failure, TestReport, TestResult
 from coder.verify.reasons import ASSERTIONS, FIXTURES, TOO_LONG, environment, headline, inside
+from coder.verify.system_packages import system_package
 
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '(?P<name>\w+)'")
 CLOSE = 0.85
@@ -60,4 +61,7 @@ def unable(before: TestReport) -> str:
     """What the machine lacks, where that is all that the tests say; empty where a single one got further."""
     said = [environment(result.failure) if result.failure else "" for result in before.reds]
     only = bool(said) and all(said) and all(result.red or result.outcome == "skipped" for result in before.results)
-    return ", ".join(dict.fromkeys(said)) if only else ""
+    if not only:
+        return ""
+    remedy = system_package("\n".join(result.failure.message for result in before.reds if result.failure))
+    return ", ".join(dict.fromkeys(said)) + (f". {remedy}" if remedy else "")

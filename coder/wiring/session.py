@@ -90,7 +90,7 @@ def open_fix(
         log = EventLog(store, secrets=private)
         bench = bench_for(task, config, root=root, sandbox=sandbox)
         stack.callback(bench.close)
-        verifier = bench.verifiers(task.issue, asked=node_ids(f"{task.issue}\n{task.test_command or ''}"), needs_ties=not task.given)
+        verifier = bench.verifiers(task.issue, asked=node_ids(f"{task.issue}\n{task.test_command or ''}"), needs_ties=task.needs_ties)
         kit = Kit(
             task=task,
             model=how.model,
