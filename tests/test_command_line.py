@@ -348,6 +348,8 @@ def test_a_persons_own_change_is_judged_and_judged_again(place: Place, tmp_path:
     assert proven.returncode == 0, proven.stdout + proven.stderr
     assert "PROVEN  1 test went from red to green" in proven.stdout
     assert git(place.repository, "status", "--porcelain") == "?? fix.diff"
+    elsewhere = place.coder("verify", "fix.diff", "--trust", "--against", "HEAD", "--issue", "The colours of the page are wrong.")
+    assert (elsewhere.returncode, "nothing ties" in elsewhere.stdout) == (3, True)
     (place.repository / "clock.py").write_text(FILES["clock.py"].replace("-", "*"))
     git(place.repository, "commit", "--quiet", "--all", "--message", "clock: minutes are multiplied")
     unproven = place.coder("verify", "HEAD", "--trust")

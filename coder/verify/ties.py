@@ -2,9 +2,11 @@
 
 import ast
 import builtins
+import os
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
 from coder.core.paths import file_of
@@ -12,9 +14,13 @@ from coder.core.syntax import parsed
 from coder.core.verdict import TestResult, Tie
 from coder.tools.regular import read_regular_text
 from coder.tools.words import COMMON, words_of
+from coder.verify.launch import NOT_OURS
 
 RARE = 0.05
 """Share of the project's test files up to which an identifier is distinctive, one file at least; of its tests, for a word in a name."""
+TITLED = frozenset({".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".rb", ".php"})
+"""Languages whose tests have titles."""
+MOST_TITLED_FILES = 2000
 MOST_NAMES = 3
 """So many test names at least may hold a distinctive word."""
 _CALL = re.compile(r"[A-Za-z_][\w.]*\((?:[^()\n]|\([^()\n]*\))+\)")
@@ -34,7 +40,7 @@ def ties(issue: str, reds: Sequence[TestResult], tree: Path, tests: Collection[s
     `tree` holds the tested code; `tests` are the ids of all tests in it. An issue that says no more than that tests fail is tied to all
     red ones.
     """
-    bodies = {result.id: _body(read_regular_text(tree / file_of(result.id)), result.id) for result in reds}
+    bodies = {result.id: _body(_file_text(tree, result.id), result.id) for result in reds}
     strong = {result.id: kind for result in reds if (kind := _strong(issue, result, bodies[result.id]))}
     rest = [result for result in reds if result.id not in strong]
     identifiers = {result.id: _identifiers(issue, result, bodies[result.id]) for result in rest}
@@ -96,6 +102,21 @@ def _rare_words(words: Collection[str], tests: Collection[str]) -> set[str]:
     counted = Counter(word for test in tests for word in words_of(test.partition("::")[2]).keys() & words)
     most = max(MOST_NAMES, len(tests) * RARE)
     return {word for word, count in counted.items() if count <= most}
+
+
+def _file_text(tree: Path, test: str) -> str:
+    """Return the text of a test's file; of the files that hold its title in quotes where the id names no file, as in TAP reports."""
+    if (tree / file_of(test)).is_file():
+        return read_regular_text(tree / file_of(test))
+    title = test.rpartition("::")[2]
+    texts = map(read_regular_text, islice(_titled_files(tree), MOST_TITLED_FILES))
+    return "\n".join(text for text in texts if any(f"{quote}{title}{quote}" in text for quote in "\"'`"))
+
+
+def _titled_files(tree: Path) -> Iterator[Path]:
+    for directory, folders, files in os.walk(tree):
+        folders[:] = sorted(name for name in folders if name not in NOT_OURS and not name.startswith("."))
+        yield from (Path(directory, name) for name in sorted(files) if Path(name).suffix in TITLED)
 
 
 def _body(text: str, test: str) -> str:

@@ -70,3 +70,12 @@ def test_issue_about_failing_tests_is_tied_to_all(tmp_path: Path) -> None:
     reds = (red("test_percentage"), red("test_voucher"))
     assert ties("The tests fail", reds, tmp_path, [result.id for result in reds]) == {result.id: "identifier" for result in reds}
     assert ties("The page is slow", reds, tmp_path, [result.id for result in reds]) == {}
+
+
+def test_title_finds_its_file_where_the_id_names_none(tmp_path: Path) -> None:
+    (tmp_path / "test").mkdir()
+    body = 'test("numbers of several digits", () => assert.equal(compare("1.10.0", "1.9.0"), 1));\n'
+    (tmp_path / "test" / "order.test.mjs").write_text(body, encoding="utf-8")
+    result = TestResult(id="numbers of several digits", outcome="failed")
+    assert ties('compare("1.10.0", "1.9.0") gives -1', (result,), tmp_path, [result.id]) == {result.id: "example"}
+    assert ties("The colours are wrong", (result,), tmp_path, [result.id]) == {}
