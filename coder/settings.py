@@ -49,6 +49,13 @@ class Config(Value):
     """The project's test command; none is found out."""
     suite_seconds: float = Field(default=900.0, gt=0)
     """Time limit of one run of the whole suite."""
+    suite: Literal["auto", "impacted", "whole"] = "auto"
+    """What runs for a verdict: `whole` the suite, `impacted` the tests that the change can reach; `auto` the suite where it ends within
+    `foreground_suite_seconds`, else the impacted tests."""
+    foreground_suite_seconds: float = Field(default=60.0, gt=0)
+    """With `auto`: how long the whole suite may take on the untouched code."""
+    impacted_suite_seconds: float = Field(default=120.0, gt=0)
+    """Time limit of one run of the impacted tests; where it cuts them off, a fix is PASSING at most."""
     checks: Literal["show", "block"] = "show"
     """block: what the project's own linters and their like newly find keeps a fix from being PROVEN."""
     attempts: int = Field(default=3, ge=1)
@@ -101,7 +108,7 @@ LISTS = ("allow", "ask", "deny", "deny_read", "fallback_models", "branch_models"
 """Settings of which each file's entries count; the environment has none of them."""
 NARROWING = ("attempts", "max_usd", "max_tokens", "max_seconds", "max_requests", "suite_seconds", "sandbox_memory_mb", "sandbox_processes")
 """What a repository may lower, never raise."""
-REPOSITORY = (*NARROWING, "test", "checks", "approve", "ask", "deny", "deny_read")
+REPOSITORY = (*NARROWING, "test", "checks", "suite", "approve", "ask", "deny", "deny_read")
 """What a repository may say at all: it must not choose who gets to read its user's code, or the bill."""
 
 
@@ -191,6 +198,8 @@ def _widens(name: str, wish: Any, present: Any) -> bool:
     """Would a repository's wish allow more than the person does?"""
     if name == "approve":
         return MODES.index(wish) > MODES.index(present)
+    if name == "suite":
+        return bool(wish != "whole")
     if name == "checks":
         return bool(wish == "show" and present == "block")
     return name in NARROWING and present is not None and bool(wish > present)

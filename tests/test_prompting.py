@@ -62,8 +62,15 @@ CASES: dict[str, dict[str, Any]] = {
     "system_plan": {},
     "plan": {},
     "plan_given": {"plan": written(PLAN)},
-    "step": {"plan": PLAN, "step": PLAN.steps[0]},
-    "step_failed": {"step": PLAN.steps[0], "rest": PLAN.steps[1:], "failed": "Its check fails.", "diff": "+x", "beside": ["b.py"]},
+    "step": {"plan": PLAN, "step": PLAN.steps[0], "failed": "Its check fails."},
+    "step_failed": {
+        "step": PLAN.steps[0],
+        "rest": PLAN.steps[1:],
+        "failed": "Its check fails.",
+        "diff": "+x",
+        "beside": ["b.py"],
+        "left": 2,
+    },
     "system_review": {},
     "review": {
         "brief": "Tests.",
@@ -86,7 +93,7 @@ CASES: dict[str, dict[str, Any]] = {
     "advice": {"advice": Findings(summary="The sign is lost earlier.", approve=False, findings=(FINDING,))},
     "review_failure": {},
     "reminder": {"phase": EDIT, "finish": "length", "text": "I think"},
-    "give_up": {},
+    "give_up": {"failed": "NOT FIXED: 1 test not green"},
 }
 SNAPSHOTS = Path(__file__).parent / "prompts"
 

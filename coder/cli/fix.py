@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coder.cli.options import ApproveOption, RepositoryOption, TrustOption, UnsafeOption, issue_text, plan_in
+from coder.cli.options import ApproveOption, RepositoryOption, SuiteOption, TrustOption, UnsafeOption, issue_text, plan_in
 
 if TYPE_CHECKING:
     from coder.core.task import Task
@@ -41,6 +41,7 @@ def fix(
         int | None, typer.Option(min=1, help="Red verifications before giving up, over all branches of a tree.", show_default="3")
     ] = None,
     test: Annotated[str | None, typer.Option(metavar="CMD", help="The project's test command.", show_default="found out")] = None,
+    suite: SuiteOption = None,
     base: Annotated[str | None, typer.Option(metavar="REV", help="Start from REV, without uncommitted work.")] = None,
     only: Annotated[list[str] | None, typer.Option(metavar="PATH", help="Change nothing but this path or glob; may be repeated.")] = None,
     max_usd: Annotated[float | None, typer.Option(metavar="X", help="Money limit.")] = None,
@@ -92,7 +93,7 @@ def fix(
     allowed = tuple(path.removeprefix("./") for path in only or ())
     how = "offline" if offline else "plan" if plan_only or plan else strategy and strategy.value
     flags: dict[str, Any] = {"model": model, "strategy": how, "base_url": base_url, "attempts": attempts, "test": test}
-    flags["approve"] = approve and approve.value
+    flags |= {"approve": approve and approve.value, "suite": suite and suite.value}
     flags |= {"max_usd": None if max_usd is None else Decimal(str(max_usd)), "max_tokens": max_tokens, "max_seconds": max_seconds}
     flags |= {"offline_first": offline_first, "max_requests": max_requests, "width": width, "review_rounds": review_rounds}
     flags |= {"planner_model": planner_model, "reviewer_model": reviewer_model, "fallback_models": fallback_model and tuple(fallback_model)}

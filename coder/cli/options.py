@@ -24,6 +24,20 @@ class Approve(StrEnum):
 
 
 ApproveOption = Annotated[Approve | None, typer.Option(help="What is done unasked.", show_default="auto-edit: what stays in the sandbox")]
+
+
+class Suite(StrEnum):
+    """How much of the suite is run for a verdict."""
+
+    auto = "auto"
+    impacted = "impacted"
+    whole = "whole"
+
+
+SuiteOption = Annotated[
+    Suite | None,
+    typer.Option(help="What runs for a verdict; auto: the whole suite where it takes under a minute.", show_default="auto"),
+]
 UnsafeOption = Annotated[bool, typer.Option("--unsafe-no-sandbox", help="Run commands and tests with all your rights.")]
 TrustOption = Annotated[bool, typer.Option("--trust", help="Trust this repository without asking, this once.")]
 

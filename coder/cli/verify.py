@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coder.cli.options import RepositoryOption, UnsafeOption, issue_text
+from coder.cli.options import RepositoryOption, SuiteOption, UnsafeOption, issue_text
 
 if TYPE_CHECKING:
     from coder.core.attestation import Attestation
@@ -41,6 +41,7 @@ def verify(
     evidence: Annotated[Path | None, typer.Option(metavar="FILE.json", help="Write there all that the verdict rests on.")] = None,
     check: Annotated[bool, typer.Option("--check", help="Judge again what --evidence attests, and say whether it still holds.")] = False,
     test: Annotated[str | None, typer.Option(metavar="CMD", help="The project's test command.", show_default="found out")] = None,
+    suite: SuiteOption = None,
     trust: Annotated[bool, typer.Option("--trust", help="Run this repository's code without asking, this once.")] = False,
     unsafe_no_sandbox: UnsafeOption = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a line instead of text.")] = False,
@@ -68,7 +69,7 @@ def verify(
             needs_ties = bool(attested.verdict.untied if attested else issue)
             return task_for(said or UNSAID, config, directory=root, base=given.base, given=True, needs_ties=needs_ties)
 
-        flags: dict[str, Any] = {"test": test or (attested and _own_command(attested.test_command, repo))}
+        flags: dict[str, Any] = {"suite": suite and suite.value, "test": test or (attested and _own_command(attested.test_command, repo))}
         ended = run_task(repo, task, flags=flags, trusted=trust, unsafe=unsafe_no_sandbox, json=json, output=None, verbose=verbose, how=how)
         if attested is not None:
             return _compared(attested, ended.finished)

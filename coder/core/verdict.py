@@ -208,6 +208,8 @@ class Verdict(Value):
     """What else was seen, such as a flaky test that is not blamed; half a sentence each."""
     targets: tuple[str, ...] = ()
     """Tests seen red on the base for the right reason and green on the change."""
+    scope: Literal["whole", "impacted"] = "whole"
+    """What was looked at for new failures: the whole suite, or the tests that the change can reach."""
     untied: tuple[str, ...] = ()
     """The targets, where all that keeps the change from PROVEN is that nothing ties them to the issue."""
     broken: tuple[TestResult, ...] = ()

@@ -63,14 +63,14 @@ def planning() -> Purpose:
     return Purpose(phase=PLAN, opening=opening, settle=settle)
 
 
-def amending(candidate: Candidate, step: Step, rest: tuple[Step, ...], failed: str) -> Purpose:
+def amending(candidate: Candidate, step: Step, rest: tuple[Step, ...], failed: str, *, left: int) -> Purpose:
     """Return the purpose that ends in what is left to do after a step, or the whole, failed."""
 
     async def opening(kit: Kit, _candidate: Candidate) -> str:
         patch = await asyncio.to_thread(kit.repository.patch, candidate)
         beside = [path for path in patch.paths if step.files and path not in step.files]
         diff = patch.diff[:DIFF_CHARACTERS]
-        return kit.prompts.render("step_failed", step=step, rest=rest, failed=failed, diff=diff, beside=beside)
+        return kit.prompts.render("step_failed", step=step, rest=rest, failed=failed, diff=diff, beside=beside, left=left)
 
     async def settle(_kit: Kit, _planner: Candidate, standing: Standing) -> Note | str | None:
         if isinstance(standing.note, Plan) and not standing.note.steps:
@@ -95,11 +95,11 @@ async def failed_check(kit: Kit, candidate: Candidate, step: Step) -> str:
     return "\n".join(["Its check fails.", *said]) if said else ""
 
 
-def execution(plan: Plan, step: Step) -> Purpose:
-    """The purpose that ends when the executor has changed something for this step."""
+def execution(plan: Plan, step: Step, *, failed: str = "") -> Purpose:
+    """The purpose that ends when the executor has changed something for this step; `failed` is how what came before it did."""
 
     async def opening(kit: Kit, candidate: Candidate) -> str:
-        told = kit.prompts.render("step", plan=plan, step=step)
+        told = kit.prompts.render("step", plan=plan, step=step, failed=failed)
         if conversation(kit.log.records, candidate.id):
             return told
         return f"{await PURPOSES['locate'].opening(kit, candidate)}\n\n{told}"

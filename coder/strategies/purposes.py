@@ -140,8 +140,10 @@ async def _open_repair(kit: Kit, _candidate: Candidate) -> str:
     return kit.prompts.render("repair")
 
 
-async def _open_explain(kit: Kit, _candidate: Candidate) -> str:
-    return kit.prompts.render("give_up")
+async def _open_explain(kit: Kit, candidate: Candidate) -> str:
+    judged = verdicts(kit.log.records, candidate.id)
+    failed = await asyncio.to_thread(kit.verifier.explain, judged[-1]) if judged else ""
+    return kit.prompts.render("give_up", failed=failed)
 
 
 async def _settle_handed(_kit: Kit, _candidate: Candidate, standing: Standing) -> Note | None:

@@ -1,10 +1,10 @@
 """Compares two runs of a suite, test by test."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from coder.core.paths import file_of, meant
 from coder.core.verdict import Failure, TestReport, TestResult
-from coder.verify.reasons import headline, inside
+from coder.verify.reasons import ASSERTIONS, headline, inside
 
 LONGEST_ID = 120
 GONE = "Missing"
@@ -53,6 +53,24 @@ def failing_otherwise(before: TestReport, after: TestReport) -> list[str]:
     was = {result.id: result for result in before.reds}
     now = [result for result in after.reds if result.id in was and _place(result) != _place(was[result.id])]
     return [f"{short(result.id)} fails otherwise than before: {headline(result.failure)}" for result in now[:SHOWN] if result.failure]
+
+
+def failing_inside(before: TestReport, after: TestReport, sources: Collection[str]) -> list[str]:
+    """Return those of the tests red on both sides that an exception out of the changed sources ends now, and something else before."""
+    was = {result.id: result for result in before.reds}
+    now = [result for result in after.reds if result.id in was and _place(result) != _place(was[result.id]) and result.failure]
+    raised = [result for result in now if result.failure and _raises_in(result.failure, sources)]
+    return [
+        f"{short(result.id)}, red before too, now fails in the changed code: {headline(result.failure)}"
+        for result in raised[:SHOWN]
+        if result.failure
+    ]
+
+
+def _raises_in(failure: Failure, sources: Collection[str]) -> bool:
+    """Is it an exception, no assertion, that a line of these files raises?"""
+    frames = inside(failure)
+    return bool(frames) and failure.type not in ASSERTIONS and frames[-1].path in sources
 
 
 def failing_alike(before: TestReport, after: TestReport) -> list[str]:

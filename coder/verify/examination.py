@@ -23,7 +23,7 @@ LEAST_MUTANTS = 3
 class Instruments:
     """What an examination asks."""
 
-    warm: Callable[[Path], WarmRunner]
+    warm: Callable[[Path, Sequence[str]], WarmRunner]
     """Keeps the tests of a tree ready."""
     checks: Callable[[Path, Path, Sequence[str]], Checked]
     """Compares what linters find in an old and a new tree at some paths."""
@@ -43,6 +43,13 @@ class Examined:
     verdict: Verdict
     before: TestReport
     after: TestReport
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The test files that stand for the suite; empty where it was run as a whole."""
+        if self.verdict.scope == "whole":
+            return ()
+        return tuple(dict.fromkeys(file for result in self.after.results if (self.new / (file := file_of(result.id))).is_file()))
 
     @property
     def sources(self) -> list[str]:
@@ -92,10 +99,10 @@ def _guarded(change: Examined, instruments: Instruments) -> Guarded | None:
     """How closely the targets and whatever reaches the change watch it; of a change to tests alone, what these would notice."""
     added = [result.id for result in change.after.results if result.green and change.before.of(result.id) is None]
     if change.verdict.targets and change.sources:
-        with instruments.warm(change.new) as warm:
+        with instruments.warm(change.new, change.paths) as warm:
             return watched(change.old, change.new, change.sources, targets=change.verdict.targets, after=change.after, warm=warm)
     if added and not change.sources and change.before.problem is None:
-        with instruments.warm(change.new) as warm:
+        with instruments.warm(change.new, change.paths) as warm:
             return killed(change.new, imported_by(change.new, sorted(set(map(file_of, added)))), added, warm)
     return None
 

@@ -9,6 +9,7 @@ from coder.core.verdict import TestReport, TestResult, Tie, Verdict, VerdictKind
 from coder.verify.caps import contradiction, newly_reached, runner_files, vacuous
 from coder.verify.comparison import (
     failing_alike,
+    failing_inside,
     failing_otherwise,
     is_gone,
     missing,
@@ -23,9 +24,9 @@ from coder.verify.documented import same_examples
 from coder.verify.doubts import doubts, texts
 from coder.verify.evidence import hash_of
 from coder.verify.flaky import examine, recovered
+from coder.verify.impacted import Impacted, naming
 from coder.verify.reasons import why_not
-from coder.verify.runs import Runs, Trees, lost_by_old_tests
-from coder.verify.sampling import part_of
+from coder.verify.runs import WHOLE, Runs, SuiteLimits, Trees, lost_by_old_tests
 from coder.verify.standby import FirstLook
 from coder.verify.triage import needed_packages, triage, triaged, unable
 from coder.verify.weak_tests import definitions_changed, weak_tests
@@ -52,8 +53,13 @@ class Judgement:
         first: FirstLook = NOTHING_YET,
         ties: Mapping[str, Tie] | None = None,
         asked: Sequence[str] = (),
+        part: Impacted | None = None,
+        limits: SuiteLimits = WHOLE,
     ) -> None:
-        """`ties` are those of the base's red tests to the issue, None where none is needed; `asked` are tests that the user named."""
+        """`ties` are those of the base's red tests to the issue, None where none is needed; `asked` are tests that the user named.
+
+        `part` are the test files that stand for the suite; None is the whole, and `before` holds the results of either.
+        """
         self._trees = trees
         self._issue = issue
         self._tree = patch.tree
@@ -66,14 +72,22 @@ class Judgement:
         self._tests = tuple(path for path in self._changed if is_test_path(path))
         self._sources = tuple(path for path in self._changed if not is_test_path(path))
         self._notes: list[str] = []
-        self._part: tuple[str, ...] = ()
-        """Test files that stand for the suite; empty is the whole."""
-        self._partly: list[str] = []
+        self._part = part
+        self._too_long = part is not None and limits.whole_seconds is None
         self._aims: tuple[str, ...] = ()  # the same selection on both sides: nothing tells a test on which one it is
         self._greens: Mapping[str, TestResult] = {}
         self._reds: dict[str, TestResult] = {}
+        self._worse: list[str] = []
         self._weak: tuple[TestResult, ...] = ()  # red on the change, and tied weakly: they count while no other test turned green
-        self.runs = Runs(trees=trees, runner=runner, tree=patch.tree, sources=self._sources, before=before, progress=progress)
+        self.runs = Runs(
+            trees=trees,
+            runner=runner,
+            tree=patch.tree,
+            sources=self._sources,
+            before=before,
+            progress=progress,
+            most_seconds=limits.impacted_seconds if part else None,
+        )
         self.hashes: dict[str, str] = {}  # SHA-256 of the targets' files, by path
         self.after: TestReport | None = None  # the whole suite on the change
 
@@ -122,7 +136,7 @@ class Judgement:
             reason = f"{_tests(len(reds))} that the change is judged by cannot run on this machine, {lacking}: {sentence(reds)}."
             return {}, self._verdict(VerdictKind.INCONCLUSIVE, reason, still_red=reds)
         if reds:
-            return {}, self._not_fixed(reds)
+            return {}, self._not_fixed((*reds, *self._weak))
         if report.problem is not None and report.problem.kind == "crash":
             return {}, self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
         self._notes += [f"{short(name)}, which was named, does not exist" for name in missing(self._named, report)]
@@ -212,9 +226,7 @@ class Judgement:
 
     def _suite(self, targets: Sequence[str]) -> Verdict:
         """Run everything on the change, or what stands for it, and compare it with the base."""
-        if (timed_out := self._before.problem) is not None and timed_out.kind == "timeout" and not self._before.indirect:
-            self._take_part()
-        self.after = after = self.runs.on_change("suite", self._part)
+        self.after = after = self._everything()
         problem = after.problem
         if problem is not None and problem.kind not in PARTIAL:
             return self._verdict(VerdictKind.INCONCLUSIVE, problem.text)
@@ -236,19 +248,26 @@ class Judgement:
             return self._verdict(VerdictKind.PASSING, reason, still_red=red, after=after)
         if not targets and unable(self._before) and (lacking := unable(after)):
             return self._verdict(VerdictKind.INCONCLUSIVE, f"No test of the project can run on this machine: {lacking}.", after=after)
-        self._notes += failing_otherwise(self._before, after)
+        self._worse = failing_inside(self._before, after, self._sources)
+        self._notes += [] if self._worse else failing_otherwise(self._before, after)
         if not targets:
             self._notes += failing_alike(self._before, after)
         return self._conclusion(targets, after)
 
-    def _take_part(self) -> None:
-        """Let a part of the test files stand for a suite that takes longer than its limit, on both sides."""
+    def _everything(self) -> TestReport:
+        """Run the suite on the change, or the impacted tests that stand for it."""
+        if self._part is None:
+            return self.runs.on_change("suite", ())
         with self._trees.checkout(self._tree) as new:
-            part = part_of(new, self._changed, self._before)
-        if part.files:
-            self._part = part.files
-            self._partly = [f"the suite takes longer than its limit, so {part} were run"]
-            self._before = self.runs.on_base("suite, base", self._part)
+            files = [path for path in self._part.files if (new / path).is_file()]
+        return self.runs.on_change("impacted tests", files) if files else TestReport(command=self._before.command)
+
+    def _scope(self) -> str:
+        """Return what was looked at for new failures, as the end of a sentence."""
+        if self._part is None or self.after is None:
+            return "nothing that passed before fails now"
+        files = f"{len(self._part.files)} of {self._part.total} test files"
+        return f"no new failures in {_counted(len(self.after.results), 'impacted test')} ({files})"
 
     def _is_new(self, result: TestResult) -> bool:
         return self._before.problem is None and self._before.of(result.id) is None
@@ -258,11 +277,15 @@ class Judgement:
             reason = f"pytest says that it passed, and what was seen beside it says otherwise: {'; '.join(told[:3])}."
             return self._verdict(VerdictKind.INCONCLUSIVE, reason, after=after)
         reached = newly_reached(self.runs.reached_on_base, self.runs.reached_on_change)
-        found = [*reached, *self._doubts(targets), *self._rewritten(), *self._partly]
+        found = [*reached, *self._worse, *self._doubts(targets), *self._rewritten()]
+        if self._too_long:
+            found.append("the whole suite takes longer than its limit")
         for report, where in ((self._before, "on the base"), (after, "on the change")):
             if report.problem is not None and report.problem.kind == "timeout":
-                found.append(f"only a part of the suite could be run {where}: {report.problem.text}")
-        if unseen := [short(target) for target in targets if after.of(target) is None]:
+                suite = "suite" if self._part is None else "impacted tests"
+                found.append(f"only a part of the {suite} could be run {where}: {report.problem.text}")
+        was_cut = after.problem is not None and after.problem.kind == "timeout"
+        if not was_cut and (unseen := [short(target) for target in targets if after.of(target) is None]):
             found.append(f"the suite as it is run does not run {', '.join(unseen[:3])}")
         untied = self._find_untied(targets) if targets else []
         if not targets:
@@ -270,15 +293,27 @@ class Judgement:
         elif untied:
             found.insert(0, f"nothing ties {', '.join(map(short, untied[:3]))} to this issue")
         if found:
-            reason = f"Nothing that passed before fails now, but {'; '.join(found)}"
+            scope = self._scope()
+            reason = f"{scope[0].upper()}{scope[1:]}, but {'; '.join(found)}"
             verdict = self._verdict(VerdictKind.PASSING, reason.rstrip(".") + ".", targets=tuple(targets), after=after)
             return verdict.model_copy(update={"untied": tuple(targets)}) if untied and len(found) == 1 else verdict
-        reason = f"{_tests(len(targets))} went from red to green, and nothing that passed before fails now."
+        link = ", and" if self._part is None else ";"
+        reason = f"{_tests(len(targets))} went from red to green{link} {self._scope()}."
         return self._verdict(VerdictKind.PROVEN, reason, targets=tuple(targets), after=after)
 
     def _rewritten(self) -> list[str]:
         """Tests that passed before and do not pass on the changed sources when the tests stay as they were."""
-        lost = lost_by_old_tests(self.runs, self._before, self._tree, self._sources, self._part) if self._tests else ()
+        if not self._tests:
+            return []
+        part: tuple[str, ...] = ()
+        if all(map(is_test_file, self._tests)):
+            with self._trees.checkout(self._trees.base, ()) as old:
+                part = naming(old, self._tests)
+            if not part:
+                return []
+        elif self._part is not None:
+            part = self._part.files
+        lost = lost_by_old_tests(self.runs, self._before, self._tree, self._sources, part)
         return [f"{_tests(len(lost))} that passed before fail where the change's own tests are left out: {sentence(lost)}"] if lost else []
 
     def _doubts(self, targets: Sequence[str]) -> list[str]:
@@ -352,8 +387,13 @@ class Judgement:
             broken=self._with_causes(broken),
             still_red=self._with_causes(still_red),
             after=counts,
+            scope="whole" if self._part is None else "impacted",
         )
 
 
 def _tests(count: int) -> str:
-    return "1 test" if count == 1 else f"{count} tests"
+    return _counted(count, "test")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"

@@ -13,14 +13,19 @@ from coder.core.verdict import Evidence, Problem, Reproduced, TestReport, TestRe
 from coder.verify.distil import distil
 from coder.verify.evidence import page, run_of, trailers
 from coder.verify.examination import Examined, Instruments, examine
+from coder.verify.impacted import Impacted, count_tests, impacted
 from coder.verify.judgement import Judgement
 from coder.verify.reasons import why_not
 from coder.verify.runner import labelled
-from coder.verify.runs import Trees, patience
+from coder.verify.runs import WHOLE, SuiteLimits, Trees, patience
 from coder.verify.standby import FirstLook, Standby, edits_of, first_look
 from coder.verify.ties import ties
 from coder.verify.warm import Ran
 
+TESTS_PER_SECOND = 50
+"""So many tests a second are expected of a suite whose time is not known yet, before it is tried as a whole."""
+MOST_RED = 20
+"""Of a suite that was cut off, so many failing tests join the impacted ones."""
 ENDLESS = "A test of code that never ends must end by itself: run the code in a daemon thread and assert that it is done in time."
 
 AFTER_OTHERS = (
@@ -43,18 +48,23 @@ class WorktreeVerifier:
         circumstances: tuple[str, ...] = (),
         instruments: Instruments | None = None,
         standby: Standby | None = None,
+        suite: SuiteLimits = WHOLE,
     ) -> None:
         """`asked` are tests that the user named; where it `needs_ties`, other tests of the base prove only what is tied to the issue.
 
         `circumstances` are sentences about the interpreter and the test command, for the evidence.
 
-        `instruments` are for the second look at what broke nothing; `standby` keeps the base ready.
+        `instruments` are for the second look at what broke nothing; `standby` keeps the base ready; `suite` says how much
+        of the suite is run.
         """
         self._trees = trees
         self._runner = runner
         self._instruments = instruments
         self._standby = standby
-        self._after: dict[str, TestReport] = {}
+        self._suite = suite
+        self._impacted_base: dict[tuple[str, ...], TestReport] = {}
+        self._compared: dict[str, tuple[TestReport, TestReport]] = {}
+        """The reports on the base and on the change that were compared, by the tree that was judged."""
         self._issue = issue
         self._asked = asked
         self._needs_ties = needs_ties
@@ -64,16 +74,20 @@ class WorktreeVerifier:
         self._baseline: TestReport | None = None
 
     def baseline(self, progress: Progress | None = None) -> TestReport:
+        return self._measured(progress, self._suite.whole_seconds)
+
+    def _measured(self, progress: Progress | None, seconds: float | None, *, anew: bool = False) -> TestReport:
         with self._lock:
-            if self._baseline is None:
+            if self._baseline is None or anew:
                 with self._trees.checkout(self._trees.base, ()) as tree:
-                    self._baseline = self._runner.run(tree, progress=labelled("baseline", progress))
+                    self._baseline = self._runner.run(tree, timeout_seconds=seconds, progress=labelled("baseline", progress))
             return self._baseline
 
     def renew(self, circumstance: str) -> None:
         """Forget the base's results: tests run in another environment from here on."""
         with self._lock:
             self._baseline = self._ties = None
+            self._impacted_base.clear()
             self._circumstances = (*self._circumstances, circumstance)
 
     def reproduces(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Reproduced:
@@ -110,9 +124,41 @@ class WorktreeVerifier:
             return {}
         with self._lock:
             if self._ties is None:
-                with self._trees.checkout(self._trees.base, ()) as tree:
-                    self._ties = ties(self._issue, before.reds, tree, [result.id for result in before.results])
+                self._ties = self._tied(before)
             return self._ties
+
+    def _ties_of(self, before: TestReport) -> Mapping[str, Tie]:
+        return self.ties() if before is self._baseline else self._tied(before)
+
+    def _tied(self, before: TestReport) -> Mapping[str, Tie]:
+        with self._trees.checkout(self._trees.base, ()) as tree:
+            return ties(self._issue, before.reds, tree, [result.id for result in before.results])
+
+    def _scoped(self, patch: Patch, progress: Progress | None) -> tuple[TestReport, Impacted | None]:
+        """Return the base's results that a change is compared with, and the test files that stand for the suite; None is the whole."""
+        whole = self.baseline(progress) if self._fits() else None
+        if whole is not None and (whole.problem is None or whole.problem.kind != "timeout" or whole.indirect):
+            return whole, None
+        with self._trees.checkout(self._trees.base, ()) as old, self._trees.checkout(patch.tree) as new:
+            part = impacted(old, new, self._trees.changed(patch.tree))
+            if part is None:
+                return self._measured(progress, None, anew=True), None
+            red = (file_of(result.id) for result in whole.reds[:MOST_RED]) if whole else ()
+            part = part.model_copy(update={"files": tuple(dict.fromkeys((*part.files, *red)))})
+            files = tuple(path for path in part.files if (old / path).is_file())
+            if files and files not in self._impacted_base:
+                seconds, told = self._suite.impacted_seconds, labelled("impacted tests, base", progress)
+                self._impacted_base[files] = self._runner.run(old, files, timeout_seconds=seconds, progress=told)
+        return self._impacted_base.get(files, TestReport(command=self._runner.command)), part
+
+    def _fits(self) -> bool:
+        """May the whole suite end within its limit, as far as is known before it is run?"""
+        if self._suite.only_impacted:
+            return False
+        if self._baseline is not None or self._suite.whole_seconds is None:
+            return True
+        with self._trees.checkout(self._trees.base, ()) as tree:
+            return count_tests(tree) <= self._suite.whole_seconds * TESTS_PER_SECOND
 
     def _was_red(self, test: str) -> bool:
         """Was it red on the base, among all others?"""
@@ -121,7 +167,7 @@ class WorktreeVerifier:
 
     def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
         started = time.monotonic()
-        before = self.baseline(progress)
+        before, part = self._scoped(patch, progress)
         first = self._first_look(patch, before, progress)
         judgement = Judgement(
             trees=self._trees,
@@ -132,16 +178,18 @@ class WorktreeVerifier:
             before=before,
             progress=progress,
             first=first,
-            ties=self.ties() if self._needs_ties else None,
+            ties=self._ties_of(before) if self._needs_ties else None,
             asked=self._asked,
+            part=part,
+            limits=self._suite,
         )
         verdict = judgement.judge()
-        self._after = {patch.tree: judgement.after} if judgement.after is not None else {}
+        self._compared = {patch.tree: (before, judgement.after)} if judgement.after is not None else {}
         return verdict.model_copy(
             update={
                 "before": before.counts,
                 "commands": tuple(dict.fromkeys(run.command for run in judgement.runs.made)),
-                "runs": (run_of("base", (), before), *first.runs, *judgement.runs.made),
+                "runs": (run_of("base", part.files if part else (), before), *first.runs, *judgement.runs.made),
                 "hashes": judgement.hashes,
                 "circumstances": self._circumstances,
                 "seconds": time.monotonic() - started,
@@ -150,12 +198,12 @@ class WorktreeVerifier:
         )
 
     def guard(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
-        after = self._after.get(verdict.tree)
-        if self._instruments is None or after is None:
+        if self._instruments is None or verdict.tree not in self._compared:
             return verdict
+        before, after = self._compared[verdict.tree]
         changed = self._trees.changed(verdict.tree)
         with self._trees.checkout(self._trees.base, ()) as old, self._trees.checkout(verdict.tree) as new:
-            change = Examined(old=old, new=new, changed=changed, verdict=verdict, before=self.baseline(), after=after)
+            change = Examined(old=old, new=new, changed=changed, verdict=verdict, before=before, after=after)
             return examine(change, self._instruments, issue=self._issue, progress=progress)
 
     def preview(

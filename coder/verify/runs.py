@@ -5,7 +5,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
+from coder.core.paths import meant
 from coder.core.ports import Progress, TestRunner
+from coder.core.value import Value
 from coder.core.verdict import Run, TestReport, TestResult
 from coder.verify.comparison import no_longer_passing, passes
 from coder.verify.evidence import run_of
@@ -20,6 +22,20 @@ def patience(before: TestReport | None) -> float | None:
     if before is None or before.problem is not None:
         return None
     return max(LEAST_SECONDS, TIMES * before.seconds)
+
+
+class SuiteLimits(Value):
+    """How much of the suite is run for a verdict."""
+
+    whole_seconds: float | None = None
+    """Time limit of the suite on the base, beyond which impacted tests stand for it; None: `suite_seconds`, and a cap then."""
+    only_impacted: bool = False
+    """The suite is not even tried."""
+    impacted_seconds: float = 120.0
+    """Time limit of one run of impacted tests."""
+
+
+WHOLE = SuiteLimits()
 
 
 class Trees(Protocol):
@@ -41,15 +57,26 @@ class Runs:
     """Runs tests on one change and on its base, and keeps account of it."""
 
     def __init__(
-        self, *, trees: Trees, runner: TestRunner, tree: str, sources: Sequence[str], before: TestReport, progress: Progress | None
+        self,
+        *,
+        trees: Trees,
+        runner: TestRunner,
+        tree: str,
+        sources: Sequence[str],
+        before: TestReport,
+        progress: Progress | None,
+        most_seconds: float | None = None,
     ) -> None:
-        """`tree` is the change, `before` the base's own report; where a file of `sources` is loaded from elsewhere, a run says nothing."""
+        """`tree` is the change, `before` the base's own report; where a file of `sources` is loaded from elsewhere, a run says nothing.
+
+        `most_seconds` limits each run.
+        """
         self._trees = trees
         self._runner = runner
         self._tree = tree
         self._sources = sources
         self._progress = progress
-        self._seconds = patience(before)
+        self._seconds = min((limit for limit in (patience(before), most_seconds) if limit is not None), default=None)
         self.made: list[Run] = []
         self.reached_on_base: set[str] = {*before.reached}
         self.reached_on_change: set[str] = set()
@@ -75,9 +102,10 @@ class Runs:
 
 
 def lost_by_old_tests(runs: Runs, before: TestReport, tree: str, sources: Sequence[str], part: Sequence[str]) -> tuple[TestResult, ...]:
-    """Return the tests that passed on the base and fail twice on the changed sources with the base's own tests."""
+    """Return the tests of a part (empty: the whole suite) that passed on the base and fail twice on the changed sources there."""
     old = runs.run("old tests", tree, sources, part)
-    seeming = [result.id for result in no_longer_passing(before, old, missing_counts=old.problem is None)]
+    among = meant(part) if part else lambda _test: True
+    seeming = [result.id for result in no_longer_passing(before, old, among=among, missing_counts=old.problem is None)]
     if not seeming:
         return ()
     again = runs.run("old tests, again", tree, sources, seeming)

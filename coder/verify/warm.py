@@ -50,8 +50,11 @@ class Cold(Value):
 class WarmRunner:
     """One tree; what a run leaves behind there is removed before the next one, what anybody else puts there as well."""
 
-    def __init__(self, project: Project, tree: Path, *, sandbox: Sandbox, scratch: Path, limits: Limits) -> None:
-        """Start collecting, and return at once; `scratch` is a directory outside of any tree that sandboxed commands may write."""
+    def __init__(self, project: Project, tree: Path, *, sandbox: Sandbox, scratch: Path, limits: Limits, paths: Sequence[str] = ()) -> None:
+        """Start collecting, and return at once; `scratch` is a directory outside of any tree that sandboxed commands may write.
+
+        `paths` are the test files to collect; none is all of them.
+        """
         self._tree = tree.resolve()
         self._command = project.command.text
         self._wall_seconds = limits.wall_seconds
@@ -63,7 +66,7 @@ class WarmRunner:
         self._tidier = ThreadPoolExecutor(max_workers=1)
         self._tidying: Future[str] | None = None
         self._cold = project.problem.text if project.problem else "" if project.command.is_pytest else "the test command is no pytest"
-        self._served = None if self._cold else Served(project, self._tree, sandbox=sandbox, scratch=scratch, limits=limits)
+        self._served = None if self._cold else Served(project, self._tree, sandbox=sandbox, scratch=scratch, limits=limits, paths=paths)
 
     def run(
         self,

@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from coder.verify.project import Project, find_project
 from coder.verify.proof import WorktreeVerifier
 from coder.verify.reached import learn, load, save
 from coder.verify.runner import PytestRunner
+from coder.verify.runs import WHOLE, SuiteLimits
 from coder.verify.scripts import Scripts
 from coder.verify.standby import Standby
 from coder.verify.tracing import PytestTracer
@@ -60,6 +61,7 @@ class Bench:
     """Where it is kept what the project's tests reach."""
     strict: bool = False
     """What checkers newly find keeps a fix from being PROVEN."""
+    suite: SuiteLimits = WHOLE
     candidates: int | None = None
     """How many edits a search may try."""
     standbys: list[Standby] = field(default_factory=list)
@@ -72,10 +74,10 @@ class Bench:
     def runner(self) -> PytestRunner:
         return PytestRunner(project=self.project, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=self.limits)
 
-    def warm(self, tree: Path) -> WarmRunner:
-        """The tests of a tree, kept ready."""
+    def warm(self, tree: Path, paths: Sequence[str] = ()) -> WarmRunner:
+        """The tests of a tree, or at some paths of it, kept ready."""
         limits = self.limits.model_copy(update={"wall_seconds": min(self.limits.wall_seconds, COLLECTING_SECONDS)})
-        return WarmRunner(self.project, tree, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=limits)
+        return WarmRunner(self.project, tree, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=limits, paths=paths)
 
     def tracer(self) -> PytestTracer:
         return PytestTracer(project=self.project, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=self.limits)
@@ -114,6 +116,7 @@ class Bench:
                     circumstances=self.project.why,
                     instruments=self.instruments(),
                     standby=self._standby(repository),
+                    suite=self.suite,
                 )
             return made[repository.base]
 
@@ -149,7 +152,21 @@ def bench_for(task: Task, config: Config, *, root: Path, sandbox: ProcessSandbox
             "environment": {**project.environment, "PYTHONHASHSEED": seed},
         }
     )
-    return Bench(project=project, sandbox=sandbox, limits=limits, reached=reached, strict=strict, candidates=task.budget.candidates)
+    suite = suite_limits(config, os.environ) if project.command.is_pytest else WHOLE
+    candidates = task.budget.candidates
+    return Bench(project=project, sandbox=sandbox, limits=limits, reached=reached, strict=strict, suite=suite, candidates=candidates)
+
+
+def suite_limits(config: Config, environment: Mapping[str, str]) -> SuiteLimits:
+    """Return how much of the suite a configuration asks for; where `CI` is set, nobody waits and the suite has all of its time."""
+    if config.suite == "whole":
+        return WHOLE
+    seconds = config.suite_seconds if environment.get("CI") else config.foreground_suite_seconds
+    return SuiteLimits(
+        whole_seconds=min(seconds, config.suite_seconds),
+        only_impacted=config.suite == "impacted",
+        impacted_seconds=min(config.impacted_suite_seconds, config.suite_seconds),
+    )
 
 
 def project_of(root: Path, *, walls: Walls | None) -> Project:

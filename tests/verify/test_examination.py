@@ -40,7 +40,9 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
         write(tmp_path / "new", {"keep.py": "", **new})
         project = find_project(tmp_path / "new", sandbox=sandbox, environment={})
         instruments = Instruments(
-            warm=lambda tree: WarmRunner(project, tree, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None)),
+            warm=lambda tree, paths: WarmRunner(
+                project, tree, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None), paths=paths
+            ),
             checks=lambda _old, _new, _changed: checked,
             scripts=lambda _old, _new, _changed, _issue: shown,
             strict=strict,

@@ -8,6 +8,7 @@ import pytest
 
 from coder.core.verdict import Counts, Problem, TestResult, Verdict, VerdictKind
 from coder.verify.proof import WorktreeVerifier
+from coder.verify.runs import SuiteLimits
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, passed, red
 
 TEST = "tests/test_calc.py"
@@ -73,7 +74,7 @@ def test_a_test_that_goes_from_red_to_green_proves_a_fix(tmp_path: Path) -> None
         ("red check", (TEST,), 1, 1),
         ("red check, again", (TEST,), 1, 1),
         ("suite", (), 3, 0),
-        ("old tests", (), 2, 0),
+        ("old tests", (TEST,), 1, 0),
     ]
 
 
@@ -285,8 +286,40 @@ def test_a_suite_beyond_its_limit_is_at_most_passing(tmp_path: Path) -> None:
     runner = FakeRunner(suite, problem=lambda tests: None if tests else Problem(kind="timeout", text="Too slow."))
     verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
     assert (verdict.kind, verdict.targets) == (VerdictKind.PASSING, (ADDED,))
-    assert "longer than its limit, so 1 test files that reach the change, and 1 of the 1 others were run" in verdict.reason
-    assert runner.asked.count(()) == 1
+    assert verdict.reason == "No new failures in 2 impacted tests (1 of 2 test files), but the whole suite takes longer than its limit."
+    assert (verdict.scope, runner.asked.count(())) == ("impacted", 1)
+
+
+def test_impacted_tests_prove_a_fix_where_the_suite_need_not_be_whole(tmp_path: Path) -> None:
+    trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
+    runner = FakeRunner(suite)
+    verifier = WorktreeVerifier(trees=trees, runner=runner, issue="", suite=SuiteLimits(whole_seconds=60, only_impacted=True))
+    verdict = verifier.verify(trees.patch, ())
+    assert (verdict.kind, verdict.scope, verdict.targets) == (VerdictKind.PROVEN, "impacted", (ADDED,))
+    assert verdict.reason == "1 test went from red to green; no new failures in 2 impacted tests (1 of 2 test files)."
+    assert () not in runner.asked
+
+
+def test_impacted_tests_that_fail_break_what_is_judged_by_them(tmp_path: Path) -> None:
+    base = {**BASE, "tests/test_other.py": "import calc"}
+    trees = FakeTrees(tmp_path, base, {"calc.py": "fixed, and breaks", **NEW_TEST})
+    verifier = WorktreeVerifier(trees=trees, runner=FakeRunner(suite), issue="", suite=SuiteLimits(whole_seconds=60, only_impacted=True))
+    assert verifier.verify(trees.patch, ()).kind is VerdictKind.BROKEN
+
+
+def test_a_suite_within_its_limit_is_run_as_a_whole(tmp_path: Path) -> None:
+    trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
+    verifier = WorktreeVerifier(trees=trees, runner=FakeRunner(suite), issue="", suite=SuiteLimits(whole_seconds=60))
+    verdict = verifier.verify(trees.patch, ())
+    assert (verdict.kind, verdict.scope) == (VerdictKind.PROVEN, "whole")
+
+
+def test_impacted_tests_that_are_cut_off_are_at_most_passing(tmp_path: Path) -> None:
+    trees = FakeTrees(tmp_path, {**BASE, "tests/test_other.py": "import calc"}, {**FIX, **NEW_TEST})
+    runner = FakeRunner(suite, problem=lambda tests: Problem(kind="timeout", text="Too slow.") if len(tests) > 1 else None)
+    verifier = WorktreeVerifier(trees=trees, runner=runner, issue="", suite=SuiteLimits(whole_seconds=60, only_impacted=True))
+    verdict = verifier.verify(trees.patch, ())
+    assert (verdict.kind, "only a part of the impacted tests could be run" in verdict.reason) == (VerdictKind.PASSING, True)
 
 
 def test_what_reaches_the_change_is_run_of_a_suite_beyond_its_limit(tmp_path: Path) -> None:
