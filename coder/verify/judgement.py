@@ -73,21 +73,13 @@ class Judgement:
         self._sources = tuple(path for path in self._changed if not is_test_path(path))
         self._notes: list[str] = []
         self._part = part
-        self._too_long = part is not None and limits.whole_seconds is None
+        self._limits = limits
         self._aims: tuple[str, ...] = ()  # the same selection on both sides: nothing tells a test on which one it is
         self._greens: Mapping[str, TestResult] = {}
         self._reds: dict[str, TestResult] = {}
         self._worse: list[str] = []
         self._weak: tuple[TestResult, ...] = ()  # red on the change, and tied weakly: they count while no other test turned green
-        self.runs = Runs(
-            trees=trees,
-            runner=runner,
-            tree=patch.tree,
-            sources=self._sources,
-            before=before,
-            progress=progress,
-            most_seconds=limits.impacted_seconds if part else None,
-        )
+        self.runs = Runs(trees=trees, runner=runner, tree=patch.tree, sources=self._sources, before=before, progress=progress)
         self.hashes: dict[str, str] = {}  # SHA-256 of the targets' files, by path
         self.after: TestReport | None = None  # the whole suite on the change
 
@@ -260,7 +252,11 @@ class Judgement:
             return self.runs.on_change("suite", ())
         with self._trees.checkout(self._tree) as new:
             files = [path for path in self._part.files if (new / path).is_file()]
-        return self.runs.on_change("impacted tests", files) if files else TestReport(command=self._before.command)
+        return (
+            self.runs.on_change("impacted tests", files, seconds=self._limits.impacted_seconds)
+            if files
+            else TestReport(command=self._before.command)
+        )
 
     def _scope(self) -> str:
         """Return what was looked at for new failures, as the end of a sentence."""
@@ -278,7 +274,7 @@ class Judgement:
             return self._verdict(VerdictKind.INCONCLUSIVE, reason, after=after)
         reached = newly_reached(self.runs.reached_on_base, self.runs.reached_on_change)
         found = [*reached, *self._worse, *self._doubts(targets), *self._rewritten()]
-        if self._too_long:
+        if self._part is not None and self._limits.whole_seconds is None:
             found.append("the whole suite takes longer than its limit")
         for report, where in ((self._before, "on the base"), (after, "on the change")):
             if report.problem is not None and report.problem.kind == "timeout":

@@ -80,8 +80,19 @@ class WorktreeVerifier:
         with self._lock:
             if self._baseline is None or anew:
                 with self._trees.checkout(self._trees.base, ()) as tree:
-                    self._baseline = self._runner.run(tree, timeout_seconds=seconds, progress=labelled("baseline", progress))
+                    if seconds is not None and (why := self._why_not_whole(tree, seconds)):
+                        self._baseline = TestReport(command=self._runner.command, problem=Problem(kind="timeout", text=why))
+                    else:
+                        self._baseline = self._runner.run(tree, timeout_seconds=seconds, progress=labelled("baseline", progress))
             return self._baseline
+
+    def _why_not_whole(self, tree: Path, seconds: float) -> str:
+        """Return why the whole suite is not even tried, as far as that is known before it is run; empty where it is."""
+        if self._suite.only_impacted:
+            return "Only the impacted tests are run, as was asked."
+        if (tests := count_tests(tree)) > seconds * TESTS_PER_SECOND:
+            return f"About {tests} tests may take longer than {seconds:g} s, so the suite is not run as a whole."
+        return ""
 
     def renew(self, circumstance: str) -> None:
         """Forget the base's results: tests run in another environment from here on."""
@@ -136,29 +147,20 @@ class WorktreeVerifier:
 
     def _scoped(self, patch: Patch, progress: Progress | None) -> tuple[TestReport, Impacted | None]:
         """Return the base's results that a change is compared with, and the test files that stand for the suite; None is the whole."""
-        whole = self.baseline(progress) if self._fits() else None
-        if whole is not None and (whole.problem is None or whole.problem.kind != "timeout" or whole.indirect):
+        whole = self.baseline(progress)
+        if whole.problem is None or whole.problem.kind != "timeout" or whole.indirect:
             return whole, None
         with self._trees.checkout(self._trees.base, ()) as old, self._trees.checkout(patch.tree) as new:
             part = impacted(old, new, self._trees.changed(patch.tree))
             if part is None:
                 return self._measured(progress, None, anew=True), None
-            red = (file_of(result.id) for result in whole.reds[:MOST_RED]) if whole else ()
+            red = (file_of(result.id) for result in whole.reds[:MOST_RED])
             part = part.model_copy(update={"files": tuple(dict.fromkeys((*part.files, *red)))})
             files = tuple(path for path in part.files if (old / path).is_file())
             if files and files not in self._impacted_base:
                 seconds, told = self._suite.impacted_seconds, labelled("impacted tests, base", progress)
                 self._impacted_base[files] = self._runner.run(old, files, timeout_seconds=seconds, progress=told)
         return self._impacted_base.get(files, TestReport(command=self._runner.command)), part
-
-    def _fits(self) -> bool:
-        """May the whole suite end within its limit, as far as is known before it is run?"""
-        if self._suite.only_impacted:
-            return False
-        if self._baseline is not None or self._suite.whole_seconds is None:
-            return True
-        with self._trees.checkout(self._trees.base, ()) as tree:
-            return count_tests(tree) <= self._suite.whole_seconds * TESTS_PER_SECOND
 
     def _was_red(self, test: str) -> bool:
         """Was it red on the base, among all others?"""
@@ -234,7 +236,7 @@ class WorktreeVerifier:
 
     def _passing_before(self, files: Sequence[str]) -> frozenset[str]:
         """Tests in these files that pass on the base, without waiting for the whole suite."""
-        report = self._baseline
+        report = self._baseline if self._baseline is None or self._baseline.problem is None else None
         if report is None and files:
             with self._trees.checkout(self._trees.base, ()) as tree:
                 there = [path for path in files if (tree / path).is_file()]

@@ -65,34 +65,30 @@ class Runs:
         sources: Sequence[str],
         before: TestReport,
         progress: Progress | None,
-        most_seconds: float | None = None,
     ) -> None:
-        """`tree` is the change, `before` the base's own report; where a file of `sources` is loaded from elsewhere, a run says nothing.
-
-        `most_seconds` limits each run.
-        """
+        """`tree` is the change, `before` the base's own report; where a file of `sources` is loaded from elsewhere, a run says nothing."""
         self._trees = trees
         self._runner = runner
         self._tree = tree
         self._sources = sources
         self._progress = progress
-        self._seconds = min((limit for limit in (patience(before), most_seconds) if limit is not None), default=None)
+        self._seconds = patience(before)
         self.made: list[Run] = []
         self.reached_on_base: set[str] = {*before.reached}
         self.reached_on_change: set[str] = set()
 
-    def on_change(self, label: str, tests: Sequence[str]) -> TestReport:
-        return self.run(label, self._tree, None, tests)
+    def on_change(self, label: str, tests: Sequence[str], *, seconds: float | None = None) -> TestReport:
+        return self.run(label, self._tree, None, tests, seconds=seconds)
 
     def on_base(self, label: str, tests: Sequence[str]) -> TestReport:
         return self.run(label, self._trees.base, (), tests)
 
-    def run(self, label: str, tree: str, paths: Sequence[str] | None, tests: Sequence[str]) -> TestReport:
-        """Run tests, or the whole suite, on the base with what `tree` has at `paths`, or everywhere."""
+    def run(self, label: str, tree: str, paths: Sequence[str] | None, tests: Sequence[str], *, seconds: float | None = None) -> TestReport:
+        """Run tests, or the whole suite, on the base with what `tree` has at `paths`, or everywhere; `seconds` is the limit of the run."""
         with self._trees.checkout(tree, paths) as place:
             sources = [path for path in self._sources if (place / path).is_file()]
             told = labelled(label, self._progress)
-            report = self._runner.run(place, tests, timeout_seconds=self._seconds, expect_loaded=sources, progress=told)
+            report = self._runner.run(place, tests, timeout_seconds=seconds or self._seconds, expect_loaded=sources, progress=told)
         self.made.append(run_of(label, tests, report))
         if paths is None and tree == self._tree:
             self.reached_on_change.update(report.reached)
