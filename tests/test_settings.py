@@ -138,3 +138,10 @@ def test_the_sandbox_limits_are_settings_that_a_repository_may_only_lower(tmp_pa
     root = repository(tmp_path, "sandbox_memory_mb = 512\nsandbox_processes = 5000\nsandbox_cpu_seconds = 1")
     chosen = config(settings(root, environment={"XDG_CONFIG_HOME": str(tmp_path), "CODER_SANDBOX_CPU_SECONDS": "20"}))
     assert sandbox_caps(chosen) == {"resident_bytes": 512 << 20, "processes": 1024, "cpu_seconds": 20}
+
+
+def test_a_repository_may_only_widen_what_is_run(tmp_path: Path) -> None:
+    user = {"XDG_CONFIG_HOME": str(tmp_path)}
+    assert config(settings(repository(tmp_path, 'suite = "impacted"'), environment=user)).suite == "auto"
+    assert config(settings(repository(tmp_path, 'suite = "whole"'), environment=user)).suite == "whole"
+    assert config(settings(repository(tmp_path, "foreground_suite_seconds = 1"), environment=user)).foreground_suite_seconds == 60

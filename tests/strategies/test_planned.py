@@ -107,7 +107,20 @@ def test_planner_hears_of_step_whose_check_fails(tmp_path: Path, verifier: FakeV
     )
     told, notes = walked(replace(made, workspace=lambda _candidate: red))
     assert "This did not work: It is two." in told[2] and "Its check fails." in told[2]
+    assert "that change is still in place" in told[3] and "Its check fails." in told[3]  # the executor hears it as well
     assert [note for note in notes if isinstance(note, Plan)] == [checked, amended]
+
+
+def test_no_more_step_checks_fail_than_there_are_attempts(tmp_path: Path, verifier: FakeVerifier) -> None:
+    checked = PLAN.model_copy(update={"steps": (PLAN.steps[0].model_copy(update={"check": RED.id}),)})
+    scenes = [scene for value in range(2, 9) for scene in (said(checked), changed(value, was=value - 1))]
+    made = kit(tmp_path, scenes, verifier=verifier)
+    red = replace(
+        made.workspace(made.repository.candidate("c1")), run=lambda _tests, _progress: TestReport(command="pytest", results=(RED,))
+    )
+    told, _ = walked(replace(made, workspace=lambda _candidate: red))
+    assert len(told) == 2 * made.task.budget.attempts
+    assert "2 more attempts." in told[2] and "1 more attempt." in told[4]
 
 
 def test_planner_is_not_asked_after_successful_steps(tmp_path: Path, verifier: FakeVerifier) -> None:

@@ -439,3 +439,31 @@ def test_a_suite_that_the_machine_cannot_run_is_inconclusive_unless_the_change_m
     (tmp_path / "b").mkdir()
     assert judged(tmp_path / "a", FIX, ending=lacking).kind is VerdictKind.INCONCLUSIVE
     assert judged(tmp_path / "b", {"texts.py": "hello"}, ending=lacking).kind is VerdictKind.PASSING
+
+
+def test_a_red_test_that_the_changed_code_now_ends_keeps_a_fix_from_being_proven(tmp_path: Path) -> None:
+    def ending(files: Files) -> list[TestResult]:
+        if files["calc.py"] == "fixed":
+            return [passed(OLD), passed(ADDED), red(OTHER, "ValueError", "must be in 0..9", frames=[("calc.py", 2, "split")])]
+        return [passed(OLD), red(ADDED), red(OTHER)]
+
+    verdict = judged(tmp_path, FIX, base={**BASE, **NEW_TEST}, ending=ending)
+    assert verdict.kind is VerdictKind.PASSING
+    assert "test_other, red before too, now fails in the changed code: ValueError: must be in 0..9" in verdict.reason
+
+
+def test_a_suite_of_many_tests_is_not_tried_within_a_short_limit(tmp_path: Path) -> None:
+    many = "".join(f"def test_{number}(): pass\n" for number in range(200))
+    trees = FakeTrees(tmp_path, {**BASE, "tests/test_many.py": many}, {**FIX, **NEW_TEST})
+    runner = FakeRunner(suite)
+    verdict = WorktreeVerifier(trees=trees, runner=runner, issue="", suite=SuiteLimits(whole_seconds=2)).verify(trees.patch, ())
+    assert (verdict.kind, verdict.scope, () in runner.asked) == (VerdictKind.PROVEN, "impacted", False)
+
+
+def test_a_change_that_may_reach_any_test_runs_the_whole_suite_whatever_it_takes(tmp_path: Path) -> None:
+    trees = FakeTrees(tmp_path, {**BASE, "pytest.ini": "[pytest]\n"}, {**FIX, **NEW_TEST, "pytest.ini": "[pytest]\naddopts = -q\n"})
+    runner = FakeRunner(suite)
+    verdict = WorktreeVerifier(trees=trees, runner=runner, issue="", suite=SuiteLimits(only_impacted=True, whole_seconds=2)).verify(
+        trees.patch, ()
+    )
+    assert (verdict.scope, runner.asked.count(())) == ("whole", 2)
