@@ -89,7 +89,7 @@ CASES: dict[str, dict[str, Any]] = {
     "mended": {"diff": DIFF},
     "astray": {"astray": ["a.py:9"], "findings": (FINDING,)},
     "repair": {},
-    "start_over": {"diff": DIFF},
+    "start_over": {"diff": DIFF, "tests": True},
     "advice": {"advice": Findings(summary="The sign is lost earlier.", approve=False, findings=(FINDING,))},
     "review_failure": {},
     "reminder": {"phase": EDIT, "finish": "length", "text": "I think"},

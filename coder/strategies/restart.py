@@ -41,7 +41,8 @@ async def start_over(kit: Kit, candidate: Candidate) -> None:
     await asyncio.to_thread(kit.repository.rollback, candidate, candidate.base)
     await asyncio.to_thread(bring_tests, candidate, failed)
     await keep(kit, candidate, await asyncio.to_thread(kit.repository.patch, candidate))
-    say(kit, candidate, kit.prompts.render("start_over", diff=failed.diff[:DIFF_CHARACTERS]))
+    tests = any(map(is_test_path, failed.paths))
+    say(kit, candidate, kit.prompts.render("start_over", diff=failed.diff[:DIFF_CHARACTERS], tests=tests))
 
 
 def bring_tests(candidate: Candidate, patch: Patch) -> None:
