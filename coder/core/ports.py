@@ -127,8 +127,11 @@ class TestRunner(Protocol):
 class Verifier(Protocol):
     """Turns changes into verdicts."""
 
-    def baseline(self, progress: Progress | None = None) -> TestReport:
-        """The whole suite on the untouched base; measured once, then remembered. Safe to call from several threads."""
+    def baseline(self, progress: Progress | None = None, *, whole: bool = False) -> TestReport:
+        """The suite on the untouched base; measured once, then remembered. Safe to call from several threads.
+
+        A suite that takes long is cut off, or not tried; the `whole` one has all of its time.
+        """
 
     def reproduces(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Reproduced:
         """Which of `named` and of the tests that the patch adds or changes fail, for the right reason, without its source part."""

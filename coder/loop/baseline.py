@@ -8,9 +8,12 @@ from coder.core.verdict import TestReport
 from coder.loop.kit import Kit
 
 
-async def baseline(kit: Kit, candidate: Candidate, *, wait_seconds: float | None = None) -> TestReport | None:
-    """The report; None if it takes longer than `wait_seconds`, and then it goes on being measured."""
-    measuring = asyncio.ensure_future(asyncio.to_thread(kit.verifier.baseline, kit.log.progress(candidate.id)))
+async def baseline(kit: Kit, candidate: Candidate, *, wait_seconds: float | None = None, whole: bool = False) -> TestReport | None:
+    """The report; None if it takes longer than `wait_seconds`, and then it goes on being measured.
+
+    A suite that takes long is cut off, or not tried; the `whole` one has all of its time.
+    """
+    measuring = asyncio.ensure_future(asyncio.to_thread(kit.verifier.baseline, kit.log.progress(candidate.id), whole=whole))
     done, _ = await asyncio.wait({measuring}, timeout=wait_seconds)
     if not done:
         return None

@@ -76,7 +76,7 @@ async def failing_tests(kit: Kit, candidate: Candidate) -> Reproduced:
     Where some are named the suite on the base is not waited for: the session has it measured while the search goes on.
     """
     named = asked_for(kit)
-    report = None if named else await baseline(kit, candidate)
+    report = None if named else await baseline(kit, candidate, whole=True)
     asked = named or (tuple(result.id for result in report.reds) if report else ())
     if not asked:
         return Reproduced()

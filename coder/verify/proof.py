@@ -72,13 +72,19 @@ class WorktreeVerifier:
         self._circumstances = circumstances
         self._lock = threading.Lock()
         self._baseline: TestReport | None = None
+        self._is_whole = False
+        """Had the suite on the base all of its time?"""
 
-    def baseline(self, progress: Progress | None = None) -> TestReport:
-        return self._measured(progress, self._suite.whole_seconds)
+    def baseline(self, progress: Progress | None = None, *, whole: bool = False) -> TestReport:
+        report = self._measured(progress, None if whole else self._suite.whole_seconds)
+        if not whole or report.problem is None or report.problem.kind != "timeout" or self._is_whole:
+            return report
+        return self._measured(progress, None, anew=True)
 
     def _measured(self, progress: Progress | None, seconds: float | None, *, anew: bool = False) -> TestReport:
         with self._lock:
-            if self._baseline is None or anew:
+            if self._baseline is None or (anew and not self._is_whole):
+                self._is_whole = seconds is None
                 with self._trees.checkout(self._trees.base, ()) as tree:
                     if seconds is not None and (why := self._why_not_whole(tree, seconds)):
                         self._baseline = TestReport(command=self._runner.command, problem=Problem(kind="timeout", text=why))
@@ -98,6 +104,7 @@ class WorktreeVerifier:
         """Forget the base's results: tests run in another environment from here on."""
         with self._lock:
             self._baseline = self._ties = None
+            self._is_whole = False
             self._impacted_base.clear()
             self._circumstances = (*self._circumstances, circumstance)
 
@@ -153,7 +160,7 @@ class WorktreeVerifier:
         with self._trees.checkout(self._trees.base, ()) as old, self._trees.checkout(patch.tree) as new:
             part = impacted(old, new, self._trees.changed(patch.tree))
             if part is None:
-                return self._measured(progress, None, anew=True), None
+                return self.baseline(progress, whole=True), None
             red = (file_of(result.id) for result in whole.reds[:MOST_RED])
             part = part.model_copy(update={"files": tuple(dict.fromkeys((*part.files, *red)))})
             files = tuple(path for path in part.files if (old / path).is_file())

@@ -120,7 +120,7 @@ class FakeVerifier:
     tied: dict[str, Tie] = field(default_factory=dict)
     asked: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
 
-    def baseline(self, progress: Progress | None = None) -> TestReport:
+    def baseline(self, progress: Progress | None = None, *, whole: bool = False) -> TestReport:
         return self.report
 
     def reproduces(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Reproduced:

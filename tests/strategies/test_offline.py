@@ -209,7 +209,7 @@ def test_a_slow_suite_is_not_waited_for_where_the_failing_test_is_named(tmp_path
     searched = threading.Event()
 
     class Slow(FakeVerifier):
-        def baseline(self, progress: Progress | None = None) -> TestReport:
+        def baseline(self, progress: Progress | None = None, *, whole: bool = False) -> TestReport:
             assert searched.wait(10)
             return REDS
 

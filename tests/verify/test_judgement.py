@@ -467,3 +467,13 @@ def test_a_change_that_may_reach_any_test_runs_the_whole_suite_whatever_it_takes
         trees.patch, ()
     )
     assert (verdict.scope, runner.asked.count(())) == ("whole", 2)
+
+
+def test_a_suite_that_was_not_tried_is_measured_where_it_is_needed(tmp_path: Path) -> None:
+    trees = FakeTrees(tmp_path, BASE, FIX)
+    runner = FakeRunner(suite)
+    verifier = WorktreeVerifier(trees=trees, runner=runner, issue="", suite=SuiteLimits(whole_seconds=2, only_impacted=True))
+    assert verifier.baseline().problem is not None
+    assert verifier.baseline(whole=True).problem is None
+    assert verifier.baseline() is verifier.baseline(whole=True)
+    assert runner.asked == [()]
