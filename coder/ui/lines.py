@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from datetime import datetime
 from typing import Any
 
 from rich.console import Console
@@ -41,6 +42,8 @@ from coder.loop.log import utc_now
 from coder.ui.summary import STYLES, amounts, tally
 
 LINE_CHARACTERS = 110
+QUIET_SECONDS = 10.0
+"""On a pipe, after so long without a line, one says how far the work is."""
 
 
 class Lines:
@@ -54,6 +57,7 @@ class Lines:
         self._calls: dict[str, ToolCall] = {}
         self._doing = ""
         self._heading: PhaseEntered | None = None
+        self._printed: datetime | None = None
         self._live = Live(console=console, refresh_per_second=8, transient=True, get_renderable=self._bar)
 
     async def show(self, records: AsyncIterator[Record]) -> None:
@@ -77,10 +81,20 @@ class Lines:
         self._doing = doing(record.event) or self._doing
         if isinstance(record.event, ToolStarted):
             self._calls[record.event.call.id] = record.event.call
-        for line in self._with_heading(record.event):
+        lines = self._with_heading(record.event)
+        if not lines and isinstance(record.event, ToolStreamed) and self._is_quiet(record):
+            lines = [Text(f"  ... {_cut(record.event.text)}", "dim")]
+        self._printed = record.at if lines else self._printed
+        for line in lines:
             if (safe := printable(line.plain)) != line.plain:
                 line.plain = safe
             self._console.print(line, soft_wrap=not self._console.is_terminal)
+
+    def _is_quiet(self, record: Record) -> bool:
+        """Is this a pipe, which has no status line, and has it had no line for a while?"""
+        if self._console.is_terminal:
+            return False
+        return self._printed is not None and (record.at - self._printed).total_seconds() >= QUIET_SECONDS
 
     def _with_heading(self, event: Event) -> list[Text]:
         """Return the lines of an event, below the heading of its phase where they are the first in it: a phase without any has none."""

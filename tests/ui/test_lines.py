@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from coder.core.events import Event, Record, SessionFinished, ToolFinished, ToolStarted, Verified, Warned
+from coder.core.events import Event, Record, SessionFinished, ToolFinished, ToolStarted, ToolStreamed, Verified, Warned
 from coder.core.messages import Spent, ToolCall, ToolMessage
 from coder.core.verdict import Counts, TestResult, Verdict, VerdictKind
 from coder.loop.log import EventLog
@@ -145,3 +145,10 @@ def test_branches_are_told_apart_and_a_choice_is_told_with_its_reason() -> None:
     assert "strategy: tree, the first attempt failed and" in text
     assert "c2 grows out of c1: go to where the wrong value is made" in text
     assert "goes no further: c2 has it first." in text
+
+
+def test_a_pipe_hears_every_ten_seconds_how_far_tests_are_and_a_terminal_has_its_status_line() -> None:
+    streamed = [ToolStreamed(candidate="c1", text=f"suite: {number} of 90") for number in range(1, 31)]
+    said = records(Warned(text="It begins."), *streamed)
+    assert shown(said).splitlines() == ["  It begins.", "  ... suite: 10 of 90", "  ... suite: 20 of 90", "  ... suite: 30 of 90"]
+    assert "... suite" not in shown(said, terminal=True)
