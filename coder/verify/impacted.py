@@ -63,6 +63,8 @@ def impacted(old: Path, new: Path, changed: Sequence[str]) -> Impacted | None:
             (helpers if is_test_path(path) else sources).append(path)
     if "--doctest-modules" in _patterns(options.get("addopts")):
         files |= dict.fromkeys(sources)
+    if any(_import_code(read_regular_text(old / path)) != _import_code(read_regular_text(new / path)) for path in (*sources, *helpers)):
+        return None
     words = {test: _words(new / test) for test in tests}
     names = {PurePosixPath(path).stem for path in helpers}
     files |= dict.fromkeys(test for test in tests if names & words[test])
@@ -133,7 +135,7 @@ def _bodies(text: str) -> dict[str, str]:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, Function | ast.ClassDef):
                 visit(child, f"{name}.{child.name}".lstrip("."))
-            elif not name and isinstance(child, ast.Assign | ast.AnnAssign):
+            elif not name and isinstance(child, ast.Assign | ast.AnnAssign | ast.AugAssign):
                 for target in child.targets if isinstance(child, ast.Assign) else [child.target]:
                     for leaf in ast.walk(target):
                         if isinstance(leaf, ast.Name):
@@ -144,6 +146,34 @@ def _bodies(text: str) -> dict[str, str]:
 
     visit(module, "")
     return found
+
+
+def _import_code(text: str) -> list[str]:
+    """Return what a module does as it is imported, beside binding its own names: it may reach any other module."""
+    try:
+        module = parsed(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return [text]
+    return [ast.dump(statement) for statement in module.body if not _only_binds(statement)]
+
+
+def _only_binds(statement: ast.stmt) -> bool:
+    match statement:
+        case (
+            ast.FunctionDef()
+            | ast.AsyncFunctionDef()
+            | ast.ClassDef()
+            | ast.Import()
+            | ast.ImportFrom()
+            | ast.Expr(value=ast.Constant() | ast.Name())
+        ):
+            return True
+        case ast.Assign(targets=targets):
+            return all(isinstance(target, ast.Name | ast.Tuple) for target in targets)
+        case ast.AnnAssign(target=ast.Name()) | ast.AugAssign(target=ast.Name()):
+            return True
+        case _:
+            return False
 
 
 def _users(text: str, names: set[str]) -> set[str]:

@@ -60,6 +60,20 @@ def test_configuration_and_data_reach_everything(reached: Reached, path: str) ->
     assert reached({path: "x = 1\n"}) is None
 
 
+@pytest.mark.parametrize("line", ["import sys\nsys.x = 1\n", "install()\n", "if 1:\n    def total(): pass\n", "def broken(:\n"])
+def test_what_a_module_does_as_it_is_imported_reaches_everything(reached: Reached, line: str) -> None:
+    assert reached({"shop/cart.py": SHOP["shop/cart.py"] + line}) is None
+
+
+def test_a_name_of_a_module_is_what_its_users_say(reached: Reached) -> None:
+    base = {
+        **SHOP,
+        "shop/rates.py": "RATE = 2\n",
+        "tests/test_rates.py": "from shop.rates import RATE\n\n\ndef test_rate():\n    assert RATE\n",
+    }
+    assert reached({"shop/rates.py": "RATE = 3\n"}, base) == ("tests/test_rates.py",)
+
+
 def test_test_files_of_other_names_are_not_known(reached: Reached) -> None:
     assert reached({"shop/cart.py": "x = 1\n"}, {**SHOP, "pytest.ini": "[pytest]\npython_files = *_spec.py\n"}) is None
 
