@@ -13,7 +13,7 @@ from coder.verify.configuration import may_configure, pytest_options
 from coder.verify.imports import files_of
 
 LEVELS = 2
-"""How many definitions may lie between a test and what changed."""
+"""Levels of callers between a test and a changed definition."""
 COMMON = 40
 """A name that so many source files hold says little about who uses this definition: its users are not followed further."""
 HALF = 0.5
@@ -37,7 +37,7 @@ class Impacted(Value):
 
 
 def impacted(old: Path, new: Path, changed: Sequence[str]) -> Impacted | None:
-    """Return the test files that a change can reach; None where that may be any of them, or all that it changes is not Python.
+    """Return the test files that a change can reach, those that it deletes included; None where that may be any of them.
 
     Args:
         old: the tree before the change.
@@ -49,7 +49,7 @@ def impacted(old: Path, new: Path, changed: Sequence[str]) -> Impacted | None:
         return None
     every = tuple(path for path in files_of(new) if path.endswith(".py"))
     tests = sorted(path for path in every if is_test_file(path))
-    files = dict.fromkeys(path for path in changed if path in tests)
+    files = dict.fromkeys(filter(is_test_file, changed))  # those that it deletes too
     sources: list[str] = []
     helpers: list[str] = []
     for path in changed:
@@ -140,6 +140,8 @@ def _bodies(text: str) -> dict[str, str]:
                     for leaf in ast.walk(target):
                         if isinstance(leaf, ast.Name):
                             found[leaf.id] = ast.dump(child)
+            elif not name and isinstance(child, ast.Import | ast.ImportFrom):
+                found.update({alias.asname or alias.name.partition(".")[0]: ast.dump(child) for alias in child.names})
             else:
                 own.append(ast.dump(child))
         found[name] = "\n".join(own)
@@ -177,7 +179,7 @@ def _only_binds(statement: ast.stmt) -> bool:
 
 
 def _users(text: str, names: set[str]) -> set[str]:
-    """Return the functions and classes of a source in whose own lines one of the names stands, and the names bound to such lines."""
+    """Return the functions and classes of a source that use one of the names."""
     try:
         module = parsed(text)
     except (SyntaxError, ValueError, RecursionError):

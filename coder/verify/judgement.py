@@ -6,6 +6,7 @@ from coder.core.candidate import Patch
 from coder.core.paths import file_of, is_test_file, is_test_path, meant
 from coder.core.ports import Progress, TestRunner
 from coder.core.verdict import TestReport, TestResult, Tie, Verdict, VerdictKind
+from coder.tools.files import counted
 from coder.verify.caps import contradiction, newly_reached, runner_files, vacuous
 from coder.verify.comparison import (
     failing_alike,
@@ -263,7 +264,7 @@ class Judgement:
         if self._part is None or self.after is None:
             return "nothing that passed before fails now"
         files = f"{len(self._part.files)} of {self._part.total} test files"
-        return f"no new failures in {_counted(len(self.after.results), 'impacted test')} ({files})"
+        return f"no new failures in {counted(len(self.after.results), 'impacted test')} ({files})"
 
     def _is_new(self, result: TestResult) -> bool:
         return self._before.problem is None and self._before.of(result.id) is None
@@ -388,8 +389,4 @@ class Judgement:
 
 
 def _tests(count: int) -> str:
-    return _counted(count, "test")
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' * (count != 1)}"
+    return counted(count, "test")

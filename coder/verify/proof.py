@@ -76,12 +76,12 @@ class WorktreeVerifier:
         """Had the suite on the base all of its time?"""
 
     def baseline(self, progress: Progress | None = None, *, whole: bool = False) -> TestReport:
-        report = self._measured(progress, None if whole else self._suite.whole_seconds)
+        report = self._measure(progress, None if whole else self._suite.whole_seconds)
         if not whole or report.problem is None or report.problem.kind != "timeout" or self._is_whole:
             return report
-        return self._measured(progress, None, anew=True)
+        return self._measure(progress, None, anew=True)
 
-    def _measured(self, progress: Progress | None, seconds: float | None, *, anew: bool = False) -> TestReport:
+    def _measure(self, progress: Progress | None, seconds: float | None, *, anew: bool = False) -> TestReport:
         with self._lock:
             if self._baseline is None or (anew and not self._is_whole):
                 self._is_whole = seconds is None
@@ -142,17 +142,17 @@ class WorktreeVerifier:
             return {}
         with self._lock:
             if self._ties is None:
-                self._ties = self._tied(before)
+                self._ties = self._find_ties(before)
             return self._ties
 
     def _ties_of(self, before: TestReport) -> Mapping[str, Tie]:
-        return self.ties() if before is self._baseline else self._tied(before)
+        return self.ties() if before is self._baseline else self._find_ties(before)
 
-    def _tied(self, before: TestReport) -> Mapping[str, Tie]:
+    def _find_ties(self, before: TestReport) -> Mapping[str, Tie]:
         with self._trees.checkout(self._trees.base, ()) as tree:
             return ties(self._issue, before.reds, tree, [result.id for result in before.results])
 
-    def _scoped(self, patch: Patch, progress: Progress | None) -> tuple[TestReport, Impacted | None]:
+    def _choose_scope(self, patch: Patch, progress: Progress | None) -> tuple[TestReport, Impacted | None]:
         """Return the base's results that a change is compared with, and the test files that stand for the suite; None is the whole."""
         whole = self.baseline(progress)
         if whole.problem is None or whole.problem.kind != "timeout" or whole.indirect:
@@ -176,7 +176,7 @@ class WorktreeVerifier:
 
     def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
         started = time.monotonic()
-        before, part = self._scoped(patch, progress)
+        before, part = self._choose_scope(patch, progress)
         first = self._first_look(patch, before, progress)
         judgement = Judgement(
             trees=self._trees,

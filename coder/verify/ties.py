@@ -2,10 +2,9 @@
 
 import ast
 import builtins
-import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from coder.core.syntax import parsed
 from coder.core.verdict import TestResult, Tie
 from coder.tools.regular import read_regular_text
 from coder.tools.words import COMMON, words_of
-from coder.verify.launch import NOT_OURS
+from coder.verify.imports import files_of
 
 RARE = 0.05
 """Share of the project's test files up to which an identifier is distinctive, one file at least; of its tests, for a word in a name."""
@@ -109,14 +108,9 @@ def _file_text(tree: Path, test: str) -> str:
     if (tree / file_of(test)).is_file():
         return read_regular_text(tree / file_of(test))
     title = test.rpartition("::")[2]
-    texts = map(read_regular_text, islice(_titled_files(tree), MOST_TITLED_FILES))
+    titled = (tree / path for path in files_of(tree) if Path(path).suffix in TITLED)
+    texts = map(read_regular_text, islice(titled, MOST_TITLED_FILES))
     return "\n".join(text for text in texts if any(f"{quote}{title}{quote}" in text for quote in "\"'`"))
-
-
-def _titled_files(tree: Path) -> Iterator[Path]:
-    for directory, folders, files in os.walk(tree):
-        folders[:] = sorted(name for name in folders if name not in NOT_OURS and not name.startswith("."))
-        yield from (Path(directory, name) for name in sorted(files) if Path(name).suffix in TITLED)
 
 
 def _body(text: str, test: str) -> str:

@@ -80,10 +80,22 @@ def test_test_files_of_other_names_are_not_known(reached: Reached) -> None:
 
 def test_examples_of_a_changed_module_are_its_tests_where_they_run(reached: Reached) -> None:
     base = {**SHOP, "pytest.ini": "[pytest]\naddopts = -q --doctest-modules\n"}
-    assert reached({"shop/page.py": "def render(prices):\n    return 1\n"}, base) == ("shop/page.py", "tests/test_page.py")
+    assert reached({"shop/page.py": SHOP["shop/page.py"].replace("str(", "repr(")}, base) == ("shop/page.py", "tests/test_page.py")
 
 
 def test_counts_tests_and_finds_who_names_a_test_module(tmp_path: Path) -> None:
     write(tmp_path, {**SHOP, "tests/test_all.py": "from tests.test_cart import test_total\n"})
     assert count_tests(tmp_path) == 6
     assert naming(tmp_path, ["tests/test_cart.py", "tests/test_new.py"]) == ("tests/test_cart.py", "tests/test_all.py")
+
+
+def test_a_deleted_test_file_is_run_where_it_was(tmp_path: Path) -> None:
+    write(tmp_path / "old", SHOP)
+    write(tmp_path / "new", {path: text for path, text in SHOP.items() if path != "tests/test_user.py"})
+    part = impacted(tmp_path / "old", tmp_path / "new", ["tests/test_user.py"])
+    assert part is not None and part.files == ("tests/test_user.py",)
+
+
+def test_a_changed_import_reaches_who_uses_its_name(reached: Reached) -> None:
+    change = {"shop/page.py": SHOP["shop/page.py"].replace("from shop.bill import bill", "from shop.bill import total as bill")}
+    assert reached(change) == ("tests/test_bill.py", "tests/test_page.py")

@@ -477,3 +477,11 @@ def test_a_suite_that_was_not_tried_is_measured_where_it_is_needed(tmp_path: Pat
     assert verifier.baseline(whole=True).problem is None
     assert verifier.baseline() is verifier.baseline(whole=True)
     assert runner.asked == [()]
+
+
+def test_a_deleted_test_is_missed_among_impacted_tests_too(tmp_path: Path) -> None:
+    base = {**BASE, "tests/test_other.py": "other"}
+    trees = FakeTrees(tmp_path, base, {**FIX, **NEW_TEST, "tests/test_other.py": ""})
+    verifier = WorktreeVerifier(trees=trees, runner=FakeRunner(suite), issue="", suite=SuiteLimits(whole_seconds=60, only_impacted=True))
+    verdict = verifier.verify(trees.patch, ())
+    assert (verdict.kind, [result.id for result in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])

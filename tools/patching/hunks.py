@@ -34,16 +34,16 @@ def rebuilt(diff: str, accepted: Collection[int]) -> str:
         kept, rejected_lines = [], 0
         for number, hunk in of_file:
             if number in accepted:
-                kept.append(_moved(hunk.body, -rejected_lines))
+                kept.append(_shift(hunk.body, -rejected_lines))
             else:
-                rejected_lines += sum(parsed.target_length - parsed.source_length for parsed in _parsed(hunk.body))
+                rejected_lines += sum(parsed.target_length - parsed.source_length for parsed in _parse(hunk.body))
         parts += [header, *kept] if kept else []
     return "".join(parts)
 
 
 def blocks(hunk: Hunk) -> Iterator[int]:
     """The lines of the new file, from 1, at which the hunk's runs of changed lines begin."""
-    for parsed in _parsed(hunk.body):
+    for parsed in _parse(hunk.body):
         line = parsed.target_start + (parsed.target_length == 0)  # then git names the line before
         for changed, run in groupby(parsed, key=lambda of_hunk: not of_hunk.is_context):
             if changed:
@@ -64,14 +64,14 @@ def _bodies(text: str) -> list[str]:
     """The text of each hunk, cut where unidiff says that it ends; all of it where its counts are wrong, as around a masked secret."""
     lines = re.findall(r"[^\n]*\n|[^\n]+", text)
     bodies, start = list[str](), 0
-    for parsed in _parsed(text):
+    for parsed in _parse(text):
         end = start + 1 + len(parsed)
         bodies.append("".join(lines[start:end]))
         start = end
     return bodies if start == len(lines) else [text]
 
 
-def _parsed(text: str) -> "tuple[ParsedHunk, ...]":
+def _parse(text: str) -> "tuple[ParsedHunk, ...]":
     """The hunks of one file; none where they cannot be read."""
     if not text:
         return ()
@@ -84,6 +84,6 @@ def _parsed(text: str) -> "tuple[ParsedHunk, ...]":
         return ()
 
 
-def _moved(body: str, lines: int) -> str:
+def _shift(body: str, lines: int) -> str:
     """A hunk whose new lines are counted from elsewhere: the hunks before it are no longer all applied."""
     return _NEW_START.sub(lambda start: str(int(start[0]) + lines), body, count=1) if lines else body
