@@ -33,7 +33,7 @@ def _crashed(kind: type[BaseException], error: BaseException, trace: TracebackTy
     """Print a traceback as Python does, but with no secret in it: crash reports are passed on."""
     import traceback
 
-    from coder.core.secrets import Secrets, own_values
+    from coder.permissions.secrets import Secrets, own_values
 
     told = "".join(traceback.format_exception(kind, error, trace))
     print(Secrets(own=own_values(os.environ)).masked(told), end="", file=sys.stderr)

@@ -5,7 +5,7 @@ from importlib.resources import files
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from coder.core.marking import fenced
+from coder.permissions.data_marking import fenced
 
 
 class PackagedPrompts:

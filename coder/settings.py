@@ -13,8 +13,8 @@ from typing import Any, Literal, get_args
 from pydantic import Field, ValidationError, field_validator
 
 from coder.core.errors import UserError
-from coder.core.rules import Action, Mode, Rule, written
-from coder.core.value import Value
+from coder.core.values.base import Value
+from coder.permissions.command_rules import Action, Mode, Rule, written
 from coder.tools.regular import read_regular
 
 
@@ -85,7 +85,7 @@ class Config(Value):
     image: str | None = None
     """A container image that is here already: commands and tests run in it, by podman or Docker, instead of on this machine."""
     deny_read: tuple[str, ...] = ()
-    """Patterns of files that neither tools nor commands read, besides those of coder.core.private; `!` in front allows."""
+    """Patterns of files that neither tools nor commands read, besides those of coder.permissions.private_files; `!` in front allows."""
 
     @field_validator("allow", "ask", "deny")
     @classmethod

@@ -13,10 +13,10 @@ import pytest
 
 from coder.core.events import SessionFinished
 from coder.core.messages import Request
-from coder.core.secrets import PLACEHOLDER
-from coder.core.task import Task
-from coder.core.verdict import VerdictKind
+from coder.core.values.task import Task
+from coder.core.values.verdict import VerdictKind
 from coder.models.scripted import Scripted, ScriptedCall, Step
+from coder.permissions.secrets import PLACEHOLDER
 from coder.repo.given import delivered_diff
 from coder.settings import Config
 from coder.strategies.offer import offered

@@ -22,17 +22,17 @@ from typing import Any
 
 import pytest
 
+from coder.core.commands import Answer
 from coder.core.events import QuestionAsked, SessionFinished, ToolFinished, Warned
 from coder.core.messages import Request, ToolMessage
-from coder.core.private import DENY_READ
-from coder.core.secrets import Secrets
-from coder.core.words import Answer
 from coder.loop.approval import Approval
 from coder.loop.kit import Kit
 from coder.loop.log import EventLog
 from coder.loop.permission import Rights
 from coder.loop.session import Session
 from coder.models.scripted import Scripted, Step, load
+from coder.permissions.private_files import DENY_READ
+from coder.permissions.secrets import Secrets
 from coder.sandbox.process import ProcessSandbox
 from coder.settings import config, rules, settings
 from coder.strategies.follow import DIRECT, follow

@@ -24,7 +24,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = tmp_path_factory.mktemp("source")
     subprocess.run(["git", "clone", "-q", "--no-hardlinks", str(ROOT), str(source)], check=True)
     for change in subprocess.run(
-        ["git", "diff", "--name-only", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["git", "diff", "--name-only", "--no-renames", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.split():
         target = source / change
         target.unlink(missing_ok=True)

@@ -7,10 +7,10 @@ import pytest
 from coder.core.decisions import Diagnosed
 from coder.core.notes import Finding, Findings, Plan, Step
 from coder.core.phases import EDIT
-from coder.core.plans import written
-from coder.core.proposals import Proposal, Proposals, Suspect
-from coder.core.task import Task
-from coder.core.verdict import Failure, Reproduced, TestReport, TestResult, Verdict, VerdictKind
+from coder.core.values.plan import written
+from coder.core.values.proposal import Proposal, Proposals, Suspect
+from coder.core.values.task import Task
+from coder.core.values.verdict import Failure, Reproduced, TestReport, TestResult, Verdict, VerdictKind
 from coder.prompting import PackagedPrompts
 
 RED = TestResult(id="tests/test_a.py::test_a", outcome="failed", failure=Failure(type="AssertionError", message="assert 1 == 2\nmore"))

@@ -27,7 +27,7 @@ from coder.core.decisions import CandidateDropped, Diagnosed, StrategyChosen
 from coder.core.events import CandidateForked, MessageFinished, NoteMade, PhaseEntered, Record, SessionFinished, ToolFinished
 from coder.core.messages import UserMessage
 from coder.core.notes import Findings, Plan
-from coder.core.task import Budget, Task
+from coder.core.values.task import Budget, Task
 from coder.models.scripted import Scripted, load
 from coder.settings import Config
 from coder.strategies.first import offline_first

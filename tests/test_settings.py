@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from coder.core.errors import UserError
-from coder.core.rules import Rule, written
+from coder.permissions.command_rules import Rule, written
 from coder.settings import Config, allow, allowed, config, forget, passed_over, rules, sandbox_caps, settings, trust, trusted
 
 

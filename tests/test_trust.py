@@ -9,7 +9,7 @@ from coder.cli.trusting import settle
 from coder.core.errors import UserError
 from coder.core.events import Warned
 from coder.core.messages import UserMessage
-from coder.core.task import Task
+from coder.core.values.task import Task
 from coder.models.scripted import Scripted, ScriptedCall, Step
 from coder.settings import Config, trust
 from coder.strategies.follow import DIRECT, follow

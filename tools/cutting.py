@@ -4,7 +4,7 @@ import ast
 import warnings
 from collections.abc import Iterator
 
-from coder.core.syntax import parsed
+from coder.python.parsing import parsed
 
 
 def tests_cut(before: str, after: str, path: str) -> list[str]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from coder.core.paths import is_test_path
+from coder.core.values.paths import is_test_path
 from coder.tools.excerpts import Spot, excerpt
 from coder.tools.files import text_of
 from coder.tools.locating.clues import Clues

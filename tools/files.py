@@ -6,8 +6,8 @@ import os
 import stat
 from pathlib import Path
 
-from coder.core.paths import is_test_path
-from coder.core.private import denied
+from coder.core.values.paths import is_test_path
+from coder.permissions.private_files import denied
 from coder.tools.patching.errors import PatchError
 from coder.tools.patching.source import Source, decode
 from coder.tools.patching.tree import Tree

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from coder.core.change import Change
 from coder.core.errors import CoderError
+from coder.core.values.history import Change
 from coder.tools.files import counted, standing
 from coder.tools.ripgrep import shown
 from coder.tools.symbols import Definition, definitions, enclosing

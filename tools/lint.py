@@ -4,7 +4,7 @@ import ast
 import warnings
 from collections import Counter
 
-from coder.core.syntax import one_at_a_time, parsed
+from coder.python.parsing import one_at_a_time, parsed
 
 
 def syntax_error(text: str, path: str) -> str:

@@ -1,6 +1,6 @@
 """The tool `locate_fault`."""
 
-from coder.core.proposals import Suspect
+from coder.core.values.proposal import Suspect
 from coder.tools.excerpts import Spot, excerpt
 from coder.tools.files import counted, load
 from coder.tools.ripgrep import shown

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from coder.core.change import Change
 from coder.core.errors import CoderError
-from coder.core.verdict import TestResult
+from coder.core.values.history import Change
+from coder.core.values.verdict import TestResult
 from coder.tools.examples import nearest_test
 from coder.tools.excerpts import Spot, chosen, windows
 from coder.tools.files import ASIDE, SOURCE, counted, standing

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from coder.core.verdict import TestReport, TestResult
+from coder.core.values.verdict import TestReport, TestResult
 from coder.tools.files import alike, counted
 from coder.tools.tool import ToolError, tool
 from coder.tools.workspace import Workspace

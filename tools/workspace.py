@@ -9,10 +9,10 @@ from pathlib import Path, PurePosixPath
 
 from coder.core.policy import Policy
 from coder.core.ports import History, Progress, Sandbox
-from coder.core.private import DENY_READ, denied
-from coder.core.proposals import Suspected
-from coder.core.secrets import Secrets
-from coder.core.verdict import TestReport
+from coder.core.values.proposal import Suspected
+from coder.core.values.verdict import TestReport
+from coder.permissions.private_files import DENY_READ, denied
+from coder.permissions.secrets import Secrets
 from coder.tools.symbols.index import SymbolIndex
 from coder.tools.tool import ToolError
 
@@ -40,7 +40,7 @@ class Workspace:
     policy: Policy = Policy()  # noqa: RUF009 (a frozen value)
     """What the commands of the call at hand may reach."""
     deny_read: tuple[str, ...] = DENY_READ
-    """Patterns of files whose content is not shown, as in `coder.core.private`."""
+    """Patterns of files whose content is not shown, as in `coder.permissions.private_files`."""
     secrets: Secrets = Secrets()  # noqa: RUF009 (a frozen value)
     """Masks what the model sees, and restores it in the file that a patch changes."""
     read_only: bool = False

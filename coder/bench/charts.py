@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from coder.core.value import Value
+from coder.core.values.base import Value
 
 WIDTH, HEIGHT = 420, 260
 LEFT, RIGHT, TOP, BOTTOM = 48, 14, 14, 44

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from coder.bench.outcome import Outcome
 from coder.bench.tables import hidden, table, verdict
-from coder.core.value import Value
+from coder.core.values.base import Value
 
 Place = tuple[str, str, str, int]
 

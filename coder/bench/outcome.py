@@ -9,9 +9,9 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from coder.core.messages import Spent
-from coder.core.task import Budget
-from coder.core.value import Value
-from coder.core.verdict import Counts, VerdictKind
+from coder.core.values.base import Value
+from coder.core.values.task import Budget
+from coder.core.values.verdict import Counts, VerdictKind
 
 SCRIPTED = "scripted"
 """The model that answers from each task's script."""

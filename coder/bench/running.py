@@ -16,8 +16,8 @@ from coder.bench.outcome import SCRIPTED, Job, Outcome
 from coder.bench.suites import SuiteTask
 from coder.core.errors import CoderError
 from coder.core.events import SessionFinished
-from coder.core.task import Task
-from coder.core.verdict import Counts, TestReport
+from coder.core.values.task import Task
+from coder.core.values.verdict import Counts, TestReport
 from coder.repo.begin import begin_repository
 from coder.sandbox.walls import Walls
 from coder.settings import Config, configured

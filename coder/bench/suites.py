@@ -18,7 +18,7 @@ from pathlib import Path
 from pydantic import ConfigDict, ValidationError
 
 from coder.core.errors import UserError
-from coder.core.value import Value
+from coder.core.values.base import Value
 
 STARTER = "starter"
 ARCHIVES = ("repository.tar.gz", "repository.tgz", "repository.tar", "repository.zip")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from coder.bench.outcome import Outcome
-from coder.core.value import Value
+from coder.core.values.base import Value
 
 Z = 1.959963984540054
 """For intervals that hold the true share in 95 of 100 cases."""

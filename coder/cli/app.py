@@ -74,7 +74,7 @@ def run(arguments: list[str] | None = None) -> int:
         )
         return 2
     except CoderError as error:
-        from coder.core.text import printable
+        from coder.core.values.text import printable
 
         print(f"coder: {printable(_without_secrets(str(error)))}", file=sys.stderr)
         return 2 if isinstance(error, UserError) else 1
@@ -83,6 +83,6 @@ def run(arguments: list[str] | None = None) -> int:
 
 def _without_secrets(text: str) -> str:
     """An error, which may quote a server that quotes a key."""
-    from coder.core.secrets import Secrets, own_values
+    from coder.permissions.secrets import Secrets, own_values
 
     return Secrets(own=own_values(os.environ)).masked(text)

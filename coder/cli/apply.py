@@ -9,9 +9,9 @@ import typer
 from coder.cli.options import RepositoryOption, TrustOption, UnsafeOption
 
 if TYPE_CHECKING:
-    from coder.core.candidate import Delivery
     from coder.core.events import SessionFinished
-    from coder.core.task import Task
+    from coder.core.values.candidate import Delivery
+    from coder.core.values.task import Task
     from coder.settings import Config
     from coder.tools.patching import Applied, Change
 
@@ -95,8 +95,8 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
     from coder.cli.fix import task_for
     from coder.cli.running import run_task
     from coder.core.errors import UserError
-    from coder.core.text import printable
-    from coder.core.verdict import Evidence
+    from coder.core.values.text import printable
+    from coder.core.values.verdict import Evidence
     from coder.repo.delivery import apply_commit, apply_verified, unverified_copy
     from coder.verify.evidence import page, trailers
     from coder.wiring.approach import judging
@@ -175,7 +175,7 @@ def _line(data: bytes) -> str:
 
 def _apply_diff(repo: Path, text: str, *, check: bool, reverse: bool) -> None:
     from coder.core.errors import UserError
-    from coder.core.text import printable
+    from coder.core.values.text import printable
     from coder.tools.patching import PatchError
     from coder.tools.patching.tree import Tree
     from coder.tools.patching.write import write
@@ -223,7 +223,7 @@ def _told(change: "Change") -> str:
 
 def _apply_session(repo: Path, id: str, *, check: bool, reverse: bool) -> None:
     from coder.core.errors import UserError
-    from coder.core.text import printable
+    from coder.core.values.text import printable
     from coder.repo.delivery import apply_commit, apply_diff, check_commit
 
     delivery = delivered(repo, id)

@@ -53,7 +53,7 @@ def bench(
     from coder.bench.outcome import recorded
     from coder.bench.suites import load
     from coder.core.errors import UserError
-    from coder.core.task import Budget
+    from coder.core.values.task import Budget
 
     if compare is not None and not (compare / RUNS).is_file():
         raise UserError(f"{compare} holds no results ({RUNS}) to compare with.")

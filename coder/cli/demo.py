@@ -9,7 +9,7 @@ import typer
 from coder.cli.options import UnsafeOption
 
 if TYPE_CHECKING:
-    from coder.core.task import Task
+    from coder.core.values.task import Task
     from coder.settings import Config
 
 

@@ -11,7 +11,7 @@ import typer
 from coder.cli.options import ApproveOption, RepositoryOption, SuiteOption, TrustOption, UnsafeOption, issue_text, plan_in
 
 if TYPE_CHECKING:
-    from coder.core.task import Task
+    from coder.core.values.task import Task
     from coder.settings import Config
 
 
@@ -126,7 +126,7 @@ def fix(
 
 def task_for(text: str, config: "Config", **wishes: Any) -> "Task":
     """The task that an issue is, under a configuration; `wishes` are further fields of Task."""
-    from coder.core.task import Budget, Task
+    from coder.core.values.task import Budget, Task
 
     budget = Budget(
         usd=config.max_usd,

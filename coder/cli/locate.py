@@ -10,8 +10,8 @@ import typer
 from coder.cli.options import UnsafeOption, issue_text
 
 if TYPE_CHECKING:
-    from coder.core.change import Change
-    from coder.core.proposals import Suspected
+    from coder.core.values.history import Change
+    from coder.core.values.proposal import Suspected
     from coder.tools.locating.ranking import Likely, Located
 
 MOST_SHOWN = 8

@@ -20,7 +20,7 @@ def listing(
     if context.invoked_subcommand is not None:
         return
     from coder.core.state import outcome
-    from coder.core.text import printable
+    from coder.core.values.text import printable
     from coder.settings import sessions_directory
     from coder.store.jsonl import ends
     from coder.store.jsonl import listing as stored

@@ -71,7 +71,7 @@ def plan_in(path: Path) -> "Plan":
         UserError: the file cannot be read, or holds no plan.
     """
     from coder.core.errors import UserError
-    from coder.core.plans import read
+    from coder.core.values.plan import read
 
     try:
         return read(path.read_text(encoding="utf-8"))

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.text import Text
 
 from coder.cli.trusting import settle
+from coder.core.commands import Stop
 from coder.core.errors import UserError
-from coder.core.task import Task
-from coder.core.words import Stop
+from coder.core.values.task import Task
 from coder.repo.git import find
 from coder.repo.given import delivered_diff
 from coder.sandbox.choice import required

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from coder.core.commands import Word
     from coder.core.events import SessionFinished
-    from coder.core.words import Word
     from coder.loop.log import EventLog
     from coder.sandbox.walls import Walls
     from coder.ui.tui.running import Chosen

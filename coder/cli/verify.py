@@ -11,7 +11,7 @@ from coder.cli.options import RepositoryOption, SuiteOption, UnsafeOption, issue
 if TYPE_CHECKING:
     from coder.core.attestation import Attestation
     from coder.core.events import SessionFinished
-    from coder.core.task import Task
+    from coder.core.values.task import Task
     from coder.settings import Config
 
 DIFFERS = 6

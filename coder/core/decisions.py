@@ -2,8 +2,8 @@
 
 from typing import Literal
 
-from coder.core.value import EventValue
-from coder.core.verdict import Cause
+from coder.core.values.base import EventValue
+from coder.core.values.verdict import Cause
 
 
 class StrategyChosen(EventValue):

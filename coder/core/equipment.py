@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from coder.core.verdict import TestReport
+from coder.core.values.verdict import TestReport
 
 
 class Equipment(Protocol):

@@ -6,14 +6,14 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from coder.core.candidate import Delivery
 from coder.core.decisions import CandidateDropped, CandidateScored, Diagnosed, StrategyChosen
 from coder.core.messages import AssistantMessage, Spent, ToolCall, ToolMessage, Usage, UserMessage
 from coder.core.notes import Note, Plan
 from coder.core.phases import PhaseName
-from coder.core.task import Task
-from coder.core.value import EventValue, Value
-from coder.core.verdict import Counts, Verdict, VerdictKind
+from coder.core.values.base import EventValue, Value
+from coder.core.values.candidate import Delivery
+from coder.core.values.task import Task
+from coder.core.values.verdict import Counts, Verdict, VerdictKind
 
 
 class SessionStarted(EventValue):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-from coder.core.value import Value
+from coder.core.values.base import Value
 
 
 class Reach(Value):

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from coder.core.value import Value
+from coder.core.values.base import Value
 
 
 class Sites(Value):

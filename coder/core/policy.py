@@ -1,6 +1,6 @@
 """What a sandboxed command may reach."""
 
-from coder.core.value import Value
+from coder.core.values.base import Value
 
 
 class Policy(Value):

@@ -6,14 +6,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Protocol
 
-from coder.core.candidate import Candidate, Delivery, Patch
-from coder.core.change import Change
 from coder.core.events import Record
 from coder.core.messages import Delta, Reply, Request
 from coder.core.policy import Policy
-from coder.core.proposals import Proposals, Suspected
-from coder.core.value import Value
-from coder.core.verdict import Evidence, Reproduced, TestReport, Tie, Verdict
+from coder.core.values.base import Value
+from coder.core.values.candidate import Candidate, Delivery, Patch
+from coder.core.values.history import Change
+from coder.core.values.proposal import Proposals, Suspected
+from coder.core.values.verdict import Evidence, Reproduced, TestReport, Tie, Verdict
 
 Progress = Callable[[str], None]
 """Hears one short line whenever there is something new to show; may be called from any thread."""

@@ -21,8 +21,8 @@ from coder.core.events import (
 )
 from coder.core.messages import AssistantMessage, Message, Spent, ToolCall, ToolMessage, UserMessage
 from coder.core.notes import Findings, GiveUp, Note, Reproduction, Sites
-from coder.core.value import Value
-from coder.core.verdict import Verdict
+from coder.core.values.base import Value
+from coder.core.values.verdict import Verdict
 
 STUB_CHARACTERS = 400
 ADVISER = "failure"

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from coder.core.ports import Progress
-from coder.core.value import Value
-from coder.core.verdict import Problem, TestResult
+from coder.core.values.base import Value
+from coder.core.values.verdict import Problem, TestResult
 
 
 class Trace(Value):

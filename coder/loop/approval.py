@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from coder.core.commands import Amend, Answer, Decide
 from coder.core.events import PlanAnswered, PlanAsked, QuestionAnswered, QuestionAsked, ReviewAnswered, ReviewAsked
 from coder.core.messages import ToolCall
 from coder.core.notes import Plan
-from coder.core.rules import Rule
-from coder.core.value import Value
-from coder.core.words import Amend, Answer, Decide
+from coder.core.values.base import Value
 from coder.loop.log import EventLog
+from coder.permissions.command_rules import Rule
 from coder.tools.patching.hunks import hunks
 
 Reply = TypeVar("Reply", Answer, Decide, Amend)

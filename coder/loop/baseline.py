@@ -2,9 +2,9 @@
 
 import asyncio
 
-from coder.core.candidate import Candidate
 from coder.core.events import BaselineMeasured
-from coder.core.verdict import TestReport
+from coder.core.values.candidate import Candidate
+from coder.core.values.verdict import TestReport
 from coder.loop.kit import Kit
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 
-from coder.core.text import printable
+from coder.core.values.text import printable
 
 SUBJECT_CHARACTERS = 72
 BODY_LINES = 12

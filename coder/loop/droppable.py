@@ -2,9 +2,9 @@
 
 from pathlib import PurePosixPath
 
-from coder.core.hunk import Hunk
-from coder.core.paths import is_test_path
-from coder.core.verdict import Guarded
+from coder.core.values.hunk import Hunk
+from coder.core.values.paths import is_test_path
+from coder.core.values.verdict import Guarded
 from coder.tools.patching.hunks import blocks, hunks
 
 WRITING = frozenset({".adoc", ".md", ".rst", ".txt"})

@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import Coroutine
 from contextlib import suppress
 
-from coder.core.candidate import Candidate, Delivery, Patch
 from coder.core.errors import GitError, UserError
 from coder.core.events import NoteMade, Warned
 from coder.core.notes import Diagnosis, Done, Plan, Sites
-from coder.core.plans import written
 from coder.core.state import gave_up, named_tests, notes, opinions, verdicts
-from coder.core.value import Value
-from coder.core.verdict import Verdict, VerdictKind
+from coder.core.values.base import Value
+from coder.core.values.candidate import Candidate, Delivery, Patch
+from coder.core.values.plan import written
+from coder.core.values.verdict import Verdict, VerdictKind
 from coder.loop.commit import message, slug, subject
 from coder.loop.kit import Kit
 from coder.loop.minimise import minimised

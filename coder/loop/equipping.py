@@ -2,9 +2,9 @@
 
 import asyncio
 
-from coder.core.candidate import Candidate
 from coder.core.events import Warned
-from coder.core.verdict import TestReport
+from coder.core.values.candidate import Candidate
+from coder.core.values.verdict import TestReport
 from coder.loop.baseline import baseline
 from coder.loop.kit import Kit
 

@@ -3,17 +3,17 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
-from coder.core.candidate import Candidate
 from coder.core.equipment import Equipment
 from coder.core.ports import Model, Prompts, Proposer, Repository, Sandbox, Store, Verifier
-from coder.core.proposals import Proposals
-from coder.core.secrets import Secrets
-from coder.core.task import Task
+from coder.core.values.candidate import Candidate
+from coder.core.values.proposal import Proposals
+from coder.core.values.task import Task
 from coder.loop.approval import Approval
 from coder.loop.log import EventLog
 from coder.loop.pace import Pace
 from coder.loop.permission import Rights
 from coder.loop.purse import Purse
+from coder.permissions.secrets import Secrets
 from coder.tools.tool import Tool
 from coder.tools.workspace import Workspace
 

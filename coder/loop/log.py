@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from coder.core.events import Event, Fleeting, Record, ToolStreamed, Warned
 from coder.core.ports import Progress, Store
-from coder.core.secrets import Secrets
+from coder.permissions.secrets import Secrets
 
 
 def utc_now() -> datetime:

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Iterator, Sequence
 
-from coder.core.candidate import Candidate, Patch
-from coder.core.verdict import Verdict
+from coder.core.values.candidate import Candidate, Patch
+from coder.core.values.verdict import Verdict
 from coder.loop.droppable import droppable, place_of
 from coder.loop.kit import Kit
 from coder.loop.review import announced, part_of

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
 
-from coder.core.private import denied
-from coder.core.rules import Action, Mode, Rule, Run, built_in, chosen, feeds_a_shell, is_spoken_of, leads_out, runs
-from coder.core.shell import Parsed, parse
-from coder.core.value import Value
+from coder.core.values.base import Value
+from coder.permissions.command_rules import Action, Mode, Rule, Run, built_in, chosen, feeds_a_shell, is_spoken_of, leads_out, runs
+from coder.permissions.private_files import denied
+from coder.permissions.shell import Parsed, parse
 
 Which = Callable[[str], str | None]
 

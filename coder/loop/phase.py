@@ -6,18 +6,18 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from coder.core.candidate import Candidate, Patch
 from coder.core.events import FilesChanged, NoteMade, PhaseEntered
-from coder.core.fingerprint import fingerprint
 from coder.core.messages import AssistantMessage, ToolCall
 from coder.core.notes import Diagnosis, GiveUp, Note, Sites
 from coder.core.phases import Phase
 from coder.core.state import conversation, unanswered
+from coder.core.values.candidate import Candidate, Patch
 from coder.loop import toolbox
 from coder.loop.commit import subject
 from coder.loop.kit import Kit
 from coder.loop.turn import say, turn
 from coder.loop.wandering import LOST, Wandering, answers
+from coder.python.fingerprint import fingerprint
 from coder.tools.patching.hunks import hunks
 
 _PLACE = re.compile(r"[\w./-]+\.\w+(?:::\w[\w.]*|:\d+)")

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from coder.core.errors import LimitReached
 from coder.core.messages import Request, Spent, Usage
-from coder.core.task import Budget
+from coder.core.values.task import Budget
 
 TOKENS_PER_BYTE = 0.4
 """A high guess for source code; a model that counts more is believed from its first reply on."""

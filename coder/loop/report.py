@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from coder.core.decisions import CandidateDropped
 from coder.core.events import FilesChanged, NoteMade, Record, Verified
 from coder.core.notes import Diagnosis, Done, Findings, GiveUp, Sites
-from coder.core.paths import is_test_path
-from coder.core.verdict import Cause, TestResult, Verdict, VerdictKind
+from coder.core.values.paths import is_test_path
+from coder.core.values.verdict import Cause, TestResult, Verdict, VerdictKind
 
 SHOWN_LINES = 60
 """A patch of up to so many lines is shown in the report; a longer one is only kept."""

@@ -3,15 +3,15 @@
 import asyncio
 from collections.abc import Collection
 
-from coder.core.candidate import Candidate, Patch
 from coder.core.errors import UserError
 from coder.core.events import FilesChanged, Verified, Warned
-from coder.core.hunk import Hunk
-from coder.core.risk import high_risk
 from coder.core.state import named_tests
-from coder.core.verdict import Verdict
+from coder.core.values.candidate import Candidate, Patch
+from coder.core.values.hunk import Hunk
+from coder.core.values.verdict import Verdict
 from coder.loop.droppable import droppable
 from coder.loop.kit import Kit
+from coder.permissions.risk import high_risk
 from coder.tools.patching import PatchError, apply
 from coder.tools.patching.hunks import hunks, rebuilt
 

@@ -4,12 +4,12 @@ import asyncio
 import traceback
 from typing import assert_never
 
-from coder.core.candidate import Candidate
+from coder.core.commands import Amend, Answer, Decide, Say, Stop, Word
 from coder.core.errors import CoderError, LimitReached, ModelError, UserError
 from coder.core.events import CandidateForked, Failed, SessionFinished, SessionStarted, Warned
 from coder.core.state import status, working
-from coder.core.verdict import VerdictKind
-from coder.core.words import Amend, Answer, Decide, Say, Stop, Word
+from coder.core.values.candidate import Candidate
+from coder.core.values.verdict import VerdictKind
 from coder.loop.baseline import baseline
 from coder.loop.ending import BUG, INTERRUPTED, MISUSE, Ending, conclude, ended
 from coder.loop.equipping import equipped

@@ -5,13 +5,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
-from coder.core.candidate import Candidate
 from coder.core.events import ToolFinished, ToolStarted
 from coder.core.messages import ToolCall, ToolMessage
 from coder.core.notes import Note
 from coder.core.phases import Phase
 from coder.core.policy import Policy
 from coder.core.state import conversation, unanswered
+from coder.core.values.candidate import Candidate
 from coder.loop.approval import Wish
 from coder.loop.kit import Kit
 from coder.loop.permission import Decision, of_change, of_command

@@ -1,13 +1,13 @@
 """One turn: one request to the model and its whole reply."""
 
-from coder.core.candidate import Candidate
 from coder.core.errors import ModelError
 from coder.core.events import BudgetSpent, ContextCompacted, MessageFinished, ReasoningStreamed, TextStreamed, Warned
-from coder.core.marking import marked
 from coder.core.messages import AssistantMessage, Delta, Reply, Request, Usage, UserMessage
 from coder.core.ports import Model
 from coder.core.state import conversation
+from coder.core.values.candidate import Candidate
 from coder.loop.kit import Kit
+from coder.permissions.data_marking import marked
 
 
 def say(kit: Kit, candidate: Candidate, text: str) -> None:

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from coder.core.errors import UserError
-from coder.core.value import Value
+from coder.core.values.base import Value
 from coder.models.servers import PORTS, LocalServer, addresses, find, models_at
 
 

@@ -7,10 +7,10 @@ from pydantic import SecretStr
 from pydantic_ai import exceptions as wrong
 
 from coder.core.errors import ModelError
-from coder.core.secrets import SHORTEST_OWN
 from coder.models.catalog import KEYS, Choice
 from coder.models.servers import is_loopback
 from coder.models.text_protocol import ToolsUnsupported
+from coder.permissions.secrets import SHORTEST_OWN
 
 RAISED = (wrong.AgentRunError, wrong.UserError, httpx2.HTTPError)
 """Everything that a request ends with when the fault is not ours."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from coder.core.value import Value
+from coder.core.values.base import Value
 
 PORTS = {"ollama": 11434, "llamacpp": 8080, "lmstudio": 1234, "vllm": 8000}
 """The port each kind of server listens on unless told otherwise, in the order they are preferred."""

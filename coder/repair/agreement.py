@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from coder.core.syntax import parsed
 from coder.core.trials import Compared
+from coder.python.parsing import parsed
 from coder.repair.answers import changed, contradicting, levelled, stumbling
 from coder.repair.candidates import Candidate
 from coder.repair.hints import mistyped

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from coder.core.trials import Edit
-from coder.core.verdict import Failure
+from coder.core.values.verdict import Failure
 from coder.repair.endless import may_end, never_ended
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Source, header, own_nodes

@@ -4,10 +4,10 @@ import ast
 from collections.abc import Sequence
 from pathlib import Path
 
-from coder.core.paths import meant
 from coder.core.ports import Progress
-from coder.core.proposals import Suspect, Suspected
 from coder.core.trials import Trace, Tracer, Traces
+from coder.core.values.paths import meant
+from coder.core.values.proposal import Suspect, Suspected
 from coder.repair.candidates import Candidate, candidates, ranked
 from coder.repair.endless import never_ended
 from coder.repair.guarding import Guards

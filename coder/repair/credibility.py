@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from coder.core.syntax import parsed
+from coder.python.parsing import parsed
 from coder.repair.candidates import Candidate
 from coder.repair.scope import likeness, stored, unread
 from coder.repair.smells import (

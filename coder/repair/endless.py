@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from coder.core.trials import Change
-from coder.core.verdict import Failure
+from coder.core.values.verdict import Failure
 from coder.repair.scope import stored
 from coder.repair.source import Function, Source
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from coder.core.ports import Progress, TestRunner
-from coder.core.proposals import Proposal, Proposals, Suspect
 from coder.core.trials import Tracer, Trials
+from coder.core.values.proposal import Proposal, Proposals, Suspect
 from coder.repair.agreement import apart
 from coder.repair.candidates import Candidate
 from coder.repair.case import MOST_SUSPECTS, Case, traced

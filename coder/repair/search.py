@@ -6,9 +6,9 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from coder.core.paths import meant
 from coder.core.ports import Progress, TestRunner
 from coder.core.trials import Edit, Trials
+from coder.core.values.paths import meant
 from coder.repair.candidates import Candidate
 
 ENOUGH = 16

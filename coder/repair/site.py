@@ -4,9 +4,9 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from coder.core.syntax import expression
 from coder.core.trials import Change
-from coder.core.verdict import Failure, Frame
+from coder.core.values.verdict import Failure, Frame
+from coder.python.parsing import expression
 from coder.repair.source import Function, Source
 
 ATOMS = (

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
-from coder.core.syntax import parsed
+from coder.python.parsing import parsed
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 LINE_END = re.compile(r"\r\n|\r|\n")

@@ -10,10 +10,10 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from coder.core.paths import is_test_path
-from coder.core.proposals import Suspect
 from coder.core.trials import Trace
-from coder.core.verdict import Failure
+from coder.core.values.paths import is_test_path
+from coder.core.values.proposal import Suspect
+from coder.core.values.verdict import Failure
 from coder.repair.endless import ENDLESS
 from coder.repair.scope import arguments_of, idle, likeness, stored
 from coder.repair.source import Function, Source, header

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from coder.core.syntax import parsed
 from coder.core.trials import Change, Edit
-from coder.core.verdict import Failure
+from coder.core.values.verdict import Failure
+from coder.python.parsing import parsed
 from coder.repair.candidates import Candidate
 from coder.repair.scope import likeness
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from coder.core.errors import GitError
-from coder.core.text import printable
+from coder.core.values.text import printable
 from coder.repo.git import Git
 from coder.repo.locks import repository_lock
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from coder.core.errors import UserError
-from coder.core.verdict import Evidence
+from coder.core.values.verdict import Evidence
 from coder.repo.commits import add_note, base_of, claimed_verdict, copies, make_commit, make_copy, remove_notes
 from coder.repo.filters import filter_drivers
 from coder.repo.git import Git, find

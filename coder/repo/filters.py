@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from coder.core.gitconfig import entries
+from coder.permissions.git_configuration import entries
 from coder.repo.git import Git
 
 MOST_NAMED = 5

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from coder.core.candidate import Delivery
 from coder.core.errors import UserError
-from coder.core.secrets import PLACEHOLDER
+from coder.core.values.candidate import Delivery
+from coder.permissions.secrets import PLACEHOLDER
 from coder.repo.commits import base_of
 from coder.repo.git import Git, find
 from coder.repo.snapshot import take

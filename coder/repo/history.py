@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from coder.core.change import Change
 from coder.core.errors import GitError
-from coder.core.private import DENY_READ, denied
+from coder.core.values.history import Change
+from coder.permissions.private_files import DENY_READ, denied
 from coder.repo.blame import blamed, in_runs
 from coder.repo.git import Git
 
@@ -26,7 +26,7 @@ class GitHistory:
     revision: str
     """Where history ends."""
     deny_read: tuple[str, ...] = DENY_READ
-    """Patterns of files that nothing is searched in or shown of, as in `coder.core.private`."""
+    """Patterns of files that nothing is searched in or shown of, as in `coder.permissions.private_files`."""
     seconds: float = SEARCH_SECONDS
     """For one question."""
 

@@ -7,7 +7,7 @@ import weakref
 from functools import cached_property
 from pathlib import Path
 
-from coder.core.gitconfig import entries, inert
+from coder.permissions.git_configuration import entries, inert
 from coder.tools.regular import read_regular
 
 SHARED = ("HEAD", "objects", "refs", "packed-refs", "shallow", "worktrees")

@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from coder.core.candidate import Delivery
+from coder.core.values.candidate import Delivery
 from coder.repo import trees
 from coder.repo.commits import add_note, base_of, branch_names, git_text, make_branch, remove_notes
 from coder.repo.git import Git

@@ -7,8 +7,8 @@ from pathlib import Path
 from shutil import copy2
 from uuid import uuid4
 
-from coder.core.candidate import Candidate, Delivery, Patch
 from coder.core.errors import UserError
+from coder.core.values.candidate import Candidate, Delivery, Patch
 from coder.repo import artefacts, trees, worktree
 from coder.repo.commits import STEP, make_commit, with_trailers
 from coder.repo.delivery import bring

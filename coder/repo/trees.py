@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from coder.core.candidate import Patch
+from coder.core.values.candidate import Patch
 from coder.repo.git import Git
 from coder.tools.patching import PatchError
 from coder.tools.patching.hunks import hunks

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from coder.core.gitconfig import inert
+from coder.permissions.git_configuration import inert
 from coder.tools.regular import read_regular
 
 SEEN = ("core", "extensions")

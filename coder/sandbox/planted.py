@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from coder.core.value import Value
+from coder.core.values.base import Value
 
 Kind = Literal["repository", "link", "runs later"]
 RUN_LATER = {

@@ -4,13 +4,13 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from coder.core.private import denied
+from coder.permissions.private_files import denied
 
 PASSED_OVER = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__", "site-packages"})
 
 
 def private_files(tree: Path, patterns: Sequence[str]) -> tuple[Path, ...]:
-    """Regular files below `tree` that a pattern of `coder.core.private` denies, sorted."""
+    """Regular files below `tree` that a pattern of `coder.permissions.private_files` denies, sorted."""
     found: list[Path] = []
     for directory, names, files in os.walk(tree):
         names[:] = [name for name in names if name not in PASSED_OVER]

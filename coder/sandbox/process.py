@@ -14,7 +14,7 @@ from typing import Any, Self
 from coder.core.errors import SandboxError
 from coder.core.policy import Policy
 from coder.core.ports import Execution, Limits, Progress
-from coder.core.private import DENY_READ
+from coder.permissions.private_files import DENY_READ
 from coder.sandbox.capture import Capture
 from coder.sandbox.environment import filtered, private_places
 from coder.sandbox.launching import Launcher, Lifeline, Pipes
@@ -44,9 +44,9 @@ class ProcessSandbox:
         deny_read: Sequence[str] = DENY_READ,
         caps: Mapping[str, int] | None = None,
     ) -> None:
-        """Behind the walls `exposed` paths can be read; what `deny_read` (patterns of `coder.core.private`) names in `cwd` is empty.
+        """Prepare a sandbox whose commands read `exposed` paths, and see files of `cwd` that `deny_read` matches as empty.
 
-        `caps` replaces fields of every command's `Limits`.
+        `deny_read` holds patterns of `coder.permissions.private_files`; `caps` replaces fields of every command's `Limits`.
         """
         self._scratch = Scratch()
         self._environment = filtered(environment, scratch=self._scratch.path)

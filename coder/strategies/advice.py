@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from coder.core.candidate import Candidate
 from coder.core.phases import PhaseName
 from coder.core.state import ADVISER
+from coder.core.values.candidate import Candidate
 from coder.loop.kit import Kit
 from coder.loop.phase import Purpose
 from coder.strategies.purposes import PURPOSES

@@ -1,9 +1,9 @@
 """The choice of a strategy by what is seen on the way, each with its reason."""
 
-from coder.core.candidate import Candidate
 from coder.core.decisions import StrategyChosen
 from coder.core.notes import Sites
 from coder.core.state import notes
+from coder.core.values.candidate import Candidate
 from coder.loop.kit import Kit, Strategy
 from coder.strategies.judge import attempts_left
 from coder.strategies.standing import given_up, mendable

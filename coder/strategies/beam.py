@@ -2,8 +2,8 @@
 
 from collections.abc import Awaitable, Callable
 
-from coder.core.candidate import Candidate
 from coder.core.errors import LimitReached, ModelError
+from coder.core.values.candidate import Candidate
 from coder.loop.kit import Kit, Strategy
 from coder.strategies.branch import branches, drop, race, teach, twin
 from coder.strategies.judge import attempts_left

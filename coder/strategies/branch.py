@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 
-from coder.core.candidate import Candidate
 from coder.core.decisions import CandidateDropped
 from coder.core.events import CandidateForked, FilesChanged
 from coder.core.state import verdicts, working
-from coder.core.value import Value
+from coder.core.values.base import Value
+from coder.core.values.candidate import Candidate
 from coder.loop.kit import Kit
 from coder.loop.turn import say
 from coder.strategies.restart import bring_tests

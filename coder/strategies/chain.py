@@ -1,7 +1,7 @@
 """Strategies one after the other."""
 
-from coder.core.candidate import Candidate
 from coder.core.state import notes
+from coder.core.values.candidate import Candidate
 from coder.loop.kit import Kit, Strategy
 from coder.strategies.score import settled
 from coder.strategies.standing import fresh, given_up

@@ -3,15 +3,15 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from coder.core.candidate import Candidate
 from coder.core.decisions import Diagnosed
 from coder.core.events import FilesChanged, NoteMade, Record, Verified
-from coder.core.hunk import Hunk
 from coder.core.notes import Diagnosis
-from coder.core.paths import is_test_path
-from coder.core.signature import alike
 from coder.core.state import lineage
-from coder.core.verdict import Cause, TestResult, Verdict
+from coder.core.values.candidate import Candidate
+from coder.core.values.hunk import Hunk
+from coder.core.values.paths import is_test_path
+from coder.core.values.signature import alike
+from coder.core.values.verdict import Cause, TestResult, Verdict
 from coder.loop.kit import Kit
 from coder.tools.patching.hunks import hunks
 

@@ -3,11 +3,11 @@
 import asyncio
 from dataclasses import replace
 
-from coder.core.candidate import Candidate
 from coder.core.events import FilesChanged, NoteMade, PhaseEntered, Verified
 from coder.core.notes import Done, Sites
-from coder.core.proposals import Proposal, Proposals
-from coder.core.verdict import VerdictKind
+from coder.core.values.candidate import Candidate
+from coder.core.values.proposal import Proposal, Proposals
+from coder.core.values.verdict import VerdictKind
 from coder.loop.baseline import baseline
 from coder.loop.kit import Kit, Strategy
 from coder.strategies.judge import asked_for, attempt_number, weigh

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from coder.core.candidate import Patch
 from coder.core.notes import Finding, Findings
-from coder.core.syntax import parsed
+from coder.core.values.candidate import Patch
+from coder.python.parsing import parsed
 
 AROUND = 8
 """Lines around a flagged one that may change with it, where no definition encloses it."""

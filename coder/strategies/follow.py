@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
-from coder.core.candidate import Candidate
 from coder.core.errors import LimitReached, ModelError
 from coder.core.events import PhaseEntered, Warned
 from coder.core.notes import Diagnosis, GiveUp
 from coder.core.phases import PhaseName
 from coder.core.state import named_tests
-from coder.core.verdict import TestReport, VerdictKind
+from coder.core.values.candidate import Candidate
+from coder.core.values.verdict import TestReport, VerdictKind
 from coder.loop.equipping import offer_missing_packages
 from coder.loop.kit import Kit, Strategy
 from coder.loop.phase import Purpose, run

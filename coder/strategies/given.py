@@ -2,9 +2,9 @@
 
 import asyncio
 
-from coder.core.candidate import Candidate, Patch
 from coder.core.errors import UserError
 from coder.core.events import FilesChanged, PhaseEntered
+from coder.core.values.candidate import Candidate, Patch
 from coder.loop.kit import Kit, Strategy
 from coder.strategies.judge import judge
 from coder.tools.patching import PatchError, apply

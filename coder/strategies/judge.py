@@ -2,11 +2,11 @@
 
 import asyncio
 
-from coder.core.candidate import Candidate, Patch
 from coder.core.events import Verified
-from coder.core.paths import node_ids
 from coder.core.state import verdicts
-from coder.core.verdict import Verdict, VerdictKind
+from coder.core.values.candidate import Candidate, Patch
+from coder.core.values.paths import node_ids
+from coder.core.values.verdict import Verdict, VerdictKind
 from coder.loop.kit import Kit
 
 

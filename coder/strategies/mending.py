@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from coder.core.candidate import Candidate, Patch
 from coder.core.events import FilesChanged
 from coder.core.notes import Done, Finding, Note
 from coder.core.phases import REPAIR
+from coder.core.values.candidate import Candidate, Patch
 from coder.loop.kit import Kit, Strategy
 from coder.loop.phase import Purpose, Standing
 from coder.strategies.flagged import astray, places

@@ -1,10 +1,10 @@
 """The cheap review: what can be said against a change before any test is run."""
 
-from coder.core.candidate import Candidate
 from coder.core.events import FilesChanged, Verified
 from coder.core.messages import UserMessage
 from coder.core.state import conversation
-from coder.core.verdict import Verdict, VerdictKind
+from coder.core.values.candidate import Candidate
+from coder.core.values.verdict import Verdict, VerdictKind
 from coder.loop.kit import Kit
 from coder.loop.phase import Standing
 from coder.tools.lint import syntax_error, undefined_names

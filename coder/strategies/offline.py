@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import Sequence
 
-from coder.core.candidate import Candidate
 from coder.core.events import FilesChanged, NoteMade, PhaseEntered
 from coder.core.notes import Done, GiveUp, Note, Sites
 from coder.core.phases import PhaseName
-from coder.core.proposals import Proposal, Proposals
-from coder.core.verdict import Reproduced, Verdict, VerdictKind
+from coder.core.values.candidate import Candidate
+from coder.core.values.proposal import Proposal, Proposals
+from coder.core.values.verdict import Reproduced, Verdict, VerdictKind
 from coder.loop.baseline import baseline
 from coder.loop.kit import Kit, Strategy
 from coder.strategies.judge import asked_for, attempt_number, judge

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from coder.core.candidate import Candidate
 from coder.core.events import NoteMade, Warned
 from coder.core.notes import Done, GiveUp, Plan
 from coder.core.state import verdicts
+from coder.core.values.candidate import Candidate
 from coder.loop.kit import Kit, Strategy
 from coder.loop.phase import run
 from coder.strategies.judge import attempt_number, attempts_left

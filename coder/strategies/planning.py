@@ -2,13 +2,13 @@
 
 import asyncio
 
-from coder.core.candidate import Candidate
 from coder.core.events import CandidateForked, NoteMade, PhaseEntered
 from coder.core.notes import Done, GiveUp, Note, Plan, Step
-from coder.core.paths import is_test_path, node_ids
 from coder.core.phases import EDIT, PLAN
-from coder.core.plans import written
 from coder.core.state import conversation, verdicts
+from coder.core.values.candidate import Candidate
+from coder.core.values.paths import is_test_path, node_ids
+from coder.core.values.plan import written
 from coder.loop.kit import Kit
 from coder.loop.phase import Purpose, Standing, run
 from coder.loop.turn import say

@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Mapping
 
-from coder.core.candidate import Candidate, Patch
 from coder.core.messages import AssistantMessage
 from coder.core.notes import Diagnosis, Done, GiveUp, Note, Reproduction, Sites
-from coder.core.paths import is_test_path
 from coder.core.phases import DIAGNOSE, EDIT, EXPLAIN, LOCATE, REPAIR, REPRODUCE, PhaseName
 from coder.core.state import conversation, lineage, named_tests, notes, verdicts
-from coder.core.verdict import Reproduced, VerdictKind
+from coder.core.values.candidate import Candidate, Patch
+from coder.core.values.paths import is_test_path
+from coder.core.values.verdict import Reproduced, VerdictKind
 from coder.loop.baseline import baseline
 from coder.loop.kit import Kit
 from coder.loop.phase import Purpose, Standing

@@ -1,8 +1,8 @@
 """Who reads a change, by what it is."""
 
-from coder.core.candidate import Patch
-from coder.core.paths import is_test_path
-from coder.core.risk import high_risk
+from coder.core.values.candidate import Patch
+from coder.core.values.paths import is_test_path
+from coder.permissions.risk import high_risk
 from coder.tools.patching.hunks import hunks
 
 LARGE_LINES = 20

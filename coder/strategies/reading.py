@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 
-from coder.core.candidate import Candidate, Patch
 from coder.core.errors import LimitReached, ModelError
 from coder.core.events import CandidateForked, Event, Warned
-from coder.core.hunk import Hunk
 from coder.core.notes import Findings, Note
 from coder.core.phases import REVIEW
 from coder.core.state import verdicts
+from coder.core.values.candidate import Candidate, Patch
+from coder.core.values.hunk import Hunk
 from coder.loop.kit import Kit
 from coder.loop.phase import Purpose, Standing, run
 from coder.tools.patching.hunks import hunks

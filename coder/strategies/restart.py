@@ -2,11 +2,11 @@
 
 import asyncio
 
-from coder.core.candidate import Candidate, Patch
 from coder.core.events import Verified
-from coder.core.paths import is_test_path
 from coder.core.state import lineage
-from coder.core.verdict import TestResult
+from coder.core.values.candidate import Candidate, Patch
+from coder.core.values.paths import is_test_path
+from coder.core.values.verdict import TestResult
 from coder.loop.kit import Kit
 from coder.loop.phase import keep
 from coder.loop.turn import say

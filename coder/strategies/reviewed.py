@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from coder.core.candidate import Candidate, Patch
 from coder.core.errors import LimitReached, ModelError
 from coder.core.events import FilesChanged, Warned
 from coder.core.notes import Findings
 from coder.core.state import named_tests
+from coder.core.values.candidate import Candidate, Patch
 from coder.loop.kit import Kit, Strategy
 from coder.strategies.flagged import flagged
 from coder.strategies.judge import judge

@@ -2,11 +2,11 @@
 
 import asyncio
 
-from coder.core.candidate import Candidate
 from coder.core.decisions import CandidateScored
 from coder.core.events import FilesChanged
 from coder.core.state import lineage, named_tests, notes, opinions, verdicts
-from coder.core.verdict import Verdict, VerdictKind
+from coder.core.values.candidate import Candidate
+from coder.core.values.verdict import Verdict, VerdictKind
 from coder.loop.kit import Kit
 
 Score = tuple[int, ...]

@@ -2,9 +2,9 @@
 
 import asyncio
 
-from coder.core.candidate import Candidate
 from coder.core.state import gave_up, verdicts
-from coder.core.verdict import VerdictKind
+from coder.core.values.candidate import Candidate
+from coder.core.values.verdict import VerdictKind
 from coder.loop.kit import Kit
 from coder.strategies.purposes import has_source
 

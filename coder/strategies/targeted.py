@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from coder.core.candidate import Candidate, Patch
 from coder.core.errors import LimitReached, ModelError
 from coder.core.events import CandidateForked
 from coder.core.notes import Finding, Findings
+from coder.core.values.candidate import Candidate, Patch
 from coder.loop.kit import Kit, Strategy
 from coder.loop.phase import keep
 from coder.loop.turn import say

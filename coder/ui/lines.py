@@ -13,6 +13,7 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
+from coder.core.commands import Answer, Word
 from coder.core.decisions import CandidateDropped, StrategyChosen
 from coder.core.events import (
     BaselineMeasured,
@@ -36,8 +37,7 @@ from coder.core.events import (
 )
 from coder.core.messages import AssistantMessage, ToolCall
 from coder.core.state import Status, advance
-from coder.core.text import printable
-from coder.core.words import Answer, Word
+from coder.core.values.text import printable
 from coder.loop.log import utc_now
 from coder.ui.summary import STYLES, amounts, tally
 

@@ -7,12 +7,12 @@ from rich.markdown import Markdown
 from rich.syntax import Syntax
 from rich.text import Text
 
-from coder.core.candidate import Delivery
 from coder.core.events import SessionFinished
 from coder.core.messages import Spent
 from coder.core.state import outcome
-from coder.core.text import printable
-from coder.core.verdict import Counts, Guarded, VerdictKind
+from coder.core.values.candidate import Delivery
+from coder.core.values.text import printable
+from coder.core.values.verdict import Counts, Guarded, VerdictKind
 
 STYLES = {
     VerdictKind.PROVEN: "bold green",

@@ -3,8 +3,8 @@
 import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from coder.core.paths import file_of
-from coder.core.verdict import Body, TestReport, TestResult
+from coder.core.values.paths import file_of
+from coder.core.values.verdict import Body, TestReport, TestResult
 from coder.verify.comparison import short
 from coder.verify.tampering import called, parsed
 

@@ -9,8 +9,8 @@ from pathlib import Path, PurePosixPath
 from coder.core.errors import SandboxError
 from coder.core.policy import READ_ONLY
 from coder.core.ports import Execution, Limits, Sandbox
-from coder.core.value import Value
-from coder.core.verdict import Checked
+from coder.core.values.base import Value
+from coder.core.values.verdict import Checked
 from coder.verify.project import Project
 from coder.verify.roots import read_ini, read_text, read_toml
 

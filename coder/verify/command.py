@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path, PurePath
 
-from coder.core.value import Value
+from coder.core.values.base import Value
 
 LAUNCHERS = frozenset({"coverage", "hatch", "pdm", "pipenv", "poetry", "run", "uv", "-m", "--"})
 """Words that may stand before `pytest` and only choose an environment, which the project's interpreter already is."""

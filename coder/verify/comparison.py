@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from coder.core.paths import file_of, meant
-from coder.core.verdict import Failure, TestReport, TestResult
+from coder.core.values.paths import file_of, meant
+from coder.core.values.verdict import Failure, TestReport, TestResult
 from coder.verify.reasons import ASSERTIONS, headline, inside
 
 LONGEST_ID = 120

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from coder.core.verdict import Cause, TestReport, TestResult, Verdict
+from coder.core.values.verdict import Cause, TestReport, TestResult, Verdict
 from coder.verify.reasons import headline, inside
 
 LIMIT = 4000

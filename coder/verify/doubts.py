@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from coder.core.paths import file_of, is_test_path
+from coder.core.values.paths import file_of, is_test_path
 from coder.verify.comparison import short
 from coder.verify.configuration import how_tests_run, is_injected, may_configure
 from coder.verify.documented import as_test

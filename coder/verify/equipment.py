@@ -9,7 +9,7 @@ from pathlib import Path
 from coder.core.errors import SandboxError
 from coder.core.policy import READ_ONLY, Policy
 from coder.core.ports import Execution, Limits, Sandbox
-from coder.core.verdict import TestReport
+from coder.core.values.verdict import TestReport
 from coder.verify.configuration import DISTRIBUTION_OF_MODULE
 from coder.verify.problems import telling_line
 from coder.verify.project import Project

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from coder.core.verdict import Checked, Counts, Guarded, Run, TestReport, TestResult, Verdict
+from coder.core.values.verdict import Checked, Counts, Guarded, Run, TestReport, TestResult, Verdict
 from coder.verify.reasons import headline
 
 TRAILED = 5

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from coder.core.paths import file_of, is_test_path
 from coder.core.ports import Progress
-from coder.core.verdict import Checked, Guarded, TestReport, Verdict, VerdictKind
+from coder.core.values.paths import file_of, is_test_path
+from coder.core.values.verdict import Checked, Guarded, TestReport, Verdict, VerdictKind
 from coder.verify.comparison import short
 from coder.verify.imports import imported_by
 from coder.verify.noticing import killed, watched

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from coder.core.value import Value
-from coder.core.verdict import TestReport, TestResult
+from coder.core.values.base import Value
+from coder.core.values.verdict import TestReport, TestResult
 from coder.verify.comparison import passes, short
 
 Run = Callable[[str, Sequence[str]], TestReport]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from coder.core.syntax import parsed
-from coder.core.verdict import Guarded, Unguarded
+from coder.core.values.verdict import Guarded, Unguarded
+from coder.python.parsing import parsed
 
 MOST_MUTANTS = 60
 LEFT_OUT = "is left out"

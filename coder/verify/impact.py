@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from coder.core.impact import Reach
-from coder.core.paths import file_of, is_test_file, is_test_path
+from coder.core.values.paths import file_of, is_test_file, is_test_path
 from coder.verify.configuration import may_configure
 from coder.verify.imports import ImportGraph
 from coder.verify.reached import Reached

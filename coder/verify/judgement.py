@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from coder.core.candidate import Patch
-from coder.core.paths import file_of, is_test_file, is_test_path, meant
 from coder.core.ports import Progress, TestRunner
-from coder.core.verdict import TestReport, TestResult, Tie, Verdict, VerdictKind
+from coder.core.values.candidate import Patch
+from coder.core.values.paths import file_of, is_test_file, is_test_path, meant
+from coder.core.values.verdict import TestReport, TestResult, Tie, Verdict, VerdictKind
 from coder.tools.files import counted
 from coder.verify.caps import contradiction, newly_reached, runner_files, vacuous
 from coder.verify.comparison import (

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from coder.core.paths import is_test_path
-from coder.core.value import Value
+from coder.core.values.base import Value
+from coder.core.values.paths import is_test_path
 from coder.verify.command import Command
 from coder.verify.project import Project
 from coder.verify.roots import source_roots

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from coder.core.paths import file_of
-from coder.core.verdict import Guarded, TestReport
+from coder.core.values.paths import file_of
+from coder.core.values.verdict import Guarded, TestReport
 from coder.verify.guard import guard, weighed
 from coder.verify.imports import importing
 from coder.verify.warm import Cold, WarmRunner

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from coder.core.ports import Execution
-from coder.core.verdict import Problem
+from coder.core.values.verdict import Problem
 from coder.verify.recording import Recording
 
 INTERNAL_ERROR = 3

@@ -7,8 +7,8 @@ from pathlib import Path
 from coder.core.errors import SandboxError, UserError
 from coder.core.policy import READ_ONLY
 from coder.core.ports import Limits, Sandbox
-from coder.core.value import Value
-from coder.core.verdict import Problem
+from coder.core.values.base import Value
+from coder.core.values.verdict import Problem
 from coder.verify.command import Command, interpreter_of, parse
 from coder.verify.configuration import DISTRIBUTION_OF_MODULE, hinted_commands, needed_distributions, needed_modules, pytest_options
 from coder.verify.interpreter import candidates, prefix_of

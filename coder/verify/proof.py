@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
-from coder.core.candidate import Patch
-from coder.core.paths import file_of, is_test_file, is_test_path, meant
 from coder.core.ports import Around, Progress, TestRunner
-from coder.core.verdict import Evidence, Problem, Reproduced, TestReport, TestResult, Tie, Verdict
+from coder.core.values.candidate import Patch
+from coder.core.values.paths import file_of, is_test_file, is_test_path, meant
+from coder.core.values.verdict import Evidence, Problem, Reproduced, TestReport, TestResult, Tie, Verdict
 from coder.verify.distil import distil
 from coder.verify.evidence import page, run_of, trailers
 from coder.verify.examination import Examined, Instruments, examine

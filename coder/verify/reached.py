@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from coder.core.ports import Limits, Sandbox
-from coder.core.value import Value
+from coder.core.values.base import Value
 from coder.tools.regular import read_regular_text
 from coder.verify.imports import files_of, imported_names
 from coder.verify.project import Project

@@ -4,8 +4,8 @@ import re
 from collections.abc import Collection
 from pathlib import PurePosixPath
 
-from coder.core.paths import is_test_path
-from coder.core.verdict import Failure, Frame, TestResult
+from coder.core.values.paths import is_test_path
+from coder.core.values.verdict import Failure, Frame, TestResult
 
 ASSERTIONS = frozenset({"AssertionError", "DocTestFailure", "Failed", "MultipleDoctestFailures"})
 """`Failed` is what pytest.fail, pytest.raises (DID NOT RAISE) and pytest.warns raise."""

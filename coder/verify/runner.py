@@ -10,7 +10,7 @@ from typing import Any
 
 from coder.core.errors import SandboxError
 from coder.core.ports import Execution, Limits, Progress, Sandbox
-from coder.core.verdict import Failure, Problem, TestReport, TestResult
+from coder.core.values.verdict import Failure, Problem, TestReport, TestResult
 from coder.verify.launch import REPORT, Launch, cold, is_unittest, launch
 from coder.verify.places import numbered_directory
 from coder.verify.problems import problem_of, wrong_code

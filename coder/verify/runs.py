@@ -5,10 +5,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from coder.core.paths import meant
 from coder.core.ports import Progress, TestRunner
-from coder.core.value import Value
-from coder.core.verdict import Run, TestReport, TestResult
+from coder.core.values.base import Value
+from coder.core.values.paths import meant
+from coder.core.values.verdict import Run, TestReport, TestResult
 from coder.verify.comparison import no_longer_passing, passes
 from coder.verify.evidence import run_of
 from coder.verify.runner import labelled

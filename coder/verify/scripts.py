@@ -11,8 +11,8 @@ from textwrap import dedent
 from coder.core.errors import SandboxError
 from coder.core.policy import READ_ONLY
 from coder.core.ports import Limits, Sandbox
-from coder.core.syntax import parsed
-from coder.core.value import Value
+from coder.core.values.base import Value
+from coder.python.parsing import parsed
 from coder.verify.launch import TARGET
 from coder.verify.project import Project
 from coder.verify.roots import module_name, source_roots

@@ -12,7 +12,7 @@ from typing import Any
 
 from coder.core.errors import SandboxError
 from coder.core.ports import Execution, Limits, Sandbox
-from coder.core.value import Value
+from coder.core.values.base import Value
 from coder.verify.channel import Channel
 from coder.verify.launch import Launch, launch
 from coder.verify.problems import telling_line

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from coder.core.impact import Impact, Reach
 from coder.core.ports import Progress
-from coder.core.value import Value
-from coder.core.verdict import Run, TestReport
+from coder.core.values.base import Value
+from coder.core.values.verdict import Run, TestReport
 from coder.tools.patching import PatchError
 from coder.tools.patching.tree import Tree
 from coder.verify.evidence import run_of

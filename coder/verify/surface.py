@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator, Mapping
 
-from coder.core.syntax import parsed
+from coder.python.parsing import parsed
 
 
 def surface_changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:

@@ -10,8 +10,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from coder.core.syntax import parsed
 from coder.core.trials import Change
+from coder.python.parsing import parsed
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 LINE_END = re.compile(r"\r\n|\r|\n")

@@ -4,7 +4,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from coder.core import syntax
+from coder.python import parsing
 
 MUTING = ("skip", "skipif", "skipIf", "skipUnless", "xfail", "expectedFailure", "SkipTest", "skipTest", "importorskip")
 MOCKS = ("Mock", "MagicMock", "AsyncMock", "patch", "setattr", "setitem", "mocker", "create_autospec")
@@ -43,7 +43,7 @@ def removed(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
 def parsed(text: str) -> ast.Module:
     """The syntax tree; an empty one where the text does not parse."""
     try:
-        return syntax.parsed(text)
+        return parsing.parsed(text)
     except (SyntaxError, ValueError, RecursionError):
         return ast.Module(body=[], type_ignores=[])
 

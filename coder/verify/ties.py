@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
-from coder.core.paths import file_of
-from coder.core.syntax import parsed
-from coder.core.verdict import TestResult, Tie
+from coder.core.values.paths import file_of
+from coder.core.values.verdict import TestResult, Tie
+from coder.python.parsing import parsed
 from coder.tools.regular import read_regular_text
 from coder.tools.words import COMMON, words_of
 from coder.verify.imports import files_of

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from coder.core.errors import SandboxError
-from coder.core.paths import is_test_path
 from coder.core.ports import Limits, Progress, Sandbox
 from coder.core.trials import Trace, Traces
-from coder.core.verdict import Problem, TestResult
+from coder.core.values.paths import is_test_path
+from coder.core.values.verdict import Problem, TestResult
 from coder.verify.launch import directories, launch, sources
 from coder.verify.problems import telling_line
 from coder.verify.project import Project

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from coder.core.paths import is_test_path
-from coder.core.verdict import Cause, Failure, TestReport, TestResult
+from coder.core.values.paths import is_test_path
+from coder.core.values.verdict import Cause, Failure, TestReport, TestResult
 from coder.verify.reasons import ASSERTIONS, FIXTURES, TOO_LONG, environment, headline, inside
 from coder.verify.system_packages import system_package
 

@@ -8,10 +8,10 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Literal, Self
 
-from coder.core.paths import is_test_path, meant
 from coder.core.ports import Limits, Sandbox
-from coder.core.value import Value
-from coder.core.verdict import Problem, TestReport
+from coder.core.values.base import Value
+from coder.core.values.paths import is_test_path, meant
+from coder.core.values.verdict import Problem, TestReport
 from coder.verify.configuration import may_configure
 from coder.verify.editing import Keeper, written
 from coder.verify.problems import problem_of, wrong_code

@@ -4,8 +4,8 @@ import ast
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from coder.core.paths import file_of
-from coder.core.verdict import TestReport, TestResult
+from coder.core.values.paths import file_of
+from coder.core.values.verdict import TestReport, TestResult
 from coder.verify.comparison import short
 from coder.verify.tampering import Function, called, parsed
 

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from itertools import cycle, islice
 from pathlib import Path
 
-from coder.core.candidate import Patch
 from coder.core.errors import UserError
 from coder.core.ports import Model
-from coder.core.secrets import PLACEHOLDER
-from coder.core.task import Task
+from coder.core.values.candidate import Patch
+from coder.core.values.task import Task
 from coder.loop.kit import Strategy
 from coder.models.catalog import Choice, at, choose, place
 from coder.models.opening import open_model
 from coder.models.scripted import Scripted
+from coder.permissions.secrets import PLACEHOLDER
 from coder.repo.given import given, has_tree
 from coder.settings import Config
 from coder.strategies.auto import chosen

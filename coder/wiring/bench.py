@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from coder.core.ports import Limits, Repository
-from coder.core.private import DENY_READ
-from coder.core.task import Task
+from coder.core.values.task import Task
+from coder.permissions.private_files import DENY_READ
 from coder.repair.case import SpectrumFaults
 from coder.repair.proposer import TemplateProposer
 from coder.sandbox.process import ProcessSandbox

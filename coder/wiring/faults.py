@@ -5,8 +5,8 @@ import tempfile
 from pathlib import Path
 
 from coder.core.ports import Progress
-from coder.core.proposals import Suspected
-from coder.core.task import Task
+from coder.core.values.proposal import Suspected
+from coder.core.values.task import Task
 from coder.repo.locks import hold
 from coder.repo.repository import open_repository
 from coder.sandbox.walls import Walls

@@ -11,14 +11,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from coder import __version__
-from coder.core.candidate import Candidate
 from coder.core.events import SessionFinished
-from coder.core.paths import node_ids
 from coder.core.ports import Faults, Progress, Verifier
-from coder.core.private import DENY_READ
-from coder.core.proposals import Suspected
-from coder.core.secrets import Secrets, own_values
-from coder.core.task import Task
+from coder.core.values.candidate import Candidate
+from coder.core.values.paths import node_ids
+from coder.core.values.proposal import Suspected
+from coder.core.values.task import Task
 from coder.loop.approval import Approval
 from coder.loop.kit import Kit
 from coder.loop.log import EventLog
@@ -26,6 +24,8 @@ from coder.loop.pace import Pace
 from coder.loop.permission import Rights
 from coder.loop.purse import Purse
 from coder.loop.session import Session
+from coder.permissions.private_files import DENY_READ
+from coder.permissions.secrets import Secrets, own_values
 from coder.prompting import PackagedPrompts
 from coder.repo.locks import hold
 from coder.repo.repository import SessionRepository, open_repository

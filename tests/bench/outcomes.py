@@ -4,8 +4,8 @@ from decimal import Decimal
 
 from coder.bench.outcome import Job, Outcome
 from coder.core.messages import Spent
-from coder.core.task import Budget
-from coder.core.verdict import Counts, VerdictKind
+from coder.core.values.task import Budget
+from coder.core.values.verdict import Counts, VerdictKind
 
 
 def outcome(

@@ -1,7 +1,7 @@
 """Two runs, task by task."""
 
 from coder.bench.comparison import Difference, compared, markdown
-from coder.core.verdict import VerdictKind
+from coder.core.values.verdict import VerdictKind
 from tests.bench.outcomes import outcome
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from coder.bench.outcome import jobs, record, recorded
-from coder.core.task import Budget
+from coder.core.values.task import Budget
 from tests.bench.outcomes import outcome
 
 

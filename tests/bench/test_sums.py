@@ -6,7 +6,7 @@ import pytest
 
 from coder.bench.sums import Tokens, share, sums, wilson
 from coder.core.messages import Spent
-from coder.core.verdict import VerdictKind
+from coder.core.values.verdict import VerdictKind
 from tests.bench.outcomes import outcome
 
 

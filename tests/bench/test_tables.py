@@ -11,7 +11,7 @@ from coder.bench.comparison import compared
 from coder.bench.outcome import Outcome
 from coder.bench.page import page
 from coder.bench.tables import as_json, comma_separated, markdown, table
-from coder.core.verdict import VerdictKind
+from coder.core.values.verdict import VerdictKind
 from tests.bench.outcomes import outcome
 
 RUNS = [outcome("b", kind=VerdictKind.GAVE_UP), outcome("a"), outcome("a", model="m:two", solves=False)]

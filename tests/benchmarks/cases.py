@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from coder.core.paths import is_test_path
+from coder.core.values.paths import is_test_path
 from tests.benchmarks.faults import fault
 from tests.benchmarks.suites import Suite, failing
 

@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from coder.core.secrets import PLACEHOLDER, Secrets, random_looking
+from coder.permissions.secrets import PLACEHOLDER, Secrets, random_looking
 
 TEXT = frozenset({".py", ".txt", ".md", ".rst", ".toml", ".cfg", ".ini", ".js", ".ts", ".go", ".rs", ".c", ".h", ".json", ".yml", ".lock"})
 DRAWN = 2_000

@@ -25,9 +25,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from coder.core.paths import is_test_path
 from coder.core.ports import Limits
-from coder.core.verdict import TestReport
+from coder.core.values.paths import is_test_path
+from coder.core.values.verdict import TestReport
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.editing import written
 from coder.verify.impact import TracedImpact

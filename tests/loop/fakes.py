@@ -9,13 +9,13 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
-from coder.core.candidate import Candidate, Delivery, Patch
-from coder.core.change import Change
 from coder.core.policy import Policy
 from coder.core.ports import Execution, Limits, Progress, Repository, Verifier
-from coder.core.proposals import Proposals
-from coder.core.task import Budget, Task
-from coder.core.verdict import Evidence, Failure, Reproduced, TestReport, TestResult, Tie, Verdict, VerdictKind
+from coder.core.values.candidate import Candidate, Delivery, Patch
+from coder.core.values.history import Change
+from coder.core.values.proposal import Proposals
+from coder.core.values.task import Budget, Task
+from coder.core.values.verdict import Evidence, Failure, Reproduced, TestReport, TestResult, Tie, Verdict, VerdictKind
 from coder.loop.approval import Approval
 from coder.loop.kit import Kit
 from coder.loop.log import EventLog

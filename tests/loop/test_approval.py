@@ -2,9 +2,9 @@ import asyncio
 
 import pytest
 
+from coder.core.commands import Amend, Answer, Decide
 from coder.core.events import PlanAnswered, PlanAsked, QuestionAnswered, QuestionAsked, ReviewAnswered, ReviewAsked
 from coder.core.notes import Plan, Step
-from coder.core.words import Amend, Answer, Decide
 from coder.loop.approval import Approval
 from coder.loop.log import EventLog
 from tests.loop.fakes import ticking

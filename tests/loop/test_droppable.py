@@ -2,7 +2,7 @@ import difflib
 
 import pytest
 
-from coder.core.verdict import Guarded, Unguarded
+from coder.core.values.verdict import Guarded, Unguarded
 from coder.loop.droppable import droppable, place_of
 from coder.tools.patching.hunks import blocks, hunks
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from coder.core.commands import Answer
 from coder.core.events import QuestionAnswered, QuestionAsked, Warned
-from coder.core.verdict import TestReport
-from coder.core.words import Answer
+from coder.core.values.verdict import TestReport
 from coder.loop.equipping import equipped
 from tests.loop.fakes import FakeVerifier, kit
 

@@ -2,8 +2,8 @@ import asyncio
 
 from coder.core.events import Failed, FilesChanged, Record, TextStreamed, ToolStarted, ToolStreamed, Warned
 from coder.core.messages import ToolCall
-from coder.core.secrets import Secrets
 from coder.loop.log import EventLog
+from coder.permissions.secrets import Secrets
 from tests.loop.fakes import ticking
 
 

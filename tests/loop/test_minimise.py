@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.events import ReviewAsked, Verified
-from coder.core.verdict import Guarded, Unguarded, Verdict
+from coder.core.values.verdict import Guarded, Unguarded, Verdict
 from coder.loop.kit import Kit
 from coder.loop.session import Session
 from coder.strategies.follow import DIRECT, follow

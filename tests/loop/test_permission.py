@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.rules import Mode, Rule, written
 from coder.loop.permission import Decision, Rights, of_change, of_command
+from coder.permissions.command_rules import Mode, Rule, written
 
 PROGRAMS = {name: f"/usr/bin/{name}" for name in ("ls", "cat", "make", "git", "pip", "pytest", "sh", "curl", "env", "python3")}
 

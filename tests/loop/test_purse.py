@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from coder.core.errors import LimitReached, ModelError
 from coder.core.messages import Request, Spent, Usage, UserMessage
-from coder.core.task import Budget
+from coder.core.values.task import Budget
 from coder.loop.purse import Price, Purse
 
 REQUEST = Request(system="s", messages=(UserMessage(text="x" * 350),))

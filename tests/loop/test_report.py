@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 from coder.core.decisions import CandidateDropped
 from coder.core.events import Event, FilesChanged, NoteMade, Record, Verified
 from coder.core.notes import Diagnosis, GiveUp, Sites
-from coder.core.verdict import Failure, Frame, TestResult, Verdict, VerdictKind
+from coder.core.values.verdict import Failure, Frame, TestResult, Verdict, VerdictKind
 from coder.loop.report import explanation
 
 FRAMES = (Frame(path="tests/test_a.py", line=3, function="test_a"), Frame(path="a.py", line=9, function="work"))

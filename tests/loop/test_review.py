@@ -1,10 +1,10 @@
 import asyncio
 from pathlib import Path
 
-from coder.core.candidate import Candidate, Patch
+from coder.core.commands import Answer, Decide
 from coder.core.events import QuestionAsked, ReviewAsked, SessionFinished, Warned
-from coder.core.verdict import VerdictKind
-from coder.core.words import Answer, Decide
+from coder.core.values.candidate import Candidate, Patch
+from coder.core.values.verdict import VerdictKind
 from coder.loop.kit import Kit
 from coder.loop.session import Session
 from coder.strategies.follow import DIRECT, follow

@@ -4,17 +4,17 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
-from coder.core.candidate import Candidate, Delivery, Patch
+from coder.core.commands import Say, Stop
 from coder.core.errors import GitError, ModelError, UserError
 from coder.core.events import BudgetSpent, Failed, SessionFinished, Verified, Warned
 from coder.core.messages import Usage
-from coder.core.secrets import Secrets
-from coder.core.task import Budget
-from coder.core.verdict import Problem, TestReport, VerdictKind
-from coder.core.words import Say, Stop
+from coder.core.values.candidate import Candidate, Delivery, Patch
+from coder.core.values.task import Budget
+from coder.core.values.verdict import Problem, TestReport, VerdictKind
 from coder.loop.kit import Kit, Strategy
 from coder.loop.session import Session
 from coder.models.scripted import ScriptedCall, Step
+from coder.permissions.secrets import Secrets
 from coder.strategies.follow import DIRECT, follow
 from tests.loop.fakes import PROVEN, STILL_RED, UNTESTED, FakeRepository, FakeSandbox, FakeVerifier, kit
 

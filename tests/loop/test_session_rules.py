@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from coder.core.candidate import Candidate
 from coder.core.events import NoteMade, Verified
 from coder.core.messages import Reply, Request
 from coder.core.notes import GiveUp
-from coder.core.task import Budget
-from coder.core.verdict import Reproduced, TestReport, Verdict, VerdictKind
+from coder.core.values.candidate import Candidate
+from coder.core.values.task import Budget
+from coder.core.values.verdict import Reproduced, TestReport, Verdict, VerdictKind
 from coder.loop.session import Session
 from coder.models.scripted import ScriptedCall, Step
 from coder.strategies.offer import offered

@@ -3,18 +3,18 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from coder.core.candidate import Candidate
+from coder.core.commands import Answer
 from coder.core.events import MessageFinished, QuestionAnswered, QuestionAsked, ToolFinished
 from coder.core.messages import AssistantMessage, ToolCall
 from coder.core.notes import GiveUp, Note
 from coder.core.phases import EDIT, EXPLAIN, LOCATE, Phase
 from coder.core.policy import Policy
-from coder.core.rules import Rule
-from coder.core.words import Answer
+from coder.core.values.candidate import Candidate
 from coder.loop.approval import Approval
 from coder.loop.kit import Kit
 from coder.loop.permission import Rights
 from coder.loop.toolbox import OUTPUT_CHARACTERS, answer, cut
+from coder.permissions.command_rules import Rule
 from tests.loop.fakes import FakeSandbox, FakeStore, kit
 
 

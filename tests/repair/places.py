@@ -3,7 +3,7 @@
 import ast
 
 from coder.core.trials import Edit
-from coder.core.verdict import Failure
+from coder.core.values.verdict import Failure
 from coder.repair.candidates import Candidate
 from coder.repair.site import Site
 from coder.repair.source import Source

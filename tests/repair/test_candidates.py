@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.core.verdict import Failure
+from coder.core.values.verdict import Failure
 from coder.repair.candidates import candidates
 from coder.repair.source import Source
 

@@ -1,7 +1,7 @@
 """Which passing tests guard an edit."""
 
 from coder.core.trials import Trace
-from coder.core.verdict import TestResult
+from coder.core.values.verdict import TestResult
 from coder.repair.guarding import Guards
 from coder.repair.source import Source
 from tests.repair.places import candidate

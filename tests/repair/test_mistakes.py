@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from coder.core.verdict import Failure
+from coder.core.values.verdict import Failure
 from coder.repair.templates import TEMPLATES
 from tests.repair.places import rewritten
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from coder.core.ports import Progress
-from coder.core.proposals import Proposals
 from coder.core.trials import Compared, Trace, Traces
-from coder.core.verdict import Failure, Outcome, Problem, TestReport, TestResult
+from coder.core.values.proposal import Proposals
+from coder.core.values.verdict import Failure, Outcome, Problem, TestReport, TestResult
 from coder.repair.case import Case, traced
 from coder.repair.choosing import Chooser, watched
 from coder.repair.proposer import TemplateProposer

@@ -7,7 +7,7 @@ import pytest
 
 from coder.core.ports import Progress
 from coder.core.trials import Compared, Edit, Tried
-from coder.core.verdict import Outcome, Problem, TestReport, TestResult
+from coder.core.values.verdict import Outcome, Problem, TestReport, TestResult
 from coder.repair.candidates import Candidate
 from coder.repair.search import ENOUGH, ENOUGH_ALONE, FURTHER, confirmed, search, search_alone, written
 from tests.repair.places import candidate

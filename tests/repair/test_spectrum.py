@@ -2,9 +2,9 @@
 
 import pytest
 
-from coder.core.proposals import Suspect
 from coder.core.trials import Trace
-from coder.core.verdict import Failure, Frame, Outcome, TestResult
+from coder.core.values.proposal import Suspect
+from coder.core.values.verdict import Failure, Frame, Outcome, TestResult
 from coder.repair.source import Source
 from coder.repair.spectrum import (
     ochiai,

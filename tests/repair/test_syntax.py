@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.core.verdict import Failure, Frame
+from coder.core.values.verdict import Failure, Frame
 from coder.repair.syntax import rereadable, unreadable
 
 CASES = [

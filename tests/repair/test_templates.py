@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from coder.core.verdict import Failure, Frame
+from coder.core.values.verdict import Failure, Frame
 from coder.repair.site import Site
 from coder.repair.source import Source
 from coder.repair.templates import TEMPLATES

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.candidate import Delivery
 from coder.core.errors import UserError
-from coder.core.verdict import Evidence
+from coder.core.values.candidate import Delivery
+from coder.core.values.verdict import Evidence
 from coder.repo.delivery import apply_commit, apply_diff, apply_verified, check_commit, undo, unverified_copy
 from tests.builders import git, repo, write
 from tests.repo.opened import fingerprint, opened

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.candidate import Patch
 from coder.core.errors import GitError, UserError
 from coder.core.ports import History, Repository
+from coder.core.values.candidate import Patch
 from coder.repo.pending import INTENT
 from coder.repo.repository import SessionRepository, open_repository
 from tests.builders import git, repo, write

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.private import DENY_READ
+from coder.permissions.private_files import DENY_READ
 from coder.sandbox.private import private_files
 from coder.sandbox.process import ProcessSandbox
 from tests.builders import write

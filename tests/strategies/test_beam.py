@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.candidate import Candidate, Patch
 from coder.core.decisions import CandidateDropped
 from coder.core.errors import ModelError
 from coder.core.events import CandidateForked, MessageFinished, Verified
-from coder.core.task import Budget
-from coder.core.verdict import Verdict
+from coder.core.values.candidate import Candidate, Patch
+from coder.core.values.task import Budget
+from coder.core.values.verdict import Verdict
 from coder.loop.kit import Kit, Strategy
 from coder.models.scripted import Scripted
 from coder.strategies.beam import beam

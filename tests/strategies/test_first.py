@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.candidate import Candidate
 from coder.core.events import NoteMade, Verified
 from coder.core.notes import Done, Plan, Step
 from coder.core.ports import Progress
-from coder.core.proposals import Proposals
-from coder.core.verdict import Guarded, Verdict
+from coder.core.values.candidate import Candidate
+from coder.core.values.proposal import Proposals
+from coder.core.values.verdict import Guarded, Verdict
 from coder.loop.kit import Kit
 from coder.strategies.first import FIRST_SECONDS, offline_first
 from tests.loop.fakes import BASELINE, PROVEN, STILL_RED, UNTESTED, FakeVerifier

@@ -8,7 +8,7 @@ import pytest
 
 from coder.core.events import NoteMade, PhaseEntered
 from coder.core.notes import Done, Reproduction
-from coder.core.verdict import Problem, Reproduced, TestReport, Verdict, VerdictKind
+from coder.core.values.verdict import Problem, Reproduced, TestReport, Verdict, VerdictKind
 from coder.loop.kit import Kit
 from coder.models.scripted import Scene, Scripted, ScriptedCall, Step
 from coder.strategies.follow import AGAIN, DIRECT, MEND, ONCE, START, Route, follow

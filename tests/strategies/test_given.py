@@ -4,9 +4,9 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
-from coder.core.candidate import Patch
 from coder.core.events import FilesChanged, PhaseEntered, SessionFinished, Verified
-from coder.core.verdict import VerdictKind
+from coder.core.values.candidate import Patch
+from coder.core.values.verdict import VerdictKind
 from coder.loop.session import Session
 from coder.strategies.given import judge_given
 from tests.loop.fakes import PROVEN, FakeRepository, FakeVerifier, kit

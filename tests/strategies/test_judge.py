@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from coder.core.events import Verified
-from coder.core.verdict import TestResult, Verdict, VerdictKind
+from coder.core.values.verdict import TestResult, Verdict, VerdictKind
 from coder.strategies.judge import attempt_number
 from tests.loop.fakes import STILL_RED, kit
 

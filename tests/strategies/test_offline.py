@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from coder.core.candidate import Candidate, Patch
 from coder.core.events import FilesChanged, NoteMade, PhaseEntered, Verified
 from coder.core.notes import Done, GiveUp, Note, Sites
 from coder.core.ports import Progress
-from coder.core.proposals import Proposal, Proposals, Suspect
-from coder.core.task import Budget
-from coder.core.verdict import Reproduced, TestReport, Verdict, VerdictKind
+from coder.core.values.candidate import Candidate, Patch
+from coder.core.values.proposal import Proposal, Proposals, Suspect
+from coder.core.values.task import Budget
+from coder.core.values.verdict import Reproduced, TestReport, Verdict, VerdictKind
 from coder.loop.kit import Kit
 from coder.strategies.offline import NEEDS_A_TEST, search_repair
 from tests.loop.fakes import PROVEN, RED, STILL_RED, FakeVerifier, kit

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.candidate import Candidate
+from coder.core.commands import Amend
 from coder.core.events import CandidateForked, NoteMade, PlanAsked
 from coder.core.notes import GiveUp, Note, Plan, Step
-from coder.core.verdict import TestReport
-from coder.core.words import Amend
+from coder.core.values.candidate import Candidate
+from coder.core.values.verdict import TestReport
 from coder.loop.kit import Kit
 from coder.models.scripted import Scripted, ScriptedCall
 from coder.models.scripted import Step as Scene

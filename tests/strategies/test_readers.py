@@ -1,4 +1,4 @@
-from coder.core.candidate import Patch
+from coder.core.values.candidate import Patch
 from coder.strategies.readers import LARGE_LINES, committee, for_risk
 
 

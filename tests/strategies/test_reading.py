@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from coder.core.candidate import Candidate, Patch
+from coder.core.values.candidate import Candidate, Patch
 from coder.strategies.reading import new_lines, surroundings
 from coder.tools.patching.hunks import hunks
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.candidate import Candidate, Patch
 from coder.core.errors import LimitReached, ModelError
 from coder.core.events import Warned
 from coder.core.notes import Findings
 from coder.core.state import verdicts
+from coder.core.values.candidate import Candidate, Patch
 from coder.loop.kit import Kit, Strategy
 from coder.models.scripted import ScriptedCall, Step
 from coder.strategies.judge import judge

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 
-from coder.core.candidate import Candidate, Patch
 from coder.core.decisions import CandidateDropped
 from coder.core.errors import ModelError
 from coder.core.events import CandidateForked, Verified
 from coder.core.messages import AssistantMessage, Delta, Reply, Request, ToolCall, Usage
 from coder.core.notes import Finding, Findings
+from coder.core.values.candidate import Candidate, Patch
 from coder.loop.kit import Kit
 from coder.strategies.targeted import mend
 from coder.tools.workspace import Workspace

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.change import Change
 from coder.core.errors import GitError
 from coder.core.policy import Policy
 from coder.core.ports import Execution, Limits, Progress
-from coder.core.verdict import TestReport
+from coder.core.values.history import Change
+from coder.core.values.verdict import TestReport
 from coder.tools.symbols.index import SymbolIndex
 from coder.tools.tool import Tool, ToolError
 from coder.tools.workspace import Workspace

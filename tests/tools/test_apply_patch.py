@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.secrets import Secrets
+from coder.permissions.secrets import Secrets
 from coder.tools.apply_patch import apply_patch
 from coder.tools.tool import ToolError
 from tests.tools.fakes import called, refused, workspace

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from coder.core.change import Change
+from coder.core.values.history import Change
 from coder.tools.git_history import git_history
 from tests.tools.fakes import FakeHistory, called, refused, workspace
 

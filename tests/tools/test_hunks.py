@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.hunk import Hunk
+from coder.core.values.hunk import Hunk
 from coder.tools.patching.hunks import hunks, rebuilt
 from tests.builders import ISOLATED, git, repo, write
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from coder.core.ports import Progress
-from coder.core.proposals import Suspect, Suspected
-from coder.core.verdict import TestReport, TestResult
+from coder.core.values.proposal import Suspect, Suspected
+from coder.core.values.verdict import TestReport, TestResult
 from coder.tools.locate_fault import locate_fault
 from tests.tools.fakes import FakeTests, called, refused, workspace
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.change import Change
+from coder.core.values.history import Change
 from coder.tools.locating.clues import TracedCall, clues
 from coder.tools.locating.ranking import Located, locate
 from coder.tools.locating.snippets import meanings

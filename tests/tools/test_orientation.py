@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.change import Change
 from coder.core.errors import GitError
-from coder.core.verdict import Failure, Frame, TestResult
+from coder.core.values.history import Change
+from coder.core.values.verdict import Failure, Frame, TestResult
 from coder.tools.orientation import first_look
 from tests.tools.fakes import FakeHistory, workspace
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from coder.core.verdict import Failure, Frame, Problem, TestReport, TestResult
+from coder.core.values.verdict import Failure, Frame, Problem, TestReport, TestResult
 from coder.tools.run_tests import run_tests
 from tests.tools.fakes import FakeTests, called, refused, workspace
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from coder.core.candidate import Patch
 from coder.core.ports import Progress
-from coder.core.verdict import Failure, Frame, Outcome, Problem, TestReport, TestResult, When
+from coder.core.values.candidate import Patch
+from coder.core.values.verdict import Failure, Frame, Outcome, Problem, TestReport, TestResult, When
 from tests.builders import write
 
 Files = Mapping[str, str]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from coder.core.verdict import Body, TestReport, TestResult
+from coder.core.values.verdict import Body, TestReport, TestResult
 from coder.verify.caps import contradiction, newly_reached, runner_files, vacuous
 
 TEST = "test_a.py::test_new"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.verdict import Checked
+from coder.core.values.verdict import Checked
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.checks import Checks, checkers_of
 from coder.verify.project import find_project

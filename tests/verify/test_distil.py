@@ -1,6 +1,6 @@
 """The distilled failure."""
 
-from coder.core.verdict import Problem, TestReport, Verdict, VerdictKind
+from coder.core.values.verdict import Problem, TestReport, Verdict, VerdictKind
 from coder.verify.distil import LIMIT, distil
 from tests.verify.fakes import passed, red
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.ports import Limits
-from coder.core.verdict import TestReport
+from coder.core.values.verdict import TestReport
 from coder.sandbox.choice import choose
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.equipment import OverlayEquipment

@@ -1,6 +1,6 @@
 """What goes with a commit."""
 
-from coder.core.verdict import Counts, Run, Verdict, VerdictKind
+from coder.core.values.verdict import Counts, Run, Verdict, VerdictKind
 from coder.verify.evidence import page, trailers
 from tests.verify.fakes import red
 

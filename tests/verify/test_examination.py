@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.ports import Limits
-from coder.core.verdict import Checked, TestReport, Verdict, VerdictKind
+from coder.core.values.verdict import Checked, TestReport, Verdict, VerdictKind
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.examination import Examined, Instruments, examine
 from coder.verify.project import find_project

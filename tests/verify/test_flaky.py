@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from coder.core.verdict import TestReport, TestResult
+from coder.core.values.verdict import TestReport, TestResult
 from coder.verify.flaky import Examined, before_last, examine
 from tests.verify.fakes import passed, red
 

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Mapping
 
-from coder.core.verdict import Guarded, Unguarded
+from coder.core.values.verdict import Guarded, Unguarded
 from coder.verify.guard import guard, hunks_out, mutants
 
 OLD = """def clamp(value, low, high):

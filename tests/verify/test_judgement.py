@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.verdict import Counts, Problem, TestResult, Verdict, VerdictKind
+from coder.core.values.verdict import Counts, Problem, TestResult, Verdict, VerdictKind
 from coder.verify.proof import WorktreeVerifier
 from coder.verify.runs import SuiteLimits
 from tests.verify.fakes import FakeRunner, FakeTrees, Files, passed, red

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.ports import Limits
-from coder.core.verdict import Unguarded
+from coder.core.values.verdict import Unguarded
 from coder.sandbox.process import ProcessSandbox
 from coder.verify.noticing import watched
 from coder.verify.project import find_project

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.verdict import Counts, Problem, Reproduced, TestResult, VerdictKind
+from coder.core.values.verdict import Counts, Problem, Reproduced, TestResult, VerdictKind
 from coder.verify.proof import ENDLESS, WorktreeVerifier
 from tests.builders import write
 from tests.verify.conftest import Run

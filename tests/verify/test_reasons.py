@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.core.verdict import Failure, TestResult
+from coder.core.values.verdict import Failure, TestResult
 from coder.verify.reasons import is_named, why_not
 from tests.verify.fakes import passed, red
 

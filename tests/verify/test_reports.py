@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.verdict import Failure, Frame, TestResult
+from coder.core.values.verdict import Failure, Frame, TestResult
 from coder.verify.reports import junit, reported, tap, unittest
 
 SUITE = """import unittest

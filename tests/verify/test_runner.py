@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.verdict import Problem, TestReport
+from coder.core.values.verdict import Problem, TestReport
 from tests.builders import write
 from tests.verify.conftest import Run
 

@@ -1,6 +1,6 @@
 """How long a run of tests is waited for."""
 
-from coder.core.verdict import Problem, TestReport
+from coder.core.values.verdict import Problem, TestReport
 from coder.verify.runs import patience
 
 

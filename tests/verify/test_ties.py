@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.verdict import Failure, TestResult, Tie
+from coder.core.values.verdict import Failure, TestResult, Tie
 from coder.verify.ties import ties
 
 CART = """\

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.verdict import Failure, Frame, TestReport, TestResult
+from coder.core.values.verdict import Failure, Frame, TestReport, TestResult
 from coder.verify.triage import needed_packages, triage, unable
 from tests.verify.fakes import passed
 

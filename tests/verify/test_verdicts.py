@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.paths import node_ids
-from coder.core.verdict import Verdict
+from coder.core.values.paths import node_ids
+from coder.core.values.verdict import Verdict
 from coder.verify.proof import WorktreeVerifier
 from tests.builders import write
 from tests.verify.conftest import Run

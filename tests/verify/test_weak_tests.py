@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.core.verdict import TestReport, TestResult
+from coder.core.values.verdict import TestReport, TestResult
 from coder.verify.weak_tests import definitions_changed, weak_tests
 
 WEAK = {

@@ -12,8 +12,8 @@ import pytest
 
 from coder.cli.apply import delivered
 from coder.core.events import Event, FilesChanged, Record, SessionFinished, SessionStarted, Verified
-from coder.core.task import Budget, Task
-from coder.core.verdict import Verdict, VerdictKind
+from coder.core.values.task import Budget, Task
+from coder.core.values.verdict import Verdict, VerdictKind
 from coder.repo.delivery import apply_commit, undo
 from coder.repo.pending import INTENT
 from coder.settings import sessions_directory

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from coder.core.change import Change
+from coder.core.values.history import Change
 from coder.tools.files import SOURCE
 from coder.tools.locating.clues import Clues
 from coder.tools.words import words_of

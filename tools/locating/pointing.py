@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from coder.core.change import Change
+from coder.core.values.history import Change
 from coder.tools.files import standing, text_of
 from coder.tools.locating.changing import related
 from coder.tools.locating.clues import Clues

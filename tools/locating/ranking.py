@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from coder.core.change import Change
-from coder.core.paths import is_test_path
+from coder.core.values.history import Change
+from coder.core.values.paths import is_test_path
 from coder.tools.locating.clues import Clues
 from coder.tools.locating.evidence import Candidate, Case, Evidence, neighbours
 from coder.tools.locating.matching import matches

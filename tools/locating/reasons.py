@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from coder.core.paths import is_test_path
+from coder.core.values.paths import is_test_path
 from coder.tools.files import text_of
 from coder.tools.locating.evidence import Candidate, Case, Evidence
 from coder.tools.words import parts, words_of

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from coder.core.hunk import Hunk
+from coder.core.values.hunk import Hunk
 
 if TYPE_CHECKING:
     from unidiff.patch import Hunk as ParsedHunk

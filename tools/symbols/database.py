@@ -210,9 +210,9 @@ class Database:
 def _format() -> str:
     """Changes with the code that decides what is held."""
     folder = Path(__file__).parent
-    core = folder.parent.parent / "core"
+    permissions = folder.parent.parent / "permissions"
     sources = [*sorted(folder.glob("*.py")), *(folder.parent / f"{name}.py" for name in ("words", "ripgrep"))]
-    sources += [core / "secrets.py", core / "assignments.py"]
+    sources += [permissions / "secrets.py", permissions / "secret_assignments.py"]
     return sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from coder.core.secrets import Secrets
+from coder.permissions.secrets import Secrets
 from coder.tools.symbols.definition import Definition
 from coder.tools.symbols.documents import documents
 from coder.tools.symbols.facts import Facts, facts_of

@@ -4,9 +4,9 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from coder.core.paths import is_test_path
 from coder.core.trials import Change
-from coder.core.verdict import Failure
+from coder.core.values.paths import is_test_path
+from coder.core.values.verdict import Failure
 from coder.repair.scope import likeness
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Function, Source

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from coder.core.trials import Change
-from coder.core.verdict import Failure
+from coder.core.values.verdict import Failure
 from coder.repair.scope import likeness, module_names, short_texts
 from coder.repair.site import Rewrite, Site
 from coder.repair.stock import BUILTIN

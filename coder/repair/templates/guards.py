@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from coder.core.trials import Change
-from coder.core.verdict import Failure
+from coder.core.values.verdict import Failure
 from coder.repair.scope import arguments_of, local_names, own_attributes
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Function, Source, is_docstring, own_nodes

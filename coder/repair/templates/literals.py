@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from coder.core.verdict import Failure
+from coder.core.values.verdict import Failure
 from coder.repair.scope import idle, local_names, own_attributes
 from coder.repair.site import Rewrite, Site
 

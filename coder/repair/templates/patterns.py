@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 
-from coder.core.syntax import expression
 from coder.core.trials import Change
+from coder.python.parsing import expression
 from coder.repair.scope import module_names
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Source

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from coder.core.trials import Change
-from coder.core.verdict import Failure
+from coder.core.values.verdict import Failure
 from coder.repair.scope import arguments_of, module_names
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Function, Source, is_docstring

@@ -4,8 +4,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from coder.core.syntax import expression
 from coder.core.trials import Change
+from coder.python.parsing import expression
 from coder.repair.scope import arguments_of, idle, local_names, most_alike, own_attributes
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Function

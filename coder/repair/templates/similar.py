@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from heapq import nlargest
 
-from coder.core.syntax import expression
+from coder.python.parsing import expression
 from coder.repair.site import Rewrite, Site
 from coder.repair.source import Source
 from coder.repair.stock import bound, conditions, nearness, visible

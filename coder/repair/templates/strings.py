@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
 from coder.core.trials import Change
-from coder.core.verdict import Failure
+from coder.core.values.verdict import Failure
 from coder.repair.site import Rewrite, Site
 
 COMPARED = re.compile(r"assert (['\"].*?['\"]) == (['\"].*?['\"])\s*$", re.MULTILINE)

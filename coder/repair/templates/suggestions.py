@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from coder.core.trials import Change
-from coder.core.verdict import Failure
+from coder.core.values.verdict import Failure
 from coder.repair.importing import imports
 from coder.repair.scope import attributes, local_names, module_names, most_alike, own_attributes, short_texts
 from coder.repair.site import Rewrite, Site

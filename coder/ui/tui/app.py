@@ -98,7 +98,7 @@ class CoderApp(App[None]):
         elif self._session is None or not self._chosen.name:
             self._main.suggest(message.text)
         else:
-            from coder.core.words import Say
+            from coder.core.commands import Say
 
             self._session.send(Say(text=message.text))
 
@@ -153,7 +153,7 @@ class CoderApp(App[None]):
                 self._stop(self._session)
 
     def _stop(self, running: Running) -> None:
-        from coder.core.words import Stop
+        from coder.core.commands import Stop
 
         running.send(Stop())
 

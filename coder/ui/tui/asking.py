@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from textual.app import App
 
+from coder.core.commands import Amend, Answer, Decide, Word
 from coder.core.events import Event, PlanAnswered, PlanAsked, QuestionAnswered, QuestionAsked, ReviewAnswered, ReviewAsked
-from coder.core.words import Amend, Answer, Decide, Word
 from coder.ui.tui.screens.plan import PlanScreen, Wanted
 from coder.ui.tui.screens.question import QuestionScreen
 from coder.ui.tui.screens.review import ReviewScreen

@@ -30,8 +30,8 @@ from coder.core.events import (
 )
 from coder.core.messages import AssistantMessage, UserMessage
 from coder.core.state import Status, advance
-from coder.core.text import printable
-from coder.core.verdict import Verdict
+from coder.core.values.text import printable
+from coder.core.values.verdict import Verdict
 from coder.ui.lines import doing
 from coder.ui.summary import ending, learnt, money, short, tally
 from coder.ui.tui.prose import prose

@@ -4,7 +4,7 @@ import re
 
 from textual.content import Content
 
-from coder.core.text import printable
+from coder.core.values.text import printable
 
 _MARKS = [
     (re.compile(r"^#{1,6} .*$", re.MULTILINE), "bold $text-primary"),

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from textual.events import Key
 from textual.pilot import Pilot
 
+from coder.core.commands import Stop, Word
 from coder.core.events import Event
-from coder.core.words import Stop, Word
 from coder.loop.log import EventLog
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.running import Chosen

@@ -2,8 +2,8 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 
+from coder.core.commands import Say, Stop, Word
 from coder.core.errors import UserError
-from coder.core.words import Say, Stop, Word
 from coder.loop.log import EventLog
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.running import Chosen, Running

@@ -3,9 +3,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from coder.core.commands import Amend, Answer, Decide, Say, Stop, Word
 from coder.core.events import QuestionAnswered, QuestionAsked
 from coder.core.notes import Plan, Step
-from coder.core.words import Amend, Answer, Decide, Say, Stop, Word
 from coder.ui.tui.widgets.prompt import Prompt
 from tests.ui.tui import story
 from tests.ui.tui.fakes import Stage, stage

@@ -8,8 +8,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
 from coder.core.notes import Plan
-from coder.core.plans import read, written
-from coder.core.text import printable
+from coder.core.values.plan import read, written
+from coder.core.values.text import printable
 from coder.ui.tui.screens.question import DEAF_SECONDS
 
 KEYS = "edit as you like · ctrl+s run it · ctrl+r refuse it · esc stop"

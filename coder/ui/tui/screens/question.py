@@ -10,7 +10,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from coder.core.events import QuestionAsked
-from coder.core.text import printable
+from coder.core.values.text import printable
 
 DEAF_SECONDS = 0.4
 """What the person types in this time was begun before the screen came up, and must answer nothing."""

@@ -7,8 +7,8 @@ from textual.content import Content
 from textual.highlight import guess_language, highlight
 from textual.widgets import Static
 
-from coder.core.hunk import Hunk
-from coder.core.text import printable
+from coder.core.values.hunk import Hunk
+from coder.core.values.text import printable
 from coder.tools.patching.hunks import hunks
 
 KINDS = {"+": "added", "-": "removed", " ": "kept", "": "kept"}

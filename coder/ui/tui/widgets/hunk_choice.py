@@ -9,8 +9,8 @@ from textual.events import Click
 from textual.message import Message
 from textual.widgets import Static
 
-from coder.core.hunk import Hunk
-from coder.core.text import printable
+from coder.core.values.hunk import Hunk
+from coder.core.values.text import printable
 from coder.ui.tui.widgets.diff import body_of
 
 

@@ -8,7 +8,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from coder.core.messages import ToolCall, ToolMessage
-from coder.core.text import printable
+from coder.core.values.text import printable
 from coder.ui.lines import brief
 from coder.ui.tui.widgets.diff import lines_of
 from coder.ui.tui.widgets.fold import Fold

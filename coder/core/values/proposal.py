@@ -1,6 +1,6 @@
 """What a search without a model finds."""
 
-from coder.core.value import Value
+from coder.core.values.base import Value
 
 
 class Suspect(Value):

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from coder.core.notes import Plan
-from coder.core.value import Value
+from coder.core.values.base import Value
 
 
 class Say(Value):

@@ -6,9 +6,9 @@ from fnmatch import fnmatchcase
 from posixpath import normpath
 from typing import Literal
 
-from coder.core.private import denied
-from coder.core.shell import Parsed, Simple, parse
-from coder.core.value import Value
+from coder.core.values.base import Value
+from coder.permissions.private_files import denied
+from coder.permissions.shell import Parsed, Simple, parse
 
 Action = Literal["allow", "ask", "deny"]
 Mode = Literal["read-only", "ask", "auto-edit", "full"]

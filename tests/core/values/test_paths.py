@@ -1,6 +1,6 @@
 import pytest
 
-from coder.core.paths import is_test_path, node_ids
+from coder.core.values.paths import is_test_path, node_ids
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from coder.core.value import Value
+from coder.core.values.base import Value
 
 
 class Candidate(Value):

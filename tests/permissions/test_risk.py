@@ -1,6 +1,6 @@
 import pytest
 
-from coder.core.risk import high_risk, kind_of
+from coder.permissions.risk import high_risk, kind_of
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coder.core.notes import Plan, Step
-from coder.core.plans import read, written
+from coder.core.values.plan import read, written
 
 PLAN = Plan(
     summary="The sign goes.",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from coder.core.verdict import TestResult
+from coder.core.values.verdict import TestResult
 
 
 def signature(result: TestResult) -> str:

@@ -1,6 +1,6 @@
 """A hunk of a git diff, as a value."""
 
-from coder.core.value import Value
+from coder.core.values.base import Value
 
 
 class Hunk(Value):

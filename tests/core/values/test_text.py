@@ -1,6 +1,6 @@
 import pytest
 
-from coder.core.text import printable
+from coder.core.values.text import printable
 
 
 @pytest.mark.parametrize(

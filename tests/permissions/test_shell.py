@@ -1,6 +1,6 @@
 import pytest
 
-from coder.core.shell import parse
+from coder.permissions.shell import parse
 
 
 def programs(command: str) -> list[tuple[str, ...]]:

@@ -5,7 +5,7 @@ import hashlib
 import warnings
 from collections.abc import Mapping
 
-from coder.core.syntax import parsed
+from coder.python.parsing import parsed
 
 
 def fingerprint(files: Mapping[str, str | None]) -> str:

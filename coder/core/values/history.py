@@ -1,6 +1,6 @@
 """A commit of a repository's history."""
 
-from coder.core.value import Value
+from coder.core.values.base import Value
 
 
 class Change(Value):

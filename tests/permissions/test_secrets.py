@@ -4,7 +4,7 @@ import string
 
 import pytest
 
-from coder.core.secrets import PLACEHOLDER, Secrets, own_values, random_looking
+from coder.permissions.secrets import PLACEHOLDER, Secrets, own_values, random_looking
 
 SECRETS = Secrets(key=b"of this session")
 KEY_LINE = "[masked: private key]"

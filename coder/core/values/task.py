@@ -4,7 +4,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from coder.core.notes import Plan
-from coder.core.value import Value
+from coder.core.values.base import Value
 
 
 class Budget(Value):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from coder.core.value import Value
+from coder.core.values.base import Value
 
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
 Cause = Literal["environment", "logic", "test error", "collection", "time-out"]

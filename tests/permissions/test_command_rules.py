@@ -1,7 +1,7 @@
 import pytest
 
-from coder.core.rules import Rule, Run, built_in, chosen, feeds_a_shell, leads_out, runs, written
-from coder.core.shell import parse
+from coder.permissions.command_rules import Rule, Run, built_in, chosen, feeds_a_shell, leads_out, runs, written
+from coder.permissions.shell import parse
 
 
 def verdicts(command: str) -> list[str | None]:

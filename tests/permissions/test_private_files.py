@@ -1,6 +1,6 @@
 import pytest
 
-from coder.core.private import DENY_READ, denied, readable
+from coder.permissions.private_files import DENY_READ, denied, readable
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-from coder.core.gitconfig import entries, inert
+from coder.permissions.git_configuration import entries, inert
 
 
 def test_reads_what_git_reads() -> None:

@@ -1,4 +1,4 @@
-from coder.core.fingerprint import fingerprint
+from coder.python.fingerprint import fingerprint
 
 
 def test_layout_and_comments_make_no_difference() -> None:

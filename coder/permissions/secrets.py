@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from coder.core.assignments import CONTEXTS, is_literal_secret
+from coder.permissions.secret_assignments import CONTEXTS, is_literal_secret
 
 Held = TypeVar("Held", bound=BaseModel)
 

@@ -1,7 +1,7 @@
 import re
 
-from coder.core.marking import fenced, marked
 from coder.core.messages import ToolMessage, UserMessage
+from coder.permissions.data_marking import fenced, marked
 
 
 def test_the_same_text_gets_the_same_delimiters() -> None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from coder.core.value import Value
+from coder.core.values.base import Value
 
 OPERATORS = ("&&", "||", ";;", "|&", "&", "|", ";", "(", ")", "\n")
 REDIRECTIONS = ("<<<", "<<-", "<<", "<>", "<&", "<", ">>", ">&", ">|", ">", "&>>", "&>")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
-from coder.core.paths import is_test_path
+from coder.core.values.paths import is_test_path
 
 KEY_FILES = ("*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519")
 """Key material; among the tests it belongs to the tests, which need it."""

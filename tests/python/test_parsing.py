@@ -2,7 +2,7 @@ import ast
 
 import pytest
 
-from coder.core.syntax import parsed
+from coder.python.parsing import parsed
 
 
 def test_what_parses_is_a_module() -> None:

@@ -1,0 +1,1 @@
+"""Frozen values that cross packages: tasks, candidates, changes, hunks, plans, verdicts."""

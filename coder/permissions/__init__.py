@@ -1,0 +1,1 @@
+"""Permission checks: command rules, shell parsing, secrets, private files, risky paths, and marking of untrusted text."""
