@@ -1,11 +1,12 @@
 """The tool `apply_patch`."""
 
-from coder.tools.cutting import tests_cut
+from coder.patching import Applied, Change, PatchError
+from coder.patching.applying import plan
+from coder.patching.applying.tree import Tree
+from coder.patching.applying.write import write
+from coder.patching.errors import NOTHING_WRITTEN
+from coder.python.test_integrity import tests_cut
 from coder.tools.files import counted
-from coder.tools.patching import Applied, Change, PatchError, plan
-from coder.tools.patching.errors import NOTHING_WRITTEN
-from coder.tools.patching.tree import Tree
-from coder.tools.patching.write import write
 from coder.tools.tool import ToolError, tool
 from coder.tools.workspace import Workspace
 

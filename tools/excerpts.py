@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from coder.patching.applying.source import Source
 from coder.tools.files import clipped, load
 from coder.tools.locating.clues import Clues
 from coder.tools.locating.sites import Site
-from coder.tools.patching.source import Source
 from coder.tools.symbols import Definition, definitions, enclosing
 from coder.tools.symbols.resolve import resolve
 from coder.tools.symbols.snapshot import Snapshot

@@ -7,10 +7,10 @@ import stat
 from pathlib import Path
 
 from coder.core.values.paths import is_test_path
+from coder.patching.applying.source import Source, decode
+from coder.patching.applying.tree import Tree
+from coder.patching.errors import PatchError
 from coder.permissions.private_files import denied
-from coder.tools.patching.errors import PatchError
-from coder.tools.patching.source import Source, decode
-from coder.tools.patching.tree import Tree
 from coder.tools.ripgrep import list_paths, shown
 from coder.tools.tool import ToolError
 from coder.tools.workspace import Workspace

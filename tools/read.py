@@ -3,8 +3,8 @@
 import difflib
 from collections.abc import Sequence
 
+from coder.patching.applying.source import Source
 from coder.tools.files import counted, load, numbered
-from coder.tools.patching.source import Source
 from coder.tools.ripgrep import shown
 from coder.tools.symbols import Definition, definitions, enclosing, named
 from coder.tools.tool import ToolError, tool

@@ -18,10 +18,10 @@ from coder.core.errors import CoderError
 from coder.core.events import SessionFinished
 from coder.core.values.task import Task
 from coder.core.values.verdict import Counts, TestReport
+from coder.patching import apply
 from coder.repo.begin import begin_repository
 from coder.sandbox.walls import Walls
 from coder.settings import Config, configured
-from coder.tools.patching import apply
 from coder.verify.reasons import environment
 from coder.wiring.approach import Approach, approach
 from coder.wiring.bench import bench_for, sandbox_behind

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from coder.core.events import SessionFinished
     from coder.core.values.candidate import Delivery
     from coder.core.values.task import Task
+    from coder.patching import Applied, Change
     from coder.settings import Config
-    from coder.tools.patching import Applied, Change
 
 WhatArgument = Annotated[
     str, typer.Argument(metavar="[FILE|-|ID]", help="A diff in a file or on standard input; or a session's id, `last` or `session:ID`.")
@@ -176,9 +176,9 @@ def _line(data: bytes) -> str:
 def _apply_diff(repo: Path, text: str, *, check: bool, reverse: bool) -> None:
     from coder.core.errors import UserError
     from coder.core.values.text import printable
-    from coder.tools.patching import PatchError
-    from coder.tools.patching.tree import Tree
-    from coder.tools.patching.write import write
+    from coder.patching import PatchError
+    from coder.patching.applying.tree import Tree
+    from coder.patching.applying.write import write
 
     if not repo.is_dir():
         raise UserError(f"{repo} is not a directory; name the one to work in.")
@@ -198,7 +198,8 @@ def _apply_diff(repo: Path, text: str, *, check: bool, reverse: bool) -> None:
 
 def _planned(directory: Path, text: str, *, reverse: bool) -> "tuple[Path, Applied]":
     """What the diff does below the top of the repository; where it does not fit there, below the directory itself."""
-    from coder.tools.patching import PatchError, plan
+    from coder.patching import PatchError
+    from coder.patching.applying import plan
 
     top = next((above for above in (directory, *directory.parents) if (above / ".git").exists()), directory)
     faults = []

@@ -27,7 +27,7 @@ class Decide(Value):
     type: Literal["decide"] = "decide"
     question: str
     accepted: tuple[int, ...]
-    """Their numbers in `coder.tools.patching.hunks.hunks(diff)`, ascending; none: deliver nothing."""
+    """Their numbers in `coder.patching.git_hunks.hunks(diff)`, ascending; none: deliver nothing."""
 
 
 class Amend(Value):

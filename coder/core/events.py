@@ -143,7 +143,7 @@ class ReviewAsked(EventValue):
 
 
 class ReviewAnswered(EventValue):
-    """What will be delivered: `coder.tools.patching.hunks.rebuilt(diff, accepted)`.
+    """What will be delivered: `coder.patching.git_hunks.rebuilt(diff, accepted)`.
 
     With all hunks that is the diff as it was verified. Fewer are another change, that nothing is known of until it is verified itself;
     none are a refusal: nothing is delivered.
@@ -152,7 +152,7 @@ class ReviewAnswered(EventValue):
     type: Literal["review_answered"] = "review_answered"
     question: str
     accepted: tuple[int, ...]
-    """Numbers in `coder.tools.patching.hunks.hunks(diff)`, from 0, ascending."""
+    """Numbers in `coder.patching.git_hunks.hunks(diff)`, from 0, ascending."""
     by: Literal["person", "default"]
 
 

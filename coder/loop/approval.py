@@ -10,8 +10,8 @@ from coder.core.messages import ToolCall
 from coder.core.notes import Plan
 from coder.core.values.base import Value
 from coder.loop.log import EventLog
+from coder.patching.git_hunks import hunks
 from coder.permissions.command_rules import Rule
-from coder.tools.patching.hunks import hunks
 
 Reply = TypeVar("Reply", Answer, Decide, Amend)
 ALLOW, ALWAYS, REFUSE = "allow", "always", "refuse"

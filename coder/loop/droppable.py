@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 from coder.core.values.hunk import Hunk
 from coder.core.values.paths import is_test_path
 from coder.core.values.verdict import Guarded
-from coder.tools.patching.hunks import blocks, hunks
+from coder.patching.git_hunks import blocks, hunks
 
 WRITING = frozenset({".adoc", ".md", ".rst", ".txt"})
 """Files that are there to be read by people."""

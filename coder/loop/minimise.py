@@ -8,8 +8,8 @@ from coder.core.values.verdict import Verdict
 from coder.loop.droppable import droppable, place_of
 from coder.loop.kit import Kit
 from coder.loop.review import announced, part_of
-from coder.tools.patching import PatchError
-from coder.tools.patching.hunks import hunks
+from coder.patching import PatchError
+from coder.patching.git_hunks import hunks
 
 MOST_ALONE = 5
 """So many hunks are tried one by one, each for a whole verification, where not all of them can go."""

@@ -17,8 +17,8 @@ from coder.loop.commit import subject
 from coder.loop.kit import Kit
 from coder.loop.turn import say, turn
 from coder.loop.wandering import LOST, Wandering, answers
+from coder.patching.git_hunks import hunks
 from coder.python.fingerprint import fingerprint
-from coder.tools.patching.hunks import hunks
 
 _PLACE = re.compile(r"[\w./-]+\.\w+(?:::\w[\w.]*|:\d+)")
 """`path::Name` or `path:line`: what a reply that patches at once says it changes."""

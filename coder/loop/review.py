@@ -11,9 +11,9 @@ from coder.core.values.hunk import Hunk
 from coder.core.values.verdict import Verdict
 from coder.loop.droppable import droppable
 from coder.loop.kit import Kit
+from coder.patching import PatchError, apply
+from coder.patching.git_hunks import hunks, rebuilt
 from coder.permissions.risk import high_risk
-from coder.tools.patching import PatchError, apply
-from coder.tools.patching.hunks import hunks, rebuilt
 
 LONGEST_SHOWN = 3_000
 DELIVER, DROP = "deliver", "drop"

@@ -9,11 +9,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from coder.core.values.candidate import Patch
+from coder.patching import PatchError
+from coder.patching.applying.source import decode
+from coder.patching.applying.tree import Tree
+from coder.patching.git_hunks import hunks
 from coder.repo.git import Git
-from coder.tools.patching import PatchError
-from coder.tools.patching.hunks import hunks
-from coder.tools.patching.source import decode
-from coder.tools.patching.tree import Tree
 
 REGULAR = ("100644", "100755")
 GONE = "000000"

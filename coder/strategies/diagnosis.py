@@ -13,7 +13,7 @@ from coder.core.values.paths import is_test_path
 from coder.core.values.signature import alike
 from coder.core.values.verdict import Cause, TestResult, Verdict
 from coder.loop.kit import Kit
-from coder.tools.patching.hunks import hunks
+from coder.patching.git_hunks import hunks
 
 
 def diagnose(kit: Kit, candidate: Candidate) -> None:

@@ -10,9 +10,9 @@ from coder.core.values.proposal import Proposal, Proposals
 from coder.core.values.verdict import VerdictKind
 from coder.loop.baseline import baseline
 from coder.loop.kit import Kit, Strategy
+from coder.patching import apply
 from coder.strategies.judge import asked_for, attempt_number, weigh
 from coder.strategies.offline import propose, speaking_of
-from coder.tools.patching import apply
 
 FIRST_SECONDS = 10.0
 

@@ -6,8 +6,8 @@ from coder.core.errors import UserError
 from coder.core.events import FilesChanged, PhaseEntered
 from coder.core.values.candidate import Candidate, Patch
 from coder.loop.kit import Kit, Strategy
+from coder.patching import PatchError, apply
 from coder.strategies.judge import judge
-from coder.tools.patching import PatchError, apply
 
 
 def judge_given(change: Patch, named: tuple[str, ...] = ()) -> Strategy:

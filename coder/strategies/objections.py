@@ -7,7 +7,7 @@ from coder.core.values.candidate import Candidate
 from coder.core.values.verdict import Verdict, VerdictKind
 from coder.loop.kit import Kit
 from coder.loop.phase import Standing
-from coder.tools.lint import syntax_error, undefined_names
+from coder.python.lint import syntax_error, undefined_names
 
 SHOWN = 5
 

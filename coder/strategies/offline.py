@@ -11,8 +11,8 @@ from coder.core.values.proposal import Proposal, Proposals
 from coder.core.values.verdict import Reproduced, Verdict, VerdictKind
 from coder.loop.baseline import baseline
 from coder.loop.kit import Kit, Strategy
+from coder.patching import apply
 from coder.strategies.judge import asked_for, attempt_number, judge
-from coder.tools.patching import apply
 from coder.tools.words import words_of
 
 SEARCH_SECONDS = 120.0

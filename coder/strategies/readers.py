@@ -2,8 +2,8 @@
 
 from coder.core.values.candidate import Patch
 from coder.core.values.paths import is_test_path
+from coder.patching.git_hunks import hunks
 from coder.permissions.risk import high_risk
-from coder.tools.patching.hunks import hunks
 
 LARGE_LINES = 20
 """Added and removed lines of source beyond which somebody asks whether it could be less."""

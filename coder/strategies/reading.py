@@ -13,7 +13,7 @@ from coder.core.values.candidate import Candidate, Patch
 from coder.core.values.hunk import Hunk
 from coder.loop.kit import Kit
 from coder.loop.phase import Purpose, Standing, run
-from coder.tools.patching.hunks import hunks
+from coder.patching.git_hunks import hunks
 from coder.tools.registry import REVIEWING
 
 DIFF_CHARACTERS = 20_000

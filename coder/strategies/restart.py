@@ -10,9 +10,9 @@ from coder.core.values.verdict import TestResult
 from coder.loop.kit import Kit
 from coder.loop.phase import keep
 from coder.loop.turn import say
+from coder.patching import apply
+from coder.patching.git_hunks import hunks, rebuilt
 from coder.strategies.diagnosis import newest_diagnoses, reds
-from coder.tools.patching import apply
-from coder.tools.patching.hunks import hunks, rebuilt
 
 DIFF_CHARACTERS = 4_000
 

@@ -9,8 +9,8 @@ from coder.core.impact import Impact, Reach
 from coder.core.ports import Progress
 from coder.core.values.base import Value
 from coder.core.values.verdict import Run, TestReport
-from coder.tools.patching import PatchError
-from coder.tools.patching.tree import Tree
+from coder.patching import PatchError
+from coder.patching.applying.tree import Tree
 from coder.verify.evidence import run_of
 from coder.verify.serving import OnRed
 from coder.verify.warm import Cold, Edits, Ran, WarmRunner

@@ -9,7 +9,7 @@ import pytest
 
 from coder.bench.suites import SuiteTask, load
 from coder.core.errors import UserError
-from coder.tools.patching import apply
+from coder.patching import apply
 from tests.builders import write
 
 TASK = {"t/issue.md": "Wrong.\n", "t/repository/a.py": "A = 1\n", "t/hidden/tests/test_a.py": "def test_a(): pass\n"}

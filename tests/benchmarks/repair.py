@@ -30,9 +30,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from coder.patching import apply
+from coder.patching.git_hunks import hunks
 from coder.repair.agreement import Plain
-from coder.tools.patching import apply
-from coder.tools.patching.hunks import hunks
 from tests.benchmarks.cases import Case, classic, copied, mined, mutants
 from tests.benchmarks.judging import answers, changed_functions
 from tests.benchmarks.suites import Suite

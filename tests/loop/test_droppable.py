@@ -4,7 +4,7 @@ import pytest
 
 from coder.core.values.verdict import Guarded, Unguarded
 from coder.loop.droppable import droppable, place_of
-from coder.tools.patching.hunks import blocks, hunks
+from coder.patching.git_hunks import blocks, hunks
 
 OLD = [f"line {number}" for number in range(1, 31)]
 NEW = ["new", *OLD[:3], "4", *OLD[4:19], *OLD[20:], "last"]

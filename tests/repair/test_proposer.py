@@ -11,11 +11,11 @@ from coder.core.ports import Progress
 from coder.core.trials import Compared, Trace, Traces
 from coder.core.values.proposal import Proposals
 from coder.core.values.verdict import Failure, Outcome, Problem, TestReport, TestResult
+from coder.patching import apply
 from coder.repair.case import Case, traced
 from coder.repair.choosing import Chooser, watched
 from coder.repair.proposer import TemplateProposer
 from coder.repair.search import Search
-from coder.tools.patching import apply
 from tests.builders import write
 from tests.repair.places import candidate
 from tests.repair.test_search import FakeRunner, FakeTrials

@@ -1,8 +1,8 @@
 from pathlib import Path
 
 from coder.core.values.candidate import Candidate, Patch
+from coder.patching.git_hunks import hunks
 from coder.strategies.reading import new_lines, surroundings
-from coder.tools.patching.hunks import hunks
 
 DIFF = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -40,2 +40,3 @@ def f():\n x = 39\n-x = 40\n+x = 0\n+x = 1\n"
 

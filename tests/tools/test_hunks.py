@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.values.hunk import Hunk
-from coder.tools.patching.hunks import hunks, rebuilt
+from coder.patching.git_hunks import hunks, rebuilt
 from tests.builders import ISOLATED, git, repo, write
 
 NUMBERS = [f"line {number}" for number in range(1, 41)]

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from coder.tools.patching import PatchError, apply, plan
-from coder.tools.patching.tree import Tree
-from coder.tools.patching.write import write
+from coder.patching import PatchError, apply
+from coder.patching.applying import plan
+from coder.patching.applying.tree import Tree
+from coder.patching.applying.write import write
 
 CASES = sorted(path for path in (Path(__file__).parent.parent / "patches").iterdir() if (path / "patch.diff").exists())
 SWAP = "--- a/t\n+++ b/t\n@@ -1 +1 @@\n-a\n+b\n"

@@ -11,7 +11,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 from hypothesis.configuration import set_hypothesis_home_dir
 
-from coder.tools.patching import PatchError, apply
+from coder.patching import PatchError, apply
 from tests.benchmarks.patching.cases import Case, Text
 from tests.benchmarks.patching.certainty import certain
 from tests.benchmarks.patching.damage import Table

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from coder.tools.patching import PatchError, apply
+from coder.patching import PatchError, apply
 
 Applier = Callable[[str, Path], bool]
 COMMANDS = {

@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from coder.tools.patching import PatchError, apply
+from coder.patching import PatchError, apply
 from tests.benchmarks.patching.cases import Case, Text
 from tests.benchmarks.patching.certainty import certain
 from tests.benchmarks.patching.damage import Table

@@ -9,7 +9,7 @@ from textual.widgets import Static
 
 from coder.core.values.hunk import Hunk
 from coder.core.values.text import printable
-from coder.tools.patching.hunks import hunks
+from coder.patching.git_hunks import hunks
 
 KINDS = {"+": "added", "-": "removed", " ": "kept", "": "kept"}
 

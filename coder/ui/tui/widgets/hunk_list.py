@@ -7,7 +7,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.message import Message
 
-from coder.tools.patching.hunks import hunks
+from coder.patching.git_hunks import hunks
 from coder.ui.tui.widgets.hunk_choice import HunkChoice
 
 

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 
-from coder.tools.patching.hunk import Line
+from coder.patching.dialects.hunk import Line
 
 LOOK_ALIKES = {
     **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'"),

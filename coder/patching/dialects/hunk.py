@@ -4,9 +4,9 @@ import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from coder.tools.patching.errors import PatchError
-from coder.tools.patching.names import NOWHERE
-from coder.tools.patching.raw import RawFile
+from coder.patching.dialects.names import NOWHERE
+from coder.patching.dialects.raw import RawFile
+from coder.patching.errors import PatchError
 
 
 @dataclass(frozen=True, kw_only=True)

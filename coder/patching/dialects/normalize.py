@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterator
 
-from coder.tools.patching.blocks import read_blocks
-from coder.tools.patching.envelope import read_envelope
-from coder.tools.patching.errors import PatchError
-from coder.tools.patching.prose import dedented, lines_of, unfenced
-from coder.tools.patching.raw import RawFile
-from coder.tools.patching.unified import read_unified
+from coder.patching.dialects.envelope import read_envelope
+from coder.patching.dialects.prose import dedented, lines_of, unfenced
+from coder.patching.dialects.raw import RawFile
+from coder.patching.dialects.search_replace import read_blocks
+from coder.patching.dialects.unified import read_unified
+from coder.patching.errors import PatchError
 
 ENVELOPE = re.compile(r"^[ \t>]*\*\*\* (?:Begin Patch|(?:Update|Add|Delete) File)", re.MULTILINE)
 BLOCK = re.compile(r"^[ \t>]*<{5,9} ?(?:SEARCH|ORIGINAL)\b", re.MULTILINE)

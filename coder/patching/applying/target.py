@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from coder.tools.patching.compare import key
-from coder.tools.patching.errors import PatchError
-from coder.tools.patching.hunk import FilePatch, Hunk
-from coder.tools.patching.match import Misfit, place
-from coder.tools.patching.names import NOWHERE
-from coder.tools.patching.paths import PREFIX, checked, existing, renamed, to_create
-from coder.tools.patching.raw import RawFile
-from coder.tools.patching.source import decode
-from coder.tools.patching.tree import Tree
+from coder.patching.applying.paths import PREFIX, checked, existing, renamed, to_create
+from coder.patching.applying.source import decode
+from coder.patching.applying.tree import Tree
+from coder.patching.dialects.hunk import FilePatch, Hunk
+from coder.patching.dialects.names import NOWHERE
+from coder.patching.dialects.raw import RawFile
+from coder.patching.errors import PatchError
+from coder.patching.matching.compare import key
+from coder.patching.matching.match import Misfit, place
 
 MOST_PATHS = 50_000
 MOST_OPENED = 5_000

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from coder.tools.patching.errors import PatchError
-from coder.tools.patching.hunk import Hunk, Line
-from coder.tools.patching.match import Placed
-from coder.tools.patching.restyle import learned, restyled
-from coder.tools.patching.source import Source
+from coder.patching.applying.restyle import learned, restyled
+from coder.patching.applying.source import Source
+from coder.patching.dialects.hunk import Hunk, Line
+from coder.patching.errors import PatchError
+from coder.patching.matching.match import Placed
 
 
 @dataclass(frozen=True, kw_only=True)

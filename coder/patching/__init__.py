@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from coder.tools.patching.errors import PatchError
-from coder.tools.patching.plan import Applied, Change, plan
-from coder.tools.patching.tree import Tree
-from coder.tools.patching.write import write
+from coder.patching.applying.plan import Applied, Change, plan
+from coder.patching.applying.tree import Tree
+from coder.patching.applying.write import write
+from coder.patching.errors import PatchError
 
 __all__ = ["Applied", "Change", "PatchError", "apply", "plan"]
 

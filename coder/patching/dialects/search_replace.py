@@ -4,10 +4,10 @@ import difflib
 import re
 from collections.abc import Iterator, Sequence
 
-from coder.tools.patching.errors import PatchError
-from coder.tools.patching.names import NOWHERE
-from coder.tools.patching.raw import RawFile, RawHunk
-from coder.tools.patching.unified import hints_above
+from coder.patching.dialects.names import NOWHERE
+from coder.patching.dialects.raw import RawFile, RawHunk
+from coder.patching.dialects.unified import hints_above
+from coder.patching.errors import PatchError
 
 SEARCH = re.compile(r"<{5,9} ?(?:SEARCH|ORIGINAL)\b")
 DIVIDER = re.compile(r"={5,9}\s*$")

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from coder.tools.patching.body import Counts, read_body
-from coder.tools.patching.errors import PatchError
-from coder.tools.patching.names import LONGEST_HEADER, NOWHERE, header_name, path_on_its_own_line, unquoted, words_like_paths
-from coder.tools.patching.prose import LOOK_ALIKE_SIGNS, STARTS
-from coder.tools.patching.raw import RawFile, RawHunk
+from coder.patching.dialects.body import Counts, read_body
+from coder.patching.dialects.names import LONGEST_HEADER, NOWHERE, header_name, path_on_its_own_line, unquoted, words_like_paths
+from coder.patching.dialects.prose import LOOK_ALIKE_SIGNS, STARTS
+from coder.patching.dialects.raw import RawFile, RawHunk
+from coder.patching.errors import PatchError
 
 GIT_HEADER = re.compile(r'^diff --git "?(?:a/)?(?P<name>.+?)"? "?(?:b/)?(?P=name)"?\s*$')
 GIT_RENAME = re.compile(r"^diff --git a/(?P<old>\S+) b/(?P<new>\S+)\s*$")

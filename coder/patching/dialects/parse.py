@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from coder.tools.patching.errors import PatchError
-from coder.tools.patching.hunk import FilePatch, Hunk, Line
-from coder.tools.patching.normalise import normalise
-from coder.tools.patching.raw import RawFile, RawHunk
+from coder.patching.dialects.hunk import FilePatch, Hunk, Line
+from coder.patching.dialects.normalize import normalise
+from coder.patching.dialects.raw import RawFile, RawHunk
+from coder.patching.errors import PatchError
 
 
 def parse(text: str) -> tuple[FilePatch, ...]:

@@ -4,9 +4,9 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 
-from coder.tools.patching.compare import TO_ASCII
-from coder.tools.patching.errors import PatchError
-from coder.tools.patching.names import NOWHERE
+from coder.patching.dialects.names import NOWHERE
+from coder.patching.errors import PatchError
+from coder.patching.matching.compare import TO_ASCII
 
 PREFIX = re.compile(r"^[abciow]/")
 LONGEST_NAME = 255

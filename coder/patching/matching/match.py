@@ -3,10 +3,10 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from coder.tools.patching.align import align
-from coder.tools.patching.compare import COMPARISONS, Same, key
-from coder.tools.patching.hunk import Hunk, Line
-from coder.tools.patching.indexed import Indexed
+from coder.patching.dialects.hunk import Hunk, Line
+from coder.patching.matching.align import align
+from coder.patching.matching.compare import COMPARISONS, Same, key
+from coder.patching.matching.indexed import Indexed
 
 CLOSERS = (")", "]", "}", "{", "@", "#")
 

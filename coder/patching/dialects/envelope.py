@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from coder.tools.patching.body import read_body
-from coder.tools.patching.errors import PatchError
-from coder.tools.patching.prose import PROSE
-from coder.tools.patching.raw import RawFile, RawHunk
-from coder.tools.patching.unified import file_header, hunk_header
+from coder.patching.dialects.body import read_body
+from coder.patching.dialects.prose import PROSE
+from coder.patching.dialects.raw import RawFile, RawHunk
+from coder.patching.dialects.unified import file_header, hunk_header
+from coder.patching.errors import PatchError
 
 FILE = re.compile(r"\*\*\* (Update|Add|Delete) File:? *(.+?)\s*$")
 MOVE = re.compile(r"\*\*\* (?:Move|Rename)(?: File)? to:? *(.+?)\s*$")

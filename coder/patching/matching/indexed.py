@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from coder.tools.patching.compare import key
+from coder.patching.matching.compare import key
 
 
 @dataclass(frozen=True)

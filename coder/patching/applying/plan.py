@@ -5,17 +5,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from coder.tools.lint import syntax_error, undefined_names
-from coder.tools.patching.compare import key
-from coder.tools.patching.edit import Edit, created, edited, edits
-from coder.tools.patching.errors import PatchError
-from coder.tools.patching.explain import explained
-from coder.tools.patching.hunk import reverse as reversed_patch
-from coder.tools.patching.match import Misfit, Placed, place
-from coder.tools.patching.parse import parse
-from coder.tools.patching.source import Source, decode, encode
-from coder.tools.patching.target import Aim, aimed
-from coder.tools.patching.tree import Tree
+from coder.patching.applying.edit import Edit, created, edited, edits
+from coder.patching.applying.source import Source, decode, encode
+from coder.patching.applying.target import Aim, aimed
+from coder.patching.applying.tree import Tree
+from coder.patching.dialects.hunk import reverse as reversed_patch
+from coder.patching.dialects.parse import parse
+from coder.patching.errors import PatchError
+from coder.patching.matching.compare import key
+from coder.patching.matching.explain import explained
+from coder.patching.matching.match import Misfit, Placed, place
+from coder.python.lint import syntax_error, undefined_names
 
 NEW_FILE_MODE = 0o644
 MOST_FAULTS = 2

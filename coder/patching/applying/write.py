@@ -1,9 +1,9 @@
 """Do what a plan says: all of it or none of it."""
 
-from coder.tools.patching.errors import PatchError
-from coder.tools.patching.plan import Applied, Change
-from coder.tools.patching.source import encode
-from coder.tools.patching.tree import Tree
+from coder.patching.applying.plan import Applied, Change
+from coder.patching.applying.source import encode
+from coder.patching.applying.tree import Tree
+from coder.patching.errors import PatchError
 
 
 def write(applied: Applied, tree: Tree) -> None:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 from operator import add
 
-from coder.tools.patching.compare import is_elision, key, plain
-from coder.tools.patching.hunk import Hunk, Line, Run
-from coder.tools.patching.indexed import Indexed
+from coder.patching.dialects.hunk import Hunk, Line, Run
+from coder.patching.matching.compare import is_elision, key, plain
+from coder.patching.matching.indexed import Indexed
 
 LINE = 1000
 """The weight of a line of text."""

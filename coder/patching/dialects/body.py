@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 
-from coder.tools.patching.prose import PROSE
+from coder.patching.dialects.prose import PROSE
 
 MARKS = (" ", "+", "-", "\\ ")
 NO_NEWLINE = "\\ No newline at end of file"

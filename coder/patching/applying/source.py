@@ -6,7 +6,7 @@ import tokenize
 from collections import Counter
 from dataclasses import dataclass
 
-from coder.tools.patching.errors import PatchError
+from coder.patching.errors import PatchError
 
 BOM = b"\xef\xbb\xbf"
 LINE = re.compile(r"([^\r\n]*(?:\r(?!\n)[^\r\n]*)*)(\r\n|\n|$)")

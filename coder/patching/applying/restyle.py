@@ -4,8 +4,8 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from coder.tools.patching.compare import LOOK_ALIKES, plain
-from coder.tools.patching.hunk import Line, Run
+from coder.patching.dialects.hunk import Line, Run
+from coder.patching.matching.compare import LOOK_ALIKES, plain
 
 Pairs = Sequence[tuple[Line, str]]
 

@@ -4,11 +4,11 @@ import difflib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from coder.tools.patching.compare import key
-from coder.tools.patching.errors import PatchError
-from coder.tools.patching.hunk import Hunk
-from coder.tools.patching.indexed import Indexed
-from coder.tools.patching.match import Misfit, Result, standing
+from coder.patching.dialects.hunk import Hunk
+from coder.patching.errors import PatchError
+from coder.patching.matching.compare import key
+from coder.patching.matching.indexed import Indexed
+from coder.patching.matching.match import Misfit, Result, standing
 
 AROUND = 3
 MORE_AROUND = 8

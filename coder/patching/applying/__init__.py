@@ -1,0 +1,1 @@
+"""Applying of matched hunks to files: all of them or none."""

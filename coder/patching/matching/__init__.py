@@ -1,0 +1,1 @@
+"""Matching of hunks against the lines of a file."""
