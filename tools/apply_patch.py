@@ -1,5 +1,6 @@
 """The tool `apply_patch`."""
 
+from coder.core.errors import ToolError
 from coder.patching import Applied, Change, PatchError
 from coder.patching.applying import plan
 from coder.patching.applying.tree import Tree
@@ -7,7 +8,7 @@ from coder.patching.applying.write import write
 from coder.patching.errors import NOTHING_WRITTEN
 from coder.python.test_integrity import tests_cut
 from coder.tools.files import counted
-from coder.tools.tool import ToolError, tool
+from coder.tools.tool import tool
 from coder.tools.workspace import Workspace
 
 MOST_PLACES = 20

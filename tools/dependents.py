@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from coder.core.errors import ToolError
 from coder.tools.files import counted, standing
 from coder.tools.find_symbol import meant
 from coder.tools.ripgrep import shown
 from coder.tools.symbols import Definition, enclosing
 from coder.tools.symbols.resolve import importers, resolve
 from coder.tools.symbols.snapshot import Place, Snapshot, Use
-from coder.tools.tool import ToolError, tool
+from coder.tools.tool import tool
 from coder.tools.uses import ordered
 from coder.tools.workspace import Workspace
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from coder.core.errors import ToolError
 from coder.patching.applying.source import Source
 from coder.tools.files import clipped, load
 from coder.tools.locating.clues import Clues
@@ -12,7 +13,6 @@ from coder.tools.locating.sites import Site
 from coder.tools.symbols import Definition, definitions, enclosing
 from coder.tools.symbols.resolve import resolve
 from coder.tools.symbols.snapshot import Snapshot
-from coder.tools.tool import ToolError
 from coder.tools.words import parts
 from coder.tools.workspace import Workspace
 

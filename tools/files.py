@@ -6,13 +6,13 @@ import os
 import stat
 from pathlib import Path
 
+from coder.core.errors import ToolError
 from coder.core.values.paths import is_test_path
 from coder.patching.applying.source import Source, decode
 from coder.patching.applying.tree import Tree
 from coder.patching.errors import PatchError
 from coder.permissions.private_files import denied
 from coder.tools.ripgrep import list_paths, shown
-from coder.tools.tool import ToolError
 from coder.tools.workspace import Workspace
 
 SOURCE = (

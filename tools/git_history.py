@@ -2,13 +2,13 @@
 
 import re
 
-from coder.core.errors import CoderError
+from coder.core.errors import CoderError, ToolError
 from coder.tools.files import check_readable, text_of, visible
 from coder.tools.hottest import hottest
 from coder.tools.places import name_places
 from coder.tools.ripgrep import shown
 from coder.tools.symbols import definitions, named
-from coder.tools.tool import ToolError, tool
+from coder.tools.tool import tool
 from coder.tools.workspace import Workspace
 
 MOST_CHARACTERS = 10_000

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from coder.core.errors import ToolError
 from coder.core.notes import Diagnosis, Done, Findings, GiveUp, Note, Plan, Reproduction, Sites
-from coder.tools.tool import ToolError, tool
+from coder.tools.tool import tool
 from coder.tools.workspace import Workspace
 
 

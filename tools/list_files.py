@@ -2,9 +2,10 @@
 
 from collections import Counter
 
+from coder.core.errors import ToolError
 from coder.tools.files import counted, existing
 from coder.tools.ripgrep import listing, shown
-from coder.tools.tool import ToolError, tool
+from coder.tools.tool import tool
 from coder.tools.workspace import Workspace
 
 MOST_LINES = 200

@@ -1,12 +1,13 @@
 """The tool `locate_fault`."""
 
+from coder.core.errors import ToolError
 from coder.core.values.proposal import Suspect
 from coder.tools.excerpts import Spot, excerpt
 from coder.tools.files import counted, load
 from coder.tools.ripgrep import shown
 from coder.tools.run_tests import checked_test
 from coder.tools.symbols import definitions, enclosing
-from coder.tools.tool import ToolError, tool
+from coder.tools.tool import tool
 from coder.tools.workspace import Workspace
 
 SHOWN = 3

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from coder.core.errors import ToolError
 from coder.tools.files import SOURCE, counted, load, standing, visible
 from coder.tools.ripgrep import shown
 from coder.tools.symbols import Definition, definitions
 from coder.tools.symbols.snapshot import Snapshot
-from coder.tools.tool import ToolError, tool
+from coder.tools.tool import tool
 from coder.tools.uses import inside
 from coder.tools.workspace import Workspace
 

@@ -19,11 +19,10 @@ from typing import NoReturn
 
 from ripgrepy import Ripgrepy  # type: ignore[import-untyped]  # it has no types
 
-from coder.core.errors import UserError
+from coder.core.errors import ToolError, UserError
 from coder.permissions.private_files import DENY_READ, readable
 from coder.tools.records import MATCH, Hit, blocks, by_file, hits_of
 from coder.tools.regular import pipes
-from coder.tools.tool import ToolError
 
 SECONDS = 20.0
 CHUNK_BYTES = 1 << 20

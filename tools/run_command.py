@@ -1,8 +1,9 @@
 """The tool `run_command`."""
 
+from coder.core.errors import ToolError
 from coder.core.ports import Limits
 from coder.tools.places import name_places
-from coder.tools.tool import ToolError, tool
+from coder.tools.tool import tool
 from coder.tools.workspace import Workspace
 
 LONGEST_SECONDS = 600

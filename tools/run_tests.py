@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from coder.core.errors import ToolError
 from coder.core.values.verdict import TestReport, TestResult
 from coder.tools.files import alike, counted
-from coder.tools.tool import ToolError, tool
+from coder.tools.tool import tool
 from coder.tools.workspace import Workspace
 
 MOST_SHOWN = 6

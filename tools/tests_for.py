@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from coder.core.errors import ToolError
 from coder.tools.dependents import users
 from coder.tools.files import counted, standing
 from coder.tools.find_symbol import meant
 from coder.tools.ripgrep import shown
 from coder.tools.symbols import Definition, enclosing
 from coder.tools.symbols.snapshot import Place, Snapshot
-from coder.tools.tool import ToolError, tool
+from coder.tools.tool import tool
 from coder.tools.workspace import Workspace
 
 MOST_TESTS = 30

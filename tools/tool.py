@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING, Any, overload
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
+from coder.core.errors import ToolError
 from coder.core.messages import ToolSpec
 
 if TYPE_CHECKING:
     from coder.tools.workspace import Workspace
-
-
-class ToolError(Exception):
-    """Text for the model: what is wrong, what is true instead, what to do next."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
+from coder.core.errors import ToolError
 from coder.core.policy import Policy
 from coder.core.ports import History, Progress, Sandbox
 from coder.core.values.proposal import Suspected
@@ -14,7 +15,6 @@ from coder.core.values.verdict import TestReport
 from coder.permissions.private_files import DENY_READ, denied
 from coder.permissions.secrets import Secrets
 from coder.tools.symbols.index import SymbolIndex
-from coder.tools.tool import ToolError
 
 LONGEST_NAME = 255
 UNTRACED = Suspected(problem="No test can be traced here.")

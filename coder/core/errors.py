@@ -7,7 +7,7 @@ CoderError
  |- SandboxError     a command could not be started safely
  |- LimitReached     a budget (money, tokens, seconds) is spent
 
-ToolError, the text for the model, lives with the tools (coder.tools.tool).
+ToolError is outside the tree: it is text for the model, and only the toolbox catches it.
 """
 
 from typing import TYPE_CHECKING, Literal
@@ -58,3 +58,7 @@ class LimitReached(CoderError):
     def __init__(self, limit: Literal["usd", "tokens", "seconds", "requests"], message: str) -> None:
         super().__init__(message)
         self.limit = limit
+
+
+class ToolError(Exception):
+    """Text for the model: what is wrong, what is true instead, what to do next."""

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
+from coder.core.errors import ToolError
 from coder.core.events import ToolFinished, ToolStarted
 from coder.core.messages import ToolCall, ToolMessage
 from coder.core.notes import Note
@@ -16,7 +17,7 @@ from coder.loop.approval import Wish
 from coder.loop.kit import Kit
 from coder.loop.permission import Decision, of_change, of_command
 from coder.tools.hand_over import note_of
-from coder.tools.tool import Tool, ToolError
+from coder.tools.tool import Tool
 
 OUTPUT_CHARACTERS = 16_000
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from coder.core.errors import CoderError
+from coder.core.errors import CoderError, ToolError
 from coder.core.ports import Limits
 from coder.patching.applying.tree import Tree
 from coder.patching.errors import PatchError
@@ -33,7 +33,6 @@ from coder.sandbox.bubblewrap import Bubblewrap
 from coder.sandbox.process import ProcessSandbox
 from coder.sandbox.surveyed import Surveyed
 from coder.sandbox.walls import Walls
-from coder.tools.tool import ToolError
 from tests.sandbox.processes import MARK, all_gone, appears
 from tests.sandbox.stage import Stage
 

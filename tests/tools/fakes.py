@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.errors import GitError
+from coder.core.errors import GitError, ToolError
 from coder.core.policy import Policy
 from coder.core.ports import Execution, Limits, Progress
 from coder.core.values.history import Change
 from coder.core.values.verdict import TestReport
 from coder.tools.symbols.index import SymbolIndex
-from coder.tools.tool import Tool, ToolError
+from coder.tools.tool import Tool
 from coder.tools.workspace import Workspace
 from tests.builders import write
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from coder.core.errors import ToolError
 from coder.permissions.secrets import Secrets
 from coder.tools.apply_patch import apply_patch
-from coder.tools.tool import ToolError
 from tests.tools.fakes import called, refused, workspace
 
 BOX = "import math\n\n\ndef area(r):\n    total = r\n    return total\n\n\ndef rim(r):\n    return 2 * r\n"

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from coder.core.errors import ToolError
 from coder.core.notes import Diagnosis, Done, GiveUp, Note, Reproduction, Sites
 from coder.tools.hand_over import hand_over, note_of
-from coder.tools.tool import ToolError
 from tests.tools.fakes import called, refused, workspace
 
 

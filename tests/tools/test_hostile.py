@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from coder.core.errors import ToolError
 from coder.repo.git import find
 from coder.repo.history import GitHistory
 from coder.tools.find_symbol import find_symbol
@@ -18,7 +19,7 @@ from coder.tools.read import read
 from coder.tools.records import TOO_LONG
 from coder.tools.ripgrep import binary
 from coder.tools.search import search
-from coder.tools.tool import Tool, ToolError
+from coder.tools.tool import Tool
 from coder.tools.workspace import Workspace
 from tests.builders import git, repo
 from tests.tools.fakes import called, refused, workspace
