@@ -14,8 +14,8 @@ from pydantic import Field, ValidationError, field_validator
 
 from coder.core.errors import UserError
 from coder.core.values.base import Value
+from coder.files.regular_files import read_regular
 from coder.permissions.command_rules import Action, Mode, Rule, written
-from coder.tools.regular import read_regular
 
 
 class Config(Value):

@@ -1,15 +1,14 @@
 """The tool `apply_patch`."""
 
 from coder.core.errors import ToolError
-from coder.patching import Applied, Change, PatchError
-from coder.patching.applying import plan
+from coder.patching import Applied, Change, PatchError, plan
 from coder.patching.applying.tree import Tree
 from coder.patching.applying.write import write
 from coder.patching.errors import NOTHING_WRITTEN
 from coder.python.test_integrity import tests_cut
-from coder.tools.files import counted
 from coder.tools.tool import tool
-from coder.tools.workspace import Workspace
+from coder.workspace.files import counted
+from coder.workspace.workspace import Workspace
 
 MOST_PLACES = 20
 MOST_FAULTS = 3

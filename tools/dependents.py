@@ -3,15 +3,16 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from coder.core.errors import ToolError
-from coder.tools.files import counted, standing
+from coder.files.ripgrep import shown
+from coder.index import Definition, enclosing
+from coder.index.resolve import importers
+from coder.index.snapshot import Place, Snapshot, Use
+from coder.index.users import users
 from coder.tools.find_symbol import meant
-from coder.tools.ripgrep import shown
-from coder.tools.symbols import Definition, enclosing
-from coder.tools.symbols.resolve import importers, resolve
-from coder.tools.symbols.snapshot import Place, Snapshot, Use
+from coder.tools.support.uses import ordered
 from coder.tools.tool import tool
-from coder.tools.uses import ordered
-from coder.tools.workspace import Workspace
+from coder.workspace.files import counted, standing
+from coder.workspace.workspace import Workspace
 
 MOST_FILES = 40
 MOST_LINES = 6
@@ -38,28 +39,6 @@ def dependents(workspace: Workspace, name: str) -> str:
         near = ", ".join(snapshot.similar(wanted.rpartition(".")[2]))
         raise ToolError(f"{name!r} is neither a file nor a symbol defined here.{f' Near: {near}.' if near else ''} Try find_symbol.")
     return _report(workspace, snapshot, f"{wanted} is used", users(snapshot, places), others=_namesakes(snapshot, places))
-
-
-def users(snapshot: Snapshot, places: Sequence[Place]) -> list[Use]:
-    """Where definitions of one name are used; left out are their own lines and files that certainly mean another of that name."""
-    bare = next(place.definition.bare for place in places if place.definition)
-    own = {(place.path, place.definition.line) for place in places if place.definition}
-    kept = (Use(path=use.path, lines=tuple(line for line in use.lines if (use.path, line) not in own)) for use in snapshot.used(bare))
-    top = all(place.definition and "." not in place.definition.name for place in places)
-    paths = {place.path for place in places}
-    return [use for use in kept if use.lines and (not top or not _means_another(snapshot, use.path, bare, paths))]
-
-
-def _means_another(snapshot: Snapshot, path: str, bare: str, paths: set[str]) -> bool:
-    """Does a file define the name itself, or import it from elsewhere?"""
-    if path in paths:
-        return False
-    if any(item.name == bare for item in snapshot.definitions(path)):
-        return True
-    if not any(item.local == bare for item in snapshot.imports(path)):
-        return False
-    found = {place.path for place in resolve(snapshot, bare, importer=path) if place.definition and place.definition.bare == bare}
-    return path.endswith(".py") and not found & paths
 
 
 def _namesakes(snapshot: Snapshot, places: Sequence[Place]) -> int:

@@ -4,15 +4,15 @@ import re
 from collections.abc import Iterator, Sequence
 
 from coder.core.errors import ToolError
-from coder.tools.files import counted, standing, visible
-from coder.tools.ripgrep import grep, shown
+from coder.files.ripgrep import grep, shown
+from coder.index import named
+from coder.index.resolve import re_exports, resolve
+from coder.index.snapshot import Place, Snapshot, Use, module_of
 from coder.tools.search import checked_path, places_of
-from coder.tools.symbols import named
-from coder.tools.symbols.resolve import re_exports, resolve
-from coder.tools.symbols.snapshot import Place, Snapshot, Use, module_of
+from coder.tools.support.uses import inside, ordered, used_lines
 from coder.tools.tool import tool
-from coder.tools.uses import inside, ordered, used_lines
-from coder.tools.workspace import Workspace
+from coder.workspace.files import counted, standing, visible
+from coder.workspace.workspace import Workspace
 
 MOST_DEFINITIONS = 30
 MOST_USES = 60

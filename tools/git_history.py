@@ -3,13 +3,13 @@
 import re
 
 from coder.core.errors import CoderError, ToolError
-from coder.tools.files import check_readable, text_of, visible
-from coder.tools.hottest import hottest
-from coder.tools.places import name_places
-from coder.tools.ripgrep import shown
-from coder.tools.symbols import definitions, named
+from coder.files.ripgrep import shown
+from coder.index import definitions, named
+from coder.retrieval.hotspots import hottest
 from coder.tools.tool import tool
-from coder.tools.workspace import Workspace
+from coder.workspace.files import check_readable, text_of, visible
+from coder.workspace.places import name_places
+from coder.workspace.workspace import Workspace
 
 MOST_CHARACTERS = 10_000
 MOST_LINES = 60

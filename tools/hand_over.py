@@ -6,7 +6,7 @@ from typing import Any, Literal
 from coder.core.errors import ToolError
 from coder.core.notes import Diagnosis, Done, Findings, GiveUp, Note, Plan, Reproduction, Sites
 from coder.tools.tool import tool
-from coder.tools.workspace import Workspace
+from coder.workspace.workspace import Workspace
 
 
 @tool

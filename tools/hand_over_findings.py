@@ -5,7 +5,7 @@ from typing import Literal
 from coder.core.notes import Finding
 from coder.tools.hand_over import note_of
 from coder.tools.tool import tool
-from coder.tools.workspace import Workspace
+from coder.workspace.workspace import Workspace
 
 
 @tool

@@ -3,10 +3,10 @@
 from collections import Counter
 
 from coder.core.errors import ToolError
-from coder.tools.files import counted, existing
-from coder.tools.ripgrep import listing, shown
+from coder.files.ripgrep import listing, shown
 from coder.tools.tool import tool
-from coder.tools.workspace import Workspace
+from coder.workspace.files import counted, existing
+from coder.workspace.workspace import Workspace
 
 MOST_LINES = 200
 LONGEST_GLOB = 4000

@@ -2,13 +2,13 @@
 
 from coder.core.errors import ToolError
 from coder.core.values.proposal import Suspect
-from coder.tools.excerpts import Spot, excerpt
-from coder.tools.files import counted, load
-from coder.tools.ripgrep import shown
+from coder.files.ripgrep import shown
+from coder.index import definitions, enclosing
+from coder.retrieval.excerpts import Spot, excerpt
 from coder.tools.run_tests import checked_test
-from coder.tools.symbols import definitions, enclosing
 from coder.tools.tool import tool
-from coder.tools.workspace import Workspace
+from coder.workspace.files import counted, load
+from coder.workspace.workspace import Workspace
 
 SHOWN = 3
 NAMED = 7

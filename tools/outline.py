@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from coder.core.errors import ToolError
-from coder.tools.files import SOURCE, counted, load, standing, visible
-from coder.tools.ripgrep import shown
-from coder.tools.symbols import Definition, definitions
-from coder.tools.symbols.snapshot import Snapshot
+from coder.files.ripgrep import shown
+from coder.index import Definition, definitions
+from coder.index.snapshot import Snapshot
+from coder.tools.support.uses import inside
 from coder.tools.tool import tool
-from coder.tools.uses import inside
-from coder.tools.workspace import Workspace
+from coder.workspace.files import SOURCE, counted, load, standing, visible
+from coder.workspace.workspace import Workspace
 
 MOST_CHARACTERS = 10_000
 MOST_FILES = 200

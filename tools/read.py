@@ -4,12 +4,12 @@ import difflib
 from collections.abc import Sequence
 
 from coder.core.errors import ToolError
+from coder.files.ripgrep import shown
+from coder.index import Definition, definitions, enclosing, named
 from coder.patching.applying.source import Source
-from coder.tools.files import counted, load, numbered
-from coder.tools.ripgrep import shown
-from coder.tools.symbols import Definition, definitions, enclosing, named
 from coder.tools.tool import tool
-from coder.tools.workspace import Workspace
+from coder.workspace.files import counted, load, numbered
+from coder.workspace.workspace import Workspace
 
 MOST_LINES = 200
 MOST_CHARACTERS = 16_000

@@ -2,9 +2,9 @@
 
 from coder.core.errors import ToolError
 from coder.core.ports import Limits
-from coder.tools.places import name_places
 from coder.tools.tool import tool
-from coder.tools.workspace import Workspace
+from coder.workspace.places import name_places
+from coder.workspace.workspace import Workspace
 
 LONGEST_SECONDS = 600
 MOST_CHARACTERS = 12_000

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from coder.core.errors import ToolError
 from coder.core.values.verdict import TestReport, TestResult
-from coder.tools.files import alike, counted
 from coder.tools.tool import tool
-from coder.tools.workspace import Workspace
+from coder.workspace.files import alike, counted
+from coder.workspace.workspace import Workspace
 
 MOST_SHOWN = 6
 MOST_LISTED = 20

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from coder.core.errors import ToolError
-from coder.tools.files import SOURCE, bytes_of, check_readable, clipped, counted, decoded, existing, standing
-from coder.tools.ripgrep import FileFound, Found, Hit, grep, shown, tally
-from coder.tools.symbols import Definition, definitions, enclosing
+from coder.files.ripgrep import FileFound, Found, Hit, grep, shown, tally
+from coder.index import Definition, definitions, enclosing
 from coder.tools.tool import tool
-from coder.tools.workspace import Workspace
+from coder.workspace.files import SOURCE, bytes_of, check_readable, clipped, counted, decoded, existing, standing
+from coder.workspace.workspace import Workspace
 
 MOST_MATCHES = 80
 MOST_LINES = 150

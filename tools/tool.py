@@ -13,7 +13,7 @@ from coder.core.errors import ToolError
 from coder.core.messages import ToolSpec
 
 if TYPE_CHECKING:
-    from coder.tools.workspace import Workspace
+    from coder.workspace.workspace import Workspace
 
 
 @dataclass(frozen=True, kw_only=True)

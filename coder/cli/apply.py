@@ -198,8 +198,7 @@ def _apply_diff(repo: Path, text: str, *, check: bool, reverse: bool) -> None:
 
 def _planned(directory: Path, text: str, *, reverse: bool) -> "tuple[Path, Applied]":
     """What the diff does below the top of the repository; where it does not fit there, below the directory itself."""
-    from coder.patching import PatchError
-    from coder.patching.applying import plan
+    from coder.patching import PatchError, plan
 
     top = next((above for above in (directory, *directory.parents) if (above / ".git").exists()), directory)
     faults = []

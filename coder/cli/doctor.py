@@ -24,7 +24,7 @@ def doctor(repo: RepositoryOption = Path()) -> None:
 def _program() -> Iterator[Finding]:
     from coder import __version__
     from coder.core.errors import CoderError
-    from coder.tools.ripgrep import binary
+    from coder.files.ripgrep import binary
 
     yield True, "coder", f"{__version__} on Python {sys.version.split()[0]} ({sys.executable})"
     try:

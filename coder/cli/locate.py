@@ -12,7 +12,7 @@ from coder.cli.options import UnsafeOption, issue_text
 if TYPE_CHECKING:
     from coder.core.values.history import Change
     from coder.core.values.proposal import Suspected
-    from coder.tools.locating.ranking import Likely, Located
+    from coder.retrieval.locating.ranking import Likely, Located
 
 MOST_SHOWN = 8
 HISTORY_SECONDS = 5.0
@@ -65,12 +65,11 @@ def located(root: Path, text: str) -> "Located":
     Raises:
         UserError: its files cannot be listed.
     """
-    from coder.core.errors import UserError
+    from coder.core.errors import ToolError, UserError
+    from coder.index.index import SymbolIndex
+    from coder.retrieval.locating.issue_terms import clues
+    from coder.retrieval.locating.ranking import locate as rank
     from coder.settings import index_database
-    from coder.tools.locating.clues import clues
-    from coder.tools.locating.ranking import locate as rank
-    from coder.tools.symbols.index import SymbolIndex
-    from coder.tools.tool import ToolError
 
     database = index_database(root)
     database.parent.mkdir(parents=True, exist_ok=True)
@@ -85,7 +84,7 @@ def _recent(root: Path) -> "tuple[Change, ...]":
     from coder.core.errors import CoderError
     from coder.repo.git import find
     from coder.repo.history import GitHistory
-    from coder.tools.locating.changing import MOST_COMMITS
+    from coder.retrieval.locating.commit_history import MOST_COMMITS
 
     if not (root / ".git").exists():
         return ()
@@ -146,7 +145,7 @@ def _by_words(found: "Located") -> str:
 
 
 def _shown(path: str) -> str:
-    from coder.tools.ripgrep import shown
+    from coder.files.ripgrep import shown
 
     return shown(path)
 

@@ -15,7 +15,7 @@ from coder.loop.permission import Rights
 from coder.loop.purse import Purse
 from coder.permissions.secrets import Secrets
 from coder.tools.tool import Tool
-from coder.tools.workspace import Workspace
+from coder.workspace.workspace import Workspace
 
 
 @dataclass(frozen=True, kw_only=True)

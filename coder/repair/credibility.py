@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from coder.files.tokenize import words_of
 from coder.python.parsing import parsed
 from coder.repair.candidates import Candidate
 from coder.repair.scope import likeness, stored, unread
@@ -22,7 +23,6 @@ from coder.repair.smells import (
 )
 from coder.repair.source import Function, Source
 from coder.repair.stock import BUILTIN, called, calls
-from coder.tools.words import words_of
 
 DOUBT: dict[str, float] = {
     "deletion": 0.35,

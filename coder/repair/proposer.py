@@ -10,6 +10,7 @@ from pathlib import Path
 from coder.core.ports import Progress, TestRunner
 from coder.core.trials import Tracer, Trials
 from coder.core.values.proposal import Proposal, Proposals, Suspect
+from coder.index.index import SymbolIndex
 from coder.repair.agreement import apart
 from coder.repair.candidates import Candidate
 from coder.repair.case import MOST_SUSPECTS, Case, traced
@@ -18,9 +19,8 @@ from coder.repair.credibility import Evidence, credibility
 from coder.repair.pairs import halves, search_pairs
 from coder.repair.search import Search, search, search_alone
 from coder.repair.source import Source
-from coder.tools.locating.clues import clues
-from coder.tools.locating.ranking import locate
-from coder.tools.symbols.index import SymbolIndex
+from coder.retrieval.locating.issue_terms import clues
+from coder.retrieval.locating.ranking import locate
 
 TRACING_SHARE = 0.25
 MOST_TRACING = 15.0

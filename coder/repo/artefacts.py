@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
+from coder.files.regular_files import copy_regular
 from coder.repo.git import Git
-from coder.tools.regular import copy_regular
 
 WANTED = ("*version*.py", "*version*.txt", "version", "*_pb2.py", "*_pb2_grpc.py", "*.so", "*.pyd", "*.dylib")
 UNWANTED_DIRECTORIES = frozenset({"build", "dist", "env", "node_modules", "site-packages", "venv", "__pycache__", "__pypackages__"})

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Protocol
 
 from coder.core.errors import GitError, UserError
+from coder.files.regular_files import pipes, read_regular
 from coder.repo.inert import InertDirectory
-from coder.tools.regular import pipes, read_regular
 
 OLDEST = (2, 30)
 KEPT_VARIABLES = re.compile(r"GIT_((AUTHOR|COMMITTER)_(NAME|EMAIL)|CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)|CEILING_DIRECTORIES)")

@@ -7,8 +7,8 @@ import weakref
 from functools import cached_property
 from pathlib import Path
 
+from coder.files.regular_files import read_regular
 from coder.permissions.git_configuration import entries, inert
-from coder.tools.regular import read_regular
 
 SHARED = ("HEAD", "objects", "refs", "packed-refs", "shallow", "worktrees")
 """Seen as they are, also once they come to be; no hooks, no includes, no info/attributes with filters."""

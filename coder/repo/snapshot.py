@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coder.core.errors import UserError
+from coder.files.regular_files import copy_regular
 from coder.repo.filters import filter_drivers
 from coder.repo.git import Git
-from coder.tools.regular import copy_regular
 
 LARGEST_UNTRACKED_BYTES = 50 << 20
 LARGEST_INDEX_BYTES = 2 << 30

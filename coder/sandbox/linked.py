@@ -4,8 +4,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from coder.files.regular_files import read_regular
 from coder.permissions.git_configuration import inert
-from coder.tools.regular import read_regular
 
 SEEN = ("core", "extensions")
 """Sections that say how to read the repository; the others may hold addresses with keys in them."""

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from coder.tools.distribution import distributions, install_command
+from coder.linux_distribution import distributions, install_command
 
 PACKAGES = {"": "bubblewrap", "gentoo": "sys-apps/bubblewrap"}
 """The name of bubblewrap's package by distribution."""

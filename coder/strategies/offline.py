@@ -9,11 +9,11 @@ from coder.core.phases import PhaseName
 from coder.core.values.candidate import Candidate
 from coder.core.values.proposal import Proposal, Proposals
 from coder.core.values.verdict import Reproduced, Verdict, VerdictKind
+from coder.files.tokenize import words_of
 from coder.loop.baseline import baseline
 from coder.loop.kit import Kit, Strategy
 from coder.patching import apply
 from coder.strategies.judge import asked_for, attempt_number, judge
-from coder.tools.words import words_of
 
 SEARCH_SECONDS = 120.0
 COUNTED_SECONDS = 600.0

@@ -13,11 +13,11 @@ from coder.core.values.verdict import Reproduced, VerdictKind
 from coder.loop.baseline import baseline
 from coder.loop.kit import Kit
 from coder.loop.phase import Purpose, Standing
+from coder.retrieval.orientation import first_look
 from coder.strategies.diagnosis import left_out, newest_diagnoses
 from coder.strategies.judge import asked_for, attempts_left, judge
 from coder.strategies.objections import objections
-from coder.tools.orientation import first_look
-from coder.tools.places import name_places
+from coder.workspace.places import name_places
 
 FIRST_LOOK_CHARACTERS = 14_000
 EXPLANATION_CHARACTERS = 1_500

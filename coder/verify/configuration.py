@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from coder.tools.regular import read_regular_text
+from coder.files.regular_files import read_regular_text
 from coder.verify.roots import read_ini, read_text, read_toml
 
 PYTEST_FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")

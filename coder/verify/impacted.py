@@ -7,8 +7,8 @@ from pathlib import Path, PurePosixPath
 
 from coder.core.values.base import Value
 from coder.core.values.paths import is_test_file, is_test_path
+from coder.files.regular_files import read_regular_text
 from coder.python.parsing import parsed
-from coder.tools.regular import read_regular_text
 from coder.verify.configuration import may_configure, pytest_options
 from coder.verify.imports import files_of
 

@@ -8,8 +8,8 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from coder.core.values.paths import is_test_path
+from coder.files.regular_files import read_regular_text
 from coder.python.parsing import parsed
-from coder.tools.regular import read_regular_text
 from coder.verify.launch import NOT_OURS
 from coder.verify.roots import source_roots
 

@@ -6,7 +6,6 @@ from coder.core.ports import Progress, TestRunner
 from coder.core.values.candidate import Patch
 from coder.core.values.paths import file_of, is_test_file, is_test_path, meant
 from coder.core.values.verdict import TestReport, TestResult, Tie, Verdict, VerdictKind
-from coder.tools.files import counted
 from coder.verify.caps import contradiction, newly_reached, runner_files, vacuous
 from coder.verify.comparison import (
     failing_alike,
@@ -31,6 +30,7 @@ from coder.verify.runs import WHOLE, Runs, SuiteLimits, Trees, lost_by_old_tests
 from coder.verify.standby import FirstLook
 from coder.verify.triage import needed_packages, triage, triaged, unable
 from coder.verify.weak_tests import definitions_changed, weak_tests
+from coder.workspace.files import counted
 
 PARTIAL = ("timeout", "crash", "no_tests")
 """Problems of a run whose results so far can still be read; any other means that nothing was learnt."""

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from coder.core.ports import Limits, Sandbox
 from coder.core.values.base import Value
-from coder.tools.regular import read_regular_text
+from coder.files.regular_files import read_regular_text
 from coder.verify.imports import files_of, imported_names
 from coder.verify.project import Project
 from coder.verify.serving import Gone, Served

@@ -7,7 +7,7 @@ from configparser import ConfigParser, Error
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from coder.tools.regular import read_regular_text
+from coder.files.regular_files import read_regular_text
 
 NOT_THE_PROJECT = frozenset(
     {"benchmarks", "build", "ci", "dist", "doc", "docs", "example", "examples", "scripts", "test", "testing", "tests"}

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from coder.tools.distribution import install_command
+from coder.linux_distribution import install_command
 
 _RED_HAT, _DEBIAN = ("fedora", "rhel", "suse", "opensuse"), ("debian", "ubuntu")
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from coder.core.values.paths import file_of
 from coder.core.values.verdict import TestResult, Tie
+from coder.files.regular_files import read_regular_text
+from coder.files.tokenize import COMMON, words_of
 from coder.python.parsing import parsed
-from coder.tools.regular import read_regular_text
-from coder.tools.words import COMMON, words_of
 from coder.verify.imports import files_of
 
 RARE = 0.05

@@ -17,6 +17,8 @@ from coder.core.values.candidate import Candidate
 from coder.core.values.paths import node_ids
 from coder.core.values.proposal import Suspected
 from coder.core.values.task import Task
+from coder.files.regular_files import read_regular_text
+from coder.index.index import SymbolIndex
 from coder.loop.approval import Approval
 from coder.loop.kit import Kit
 from coder.loop.log import EventLog
@@ -35,12 +37,10 @@ from coder.sandbox.walls import Walls
 from coder.settings import Config, allow, allowed, index_database, passed_over, rules, sessions_directory
 from coder.store.jsonl import SessionStore
 from coder.tools.registry import TOOLS
-from coder.tools.regular import read_regular_text
-from coder.tools.symbols.index import SymbolIndex
-from coder.tools.workspace import Workspace
 from coder.wiring.approach import Approach
 from coder.wiring.bench import bench_for, sandbox_behind
 from coder.wiring.recovering import recover_sessions
+from coder.workspace.workspace import Workspace
 
 INSTRUCTIONS_CHARACTERS = 12_000
 TRACING_SECONDS = 20.0

@@ -26,13 +26,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from coder.index.index import SymbolIndex
+from coder.index.listing import LANGUAGES, RULES
 from coder.repo.git import Git
 from coder.repo.history import GitHistory
-from coder.tools.locating.changing import MOST_COMMITS
-from coder.tools.locating.clues import clues
-from coder.tools.locating.ranking import Located, locate
-from coder.tools.symbols.index import SymbolIndex
-from coder.tools.symbols.listing import LANGUAGES, RULES
+from coder.retrieval.locating.commit_history import MOST_COMMITS
+from coder.retrieval.locating.issue_terms import clues
+from coder.retrieval.locating.ranking import Located, locate
 
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,}")
 MISSED = 10**6

@@ -22,16 +22,16 @@ from functools import partial
 from pathlib import Path
 from unittest.mock import Mock
 
+from coder.files.ripgrep import binary
+from coder.index import definitions
+from coder.index.index import SymbolIndex
+from coder.index.listing import Listing, look
+from coder.index.parsing import read_bytes
+from coder.retrieval.repository_map import repository_map
 from coder.tools.find_symbol import find_symbol
 from coder.tools.outline import outline
-from coder.tools.repository_map import repository_map
-from coder.tools.ripgrep import binary
 from coder.tools.search import search
-from coder.tools.symbols import definitions
-from coder.tools.symbols.index import SymbolIndex
-from coder.tools.symbols.listing import Listing, look
-from coder.tools.symbols.parsing import read_bytes
-from coder.tools.workspace import Workspace
+from coder.workspace.workspace import Workspace
 
 TIMES = 5
 MILLION = 1_000_000
@@ -135,7 +135,7 @@ def _sizes(root: Path, database: Path, paths: Sequence[str]) -> None:
     kept = sum(path.stat().st_size for path in database.parent.glob(f"{database.name}*"))
     print(f"on disk: {kept / 1e6:.1f} MB for {sources / 1e6:.1f} MB of source")
     script = (
-        "import re, resource, sys; from pathlib import Path; from coder.tools.symbols.index import SymbolIndex\n"
+        "import re, resource, sys; from pathlib import Path; from coder.index.index import SymbolIndex\n"
         "SymbolIndex(Path(sys.argv[1]), Path(sys.argv[2])).current()\n"
         "own = int(re.search(r'VmHWM:\\s+(\\d+)', Path('/proc/self/status').read_text())[1])\n"
         "print(own // 1024, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)"

@@ -16,6 +16,7 @@ from coder.core.values.history import Change
 from coder.core.values.proposal import Proposals
 from coder.core.values.task import Budget, Task
 from coder.core.values.verdict import Evidence, Failure, Reproduced, TestReport, TestResult, Tie, Verdict, VerdictKind
+from coder.index.index import SymbolIndex
 from coder.loop.approval import Approval
 from coder.loop.kit import Kit
 from coder.loop.log import EventLog
@@ -23,8 +24,7 @@ from coder.loop.purse import Purse
 from coder.models.scripted import Scene, Scripted
 from coder.prompting import PackagedPrompts
 from coder.tools.registry import TOOLS
-from coder.tools.symbols.index import SymbolIndex
-from coder.tools.workspace import Workspace
+from coder.workspace.workspace import Workspace
 
 BASELINE = TestReport(command="pytest", results=(TestResult(id="tests/test_b.py::test_b", outcome="passed"),))
 RED = TestResult(

@@ -18,7 +18,7 @@ from coder.core.notes import Finding, Findings
 from coder.core.values.candidate import Candidate, Patch
 from coder.loop.kit import Kit
 from coder.strategies.targeted import mend
-from coder.tools.workspace import Workspace
+from coder.workspace.workspace import Workspace
 from tests.loop.fakes import FakeRepository, FakeVerifier, kit
 
 PLAIN = "def f():\n    return 1\n\n\ndef g():\n    return 2\n"

@@ -12,9 +12,9 @@ from coder.core.policy import Policy
 from coder.core.ports import Execution, Limits, Progress
 from coder.core.values.history import Change
 from coder.core.values.verdict import TestReport
-from coder.tools.symbols.index import SymbolIndex
+from coder.index.index import SymbolIndex
 from coder.tools.tool import Tool
-from coder.tools.workspace import Workspace
+from coder.workspace.workspace import Workspace
 from tests.builders import write
 
 

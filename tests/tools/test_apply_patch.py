@@ -1,4 +1,4 @@
-"""What `apply_patch` writes, refuses and says; how a diff fits is tests/tools/test_patching.py."""
+"""What `apply_patch` writes, refuses and says; how a diff fits is tests/patching/test_patching.py."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import ToolError
+from coder.files.ripgrep import binary
+from coder.files.ripgrep_records import TOO_LONG
 from coder.repo.git import find
 from coder.repo.history import GitHistory
 from coder.tools.find_symbol import find_symbol
@@ -16,11 +18,9 @@ from coder.tools.git_history import git_history
 from coder.tools.list_files import list_files
 from coder.tools.outline import outline
 from coder.tools.read import read
-from coder.tools.records import TOO_LONG
-from coder.tools.ripgrep import binary
 from coder.tools.search import search
 from coder.tools.tool import Tool
-from coder.tools.workspace import Workspace
+from coder.workspace.workspace import Workspace
 from tests.builders import git, repo
 from tests.tools.fakes import called, refused, workspace
 

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from coder.retrieval.orientation import first_look
 from coder.tools.apply_patch import apply_patch
 from coder.tools.git_history import git_history
 from coder.tools.list_files import list_files
-from coder.tools.orientation import first_look
 from coder.tools.read import read
 from coder.tools.search import search
-from coder.tools.workspace import Workspace
+from coder.workspace.workspace import Workspace
 from tests.tools.fakes import called, refused, workspace
 
 SECRET = "hunter-of-secrets"

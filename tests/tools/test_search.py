@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from coder.files.ripgrep import SafeRipgrep, binary
 from coder.tools.registry import TOOLS
-from coder.tools.ripgrep import SafeRipgrep, binary
 from coder.tools.search import search
 from tests.tools.fakes import called, refused, workspace
 
@@ -99,7 +99,7 @@ def test_what_was_found_before_the_time_was_over_is_shown(tmp_path: Path, monkey
     slow.chmod(0o755)
     binary.cache_clear()
     monkeypatch.setenv("CODER_RG", str(slow))
-    monkeypatch.setattr("coder.tools.ripgrep.SECONDS", 0.5)
+    monkeypatch.setattr("coder.files.ripgrep.SECONDS", 0.5)
     try:
         answer = called(search, workspace(tmp_path / "tree", {"a.py": "x = 1\n"}), pattern="x")
     finally:

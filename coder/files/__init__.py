@@ -1,0 +1,1 @@
+"""Reading and searching files of an untrusted tree."""

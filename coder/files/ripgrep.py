@@ -1,0 +1,306 @@
+"""ripgrep behind one safe door: a pattern is never an option, no configuration is read, and every run ends."""
+
+import contextlib
+import fcntl
+import os
+import re
+import selectors
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib import metadata
+from itertools import islice
+from pathlib import Path
+from typing import NoReturn
+
+from ripgrepy import Ripgrepy  # type: ignore[import-untyped]  # it has no types
+
+from coder.core.errors import ToolError, UserError
+from coder.files.regular_files import pipes
+from coder.files.ripgrep_records import MATCH, Hit, blocks, by_file, hits_of
+from coder.permissions.private_files import DENY_READ, readable
+
+SECONDS = 20.0
+CHUNK_BYTES = 1 << 20
+PATIENCE_SECONDS = 2.0
+"""Of silence, after which it is looked for what a search may be waiting for."""
+PAUSE = 0.0006
+"""Seconds in which more may come: to wake up for each file's piece would take the processor from ripgrep."""
+MOST_BYTES = 256 << 20
+KEPT_BYTES = 24 << 20
+MOST_HITS = 20_000
+LARGEST_FILE = "4M"
+ASIDE = ("--glob", "!.git", "--glob", "!.venv")
+"""What is nobody's work, ignored or not: `python -m venv` writes no .gitignore before 3.13."""
+TALLIED = re.compile(rb"([^\0]+)\0(\d+)\n")
+__all__ = ["FileFound", "Found", "Hit", "Listing", "binary", "grep", "list_paths", "listing", "ripgrep_version", "shown", "tally"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileFound:
+    """What one file holds of what was searched for."""
+
+    path: str
+    count: int
+    """Lines that match."""
+    records: bytes
+    """Of the first of them, and those around them, as ripgrep wrote them: read when they are asked for."""
+
+    @cached_property
+    def hits(self) -> tuple[Hit, ...]:
+        """Sorted by line."""
+        return tuple(hits_of(self.path, self.records))
+
+    def first(self, count: int) -> tuple[Hit, ...]:
+        """The first lines that match."""
+        return tuple(islice((hit for hit in hits_of(self.path, self.records) if hit.spans), count))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What a search found, sorted by path."""
+
+    files: tuple[FileFound, ...]
+    cut: str = ""
+    """Why it ended early; empty when it is complete."""
+    full: bool = False
+    """It ended early because there were as many matches as were asked for."""
+
+    @property
+    def count(self) -> int:
+        """Lines that match, those included that are not among the hits."""
+        return sum(file.count for file in self.files)
+
+    @cached_property
+    def hits(self) -> tuple[Hit, ...]:
+        """Sorted by path and line."""
+        return tuple(hit for file in self.files for hit in file.hits)
+
+
+class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the same
+    """Ripgrepy's options, with a command line that cannot be talked into anything else, run with limits."""
+
+    def __init__(self, root: Path, *paths: str) -> None:
+        super().__init__("", "./", rg_path=binary())
+        self._root = root
+        self._paths = ["./" if path == "." else f"./{path}" for path in paths]
+        self.cut = ""
+        self.exit_code = 0
+        self.error = ""
+        self.no_config().no_messages().hidden().max_filesize(LARGEST_FILE)
+
+    def run(self, universal_newlines: bool = True) -> NoReturn:  # noqa: ARG002  # the parent's signature
+        """Refuse: the parent's way to run has no limits.
+
+        Raises:
+            TypeError: always; `output` is the way.
+        """
+        raise TypeError("SafeRipgrep is run by output(), within its limits.")
+
+    def output(self, pattern: str | None = None) -> Iterator[bytes]:
+        """Yield what ripgrep writes for a pattern, or for none when files are listed, until it ends or a limit is reached."""
+        asked = ["-e", pattern] if pattern is not None else ["--files"]
+        command = [*self.command, *ASIDE, *asked, "--", *self._paths]
+        with self._started(command) as process, selectors.DefaultSelector() as selector:
+            assert process.stdout is not None and process.stderr is not None
+            selector.register(process.stdout, selectors.EVENT_READ)
+            with contextlib.suppress(AttributeError, OSError):  # only Linux can, and not beyond the user's limit
+                fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, CHUNK_BYTES)
+            size = 0
+            try:
+                for chunk in self._read(process.stdout.fileno(), selector):
+                    size += len(chunk)
+                    if size > MOST_BYTES:
+                        self.cut = "there was too much"
+                        break
+                    yield chunk
+                self.error = process.stderr.read(4000).decode("utf-8", "replace") if not self.cut else ""
+            finally:
+                process.kill()
+            self.exit_code = process.wait()
+
+    def _read(self, descriptor: int, selector: selectors.BaseSelector) -> Iterator[bytes]:
+        end = time.monotonic() + SECONDS
+        if not selector.select(PATIENCE_SECONDS) and (pipe := next(pipes(self._root), None)):
+            raise ToolError(f"{pipe} is not a regular file, and a search would wait for it for ever. Remove it and try again.")
+        while selector.select(max(0, end - time.monotonic())):
+            time.sleep(PAUSE)
+            if not (chunk := os.read(descriptor, CHUNK_BYTES)):
+                return
+            yield chunk
+        self.cut = f"it took more than {SECONDS:g} s"
+
+    def _started(self, command: list[str]) -> "subprocess.Popen[bytes]":
+        environment = {"PATH": os.defpath, "LC_ALL": "C.UTF-8"}
+        pipe = subprocess.PIPE
+        try:
+            return subprocess.Popen(command, cwd=self._root, env=environment, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)
+        except OSError as error:
+            raise ToolError(f"Nothing can be searched: {error.strerror}, when ripgrep was started in {self._root.name}.") from None
+
+
+@cache
+def binary() -> str:
+    """The path of rg: CODER_RG, else the one that came with the `ripgrep` package, beside the interpreter, or on PATH.
+
+    Raises:
+        ToolError: there is none.
+    """
+    if given := os.environ.get("CODER_RG"):
+        return given
+    places = [*_packaged(), Path(sys.executable).parent / "rg", Path(shutil.which("rg") or "")]
+    for place in places:
+        if place.is_file() and os.access(place, os.X_OK):
+            return str(place)
+    raise ToolError("ripgrep (rg) is not installed here, so nothing can be searched. Install it, or set CODER_RG to its path.")
+
+
+def ripgrep_version() -> str:
+    """What rg says of itself, and where it stands.
+
+    Raises:
+        UserError: there is none, or it does not run.
+    """
+    try:
+        path = binary()
+        ran = subprocess.run([path, "--no-config", "--version"], capture_output=True, text=True, timeout=SECONDS, check=True)
+    except ToolError as error:
+        raise UserError(str(error)) from None
+    except (OSError, subprocess.SubprocessError) as error:
+        raise UserError(f"{path} does not run: {error}. Install ripgrep, or set CODER_RG to its path.") from None
+    return f"{ran.stdout.splitlines()[0]} ({path})"
+
+
+def _packaged() -> list[Path]:
+    try:
+        files = metadata.files("ripgrep") or []
+    except metadata.PackageNotFoundError:
+        return []
+    return [Path(str(file.locate())).resolve() for file in files if file.name in ("rg", "rg.exe")]
+
+
+def grep(
+    root: Path,
+    pattern: str,
+    *,
+    path: str | Sequence[str] = ".",
+    options: tuple[str, ...] = (),
+    most: int = MOST_HITS,
+    deny_read: Sequence[str] = DENY_READ,
+) -> Found:
+    """Search the files below `path` that git does not ignore, or files that it names, for a regular expression.
+
+    `options` are more of ripgrep's own, such as `--word-regexp`; never pass text of a model there but as `--glob=TEXT`. It ends after
+    `most` matches. Of files that `deny_read` names nothing is found.
+
+    Raises:
+        ToolError: the pattern is not valid.
+    """
+    ripgrep = SafeRipgrep(root, *([path] if isinstance(path, str) else path))
+    ripgrep.json().command.extend(options)
+    gathered, full = _gathered(ripgrep, pattern, most)
+    if not gathered and not ripgrep.cut:
+        _check(ripgrep)
+    allowed = readable([file.path for file in gathered], deny_read)
+    found = sorted((file for file in gathered if file.count and file.path in allowed), key=lambda file: file.path)
+    files = (FileFound(path=file.path, count=file.count, records=b"".join(file.records)) for file in found)
+    return Found(files=tuple(files), cut=ripgrep.cut, full=full)
+
+
+def _gathered(ripgrep: SafeRipgrep, pattern: str, most: int) -> tuple[list["_Gathered"], bool]:
+    """What comes of each file, and whether that is as much as was asked for; nothing is looked at line by line."""
+    found: list[_Gathered] = []
+    count = kept = 0
+    for block in blocks(ripgrep.output(pattern)):
+        for begun, records in by_file(block):
+            if begun:
+                found.append(_Gathered(path=begun))
+            if found and records:
+                matches = records.count(MATCH)
+                found[-1].count += matches
+                count += matches
+                if kept < KEPT_BYTES:
+                    found[-1].records.append(records)
+                    kept += len(records)
+        if count >= most:
+            ripgrep.cut = f"there are more than {most:,} matches"
+            return found, True
+    return found, False
+
+
+@dataclass(kw_only=True)
+class _Gathered:
+    """A file's records while they come."""
+
+    path: str
+    count: int = 0
+    records: list[bytes] = field(default_factory=list)
+
+
+def tally(
+    root: Path, pattern: str, *, path: str = ".", options: tuple[str, ...] = (), deny_read: Sequence[str] = DENY_READ
+) -> tuple[dict[str, int], str]:
+    """How many lines of each file match, and why those are not all; of very many this is faster than to look at them.
+
+    Raises:
+        ToolError: the pattern is not valid.
+    """
+    ripgrep = SafeRipgrep(root, path)
+    ripgrep.null().with_filename().command.extend(("--count", *options))  # ripgrepy has no method for --count
+    output = b"".join(ripgrep.output(pattern))
+    if not output and not ripgrep.cut:
+        _check(ripgrep)
+    counts = {os.fsdecode(name).removeprefix("./"): int(number) for name, number in TALLIED.findall(output)}
+    return {name: counts[name] for name in sorted(readable(list(counts), deny_read))}, ripgrep.cut
+
+
+def _check(ripgrep: SafeRipgrep) -> None:
+    if ripgrep.error:
+        raise ToolError(f"ripgrep cannot search for this: {_reason(ripgrep.error)} For plain text instead of a pattern set literal=true.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listing:
+    """The files below a directory."""
+
+    paths: tuple[str, ...]
+    """Sorted, relative to the root."""
+    cut: str = ""
+    """Why it is not all of them."""
+
+
+def list_paths(root: Path, path: str = ".") -> tuple[str, ...]:
+    """The files below a directory that git does not ignore, sorted, relative to the root."""
+    return listing(root, path).paths
+
+
+def listing(root: Path, path: str = ".", *, glob: str = "") -> Listing:
+    """The files below a directory that git does not ignore, and whether those are all.
+
+    Raises:
+        ToolError: the glob is not valid.
+    """
+    ripgrep = SafeRipgrep(root, path)
+    ripgrep.null()
+    if glob:
+        ripgrep.glob(glob)
+    output = b"".join(ripgrep.output())
+    if not output and ripgrep.error:
+        raise ToolError(f"Files cannot be listed: {_reason(ripgrep.error)}")
+    names = output[: output.rfind(b"\0") + 1].split(b"\0")[:-1]
+    return Listing(paths=tuple(sorted(os.fsdecode(name).removeprefix("./") for name in names)), cut=ripgrep.cut)
+
+
+def shown(path: str) -> str:
+    """A path fit for a model: bytes that are no text, and control characters, are written as escapes."""
+    plain = path.encode("utf-8", "backslashreplace").decode("utf-8")
+    return plain if plain.isprintable() else plain.encode("unicode_escape").decode("ascii")
+
+
+def _reason(error: str) -> str:
+    lines = [line.strip() for line in error.strip().splitlines() if line.strip()]
+    return (lines[-1] if lines else "it failed").removeprefix("error: ").rstrip(".") + "."

@@ -1,0 +1,5 @@
+"""What a source file defines."""
+
+from coder.index.definition import Definition, definitions, enclosing, named
+
+__all__ = ["Definition", "definitions", "enclosing", "named"]

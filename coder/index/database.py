@@ -1,0 +1,243 @@
+"""Where the index is kept: SQLite, keyed by content, shared by processes and worktrees, made anew when it is damaged."""
+
+import json
+import os
+import sqlite3
+import threading
+import time
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal
+
+from coder.index.parsing import DOCUMENT_BITS, Part
+
+WAIT_SECONDS = 120.0
+MOST_CONTENTS = 3
+"""A database with so many times the files of the tree that asks is made anew: what is gone is never dropped one by one."""
+SPARE_CONTENTS = 2000
+MOST_BYTES = 1 << 30
+"""All databases of a directory together; those that were used longest ago go first."""
+SCHEMA = """
+CREATE TABLE meta (format TEXT, epoch INTEGER, next_document INTEGER);
+CREATE TABLE file (id INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB UNIQUE NOT NULL, first_document INTEGER, lengths BLOB);
+CREATE TABLE facts (id INTEGER PRIMARY KEY, definitions TEXT, imports TEXT, bases TEXT, names TEXT);
+CREATE TABLE segment (id INTEGER PRIMARY KEY, files INTEGER NOT NULL);
+CREATE TABLE term (text TEXT, segment INTEGER, entries BLOB, PRIMARY KEY (text, segment)) WITHOUT ROWID;
+CREATE TABLE tree (root BLOB PRIMARY KEY, used REAL, listing TEXT);
+"""
+TABLES = ("file", "facts", "segment", "term", "tree", "meta")
+
+
+class Database:
+    """One connection, for any thread."""
+
+    def __init__(self, path: Path | None) -> None:
+        """Open, or make; None is in memory.
+
+        Raises:
+            sqlite3.OperationalError: it cannot be kept there.
+        """
+        self._path = path
+        self._lock = threading.RLock()
+        self.damaged = False
+        """Was something read that makes no sense? Then it must be made anew."""
+        try:
+            self._connection = self._open()
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError:
+            self._remove()
+            self._connection = self._open()
+
+    def _open(self) -> sqlite3.Connection:
+        if self._path is not None:
+            _make_room(self._path)
+            if self._path.exists():
+                os.utime(self._path)
+        place = ":memory:" if self._path is None else os.fspath(self._path)
+        connection = sqlite3.connect(place, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
+        connection.execute("PRAGMA page_size = 16384")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA journal_size_limit = 1000000")
+        connection.execute("PRAGMA synchronous = OFF")
+        if not _fits(connection):
+            connection.execute("BEGIN IMMEDIATE")
+            if not _fits(connection):
+                _make(connection)
+            connection.execute("COMMIT")
+        return connection
+
+    def _remove(self) -> None:
+        for ending in ("", "-wal", "-shm"):
+            if self._path is not None:
+                Path(f"{self._path}{ending}").unlink(missing_ok=True)
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+    def remake(self) -> None:
+        """Throw it all away."""
+        with self._lock:
+            self._connection.close()
+            self._remove()
+            self._connection = self._open()
+            self.damaged = False
+
+    def wipe(self) -> None:
+        """Throw its content away, inside a transaction; other processes notice by the epoch."""
+        _make(self._connection)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """One transaction; other processes that want to write wait."""
+        with self._lock:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
+
+    def _rows(self, query: str, *values: object) -> list[Any]:
+        with self._lock:
+            try:
+                return self._connection.execute(query, values).fetchall()
+            except sqlite3.OperationalError:
+                raise
+            except sqlite3.DatabaseError:
+                self.damaged = True
+                return []
+
+    @property
+    def epoch(self) -> int:
+        """Changes whenever all that was known is gone."""
+        return next((epoch for (epoch,) in self._rows("SELECT epoch FROM meta")), 0)
+
+    @property
+    def contents(self) -> int:
+        """How many contents of files it holds."""
+        return next((count for (count,) in self._rows("SELECT count(*) FROM file")), 0)
+
+    def listing(self, root: bytes) -> Any:
+        """What was kept for a tree, or None."""
+        return next((json.loads(text) for (text,) in self._rows("SELECT listing FROM tree WHERE root = ?", root)), None)
+
+    def keep_listing(self, root: bytes, listing: object) -> None:
+        with self._lock:
+            text = json.dumps(listing, separators=(",", ":"))
+            self._connection.execute("INSERT OR REPLACE INTO tree VALUES (?, ?, ?)", (root, time.time(), text))
+
+    def known(self, keys: Iterable[bytes]) -> dict[bytes, int]:
+        """The ids of those contents that are held."""
+        return {key: found[0][0] for key in keys if (found := self._rows("SELECT id FROM file WHERE key = ?", key))}
+
+    def add(self, files: Mapping[bytes, tuple[int, str, str]], parse: Callable[..., Iterable[Part]]) -> dict[bytes, int]:
+        """Parse and hold files given as key: (size, path, absolute path), inside a transaction; what changed meanwhile is left out."""
+        before = self._connection.execute("SELECT next_document FROM meta").fetchone()[0]
+        count = before
+
+        def allocate(wanted: int) -> int:
+            nonlocal count
+            count += wanted
+            return int(count - wanted)
+
+        ids = {key: self._connection.execute("INSERT INTO file (key) VALUES (?)", (key,)).lastrowid for key in files}
+        jobs = [(size, ids[key], key, path, absolute) for key, (size, path, absolute) in files.items()]
+        self._store(sorted(parse(jobs, allocate), key=lambda part: part.files[0].first_document if part.files else 0))
+        self._connection.execute("UPDATE meta SET next_document = ?", (count,))
+        self._connection.execute("DELETE FROM file WHERE first_document IS NULL")
+        return self.known(files)
+
+    def _store(self, parts: Sequence[Part]) -> None:
+        files = [row for part in parts for row in part.files]
+        rows = [(row.first_document, row.lengths, row.id) for row in files]
+        self._connection.executemany("UPDATE file SET first_document = ?, lengths = ? WHERE id = ?", rows)
+        facts = [(row.id, row.definitions, row.imports, row.bases, row.names) for row in files]
+        self._connection.executemany("INSERT INTO facts VALUES (?, ?, ?, ?, ?)", facts)
+        segment, pieces = self._merging(len(files))
+        for part in parts:
+            for text, entries in part.terms.items():
+                pieces.setdefault(text, []).append(entries)
+        self._connection.executemany(
+            "INSERT INTO term VALUES (?, ?, ?)", ((text, segment, b"".join(pieces[text])) for text in sorted(pieces))
+        )
+
+    def _merging(self, files: int) -> tuple[int, dict[str, list[bytes]]]:
+        """Take out the newest segments that are no more than twice the size of what comes, so that there are never many."""
+        pieces: dict[str, list[bytes]] = {}
+        segments = self._connection.execute("SELECT id, files FROM segment ORDER BY id").fetchall()
+        taken = [0]
+        while segments and segments[-1][1] <= 2 * files:
+            taken.append(segments[-1][0])
+            files += segments.pop()[1]
+        for segment in reversed(taken):
+            for text, entries in self._connection.execute("SELECT text, entries FROM term WHERE segment = ?", (segment,)):
+                pieces.setdefault(text, []).append(entries)
+            self._connection.execute("DELETE FROM term WHERE segment = ?", (segment,))
+            self._connection.execute("DELETE FROM segment WHERE id = ?", (segment,))
+        number = segments[-1][0] + 1 if segments else 1
+        self._connection.execute("INSERT INTO segment VALUES (?, ?)", (number, files))
+        return number, pieces
+
+    def entries(self, term: str) -> "array[int]":
+        """What is held under a term, oldest first."""
+        found = array("I")
+        for (piece,) in self._rows("SELECT entries FROM term WHERE text = ? ORDER BY segment", term):
+            found.frombytes(piece)
+        return found
+
+    def terms(self, kind: str) -> list[str]:
+        """All texts of a kind."""
+        after = chr(ord(kind) + 1)
+        return [text[1:] for (text,) in self._rows("SELECT DISTINCT text FROM term WHERE text >= ? AND text < ?", kind, after)]
+
+    def facts(self, identity: int, column: Literal["definitions", "imports", "bases", "names"]) -> str:
+        """One column of a content's facts, as `FileRow` has it; empty where it is not held."""
+        return next((text for (text,) in self._rows(f"SELECT {column} FROM facts WHERE id = ?", identity)), "")
+
+    def lengths(self) -> list[tuple[int, int, bytes]]:
+        """Id, first document and lengths of each content."""
+        return self._rows("SELECT id, first_document, lengths FROM file ORDER BY first_document")
+
+
+@cache
+def _format() -> str:
+    """Changes with the code that decides what is held."""
+    folder = Path(__file__).parent
+    package = folder.parent
+    sources = [*sorted(folder.glob("**/*.py")), *(package / "files" / f"{name}.py" for name in ("tokenize", "ripgrep"))]
+    sources += [package / "permissions" / name for name in ("secrets.py", "secret_assignments.py")]
+    return sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
+
+
+def _fits(connection: sqlite3.Connection) -> bool:
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if not tables.issuperset(TABLES):
+        return False
+    form, document = connection.execute("SELECT format, next_document FROM meta").fetchone() or ("", 0)
+    return bool(form == _format() and document < 1 << DOCUMENT_BITS - 1)
+
+
+def _make(connection: sqlite3.Connection) -> None:
+    for table in TABLES:
+        connection.execute(f"DROP TABLE IF EXISTS {table}")
+    for statement in SCHEMA.split(";")[:-1]:
+        connection.execute(statement)
+    connection.execute("INSERT INTO meta VALUES (?, ?, 0)", (_format(), time.time_ns()))
+
+
+def _make_room(path: Path) -> None:
+    """Remove the databases that were used longest ago where all together are too large."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    found = sorted(path.parent.glob("*.sqlite"), key=lambda other: other.stat().st_mtime)
+    room = MOST_BYTES - sum(other.stat().st_size for other in found)
+    for other in found:
+        if room < 0 and other != path:
+            room += other.stat().st_size
+            other.unlink(missing_ok=True)

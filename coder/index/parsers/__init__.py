@@ -1,0 +1,1 @@
+"""Extraction of definitions, imports and identifiers, one parser for each family of languages."""

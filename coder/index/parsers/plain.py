@@ -1,0 +1,43 @@
+"""Facts of files in languages without a grammar here, by what their definition lines look like."""
+
+import re
+
+from coder.index.definition import Definition
+from coder.index.parsers.facts import Facts, uses_of
+
+WORDS = r"class|struct|interface|trait|enum|impl|module|namespace|type|func|fn|function|def|sub|macro_rules!|defmodule|protocol|object"
+BEFORE = r"export|default|public|private|protected|static|final|abstract|async|pub(?:\([a-z]+\))?|const|unsafe|override|virtual|inline"
+LINE = re.compile(rf"^(?P<indent>[ \t]*)(?:(?:{BEFORE})\s+)*(?P<word>{WORDS})\s+(?:\([^)]*\)\s*)?(?P<name>[A-Za-z_$][\w$]*)")
+TYPES = ("class", "struct", "interface", "trait", "enum", "impl", "module", "namespace", "type", "protocol", "object")
+STRING = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"|/\*.*?\*/|//[^\n]*', re.DOTALL)
+
+
+def plain_definitions(text: str) -> tuple[Definition, ...]:
+    """One definition for each line that looks like one; it ends before the next line that is indented no deeper and starts another."""
+    lines = text.split("\n")
+    found = [(number, match) for number, line in enumerate(lines, 1) if len(line) < 1000 and (match := LINE.match(line))]
+    ends: list[int] = []
+    following: list[tuple[int, int]] = []
+    for number, match in reversed(found):
+        depth = len(match["indent"])
+        while following and following[-1][0] > depth:
+            following.pop()
+        ends.append(following[-1][1] - 1 if following else len(lines))
+        following.append((depth, number))
+    return tuple(
+        Definition(
+            name=match["name"],
+            kind="class" if match["word"] in TYPES else "function",
+            start=number,
+            line=number,
+            end=end,
+            signature=lines[number - 1].strip().removesuffix("{").strip()[:200],
+        )
+        for (number, match), end in zip(found, reversed(ends), strict=True)
+    )
+
+
+def plain_facts(text: str) -> Facts:
+    """Definitions, and every identifier outside of strings and comments of the C family as a use."""
+    code = STRING.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    return Facts(definitions=plain_definitions(text), uses=uses_of(code, frozenset()))

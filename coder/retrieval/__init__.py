@@ -1,0 +1,1 @@
+"""Retrieval of the code that an issue is about, without a model."""

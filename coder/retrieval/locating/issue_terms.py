@@ -1,0 +1,183 @@
+"""Take from an issue's text the words that its code would hold."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from coder.files.tokenize import COMMON, WORD, parts, pieces, stem
+from coder.retrieval.locating.issue_code import imports, meanings
+
+COMMENT = re.compile(r"<!--.{0,4000}?-->", re.DOTALL)
+HEADING = re.compile(r"^[ \t]*(?:#+ .*|\*\*[^*\n]+\*\*:?|[A-Z][^\n]{2,40}\n[-=]{4,})[ \t]*$", re.MULTILINE)
+MACHINE = re.compile(
+    r"environment|system (?:details|info)|versions?\b|platform|installed|\bOS\b|your setup|show_versions|pip list", re.IGNORECASE
+)
+CODE = re.compile(r"```.*?```|`[^`\n]+`|^(?: {4}|\t|>>> ).*?$", re.DOTALL | re.MULTILINE)
+QUOTED = re.compile(r"\"([^\"\n]{12,160})\"|'([^'\n]{12,160})'|^\w*(?:Error|Exception|Warning): (.{12,200})$", re.MULTILINE)
+STATE = "reduce reduce_ex getstate setstate getnewargs getnewargs_ex new"
+PROTOCOLS = {
+    "copy": f"copy {STATE}",
+    "deepcopy": f"deepcopy {STATE}",
+    **dict.fromkeys(("pickle", "pickled", "pickling", "unpickle", "unpickling"), STATE),
+    **dict.fromkeys(("hash", "hashable", "unhashable"), "hash eq"),
+    **dict.fromkeys(("equal", "equality", "compare", "comparing", "comparison"), "eq ne lt le gt ge"),
+    **dict.fromkeys(("iterate", "iterating", "iterable", "iter"), "iter next"),
+    **dict.fromkeys(("setitem", "getitem", "slicing", "indexing"), "getitem setitem delitem"),
+    "descriptor": "get set delete set_name",
+    "repr": "repr str",
+    "str": "str repr",
+    "format": "format str",
+    "len": "len",
+    "bool": "bool len",
+    "sorted": "lt",
+    "dir": "dir",
+}
+EVERYDAY = frozenset({"copy", "equal", "compare", "str", "format", "len", "bool", "iter", "sorted", "dir"})
+FENCE = re.compile(r"```.*?(?:```|\Z)|^(?:(?: {4}|\t|>>> |\.\.\. |In \[\d+\]).*\n?)+", re.DOTALL | re.MULTILINE)
+INLINE = re.compile(r"`+([^`\n]+)`+")
+ADDRESS = re.compile(r"https?://\S+")
+FRAME = re.compile(
+    r"^[ \t>E]*File \"(?P<path>[^\"\n]{1,400})\", line (?P<line>\d{1,7})(?:, in (?P<function>[\w.<>]{1,200}))?"
+    r"|^(?P<short>[~\w./\\-]{1,400}\.py)(?::(?P<at>\d{1,7}):?)?(?: in (?P<named>\w{1,200}))?",
+    re.MULTILINE,
+)
+METHOD = re.compile(r"\.([A-Za-z_]\w*)\(")
+MOST_NAMES = 60
+MOST_PHRASES = 6
+LONGEST_ISSUE = 60_000
+MOST_IMPORTED = 60
+MOST_FRAMES = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class TracedCall:
+    """A traceback's frame as the issue writes it."""
+
+    path: str
+    line: int
+    """0 where it gives none."""
+    function: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clues:
+    """What to look for."""
+
+    names: dict[str, float]
+    """Whole words of the issue with their weight: code-like ones and those of the title weigh more."""
+    words: dict[str, float]
+    """The same, with the parts of each."""
+    called: frozenset[str]
+    """Names that are called as methods, such as `get` for `box.get()`: common words too."""
+    protocol: frozenset[str]
+    """Special methods that stand behind the operations it names, such as `__deepcopy__` for deepcopy."""
+    phrases: tuple[str, ...]
+    """Longest literal parts of the messages that the issue quotes."""
+    zones: Mapping[str, Counter[str]]
+    """How often each word occurs in the title, in inline code, in blocks of code and output, and in prose (as a name or plainly)."""
+    frames: tuple[TracedCall, ...]
+    """As they stand: the innermost last."""
+    imported: tuple[str, ...]
+    """Dotted names that its code imports."""
+    meanings: Mapping[str, str]
+    """What each dotted name stands for, by its code's imports and assignments."""
+    text: str
+    """What it says, without comments and the reporter's machine."""
+
+    @cached_property
+    def methods(self) -> frozenset[str]:
+        """Such as `Box.get` for the `box.get()` of a `box = Box()`."""
+        return frozenset(".".join(meant.split(".")[-2:]) for meant in self.meanings.values())
+
+    def as_written(self, stems: Iterable[str]) -> list[str]:
+        """The issue's own word for each, such as `validation` for `valid`."""
+        return [self._written.get(word, word) for word in stems]
+
+    @cached_property
+    def _written(self) -> Mapping[str, str]:
+        return {stem(piece): piece for words in self.zones.values() for word in words for piece in pieces(word)}
+
+
+def clues(issue: str) -> Clues:
+    """The most telling words and quoted messages of an issue, heaviest first."""
+    text = _told(issue)
+    title = next((line for line in text.splitlines() if line.strip()), "")
+    weights: dict[str, float] = {}
+    in_code = {word for block in CODE.findall(text) for word in WORD.findall(block)}
+    in_title = set(WORD.findall(title))
+    for word in WORD.findall(text):
+        if len(word) > 2 and word.lower() not in COMMON:
+            weights[word] = (3.0 if code_like(word) else 1.2 if word in in_code else 0.5) + (1.5 if word in in_title else 0.0)
+    names = dict(sorted(weights.items(), key=lambda pair: -pair[1])[:MOST_NAMES])
+    words: dict[str, float] = {}
+    for word, weight in weights.items():
+        for part in parts(word):
+            worth = weight if part == word else min(weight, 2.0)
+            words[part] = max(words.get(part, 0.0), worth)
+    return Clues(
+        names=names,
+        words=words,
+        called=frozenset(METHOD.findall(text)),
+        protocol=_protocol(text, in_code),
+        phrases=tuple(dict.fromkeys(_phrases(text)))[:MOST_PHRASES],
+        zones=_zones(text, title),
+        frames=tuple(_frames(text))[-MOST_FRAMES:],
+        imported=tuple(dict.fromkeys(dotted for dotted, _ in imports(text)))[:MOST_IMPORTED],
+        meanings=meanings(text),
+        text=text,
+    )
+
+
+def _zones(text: str, title: str) -> dict[str, Counter[str]]:
+    rest = ADDRESS.sub(" ", text[text.find(title) + len(title) :])
+    blocks = "\n".join(FENCE.findall(rest))
+    prose = FENCE.sub("\n", rest)
+    inline = " ".join(INLINE.findall(prose))
+    told = Counter(WORD.findall(INLINE.sub(" ", prose)))
+    return {
+        "title": Counter(WORD.findall(title)),
+        "inline": Counter(WORD.findall(inline)),
+        "block": Counter(WORD.findall(blocks)),
+        "name": Counter({word: count for word, count in told.items() if code_like(word)}),
+        "prose": Counter({word: count for word, count in told.items() if not code_like(word)}),
+    }
+
+
+def _frames(text: str) -> Iterator[TracedCall]:
+    """Python's own way of writing them, pytest's and IPython's."""
+    for match in FRAME.finditer(text):
+        path, line, function = match["path"] or match["short"], match["line"] or match["at"], match["function"] or match["named"]
+        if line or function:
+            yield TracedCall(path=path.replace("\\", "/"), line=int(line or 0), function=function or "")
+
+
+def _protocol(text: str, in_code: set[str]) -> frozenset[str]:
+    """What Python calls for the operations that a text names; short everyday words count in code alone."""
+    said = {word.lower() for word in WORD.findall(text)}
+    operations = {word for word in PROTOCOLS if word in (in_code if word in EVERYDAY else said)}
+    return frozenset(f"__{name}__" for operation in operations for name in PROTOCOLS[operation].split())
+
+
+def _told(issue: str) -> str:
+    """The issue without comments and without the sections about the reporter's machine."""
+    text = COMMENT.sub(" ", issue[:LONGEST_ISSUE].replace("\r\n", "\n"))
+    starts = [match.start() for match in HEADING.finditer(text)]
+    sections = [text[start:end] for start, end in zip([0, *starts], [*starts, len(text)], strict=True)]
+    kept = [section for index, section in enumerate(sections) if not index or not MACHINE.search(section.split("\n", 2)[0][:80])]
+    return "".join(kept)
+
+
+def code_like(word: str) -> bool:
+    """snake_case, CamelCase or camelCase."""
+    return "_" in word.strip("_") or word.startswith("_") or bool(re.search(r"[a-z][A-Z]", word))
+
+
+def _phrases(text: str) -> Iterator[str]:
+    """Quoted messages, cut at what was probably filled in: numbers, quoted values, paths."""
+    for groups in QUOTED.findall(text):
+        pieces = re.split(r"['\"`<>{}\[\]()]|\b\d+\b|/\S+|\\n", next(filter(None, groups), ""))
+        longest = max(pieces, key=len).strip(" .,:;")
+        if len(longest) >= 12 and " " in longest:
+            yield longest

@@ -1,0 +1,71 @@
+"""The definitions to show of those that are likely, and which of their lines."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from coder.index.definition import Definition
+from coder.index.snapshot import Snapshot
+from coder.retrieval.locating.issue_terms import Clues
+from coder.retrieval.locating.ranking import Likely
+
+SMALL_CLASS = 40
+IN_CODE = 1.2
+"""The least weight of a word in code."""
+FAR_LESS = 3.5
+"""What scores so much less than the likeliest definition is not shown, but for the first few."""
+LEAST = 4
+MOST_OF_A_FILE = 4
+MOST_OF_A_CLASS = 5
+MOST = 14
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """A definition that the issue may be about, and the lines of it to show: of a long class those above its first method."""
+
+    path: str
+    item: Definition
+    first: int
+    last: int
+
+    @property
+    def name(self) -> str:
+        return self.item.name
+
+    @property
+    def shortened(self) -> bool:
+        """Is it a class too long to be shown whole?"""
+        return self.last < self.item.end
+
+
+def sites(snapshot: Snapshot, likely: Sequence[Likely], told: Clues) -> list[Site]:
+    """Those not far less likely than the first, a few of each file; a long class brings the methods that the issue means."""
+    kept: dict[tuple[str, str], Site] = {}
+    for one in likely:
+        if len(kept) >= (LEAST if one.score < likely[0].score - FAR_LESS else MOST):
+            break
+        if one.item is None or sum(path == one.path for path, _ in kept) >= MOST_OF_A_FILE:
+            continue
+        site = _site(snapshot, one.path, one.item)
+        kept.setdefault((site.path, site.name), site)
+        if site.shortened:
+            methods = [item for item in snapshot.definitions(one.path) if item.name.rpartition(".")[0] == site.name]
+            for item in [item for item in methods if item.kind == "method" and meant(item, told)][:MOST_OF_A_CLASS]:
+                kept.setdefault((site.path, item.name), _site(snapshot, one.path, item))
+    return list(kept.values())
+
+
+def meant(item: Definition, told: Clues) -> bool:
+    """Does the issue name this definition, but for leading underscores, or an operation that this special method stands behind?"""
+    plain = item.bare.strip("_")
+    weight = max(told.names.get(item.bare, 0.0), told.names.get(plain, 0.0))
+    return item.bare in told.protocol or item.bare in told.called or weight >= IN_CODE
+
+
+def _site(snapshot: Snapshot, path: str, item: Definition) -> Site:
+    last = item.end
+    if item.kind == "class" and item.end - item.line >= SMALL_CLASS:
+        found = snapshot.definitions(path)
+        inner = [other.start for other in found if other.kind != "variable" and other.name.startswith(f"{item.name}.")]
+        last = max(item.line, min(inner, default=item.end + 1) - 1)
+    return Site(path=path, item=item, first=item.start, last=last)

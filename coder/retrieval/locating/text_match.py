@@ -1,0 +1,110 @@
+"""Which documents and files say the words of an issue: BM25 over definitions, with the words of names apart."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from coder.files.tokenize import parts, words_of
+from coder.retrieval.locating.corpus import Terrain
+from coder.retrieval.locating.issue_terms import Clues
+
+IN_ZONE = {"title": 2.2, "inline": 1.1, "block": 1.5, "name": 0.3, "prose": 0.8}
+"""What a word is worth for standing there, apart from `ANYWHERE`; each zone counts as a whole, however long it is."""
+ANYWHERE = 3.0
+STANDS_OUT = {"title": 2.0, "inline": 1.5, "block": 0.7, "name": 1.5, "prose": 0.7}
+"""And by the most telling of its zones."""
+REPEATED = 0.3
+SATURATION, LENGTH_SHARE = 1.2, 0.75
+"""BM25's k1 and b."""
+MOST_WORDS = 70
+WIDEST = 0.2
+"""A word that more than this part of all documents says is looked at in names alone."""
+HEAVIEST, HEAVIEST_ANYWHERE = 8, 10
+"""So many of the rarest words make up a zone's whole."""
+
+
+@dataclass(kw_only=True)
+class Matches:
+    """What the words of an issue find."""
+
+    weights: Mapping[str, float]
+    """Of each word, its rarity included."""
+    rarity: Mapping[str, float]
+    titled: frozenset[str]
+    documents: dict[int, float] = field(default_factory=lambda: defaultdict(float))
+    files: dict[int, float] = field(default_factory=lambda: defaultdict(float))
+    """By the file's number: the same over whole files."""
+    named: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+    """Documents whose own name holds words of the issue, with these."""
+    telling: dict[int, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
+    """By the file's number: what each word adds."""
+
+
+def matches(terrain: Terrain, clues: Clues) -> Matches:
+    """Rank by words alone."""
+    zones = {zone: _parts(words) for zone, words in clues.zones.items()}
+    likeliest = sorted({word for words in zones.values() for word in words}, key=lambda word: -_plain_worth(word, zones))
+    postings = {word: terrain.postings(word) for word in likeliest[: 3 * MOST_WORDS]}
+    rarity = {word: math.log(1 + (terrain.count - len(found) + 0.5) / (len(found) + 0.5)) for word, found in postings.items() if found}
+    weights = _weights(zones, rarity)
+    found = Matches(weights=weights, rarity=rarity, titled=frozenset(zones["title"]) & weights.keys())
+    for word in sorted(weights, key=lambda word: -weights[word])[:MOST_WORDS]:
+        _count(terrain, found, word, postings[word])
+    return found
+
+
+def worth(terrain: Terrain, found: Matches, text: str) -> float:
+    """What a text that is no document of its own would score, such as a function inside another."""
+    said = words_of(text)
+    fixed = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * sum(said.values()) / terrain.average_length)
+    heaviest = sorted(said.keys() & found.weights.keys(), key=lambda word: (-found.weights[word], word))
+    return sum(found.weights[word] * (SATURATION + 1) * said[word] / (said[word] + fixed) for word in heaviest)
+
+
+def _parts(words: Counter[str]) -> Counter[str]:
+    counted: Counter[str] = Counter()
+    for word, count in words.items():
+        for part in parts(word):
+            counted[part] += count
+    return counted
+
+
+def _plain_worth(word: str, zones: Mapping[str, Counter[str]]) -> float:
+    return sum(STANDS_OUT[zone] * min(counted[word], 2) for zone, counted in zones.items()) + 0.01 * len(word)
+
+
+def _weights(zones: Mapping[str, Counter[str]], rarity: Mapping[str, float]) -> dict[str, float]:
+    weights: dict[str, float] = defaultdict(float)
+    anywhere: dict[str, float] = defaultdict(float)
+    for zone, counted in zones.items():
+        worth = {word: rarity[word] * min(1 + REPEATED * (count - 1), 2.0) for word, count in counted.items() if word in rarity}
+        whole = sum(sorted(worth.values())[-HEAVIEST:]) or 1.0
+        for word, value in worth.items():
+            weights[word] += IN_ZONE[zone] * value / whole
+            anywhere[word] = max(anywhere[word], STANDS_OUT[zone] * value)
+    whole = sum(sorted(anywhere.values())[-HEAVIEST_ANYWHERE:]) or 1.0
+    return {word: weight + ANYWHERE * anywhere[word] / whole for word, weight in weights.items()}
+
+
+def _count(terrain: Terrain, found: Matches, word: str, postings: list[int]) -> None:
+    """Add what one word is worth to the documents and files that say it."""
+    weight = found.weights[word] * (SATURATION + 1)
+    lengths, owners, documents = terrain.lengths, terrain.owners, found.documents
+    fixed, scaled = SATURATION * (1 - LENGTH_SHARE), SATURATION * LENGTH_SHARE / terrain.average_length
+    wide = len(postings) > WIDEST * terrain.count
+    counts: dict[int, int] = defaultdict(int)
+    for entry in postings:
+        document = entry >> 8
+        count = entry & 127
+        if entry & 128:
+            found.named[document].append(word)
+        elif wide:
+            continue
+        documents[document] += weight * count / (count + fixed + scaled * lengths[document])
+        counts[owners[document] - 1] += count
+    scaled = SATURATION * LENGTH_SHARE / terrain.average_size
+    for number, count in counts.items():
+        worth = weight * count / (count + fixed + scaled * terrain.sizes[number])
+        found.files[number] += worth
+        found.telling[number][word] = worth

@@ -1,0 +1,90 @@
+"""What a tool may touch: one candidate's worktree, the ports it may use, and the places named so far."""
+
+import os
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from pathlib import Path, PurePosixPath
+
+from coder.core.errors import ToolError
+from coder.core.policy import Policy
+from coder.core.ports import History, Progress, Sandbox
+from coder.core.values.proposal import Suspected
+from coder.core.values.verdict import TestReport
+from coder.index.index import SymbolIndex
+from coder.permissions.private_files import DENY_READ, denied
+from coder.permissions.secrets import Secrets
+
+LONGEST_NAME = 255
+UNTRACED = Suspected(problem="No test can be traced here.")
+LONGEST_PATH = 2000
+
+
+@dataclass(kw_only=True)
+class Workspace:
+    """One candidate's view of the repository; the only thing that changes in it is what has been named."""
+
+    root: Path
+    """The candidate's worktree."""
+    sandbox: Sandbox
+    history: History
+    run: Callable[[tuple[str, ...], Progress], TestReport]
+    """Runs tests (none: the suite) in this worktree."""
+    baseline: Callable[[], TestReport]
+    """The suite on the untouched base; may take as long as the suite does."""
+    index: SymbolIndex
+    """What the worktree defines and uses."""
+    suspects: Callable[[tuple[str, ...], Progress], Suspected] = lambda _tests, _progress: UNTRACED
+    """Traces failing tests in this worktree, for the functions that they execute and passing ones do not."""
+    policy: Policy = Policy()  # noqa: RUF009 (a frozen value)
+    """What the commands of the call at hand may reach."""
+    deny_read: tuple[str, ...] = DENY_READ
+    """Patterns of files whose content is not shown, as in `coder.permissions.private_files`."""
+    secrets: Secrets = Secrets()  # noqa: RUF009 (a frozen value)
+    """Masks what the model sees, and restores it in the file that a patch changes."""
+    read_only: bool = False
+    """Nothing may be written at all."""
+    only: tuple[str, ...] = ()
+    """Paths or globs that may be written; empty is all."""
+    progress: Progress = field(default=lambda _line: None)
+    named: dict[str, set[int]] = field(default_factory=dict)
+    """Paths that a search, listing, outline, traceback, test report or the issue has named, with the lines named in each."""
+    failed_hunks: Counter[str] = field(default_factory=Counter)
+    """How often each hunk of a patch was refused, by its fingerprint."""
+
+    def name(self, path: str, line: int | None = None) -> None:
+        """Record that a tool's answer, or a message, has named this place."""
+        self.named.setdefault(path, set()).update(() if line is None else (line,))
+
+    def resolve(self, path: str) -> tuple[Path, str]:
+        """A model's path as (absolute path, path relative to the root with forward slashes).
+
+        Raises:
+            ToolError: it leads out of the worktree, or into git's own files.
+        """
+        text = path.strip()
+        relative = PurePosixPath(text[len(str(self.root)) :].lstrip("/") if text.startswith(f"{self.root}/") else text)
+        parts = [part for part in relative.parts if part != "."]
+        if relative.is_absolute() or ".." in parts:
+            raise ToolError(f"{path!r} is outside the repository. Paths are relative to its root, such as 'src/name.py'.")
+        if any(part.lower() == ".git" for part in parts):
+            raise ToolError(f"{path!r} belongs to git itself and cannot be read or changed here.")
+        absolute = self.root.joinpath(*parts)
+        if "\0" in text or any(len(part.encode("utf-8", "replace")) > LONGEST_NAME for part in parts) or len(text) > LONGEST_PATH:
+            raise ToolError(f"{path[:100]!r} is no path: it is too long, or holds a NUL character.")
+        if not Path(os.path.realpath(absolute)).is_relative_to(os.path.realpath(self.root)):
+            raise ToolError(f"{path!r} is a symbolic link that leads out of the repository; nothing was opened.")
+        return absolute, "/".join(parts) or "."
+
+    def may_read(self, path: str) -> bool:
+        """May a model see the content of this path, relative to the root?"""
+        return not denied(path, self.deny_read)
+
+    def may_write(self, path: str) -> bool:
+        """May this path, relative to the root, be changed? --only may narrow it to some."""
+        if self.read_only:
+            return False
+        return not self.only or any(
+            path == allowed.rstrip("/") or path.startswith(f"{allowed.rstrip('/')}/") or fnmatch(path, allowed) for allowed in self.only
+        )

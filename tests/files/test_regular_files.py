@@ -1,0 +1,43 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from coder.core.errors import UserError
+from coder.files.regular_files import read_regular
+from coder.repo.artefacts import bring
+from coder.repo.given import given
+from coder.settings import settings
+from coder.verify.configuration import hinted_commands, pytest_options
+from tests.builders import repo, write
+
+
+@pytest.mark.parametrize("target", ["/proc/self/environ", "/dev/zero", "../outside"])
+def test_nothing_is_read_or_copied_through_a_link(tmp_path: Path, target: str) -> None:
+    write(tmp_path, {"outside": "secret\n", "tree/inside": "x\n"})
+    link = tmp_path / "tree" / "version.txt"
+    link.symlink_to(target)
+    (tmp_path / "copy").mkdir()
+    assert read_regular(link) is None
+    assert bring(("version.txt",), source=tmp_path / "tree", target=tmp_path / "copy") == set()
+    link.unlink()
+    link.symlink_to("inside")
+    assert read_regular(link) == b"x\n"
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "setup.cfg", "tox.ini", "pytest.ini", "Makefile"])
+def test_a_pipe_for_configuration_is_passed_over(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / name)
+    assert list(hinted_commands(tmp_path)) in ([], [("", "commands in tox.ini")])
+    pytest_options(tmp_path)
+    assert settings(tmp_path, environment={"XDG_CONFIG_HOME": str(tmp_path / "none")})
+
+
+@pytest.mark.parametrize("name", [".gitignore", ".gitattributes"])
+def test_a_pipe_that_git_would_open_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    root = repo(tmp_path / "r", {"a.py": "a\n"})
+    write(root, {"a.py": "changed\n"})
+    os.mkfifo(root / name)
+    with pytest.raises(UserError, match=rf"{name} is not a regular file.* Remove it"):
+        given(root, revision=None, against=None)

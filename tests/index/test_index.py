@@ -1,0 +1,288 @@
+"""The index keeps up with a tree, shares what is equal, and survives what happens to its database."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from coder.files.tokenize import words_of
+from coder.index import worker
+from coder.index.database import Database
+from coder.index.index import SymbolIndex
+from coder.index.parsing import IN_NAME
+from coder.index.snapshot import Snapshot, Use
+from tests.builders import write
+
+BOX = "import os\n\n\nclass Box(Base):\n    def size_of(self):\n        return os.sep\n\n\ndef helper():\n    return Box().size_of()\n"
+
+
+def old(root: Path) -> None:
+    """Let everything look as if it had been written long ago: what is young is never taken at its looks."""
+    past = time.time() - 100
+    for path in (root, *root.rglob("*")):
+        os.utime(path, (past, past))
+
+
+def names(snapshot: Snapshot, path: str) -> list[str]:
+    return [item.name for item in snapshot.definitions(path)]
+
+
+def test_knows_definitions_uses_imports_and_bases(tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": BOX, "b.txt": "x\n", ".gitignore": "c.py\n", "c.py": "hidden = 1\n", ".git/HEAD": ""})
+    found = SymbolIndex(tmp_path).current()
+    assert found.paths == (".gitignore", "a.py", "b.txt")
+    assert set(found.sources) == {"a.py"}
+    assert names(found, "a.py") == ["Box", "Box.size_of", "helper"]
+    assert [(place.path, place.definition and place.definition.name) for place in found.defined("size_of")] == [("a.py", "Box.size_of")]
+    assert found.used("size_of") == (Use(path="a.py", lines=(5, 10)),)
+    assert found.bases("a.py") == {"Box": ("Base",)}
+    assert [place.definition and place.definition.name for place in found.subclasses("Base")] == ["Box"]
+    assert found.names("a.py") == ("Base", "Box", "os", "sep", "size_of")
+    assert [item.module for item in found.imports("a.py")] == ["os"]
+    assert (found.definitions("no.py"), found.imports("no.py"), found.names("no.py"), dict(found.bases("no.py"))) == ((), (), (), {})
+
+
+def test_definitions_of_a_known_content_need_no_look_at_the_tree(tmp_path: Path) -> None:
+    write(tmp_path / "tree", {"a.py": BOX})
+    index = SymbolIndex(tmp_path / "tree", tmp_path / "index.sqlite")
+    assert index.known("a.py", BOX.encode()) is None
+    assert not (tmp_path / "index.sqlite").exists()
+    found = index.current().definitions("a.py")
+    other = SymbolIndex(tmp_path / "tree", tmp_path / "index.sqlite")
+    assert other.known("copied/b.py", BOX.encode()) == index.known("a.py", BOX.encode()) == found
+    assert [index.known("a.py", b"x = 1\n"), index.known("a.rs", BOX.encode())] == [None, None]
+
+
+def test_words_of_documents_are_those_of_their_own_lines(tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": BOX})
+    found = SymbolIndex(tmp_path).current()
+    counted = {}
+    for entry in found.postings("size"):
+        (place,) = found.document(entry >> 8)
+        counted[place.definition and place.definition.name] = (entry & 127, bool(entry & IN_NAME), found.lengths[entry >> 8])
+    method, rest = "    def size_of(self):\n        return os.sep", "def helper():\n    return Box().size_of()"
+    assert counted == {"Box.size_of": (1, True, words_of(method).total()), "helper": (1, False, words_of(rest).total())}
+    assert found.average_length > 0
+
+
+def test_sees_what_came_went_and_changed(tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": "def one(): ...\n", "d/b.py": "def two(): ...\n", ".git/HEAD": ""})
+    old(tmp_path)
+    index = SymbolIndex(tmp_path)
+    before = index.current()
+    assert index.current() is before
+    (tmp_path / "a.py").write_text("def four(): ...\n", encoding="utf-8")
+    assert names(index.current(), "a.py") == ["four"]
+    (tmp_path / "d/b.py").unlink()
+    assert "d/b.py" not in index.current().paths
+    (tmp_path / "new").mkdir()
+    index.current()
+    (tmp_path / "new/c.py").write_text("def five(): ...\n", encoding="utf-8")
+    assert names(index.current(), "new/c.py") == ["five"]
+    (tmp_path / ".gitignore").write_text("new\n", encoding="utf-8")
+    assert "new/c.py" not in index.current().paths
+    assert index.current().defined("one") == ()
+
+
+def test_a_change_that_looks_the_same_is_seen_while_it_is_young(tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": "def one(): ...\n"})
+    index = SymbolIndex(tmp_path)
+    seen = (tmp_path / "a.py").stat()
+    index.current()
+    (tmp_path / "a.py").write_text("def two(): ...\n", encoding="utf-8")
+    os.utime(tmp_path / "a.py", ns=(seen.st_atime_ns, seen.st_mtime_ns))
+    assert names(index.current(), "a.py") in (["one"], ["two"])
+    (tmp_path / "a.py").write_text("def six(): ...\n", encoding="utf-8")
+    assert names(index.current(), "a.py") == ["six"]
+
+
+def test_a_worktree_shares_what_its_base_has(tmp_path: Path) -> None:
+    files = {"a.py": BOX, "b.py": "def b(): ...\n"}
+    write(tmp_path / "base", files)
+    write(tmp_path / "worktree", {**files, "b.py": "def changed(): ...\n"})
+    database = tmp_path / "state" / "index.sqlite"
+    base = SymbolIndex(tmp_path / "base", database).current()
+    worktree = SymbolIndex(tmp_path / "worktree", database).current()
+    assert worktree.sources["a.py"] == base.sources["a.py"]
+    assert worktree.sources["b.py"] != base.sources["b.py"]
+    assert names(worktree, "b.py") == ["changed"]
+    assert [place.path for place in base.defined("changed")] == []
+    assert [place.path for place in worktree.defined("b")] == []
+
+
+def test_equal_files_are_one_content_in_two_places(tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": BOX, "b.py": BOX})
+    found = SymbolIndex(tmp_path).current()
+    assert found.sources["a.py"] == found.sources["b.py"]
+    assert [place.path for place in found.defined("helper")] == ["a.py", "b.py"]
+    assert [use.path for use in found.used("size_of")] == ["a.py", "b.py"]
+
+
+def test_what_is_kept_is_found_again_by_another_process(tmp_path: Path) -> None:
+    write(tmp_path / "tree", {"a.py": BOX})
+    old(tmp_path / "tree")
+    database = tmp_path / "index.sqlite"
+    kept = SymbolIndex(tmp_path / "tree", database).current()
+    again = SymbolIndex(tmp_path / "tree", database).current()
+    assert again.sources == kept.sources
+    assert again.definitions("a.py") == kept.definitions("a.py")
+
+
+@pytest.mark.parametrize("damage", [b"", b"this is no database, but long enough to be read as one. " * 100])
+def test_a_damaged_database_is_made_anew(tmp_path: Path, damage: bytes) -> None:
+    write(tmp_path / "tree", {"a.py": BOX})
+    database = tmp_path / "index.sqlite"
+    SymbolIndex(tmp_path / "tree", database).current().database.close()
+    database.write_bytes(damage)
+    assert names(SymbolIndex(tmp_path / "tree", database).current(), "a.py") == ["Box", "Box.size_of", "helper"]
+
+
+def test_a_page_that_goes_bad_while_it_is_open_is_noticed_and_mended(tmp_path: Path) -> None:
+    write(tmp_path / "tree", {f"m{number}.py": f"def name_{number}(): ...\n" * 50 for number in range(60)})
+    database = tmp_path / "index.sqlite"
+    SymbolIndex(tmp_path / "tree", database).current().database.close()
+    data = bytearray(database.read_bytes())
+    data[4096:] = b"\xff" * (len(data) - 4096)
+    database.write_bytes(bytes(data))
+    index = SymbolIndex(tmp_path / "tree", database)
+    index.current().defined("name_1")
+    assert [place.path for place in index.current().defined("name_1")][:1] == ["m1.py"]
+
+
+def test_other_code_makes_another_database(tmp_path: Path) -> None:
+    write(tmp_path / "tree", {"a.py": BOX})
+    database = tmp_path / "index.sqlite"
+    first = SymbolIndex(tmp_path / "tree", database).current()
+    epoch = first.database.epoch
+    first.database.close()
+    connection = sqlite3.connect(database)
+    connection.execute("UPDATE meta SET format = 'of an older version'")
+    connection.commit()
+    connection.close()
+    again = SymbolIndex(tmp_path / "tree", database).current()
+    assert again.database.epoch != epoch
+    assert names(again, "a.py") == ["Box", "Box.size_of", "helper"]
+
+
+def test_where_nothing_can_be_kept_it_is_held_in_memory(tmp_path: Path) -> None:
+    write(tmp_path / "tree", {"a.py": BOX})
+    (tmp_path / "file").write_text("no directory", encoding="utf-8")
+    found = SymbolIndex(tmp_path / "tree", tmp_path / "file" / "index.sqlite").current()
+    assert names(found, "a.py") == ["Box", "Box.size_of", "helper"]
+
+
+def test_what_is_gone_does_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("coder.index.index.SPARE_CONTENTS", 5)
+    write(tmp_path / "tree", {"a.py": BOX, "b.py": ""})
+    index = SymbolIndex(tmp_path / "tree", tmp_path / "index.sqlite")
+    for number in range(30):
+        (tmp_path / "tree" / "b.py").write_text(f"def name_{number}(): ...\n" * (number + 1), encoding="utf-8")
+        found = index.current()
+        assert names(found, "b.py")[0] == f"name_{number}"
+        assert names(found, "a.py") == ["Box", "Box.size_of", "helper"]
+    assert found.database.contents < 15
+
+
+def test_many_small_changes_leave_few_segments(tmp_path: Path) -> None:
+    write(tmp_path, {f"m{number}.py": f"def name_{number}(): shared()\n" for number in range(20)})
+    index = SymbolIndex(tmp_path)
+    for number in range(20):
+        (tmp_path / f"m{number}.py").write_text(f"def other_{number}(): shared()\n", encoding="utf-8")
+        found = index.current()
+    assert len(found.used("shared")) == 20
+    rows = found.database._rows("SELECT count(*) FROM segment")
+    assert rows[0][0] < 8
+
+
+def test_two_processes_may_build_at_once(tmp_path: Path) -> None:
+    write(tmp_path / "tree", {f"m{number}.py": f"def name_{number}(): ...\n" for number in range(30)})
+    script = (
+        "import sys; from pathlib import Path; from coder.index.index import SymbolIndex\n"
+        "found = SymbolIndex(Path(sys.argv[1]), Path(sys.argv[2])).current()\n"
+        "print(len(found.sources), sum(len(found.defined(f'name_{n}')) for n in range(30)), found.database.contents)"
+    )
+    arguments = [sys.executable, "-c", script, str(tmp_path / "tree"), str(tmp_path / "index.sqlite")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    started = [subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=environment) for _ in range(2)]
+    assert [process.communicate(timeout=120)[0] for process in started] == ["30 30 30\n"] * 2
+
+
+def test_threads_share_one_index(tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": BOX})
+    index = SymbolIndex(tmp_path)
+    found: list[int] = []
+    threads = [threading.Thread(target=lambda: found.append(len(index.current().used("size_of")))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [1, 1, 1, 1]
+
+
+def test_processes_find_what_one_thread_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(
+        tmp_path,
+        {f"m{number}.py": f"class C{number}(Base):\n    def run(self):\n        return helper({number})\n" for number in range(12)},
+    )
+    alone = SymbolIndex(tmp_path).current()
+    monkeypatch.setattr(worker, "SMALL_BYTES", 1)
+    monkeypatch.setattr(worker, "BATCH_BYTES", 100)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    together = SymbolIndex(tmp_path).current()
+    for snapshot in (alone, together):
+        assert len(snapshot.used("helper")) == 12
+    assert together.defined("run") == alone.defined("run")
+    assert together.used("helper") == alone.used("helper")
+    assert list(together.lengths) == list(alone.lengths)
+    assert sorted(place.path for entry in together.postings("helper") for place in together.document(entry >> 8)) == sorted(
+        place.path for entry in alone.postings("helper") for place in alone.document(entry >> 8)
+    )
+
+
+def test_where_no_process_starts_the_work_is_done_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, {f"m{number}.py": "helper()\n" * (number + 1) for number in range(4)})
+    monkeypatch.setattr(worker, "SMALL_BYTES", 1)
+    monkeypatch.setattr(worker, "BATCH_BYTES", 1)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "no-such-python"))
+    assert len(SymbolIndex(tmp_path).current().used("helper")) == 4
+
+
+def test_names_like_a_misspelt_one_are_offered(tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": "def parse_header(): ...\ndef parse_body(): ...\nclass HTTPServer: ...\n"})
+    found = SymbolIndex(tmp_path).current()
+    assert found.similar("parseHeader") == ("parse_header",)
+    assert found.similar("HttpServer")[:1] == ("HTTPServer",)
+    assert found.similar("nothing_like_it") == ()
+
+
+def test_what_is_no_text_or_too_large_is_left_out(tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": BOX, "large.py": "x = 1\n" * 400_000, "empty.py": ""})
+    (tmp_path / "binary.py").write_bytes(b"def a(): ...\n\0")
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "link.py").symlink_to("/etc/passwd")
+    (tmp_path / os.fsdecode(b"caf\xe9.py")).write_text("def odd(): ...\n", encoding="utf-8")
+    found = SymbolIndex(tmp_path, tmp_path / "state" / "index.sqlite").current()
+    assert [os.fsencode(path) for path in found.sources] == [b"a.py", b"binary.py", b"caf\xe9.py"]
+    assert names(found, "binary.py") == []
+    assert [place.path for place in found.defined("odd")] == [os.fsdecode(b"caf\xe9.py")]
+
+
+def test_what_is_installed_beside_the_code_is_left_out(tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": BOX, ".venv/lib/python3.11/site-packages/odd.py": "def odd(): ...\n", ".github/tell.py": "def tell(): ...\n"})
+    found = SymbolIndex(tmp_path, tmp_path / "state" / "index.sqlite").current()
+    assert [*found.sources] == [".github/tell.py", "a.py"]
+
+
+def test_old_databases_go_when_there_are_too_many_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for age, name in ((300, "old"), (100, "young")):
+        (tmp_path / f"{name}.sqlite").write_bytes(b"x" * 1000)
+        os.utime(tmp_path / f"{name}.sqlite", (time.time() - age,) * 2)
+    monkeypatch.setattr("coder.index.database.MOST_BYTES", 1500)
+    Database(tmp_path / "new.sqlite").close()
+    assert sorted(path.name for path in tmp_path.glob("*.sqlite")) == ["new.sqlite", "young.sqlite"]

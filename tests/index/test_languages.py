@@ -1,0 +1,261 @@
+"""What is read out of each language with a grammar: names with owners, kinds, lines, imports, bases, uses."""
+
+import pytest
+
+from coder.index.parsers.facts import definitions_of, facts_of
+
+JAVASCRIPT = """\
+import shelf, { Item as Thing } from './shelf';
+// Holds things.
+export class Box extends React.Component {
+  static limit = 3;
+  size(deep) { const local = `n: ${deep}`; return helper(local); }
+}
+export const make = (count) => new Box(count), LIMIT = 3;
+Box.prototype.clear = function () {};
+const fs = require("fs");
+export { pack } from "./pack";
+"""
+TYPESCRIPT = """\
+interface Sized extends Base { size(): number; label: string }
+type Count = number;
+enum Kind { Small }
+namespace shop { export function open(): void {} }
+/**
+ * Holds things.
+ * More.
+ */
+export abstract class Box<T> extends Shelf<T> implements Sized {
+  private count = 1;
+  abstract clear(): void;
+  size(): number { return this.count; }
+}
+export const make = <T,>(item: T): Box<T> => new Real(item);
+"""
+GO = """\
+package shop
+
+import (
+\t"fmt"
+\tother "shop/other"
+)
+
+type Box struct {
+\tShelf
+\tcount int
+}
+
+type Sized interface{ Size() int }
+
+const Limit = 3
+
+// Size counts.
+func (b *Box) Size() int { local := "Size"; return fmt.Len(local) }
+
+func Make[T any](item T) *Box { return nil }
+"""
+RUST = """\
+use std::{io, fmt as format};
+pub use crate::shelf::Shelf;
+pub struct Box<T> { count: u32 }
+enum Kind { Small }
+trait Sized: Base { fn size(&self) -> u32; }
+impl<T> Sized for Box<T> {
+    /// Counts.
+    fn size(&self) -> u32 { helper("size") }
+}
+const LIMIT: u32 = 3;
+mod inner { pub fn open() {} }
+macro_rules! pack { () => {} }
+"""
+JAVA = """\
+import java.util.List;
+/** Holds things. */
+public class Box<T> extends Shelf<T> implements Sized {
+    int count = 1;
+    Box() {}
+    @Override
+    public int size() { int local = helper("size"); return local; }
+    interface Part { void open(); }
+    enum Kind { SMALL }
+}
+"""
+C = """\
+#include "shelf.h"
+#define LIMIT 3
+struct box { int count; };
+typedef struct box box_t;
+enum kind { SMALL };
+/* Counts. */
+static int *size(struct box *box) { int local = 1; return helper("size"); }
+int clear(struct box *box);
+"""
+CPP = """\
+#include <shelf>
+namespace shop {
+class Box : public Shelf, private other::Part<int> {
+ public:
+  Box();
+  int size() const { return helper("size"); }
+};
+template <typename T> T& pick(T item) { return item; }
+}
+int shop::Box::far() { return 1; }
+"""
+RUBY = """\
+require "shelf"
+module Shop
+  class Box < Base::Shelf
+    LIMIT = 3
+    # Counts.
+    def size(deep) = helper("size #{deep}")
+    def self.make; end
+  end
+end
+"""
+DEFINED = {
+    ("box.js", JAVASCRIPT): [
+        ("Box", "class", 3, 6),
+        ("Box.limit", "variable", 4, 4),
+        ("Box.size", "method", 5, 5),
+        ("make", "function", 7, 7),
+        ("LIMIT", "variable", 7, 7),
+        ("clear", "function", 8, 8),
+        ("fs", "variable", 9, 9),
+    ],
+    ("box.tsx", TYPESCRIPT): [
+        ("Sized", "interface", 1, 1),
+        ("Sized.size", "method", 1, 1),
+        ("Sized.label", "variable", 1, 1),
+        ("Count", "type", 2, 2),
+        ("Kind", "enum", 3, 3),
+        ("shop", "module", 4, 4),
+        ("shop.open", "function", 4, 4),
+        ("Box", "class", 9, 13),
+        ("Box.count", "variable", 10, 10),
+        ("Box.clear", "method", 11, 11),
+        ("Box.size", "method", 12, 12),
+        ("make", "function", 14, 14),
+    ],
+    ("box.go", GO): [
+        ("Box", "struct", 8, 11),
+        ("Sized", "interface", 13, 13),
+        ("Sized.Size", "method", 13, 13),
+        ("Limit", "variable", 15, 15),
+        ("Box.Size", "method", 18, 18),
+        ("Make", "function", 20, 20),
+    ],
+    ("box.rs", RUST): [
+        ("Box", "struct", 3, 3),
+        ("Kind", "enum", 4, 4),
+        ("Sized", "trait", 5, 5),
+        ("Sized.size", "method", 5, 5),
+        ("Box.size", "method", 8, 8),
+        ("LIMIT", "variable", 10, 10),
+        ("inner", "module", 11, 11),
+        ("inner.open", "function", 11, 11),
+        ("pack", "macro", 12, 12),
+    ],
+    ("Box.java", JAVA): [
+        ("Box", "class", 3, 10),
+        ("Box.count", "variable", 4, 4),
+        ("Box.Box", "method", 5, 5),
+        ("Box.size", "method", 6, 7),
+        ("Box.Part", "interface", 8, 8),
+        ("Box.Part.open", "method", 8, 8),
+        ("Box.Kind", "enum", 9, 9),
+    ],
+    ("box.c", C): [
+        ("LIMIT", "macro", 2, 2),
+        ("box", "struct", 3, 3),
+        ("box_t", "type", 4, 4),
+        ("kind", "enum", 5, 5),
+        ("size", "function", 7, 7),
+        ("clear", "prototype", 8, 8),
+    ],
+    ("box.cpp", CPP): [
+        ("shop", "module", 2, 9),
+        ("shop.Box", "class", 3, 7),
+        ("shop.Box.Box", "prototype", 5, 5),
+        ("shop.Box.size", "method", 6, 6),
+        ("shop.pick", "function", 8, 8),
+        ("shop.Box.far", "method", 10, 10),
+    ],
+    ("box.rb", RUBY): [
+        ("Shop", "module", 2, 9),
+        ("Shop.Box", "class", 3, 8),
+        ("Shop.Box.LIMIT", "variable", 4, 4),
+        ("Shop.Box.size", "method", 6, 6),
+        ("Shop.Box.make", "method", 7, 7),
+    ],
+}
+TEXTS = dict(DEFINED)
+
+
+@pytest.mark.parametrize(("file", "expected"), DEFINED.items(), ids=lambda value: value[0] if isinstance(value, tuple) else "")
+def test_definitions_have_owners_kinds_and_lines(file: tuple[str, str], expected: list[tuple[str, str, int, int]]) -> None:
+    found = facts_of(*file).definitions
+    assert definitions_of(*file) == found
+    assert [(item.name, item.kind, item.start, item.end) for item in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "name", "signature", "summary"),
+    [
+        ("a.js", JAVASCRIPT, "Box", "export class Box extends React.Component", "Holds things."),
+        ("a.ts", TYPESCRIPT, "Box", "export abstract class Box<T> extends Shelf<T> implements Sized", "Holds things."),
+        ("a.go", GO, "Box.Size", "func (b *Box) Size() int", "Size counts."),
+        ("a.rs", RUST, "Box.size", "fn size(&self) -> u32", "Counts."),
+        ("A.java", JAVA, "Box.size", "@Override public int size()", ""),
+        ("a.c", C, "size", "static int *size(struct box *box)", "Counts."),
+        ("a.cpp", CPP, "shop.pick", "template <typename T> T& pick(T item)", ""),
+        ("a.rb", RUBY, "Shop.Box.size", "def size(deep)", "Counts."),
+    ],
+)
+def test_signature_and_comment_of_a_definition(path: str, text: str, name: str, signature: str, summary: str) -> None:
+    item = next(item for item in facts_of(path, text).definitions if item.name == name)
+    assert (item.signature, item.summary) == (signature, summary)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "imported", "based"),
+    [
+        ("a.js", JAVASCRIPT, {"./shelf": {"shelf", "Item"}, "fs": {""}, "./pack": {"pack"}}, {"Box": ("React.Component",)}),
+        ("a.ts", TYPESCRIPT, {}, {"Sized": ("Base",), "Box": ("Shelf", "Sized")}),
+        ("a.go", GO, {"fmt": {""}, "shop/other": {""}}, {"Box": ("Shelf",)}),
+        ("a.rs", RUST, {"std": {"io", "fmt"}, "crate.shelf": {"Shelf"}}, {"Sized": ("Base",), "Box": ("Sized",)}),
+        ("A.java", JAVA, {"java.util": {"List"}}, {"Box": ("Shelf", "Sized")}),
+        ("a.c", C, {"shelf.h": {""}}, {}),
+        ("a.cpp", CPP, {"shelf": {""}}, {"shop.Box": ("Shelf", "other.Part")}),
+        ("a.rb", RUBY, {"shelf": {""}}, {"Shop.Box": ("Base.Shelf",)}),
+    ],
+)
+def test_imports_and_bases(path: str, text: str, imported: dict[str, set[str]], based: dict[str, tuple[str, ...]]) -> None:
+    facts = facts_of(path, text)
+    found: dict[str, set[str]] = {}
+    for item in facts.imports:
+        found.setdefault(item.module, set()).add(item.name)
+    assert found == imported
+    assert {name: bases for name, bases in facts.bases.items() if bases} == based
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "line"),
+    [("a.js", JAVASCRIPT, 5), ("a.rs", RUST, 8), ("A.java", JAVA, 7), ("a.c", C, 7), ("a.cpp", CPP, 6), ("a.rb", RUBY, 6)],
+)
+def test_uses_are_code_and_not_strings_or_keywords(path: str, text: str, line: int) -> None:
+    uses = facts_of(path, text).uses
+    assert uses["helper"] == [line]
+    assert not {"return", "class", "Holds", "Counts"} & set(uses)
+
+
+@pytest.mark.parametrize("path", ["a.js", "a.ts", "a.go", "a.rs", "a.java", "a.c", "a.cpp", "a.rb", "a.php", "a.kt"])
+def test_broken_code_is_read_without_an_error(path: str) -> None:
+    for text in ("", "\0", "class {{{ ]] (", "\ud800", "function f( { 'x\n" * 50):
+        facts_of(path, text)
+
+
+def test_a_language_without_grammar_is_read_by_its_lines() -> None:
+    facts = facts_of("a.kt", "class Box {\n    fun other() {}\n    fun size(): Int {\n        return 1 // size\n    }\n}\n")
+    assert [(item.name, item.line, item.end) for item in facts.definitions] == [("Box", 1, 7)]
+    assert facts.uses["size"] == [3]

@@ -1,0 +1,88 @@
+"""What a dotted Python name means."""
+
+from pathlib import Path
+
+import pytest
+
+from coder.index.index import SymbolIndex
+from coder.index.resolve import importers, module_paths, re_exports, resolve
+from coder.index.snapshot import Place, Snapshot
+from tests.builders import write
+
+FILES = {
+    "src/shop/__init__.py": "from .box import Box as Crate, LIMIT\nfrom . import money\nfrom .star import *\n",
+    "src/shop/box.py": "from shop.base import Base\n\nLIMIT = 3\n\n\nclass Box(Base):\n    def size(self): ...\n\n    class Lid: ...\n",
+    "src/shop/base.py": "class Root:\n    def open(self): ...\n\n\nclass Base(Root): ...\n",
+    "src/shop/money.py": "def rounded(): ...\n",
+    "src/shop/star.py": "def shine(): ...\n",
+    "src/shop/loop_a.py": "from shop.loop_b import thing\n",
+    "src/shop/loop_b.py": "from shop.loop_a import thing\n",
+    "src/shop/deep/__init__.py": "",
+    "src/shop/deep/pot.py": "from ..box import Box\nfrom .. import money as cash\nimport shop.money\n",
+    "tests/box.py": "class Fake: ...\n",
+}
+
+
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+    root = tmp_path_factory.mktemp("tree")
+    write(root, FILES)
+    return SymbolIndex(root).current()
+
+
+@pytest.mark.parametrize(
+    ("dotted", "importer", "meant"),
+    [
+        ("shop.box.Box", "", "src/shop/box.py Box"),
+        ("shop.Crate.size", "", "src/shop/box.py Box.size"),
+        ("shop.Crate.size()", "", "src/shop/box.py Box.size"),
+        ("shop.LIMIT", "", "src/shop/box.py LIMIT"),
+        ("shop.shine", "", "src/shop/star.py shine"),
+        ("shop.money.rounded", "", "src/shop/money.py rounded"),
+        ("shop.Crate.open", "", "src/shop/base.py Root.open"),
+        ("shop.box.Box.Lid", "", "src/shop/box.py Box.Lid"),
+        ("shop.box.Box.made_at_run_time", "", "src/shop/box.py Box"),
+        ("shop.box.nothing", "", "src/shop/box.py -"),
+        ("shop.deep", "", "src/shop/deep/__init__.py -"),
+        ("Box.size", "src/shop/deep/pot.py", "src/shop/box.py Box.size"),
+        ("cash.rounded", "src/shop/deep/pot.py", "src/shop/money.py rounded"),
+        ("shop.money.rounded", "src/shop/deep/pot.py", "src/shop/money.py rounded"),
+        ("..box.Box", "src/shop/deep/pot.py", "src/shop/box.py Box"),
+        (".pot", "src/shop/deep/__init__.py", "src/shop/deep/pot.py -"),
+        ("Box", "src/shop/box.py", "src/shop/box.py Box"),
+    ],
+)
+def test_a_name_is_followed_to_where_it_is_defined(snapshot: Snapshot, dotted: str, importer: str, meant: str) -> None:
+    found = resolve(snapshot, dotted, importer=importer)
+    assert [f"{place.path} {place.definition.name if place.definition else '-'}" for place in found] == [meant]
+
+
+@pytest.mark.parametrize("dotted", ["os.path.join", "nobody", "", ".", "...", "a" * 5000])
+def test_what_is_not_in_the_tree_means_nothing(snapshot: Snapshot, dotted: str) -> None:
+    assert resolve(snapshot, dotted) == ()
+
+
+def test_imports_in_a_circle_end(snapshot: Snapshot) -> None:
+    assert {place.path for place in resolve(snapshot, "shop.loop_a.thing")} <= {"src/shop/loop_a.py", "src/shop/loop_b.py"}
+
+
+def test_of_modules_with_one_name_the_outermost_is_meant(snapshot: Snapshot) -> None:
+    assert module_paths(snapshot, "shop.box") == ("src/shop/box.py",)
+    assert module_paths(snapshot, "box") == ("tests/box.py",)
+
+
+def test_re_exports_name_the_package_and_the_import(snapshot: Snapshot) -> None:
+    assert [(path, item.line, item.alias) for path, item in re_exports(snapshot, "Box")] == [("src/shop/__init__.py", 1, "Crate")]
+
+
+def test_importers_are_found_through_relative_imports_and_packages(snapshot: Snapshot) -> None:
+    assert importers(snapshot, "src/shop/money.py") == (("src/shop/__init__.py", 2), ("src/shop/deep/pot.py", 2))
+    assert importers(snapshot, "src/shop/box.py") == (("src/shop/__init__.py", 1), ("src/shop/deep/pot.py", 1))
+    assert importers(snapshot, "tests/box.py") == ()
+
+
+def test_packages_that_take_all_of_each_other_are_looked_through_once(tmp_path: Path) -> None:
+    names = [f"part{number}" for number in range(16)]
+    everything = {f"shop/{name}.py": "".join(f"from shop.{other} import *\n" for other in names if other != name) for name in names}
+    write(tmp_path, everything | {"shop/__init__.py": "from shop.part0 import *\n", "shop/last.py": "from shop.part3 import absent\n"})
+    assert resolve(SymbolIndex(tmp_path).current(), "shop.absent") == (Place(path="shop/__init__.py"),)

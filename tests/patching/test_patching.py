@@ -1,0 +1,228 @@
+"""Patches apply exactly or not at all: every folder of tests/patches is a case."""
+
+import difflib
+import os
+import random
+import shutil
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from coder.patching import PatchError, apply, plan
+from coder.patching.applying.tree import Tree
+from coder.patching.applying.write import write
+
+CASES = sorted(path for path in (Path(__file__).parent.parent / "patches").iterdir() if (path / "patch.diff").exists())
+SWAP = "--- a/t\n+++ b/t\n@@ -1 +1 @@\n-a\n+b\n"
+
+
+def content(root: Path) -> dict[str, tuple[bytes, bool]]:
+    """Every file below a directory: its bytes, and whether it is executable."""
+    return {
+        str(path.relative_to(root)): (path.read_bytes(), bool(path.stat().st_mode & 0o100))
+        for path in root.rglob("*")
+        if path.is_file() and path.name != ".empty"
+    }
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
+def test_case_applies_exactly_or_is_refused_with_its_error(case: Path, tmp_path: Path) -> None:
+    if (case / "before").exists():
+        shutil.copytree(case / "before", tmp_path, dirs_exist_ok=True)
+    before = content(tmp_path)
+    diff = (case / "patch.diff").read_bytes().decode("utf-8")
+    if (case / "after").exists():
+        apply(diff, tmp_path)
+        assert content(tmp_path) == content(case / "after")
+    else:
+        with pytest.raises(PatchError) as refused:
+            apply(diff, tmp_path)
+        assert f"{refused.value}\n" == (case / "error.txt").read_text(encoding="utf-8")
+        assert content(tmp_path) == before
+
+
+LINES = ["a", "b", "", "    c", "\td", "- e", "+ f", "@@", "--- g", "é", "\\ h", "x" * 50]
+PIECES = [*SWAP.splitlines(), " a", "", "```", "@@ -1,9 +1,2 @@ x", "diff --git a/t b/t", "rename from t", "rename to u", "\\ No", "--"]
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_a_diff_of_two_texts_turns_one_into_the_other_or_is_refused(seed: int, tmp_path: Path) -> None:
+    generator = random.Random(seed)
+    texts = ["".join(f"{line}\n" for line in generator.choices(LINES, k=generator.randrange(30))) for _ in range(2)]
+    before, after = (text.removesuffix("\n") if generator.random() < 0.3 else text for text in texts)
+    (tmp_path / "t").write_bytes(before.encode())
+    pieces = difflib.unified_diff(before.splitlines(True), after.splitlines(True), "a/t", "b/t")
+    diff = "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in pieces)
+    try:
+        apply(diff, tmp_path)
+    except PatchError:
+        after = before
+    assert (tmp_path / "t").read_bytes() == after.encode()
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_garbage_never_raises_anything_but_a_patch_error(seed: int, tmp_path: Path) -> None:
+    generator = random.Random(seed)
+    (tmp_path / "t").write_text("a\n", encoding="utf-8")
+    with suppress(PatchError):
+        plan("\n".join(generator.choices(PIECES, k=generator.randrange(20))), tmp_path)
+    assert content(tmp_path) == {"t": (b"a\n", False)}
+
+
+def test_a_link_out_of_the_tree_is_not_followed(tmp_path: Path) -> None:
+    outside, root = tmp_path / "outside", tmp_path / "root"
+    outside.mkdir()
+    root.mkdir()
+    (outside / "t").write_text("a\n", encoding="utf-8")
+    (root / "d").symlink_to(outside)
+    (root / "t").symlink_to(outside / "t")
+    for diff in (SWAP, SWAP.replace("/t", "/d/t"), SWAP.replace("--- a/t", "--- /dev/null").replace("+++ b/t", "+++ b/d/new")):
+        with pytest.raises(PatchError, match="symbolic link"):
+            apply(diff, root)
+    assert content(outside) == {"t": (b"a\n", False)}
+
+
+def test_a_link_planted_between_plan_and_write_is_not_followed(tmp_path: Path) -> None:
+    outside, root = tmp_path / "outside", tmp_path / "root"
+    for folder in (outside, root / "d"):
+        folder.mkdir(parents=True)
+        (folder / "t").write_text("a\n", encoding="utf-8")
+    applied = plan(SWAP.replace("/t", "/d/t"), root)
+    shutil.rmtree(root / "d")
+    (root / "d").symlink_to(outside)
+    with pytest.raises(PatchError, match="symbolic link"):
+        write(applied, Tree(root))
+    assert content(outside) == {"t": (b"a\n", False)}
+
+
+def test_a_file_changed_between_plan_and_write_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "t").write_text("a\n", encoding="utf-8")
+    applied = plan(SWAP, tmp_path)
+    (tmp_path / "t").write_text("mine\n", encoding="utf-8")
+    with pytest.raises(PatchError, match="meanwhile"):
+        write(applied, Tree(tmp_path))
+    assert (tmp_path / "t").read_text(encoding="utf-8") == "mine\n"
+
+
+def test_what_was_written_is_taken_back_when_a_later_file_fails(tmp_path: Path) -> None:
+    for name in ("t", "u"):
+        (tmp_path / name).write_text("a\n", encoding="utf-8")
+    applied = plan(f"{SWAP}--- /dev/null\n+++ b/new/v\n@@ -0,0 +1 @@\n+c\n" + SWAP.replace("/t", "/u"), tmp_path)
+    (tmp_path / "u").write_text("mine\n", encoding="utf-8")
+    with pytest.raises(PatchError, match="u was changed"):
+        write(applied, Tree(tmp_path))
+    assert content(tmp_path) == {"t": (b"a\n", False), "u": (b"mine\n", False)}
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_fifo_is_refused_without_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "t")
+    with pytest.raises(PatchError, match="no regular file"):
+        apply(SWAP, tmp_path)
+
+
+def test_random_damage_to_numbers_never_changes_the_result(tmp_path: Path) -> None:
+    generator = random.Random(7)
+    before = [f"line {number}\n" for number in range(200)]
+    for trial in range(50):
+        after = [line if generator.random() > 0.05 else line.replace("line", "changed") for line in before]
+        diff = [
+            f"@@ -{generator.randrange(300)} +{generator.randrange(300)} @@\n" if line.startswith("@@") else line
+            for line in difflib.unified_diff(before, after, "a/t", "b/t")
+        ]
+        root = tmp_path / str(trial)
+        root.mkdir()
+        (root / "t").write_text("".join(before), encoding="utf-8")
+        apply("".join(diff), root)
+        assert (root / "t").read_text(encoding="utf-8") == "".join(after)
+
+
+@pytest.mark.parametrize("unit", [" ", "@@ -1 ", "\n", "@@\n-a\n", "+a\n", "```\n", "--- a/t\n", "diff --git a/a b/a\n", "\\ "])
+def test_a_hostile_diff_is_refused_soon(unit: str, tmp_path: Path) -> None:
+    (tmp_path / "t").write_text("a\nb\n" * 5000, encoding="utf-8")
+    started = time.process_time()
+    for start in ("", "@@ ", "--- a/t\n+++ b/t\n@@ ", "--- a/t\n+++ b/t\n@@ @@\n a\n"):
+        with pytest.raises(PatchError):
+            apply(start + unit * (100_000 // len(unit)), tmp_path)
+    assert time.process_time() - started < 20
+
+
+def test_an_envelope_that_holds_something_else_is_refused_without_end(tmp_path: Path) -> None:
+    (tmp_path / "t").write_text("a\n", encoding="utf-8")
+    with pytest.raises(PatchError):
+        apply("*** Begin Patch\n*** Update File: t\ndiff --git a/t b/t\n@@\n*** End Patch\n", tmp_path)
+
+
+REVERSIBLE = sorted({"001", "009", "025", "032", "034", "038", "088", "099", "121"})
+
+
+@pytest.mark.parametrize("number", REVERSIBLE)
+def test_a_patch_can_be_taken_back(number: str, tmp_path: Path) -> None:
+    case = next(case for case in CASES if case.name.startswith(number))
+    if (case / "before").exists():
+        shutil.copytree(case / "before", tmp_path, dirs_exist_ok=True)
+    before = content(tmp_path)
+    diff = (case / "patch.diff").read_bytes().decode("utf-8")
+    apply(diff, tmp_path)
+    apply(diff, tmp_path, reverse=True)
+    assert content(tmp_path) == before
+
+
+def test_a_deletion_without_content_is_not_taken_back(tmp_path: Path) -> None:
+    with pytest.raises(PatchError, match="does not say what was in the file"):
+        apply("diff --git a/t b/t\ndeleted file mode 100644\n", tmp_path, reverse=True)
+
+
+def test_an_error_says_once_that_nothing_was_written_and_names_what_failed(tmp_path: Path) -> None:
+    (tmp_path / "t").write_text("x\n", encoding="utf-8")
+    with pytest.raises(PatchError) as refused:
+        apply(SWAP, tmp_path)
+    assert str(refused.value).count("Nothing was written.") == 1
+    assert len(refused.value.failed) == 1
+    assert refused.value.failed == failed(SWAP.replace("@@ -1 +1 @@", "@@ -7 +7 @@"), tmp_path)
+    assert refused.value.failed != failed(SWAP.replace("+b", "+c"), tmp_path)
+
+
+def failed(diff: str, root: Path) -> frozenset[str]:
+    with pytest.raises(PatchError) as refused:
+        plan(diff, root)
+    return refused.value.failed
+
+
+@pytest.mark.parametrize("times", [0, 1, 2, 9])
+def test_an_error_has_sixty_lines_at_most_and_shows_more_each_time(times: int, tmp_path: Path) -> None:
+    for name in "tuvw":
+        (tmp_path / name).write_text("".join(f"line {number}\n" for number in range(200)), encoding="utf-8")
+    hunks = "".join(f"@@\n line {number}\n-gone\n+new\n line {number + 2}\n" for number in (40, 90, 150))
+    diffs = ["".join(f"--- a/{name}\n+++ b/{name}\n{hunks}" for name in names) for names in ("t", "tuvw")]
+    texts = []
+    for diff in diffs:
+        with pytest.raises(PatchError) as refused:
+            plan(diff, tmp_path, failed_before=dict.fromkeys(failed(diff, tmp_path), times))
+        texts.append(str(refused.value))
+    assert all(len(text.split("\n")) <= 60 for text in texts)
+    assert "   39| line 38" in texts[0]
+    assert ("   34| line 33" in texts[0]) is bool(times)
+
+
+def test_what_was_changed_is_checked_but_written_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "t.py").write_text("x = 1\n", encoding="utf-8")
+    applied = apply("--- a/t.py\n+++ b/t.py\n@@\n-x = 1\n+x = y\n--- /dev/null\n+++ b/u.py\n@@\n+x = (\n", tmp_path)
+    assert applied.undefined_names == ("t.py:1: undefined name 'y'",)
+    assert applied.syntax_errors == ("u.py:1: '(' was never closed\n    1| x = (",)
+    assert (tmp_path / "u.py").exists()
+
+
+def test_a_link_planted_in_place_of_the_file_is_not_followed(tmp_path: Path) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    root.mkdir()
+    for path in (root / "t", outside):
+        path.write_text("a\n", encoding="utf-8")
+    applied = plan(SWAP, root)
+    (root / "t").unlink()
+    (root / "t").symlink_to(outside)
+    with pytest.raises(PatchError, match="symbolic link"):
+        write(applied, Tree(root))
+    assert outside.read_text(encoding="utf-8") == "a\n"

@@ -1,0 +1,192 @@
+"""What an issue's text leads to."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from coder.core.values.history import Change
+from coder.index.index import SymbolIndex
+from coder.retrieval.locating.issue_code import meanings
+from coder.retrieval.locating.issue_terms import TracedCall, clues
+from coder.retrieval.locating.ranking import Located, locate
+from tests.builders import write
+
+LIMITS = '''"""Rate limits."""
+
+
+class BaseLimiter:
+    def wait(self, seconds):
+        """Sleep until the next token."""
+        return seconds
+
+
+class Limiter(BaseLimiter):
+    def parse_retry_after(self, header):
+        if not header.isdigit():
+            raise ValueError(
+                f"cannot read {header!r} as seconds, "
+                "nor as a date"
+            )
+        return round_up(int(header))
+
+
+def round_up(number):
+    return number + 1
+'''
+FILES = {
+    "pool/__init__.py": "from .limits import Limiter as Throttle\n",
+    "pool/limits.py": LIMITS,
+    "pool/http.py": "from pool.limits import Limiter\n\n\ndef send(request):\n    limiter = Limiter()\n    return limiter.wait(3)\n",
+    "pool/words.py": "def parse(text):\n    return text.split()\n",
+    "tests/test_limits.py": "from pool import Throttle\n\n\ndef test_parse_retry_after():\n    Throttle().parse_retry_after('3')\n",
+}
+
+
+def found(tmp_path: Path, issue: str, files: Mapping[str, str] = FILES, recent: Sequence[Change] = ()) -> Located:
+    write(tmp_path / "tree", files)
+    return locate(SymbolIndex(tmp_path / "tree").current(), clues(issue), recent)
+
+
+def reasons(located: Located, name: str) -> tuple[str, ...]:
+    return next(likely.reasons for likely in (*located.files, *located.symbols) if likely.name == name)
+
+
+def test_a_definition_that_is_named_comes_first_with_its_file(tmp_path: Path) -> None:
+    located = found(tmp_path, "`parse_retry_after` is off by one")
+    assert located.files[0].path == "pool/limits.py"
+    assert located.symbols[0].name == "pool/limits.py::Limiter.parse_retry_after"
+    assert "defines parse_retry_after, named in the title" in located.symbols[0].reasons
+
+
+def test_words_are_matched_by_their_parts(tmp_path: Path) -> None:
+    assert found(tmp_path, "The retry header is read wrongly").symbols[0].name == "pool/limits.py::Limiter.parse_retry_after"
+
+
+def test_words_meet_in_whichever_form_they_stand(tmp_path: Path) -> None:
+    files = {**FILES, "pool/checks.py": "def inherit(settings):\n    return validated(settings)\n"}
+    located = found(tmp_path, "Inheritance comes before validation", files)
+    assert located.symbols[0].name == "pool/checks.py::inherit"
+    assert "its name says inheritance" in located.symbols[0].reasons
+
+
+def test_the_innermost_frame_of_a_traceback_counts_most(tmp_path: Path) -> None:
+    issue = (
+        "It crashes\n\nTraceback (most recent call last):\n"
+        '  File "/srv/site-packages/pool/http.py", line 6, in send\n    return limiter.wait(3)\n'
+        '  File "/srv/site-packages/pool/limits.py", line 7, in wait\n    return seconds\nTypeError\n'
+    )
+    located = found(tmp_path, issue)
+    assert located.symbols[0].name == "pool/limits.py::BaseLimiter.wait"
+    assert "in the traceback" in reasons(located, "pool/limits.py")
+    assert "in the traceback" in reasons(located, "pool/http.py::send")
+
+
+def test_a_message_is_found_across_what_is_filled_in_and_where_it_is_wrapped(tmp_path: Path) -> None:
+    located = found(tmp_path, "It fails\n\nValueError: cannot read 'soon' as seconds, nor as a date\n")
+    assert located.symbols[0].name == "pool/limits.py::Limiter.parse_retry_after"
+    assert "says 'as seconds, nor as a date'" in located.symbols[0].reasons
+
+
+def test_what_a_snippet_imports_is_followed_through_re_exports(tmp_path: Path) -> None:
+    located = found(tmp_path, "It hangs\n\n```python\nfrom pool import Throttle\nThrottle()\n```\n")
+    assert "is pool.Throttle" in reasons(located, "pool/limits.py::Limiter")
+
+
+def test_a_base_class_of_a_named_class_is_suspected(tmp_path: Path) -> None:
+    assert "base class of Limiter" in reasons(found(tmp_path, "`Limiter` hangs"), "pool/limits.py::BaseLimiter")
+
+
+def test_what_a_likely_definition_calls_is_suspected(tmp_path: Path) -> None:
+    assert "called by a likely place" in reasons(found(tmp_path, "`parse_retry_after` is wrong"), "pool/limits.py::round_up")
+
+
+def test_who_uses_a_name_of_the_issue_is_suspected_before_who_only_says_it(tmp_path: Path) -> None:
+    code = "def first(a):\n    return 'burst_size' + a\n\n\ndef second(a):\n    return burst_size + a\n"
+    others = "".join(f"\n\ndef other{number}(packet):\n    return packet\n" for number in range(20))
+    located = found(tmp_path, "Wrong result\n\nIt happens where burst_size is large.", {"a.py": code + others})
+    assert [likely.name for likely in located.symbols][:2] == ["a.py::second", "a.py::first"]
+    assert reasons(located, "a.py::second")[0] == "uses burst_size"
+    assert not any(reason.startswith("uses") for reason in reasons(located, "a.py::first"))
+
+
+def test_a_path_that_is_named_counts(tmp_path: Path) -> None:
+    assert "named in the issue" in reasons(found(tmp_path, "See pool/words.py: it is wrong"), "pool/words.py")
+
+
+@pytest.mark.parametrize(
+    "named", ["tests/test_quota.py", "https://example.org/pool/blob/main/tests/test_quota.py#L5", "tests/quota/tests.py"]
+)
+def test_what_a_named_test_tests_is_suspected(tmp_path: Path, named: str) -> None:
+    test = "from pool import quota, words\n\n\ndef test_quota(): ...\n"
+    files = {"pool/quota.py": "def left(): ...\n", "tests/test_quota.py": test, "tests/quota/tests.py": test}
+    located = found(tmp_path, f"words are not counted\n\nA case is missing in {named}.", files)
+    assert located.files[0].path == "pool/quota.py"
+    assert any(reason.startswith("tested by tests/") for reason in located.files[0].reasons)
+
+
+def test_what_a_commit_about_the_like_changed_is_suspected(tmp_path: Path) -> None:
+    files = {f"pool/{name}.py": f"def run():\n    return '{name}'\n" for name in ("first", "second", "third")}
+    other = [Change(commit=f"{number:040}", date="2020-01-01", subject="Tidy up", paths=("pool/first.py",)) for number in range(9)]
+    wide = Change(commit="a" * 40, date="2020-01-01", subject="Expired tickets", paths=(*files, "pool/limits.py", "pool/gone.py"))
+    near = Change(commit="b" * 40, date="2020-01-02", subject="Refuse expired tickets (#7)", paths=("pool/third.py", "pool/gone.py"))
+    located = found(tmp_path, "An expired ticket is accepted\n\nrun() does it.", {**FILES, **files}, [*other, wide, near])
+    assert located.files[0].path == "pool/third.py"
+    assert "changed by bbbbbbbbbb, about expired, ticket" in located.files[0].reasons
+    assert "pool/gone.py" not in [likely.path for likely in located.files]
+
+
+def test_tests_of_the_reporter_are_no_tests_of_the_tree(tmp_path: Path) -> None:
+    issue = "Tests that time out are retried\n\n```\ndef test_mine():\n    limiter.wait(3)\n```\ntest_mine.py:3: TypeError in test_mine\n"
+    located = found(tmp_path, issue)
+    assert "tests/test_limits.py" not in [likely.path for likely in located.files]
+
+
+def test_tests_are_left_out_unless_the_issue_is_about_them(tmp_path: Path) -> None:
+    assert "tests/test_limits.py" not in [likely.path for likely in found(tmp_path, "`parse_retry_after` is wrong").files]
+    assert found(tmp_path, "Flaky test: `test_parse_retry_after`").symbols[0].name == "tests/test_limits.py::test_parse_retry_after"
+
+
+@pytest.mark.parametrize("issue", ["!", "zzzz qqqq", "\N{SNOWMAN}"])
+def test_an_issue_that_says_nothing_finds_nothing(issue: str, tmp_path: Path) -> None:
+    assert found(tmp_path, issue) == Located()
+
+
+def test_the_same_question_has_the_same_answer(tmp_path: Path) -> None:
+    files = FILES | {f"pool/copy_{number}.py": LIMITS for number in range(5)}
+    assert found(tmp_path, "retry after a token", files) == found(tmp_path / "again", "retry after a token", files)
+
+
+def test_frames_are_read_as_python_pytest_and_ipython_write_them() -> None:
+    issue = 'x\n  File "/a/b.py", line 3, in one\nsrc/c.py:14: in two\n    two()\n~/d/e.py in three(x)\n     10 three\n'
+    assert clues(issue).frames == (
+        TracedCall(path="/a/b.py", line=3, function="one"),
+        TracedCall(path="src/c.py", line=14, function="two"),
+        TracedCall(path="~/d/e.py", line=0, function="three"),
+    )
+
+
+def test_imports_are_read_from_examples() -> None:
+    issue = "x\n\n>>> from a.b import (c, d as e)\n>>> import f.g, h\n    from i import *\n"
+    assert clues(issue).imported == ("a.b.c", "a.b.d", "f.g", "h", "i")
+
+
+def test_what_an_example_makes_of_its_imports_is_followed(tmp_path: Path) -> None:
+    files = {**FILES, "pool/clock.py": "class Clock:\n    def wait(self, seconds):\n        return seconds\n"}
+    issue = "It takes too long\n\n```\nimport pool as p\nbox = p.Throttle()\nbox.wait(3)\n```\n"
+    located = found(tmp_path, issue, files)
+    assert located.symbols[0].name == "pool/limits.py::BaseLimiter.wait"
+    assert "is pool.Throttle.wait" in located.symbols[0].reasons
+
+
+@pytest.mark.parametrize(
+    ("code", "meant"),
+    [
+        ("import numpy as np\nnp.linalg.norm(x)", {"np.linalg.norm": "numpy.linalg.norm"}),
+        ("from a.b import (C as D, e)\ne.f()", {"a.b": "a.b", "e.f": "a.b.e.f"}),
+        ("from shop import Box\nbox = Box()\nbox.get()", {"box.get": "shop.Box.get"}),
+        ("box = make()\nbox.get()", {"box.get": "box.get"}),
+    ],
+)
+def test_names_of_an_example_stand_for_what_they_are_bound_to(code: str, meant: dict[str, str]) -> None:
+    assert meanings(code) == meant

@@ -1,0 +1,204 @@
+"""What the first message shows of a repository."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from coder.core.errors import GitError
+from coder.core.values.history import Change
+from coder.core.values.verdict import Failure, Frame, TestResult
+from coder.retrieval.orientation import first_look
+from tests.tools.fakes import FakeHistory, workspace
+
+CART = '''"""Carts."""
+
+
+class Cart:
+    """Holds items."""
+
+    def total_price(self, coupon=None):
+        """The price of everything."""
+        return sum(item.price for item in self.items)
+
+    def add(self, item):
+        if item is None:
+            raise ValueError(f"cannot add nothing to cart {self!r}, sorry")
+        self.items.append(item)
+'''
+FILES = {
+    ".github/check.yml": "on: push\n",
+    "pyproject.toml": "[project]\n",
+    "shop/cart.py": CART,
+    "shop/stock.py": "def count(items):\n    return len(items)\n",
+    "shop/mail.py": "def send(message):\n    print(message)\n",
+    "tests/test_cart.py": "def test_total_price():\n    assert Cart().total_price(coupon=3) == 0\n",
+}
+
+
+def test_the_definition_that_the_issue_mentions_comes_first(tmp_path: Path) -> None:
+    space = workspace(tmp_path, FILES)
+    look = first_look(space, "Coupons are ignored\n\n`Cart.total_price(coupon=...)` returns the full price.", (), 6000)
+    assert look.startswith("Layout: 6 files; shop/ (3), tests/ (1), pyproject.toml\n\nFiles")
+    assert "likeliest first:\n  shop/cart.py: Cart.total_price (line 7)" in look
+    first_window = look.split("likeliest places")[1]
+    assert "    4| class Cart:" in first_window
+    assert "    7|     def total_price(self, coupon=None):" in first_window
+    assert {"pyproject.toml", "shop/cart.py", "tests/test_cart.py"} <= set(space.named)
+
+
+def test_an_error_message_finds_the_line_that_says_it(tmp_path: Path) -> None:
+    look = first_look(workspace(tmp_path, FILES), "It breaks\n\nValueError: cannot add nothing to cart <Cart 7>, sorry\n", (), 6000)
+    assert "shop/cart.py: Cart.add (line 11)" in look
+    assert "says 'cannot add nothing to cart'" in look
+
+
+def test_a_traceback_in_the_issue_is_shown_around_its_line(tmp_path: Path) -> None:
+    issue = 'Crash\n\nTraceback (most recent call last):\n  File "/srv/lib/shop/stock.py", line 2, in count\nTypeError\n'
+    look = first_look(workspace(tmp_path, FILES), issue, (), 6000)
+    assert "shop/stock.py, lines 1-2 of 2" in look.split("likeliest places")[1].split("\n\n")[1]
+
+
+def test_a_failing_test_that_shares_words_lends_its_innermost_frames(tmp_path: Path) -> None:
+    frames = (Frame(path="tests/test_mail.py", line=1, function="test_send"), Frame(path="shop/mail.py", line=2, function="send"))
+    red = TestResult(id="tests/test_mail.py::test_send", outcome="failed", failure=Failure(type="E", message="", frames=frames))
+    space = workspace(tmp_path, FILES)
+    look = first_look(space, "send does nothing", (red,), 6000)
+    assert "    2|     print(message)" in look
+    assert 2 in space.named["shop/mail.py"]
+
+
+def test_keeps_to_its_budget(tmp_path: Path) -> None:
+    files = FILES | {f"shop/part{number}.py": CART * 5 for number in range(30)}
+    for budget in (500, 3000, 14_000):
+        assert len(first_look(workspace(tmp_path, files), "Cart.total_price ignores the coupon", (), budget)) <= budget
+
+
+def test_a_history_that_cannot_be_read_is_done_without(tmp_path: Path) -> None:
+    class Partial(FakeHistory):
+        def recent(self, *, path: str | None = None, count: int = 200) -> tuple[Change, ...]:
+            raise GitError("git log failed: unable to read 4a48cb86")
+
+    shown = first_look(workspace(tmp_path, FILES, history=Partial()), "Cart.total_price ignores the coupon", (), 6000)
+    assert "shop/cart.py: Cart.total_price (line 7)" in shown
+
+
+def test_an_issue_that_says_nothing_still_gets_the_layout(tmp_path: Path) -> None:
+    assert first_look(workspace(tmp_path, FILES), "", (), 6000).startswith("Layout: 6 files")
+    assert first_look(workspace(tmp_path / "empty"), "it is broken", (), 6000) == "Layout: 0 files"
+
+
+@pytest.mark.parametrize("unit", ["\n", "```", "<!--", "**a", "a_", "a.b/", "'aa bb cc dd ", "# ", "  ", "Error: "])
+def test_a_hostile_issue_is_answered_soon(unit: str, tmp_path: Path) -> None:
+    started = time.perf_counter()
+    first_look(workspace(tmp_path, FILES), unit * (200_000 // len(unit)), (), 6000)
+    assert time.perf_counter() - started < 10
+
+
+FILLING = "".join(
+    f'    def fill_{number}(self):\n        """Says render, copy and form."""\n        return {number}\n\n' for number in range(24)
+)
+LONG = f'''class Shelf:
+    """Where things stand."""
+
+    FORMS = {{"round": 1, "square": 2}}
+
+{FILLING}
+    def _render(self, value):
+        """Draw it.
+
+        >>> Shelf("round")._render(1)
+        1
+        """
+        return self._scaled(value) if self.form else value
+
+    def _scaled(self, value):
+        return value * 2
+
+    def __getstate__(self):
+        return self.form
+'''
+
+
+def test_a_long_class_is_shown_by_its_head_and_the_methods_that_the_issue_means(tmp_path: Path) -> None:
+    space = workspace(tmp_path, {"shop/shelf.py": LONG})
+    look = first_look(space, '`Shelf(form="round").render(1)` draws nothing\n', (), 6000)
+    windows = look.split("likeliest places")[1].split("\n\n")[1:]
+    assert windows[1] == (
+        'shop/shelf.py, lines 1-5 of 115\n    1| class Shelf:\n    2|     """Where things stand."""\n    3| \n'
+        '    4|     FORMS = {"round": 1, "square": 2}\n    5| '
+    )
+    assert windows[0].splitlines() == [
+        "shop/shelf.py, lines 103-115 of 115",
+        "    1| class Shelf:",
+        "      ...",
+        "  103|     def _render(self, value):",
+        '  104|         """Draw it.',
+        "      ... docstring, to line 108",
+        "  109|         return self._scaled(value) if self.form else value",
+        "  110| ",
+        "  111|     def _scaled(self, value):",
+        "  112|         return value * 2",
+        "  113| ",
+        "  114|     def __getstate__(self):",
+        "  115|         return self.form",
+    ]
+
+
+def test_a_special_method_behind_an_operation_beats_what_only_talks_of_it(tmp_path: Path) -> None:
+    look = first_look(workspace(tmp_path, {"shop/shelf.py": LONG}), "`copy.deepcopy(Shelf(1))` loses the form\n", (), 6000)
+    assert "Shelf.__getstate__ (line 114)" in look.splitlines()[3]
+
+
+def test_a_near_identical_copy_is_named_and_not_shown(tmp_path: Path) -> None:
+    files = FILES | {"shop/old_cart.py": CART.replace("items)", "things)")}
+    look = first_look(workspace(tmp_path, files), "`shop.cart`: `Cart.total_price` ignores the coupon", (), 6000)
+    assert look.count("The price of everything.") == 1
+    assert "near-identical copy at shop/old_cart.py:" in look
+
+
+def test_the_nearest_test_is_shown_with_the_place_where_the_next_would_stand(tmp_path: Path) -> None:
+    tests = (
+        "import pytest\nfrom shop.cart import (\n    Cart,\n)\n\n\ndef test_total_price():\n    assert Cart().total_price(coupon=3) == 0\n"
+    )
+    rest = "".join(f"\n\ndef test_add_{number}():\n    Cart().add({number})\n" for number in range(9))
+    files = FILES | {"tests/test_cart.py": tests + rest, "tests/test_mail.py": "def test_cart_mail():\n    send(3)\n"}
+    space = workspace(tmp_path, files)
+    look = first_look(space, "Coupons are ignored\n\n`Cart.total_price(coupon=3)` returns the full price.", (), 6000)
+    shown = look.split("The nearest existing test:\n\n")[1].split("\n\n")
+    assert shown[0] == "tests/test_cart.py imports\nimport pytest\nfrom shop.cart import ( Cart, )"
+    assert shown[1].splitlines()[1:] == ["    7| def test_total_price():", "    8|     assert Cart().total_price(coupon=3) == 0"]
+    assert shown[2].startswith("tests/test_cart.py, lines 33-44 of 44 (the end of the file; a new test fits below)")
+    assert shown[2].endswith("   44|     Cart().add(8)")
+
+
+ORDER = """from shop.mail import post
+from shop.cart import Cart
+
+
+class Order:
+    def close(self, box):
+        post(self)
+        box.seal(1)
+        return self.Slip(self)
+
+    class Slip: ...
+"""
+MANY = "".join(f"def close_{number}(order):\n    return order.close({number})\n\n\n" for number in range(6))
+
+
+def test_what_the_likeliest_definition_calls_is_shown_wherever_it_stands(tmp_path: Path) -> None:
+    files = {
+        "shop/order.py": f"{ORDER}\n\nclass Box:\n    def seal(self, tape):\n        return tape\n",
+        "shop/mail.py": "def post(letter):\n    return letter\n",
+        "shop/closing.py": MANY,
+    }
+    look = first_look(workspace(tmp_path, files), "`Order.close` does not close\n", (), 6000)
+    assert "shop/mail.py, lines 1-2 of 2 (post: called by close)\n    1| def post(letter):" in look
+    assert "seal: called by close" in look
+
+
+def test_lines_that_a_likely_definition_holds_are_shown_once(tmp_path: Path) -> None:
+    issue = 'total is wrong\n\n  File "/srv/shop/cart.py", line 9, in total_price\nTypeError\n'
+    look = first_look(workspace(tmp_path, FILES), issue, (), 6000)
+    assert look.count("    9|         return sum(item.price for item in self.items)") == 1

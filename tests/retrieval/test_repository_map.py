@@ -1,0 +1,50 @@
+"""What the repository map puts first."""
+
+from pathlib import Path
+
+from coder.index.index import SymbolIndex
+from coder.retrieval.repository_map import repository_map
+from tests.builders import write
+
+BOX = "from shop.money import rounded\n\n\nclass Box:\n    def total(self):\n        return rounded(1)\n\n    def label(self): ...\n"
+FILES = {
+    "shop/__init__.py": "",
+    "shop/till.py": "from shop.box import Box\nfrom shop.money import rounded\n\n\ndef pay(box: Box):\n    return rounded(box.total())\n",
+    "shop/box.py": BOX,
+    "shop/money.py": "def rounded(value): ...\n\n\ndef unused(value): ...\n",
+    "other/paint.py": "class Paint:\n    def total(self): ...\n",
+}
+
+
+def drawn(root: Path, seeds: dict[str, float], budget: int = 1000) -> str:
+    write(root, FILES)
+    return repository_map(SymbolIndex(root).current(), seeds, budget)
+
+
+def test_shows_what_a_file_refers_to_before_what_nobody_does(tmp_path: Path) -> None:
+    found = drawn(tmp_path, {"shop/till.py": 1.0}, 180)
+    assert "shop/money.py\n    1| def rounded(value)" in found
+    assert "shop/box.py\n    4| class Box\n    5|   def total(self)" in found
+    assert "unused" not in found
+    assert "label" not in found
+
+
+def test_what_is_imported_from_comes_before_a_namesake(tmp_path: Path) -> None:
+    found = drawn(tmp_path, {"shop/till.py": 1.0})
+    assert found.index("shop/box.py") < found.index("other/paint.py")
+
+
+def test_a_seed_may_be_a_name(tmp_path: Path) -> None:
+    assert drawn(tmp_path, {"pay": 1.0}).startswith("shop/till.py\n    5| def pay(box: Box)\n")
+
+
+def test_keeps_to_its_budget(tmp_path: Path) -> None:
+    whole = drawn(tmp_path, {"shop/till.py": 1.0})
+    for budget in range(0, len(whole), 20):
+        assert len(drawn(tmp_path, {"shop/till.py": 1.0}, budget)) <= budget
+    assert drawn(tmp_path, {"shop/till.py": 1.0}, 0) == ""
+
+
+def test_nothing_is_drawn_around_nothing(tmp_path: Path) -> None:
+    assert drawn(tmp_path, {}) == ""
+    assert drawn(tmp_path, {"no/such/file.py": 1.0, "nobody": 2.0}) == ""

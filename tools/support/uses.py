@@ -1,0 +1,44 @@
+"""Show where names are used: each line below the definition that it stands in."""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from coder.files.ripgrep import Hit, shown
+from coder.index.snapshot import Snapshot, Use
+from coder.tools.search import by_definition
+from coder.workspace.files import standing, text_of
+from coder.workspace.workspace import Workspace
+
+
+def inside(path: str, where: str) -> bool:
+    """Is a path the file or below the directory `where`; `.` is all?"""
+    return where == "." or path == where or path.startswith(f"{where}/")
+
+
+def ordered(uses: Iterable[Use]) -> list[Use]:
+    """Source before tests before the rest."""
+    return sorted(uses, key=lambda use: (standing(use.path), use.path))
+
+
+def used_lines(workspace: Workspace, snapshot: Snapshot, uses: Sequence[Use], *, name: str, most: int) -> str:
+    """The first `most` lines of uses by file and enclosing definition; what is shown is named."""
+    blocks: list[str] = []
+    for path, group in groupby(uses, key=lambda use: use.path):
+        if most <= 0:
+            break
+        hits = [hit for use in group for hit in _hits(workspace, use, name)][:most]
+        if not hits:
+            continue
+        most -= len(hits)
+        for hit in hits:
+            workspace.name(path, hit.line)
+        blocks.append(f"{shown(path)}\n" + "\n".join(by_definition(hits, snapshot.definitions(path))))
+    return "\n".join(blocks)
+
+
+def _hits(workspace: Workspace, use: Use, name: str) -> list[Hit]:
+    lines = text_of(workspace.root, use.path).split("\n")
+    kept = [line for line in use.lines if line <= len(lines) and name in lines[line - 1]]
+    return [
+        Hit(path=use.path, line=line, text=lines[line - 1], spans=((at := lines[line - 1].find(name), at + len(name)),)) for line in kept
+    ]
