@@ -17,9 +17,9 @@ from coder.core.values.task import Task
 from coder.core.values.verdict import VerdictKind
 from coder.models.scripted import Scripted, ScriptedCall, Step
 from coder.permissions.secrets import PLACEHOLDER
-from coder.repo.given import delivered_diff
+from coder.repo.history.existing_change import delivered_diff
 from coder.settings import Config
-from coder.strategies.offer import offered
+from coder.strategies.registry import offered
 from coder.wiring.approach import Approach
 from coder.wiring.session import open_fix
 from tests.test_scenarios import git

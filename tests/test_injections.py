@@ -25,18 +25,18 @@ import pytest
 from coder.core.commands import Answer
 from coder.core.events import QuestionAsked, SessionFinished, ToolFinished, Warned
 from coder.core.messages import Request, ToolMessage
-from coder.loop.approval import Approval
-from coder.loop.kit import Kit
-from coder.loop.log import EventLog
-from coder.loop.permission import Rights
-from coder.loop.session import Session
 from coder.models.scripted import Scripted, Step, load
 from coder.permissions.private_files import DENY_READ
 from coder.permissions.secrets import Secrets
-from coder.sandbox.process import ProcessSandbox
+from coder.sandbox.process.process import ProcessSandbox
+from coder.session.approval.permission import Rights
+from coder.session.approval.questions import Approval
+from coder.session.context import Kit
+from coder.session.log import EventLog
+from coder.session.session import Session
 from coder.settings import config, rules, settings
 from coder.strategies.follow import DIRECT, follow
-from tests.loop.fakes import kit
+from tests.session.fakes import kit
 
 INJECTIONS = sorted((Path(__file__).parent / "injections").iterdir())
 TOKEN = "ghp_" + "Q7w2" * 9

@@ -50,7 +50,7 @@ HOMES = {
 }
 LINKS = ("coder/tools/", "coder/prompts/")
 FOUND = [*ROOT.glob("coder/**/*.py"), *ROOT.glob("tools/**/*.py")]
-UI_READS = ("coder.patching.git_hunks.", "coder.loop.log.", "coder.patching.git_hunks.", "coder.session.log.")
+UI_READS = ("coder.patching.git_hunks.", "coder.session.log.", "coder.patching.git_hunks.", "coder.session.log.")
 OTHERS = ("demo/project", "bench/suite", "coder/tools/", "coder/prompts/")
 """Data, and links to directories at the top of the repository."""
 MODULES = sorted(path for path in FOUND if not any(part in path.as_posix() for part in OTHERS))
@@ -103,7 +103,7 @@ def test_the_rules_can_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(globals(), "ROOT", tmp_path)
     bad = tmp_path / "coder" / "core" / "bad.py"
     bad.parent.mkdir(parents=True)
-    bad.write_text("import textual\nfrom coder.loop.log import EventLog\n", encoding="utf-8")
+    bad.write_text("import textual\nfrom coder.session.log import EventLog\n", encoding="utf-8")
     assert len(faults(bad)) == 2
     unknown = tmp_path / "coder" / "elsewhere" / "module.py"
     unknown.parent.mkdir()

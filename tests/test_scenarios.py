@@ -30,8 +30,8 @@ from coder.core.notes import Findings, Plan
 from coder.core.values.task import Budget, Task
 from coder.models.scripted import Scripted, load
 from coder.settings import Config
-from coder.strategies.first import offline_first
-from coder.strategies.offer import offered
+from coder.strategies.offline_first import offline_first
+from coder.strategies.registry import offered
 from coder.wiring.approach import Approach
 from coder.wiring.session import open_fix
 from tests.walls import walls

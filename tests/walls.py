@@ -2,8 +2,8 @@
 
 from functools import cache
 
+from coder.sandbox.backends.backend import Walls
 from coder.sandbox.choice import FLAG, choose
-from coder.sandbox.walls import Walls
 
 
 @cache

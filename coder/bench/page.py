@@ -6,7 +6,7 @@ from html import escape
 from coder.bench.charts import Point, chart, colour
 from coder.bench.comparison import Comparison
 from coder.bench.outcome import Outcome
-from coder.bench.sums import Share, Sums, sums
+from coder.bench.summary import Share, Sums, sums
 from coder.bench.tables import hidden, money, ordered, verdict
 
 STYLE = """

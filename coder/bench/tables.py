@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from coder.bench.outcome import Outcome
-from coder.bench.sums import Share, Sums, sums
+from coder.bench.summary import Share, Sums, sums
 
 GROUPS = ("strategy", "model", "runs", "PROVEN", "solved by hidden tests", "wrongly PROVEN", "rightly left alone")
 MEANS = ("attempts", "requests", "tokens in, cached, out", "USD", "seconds")

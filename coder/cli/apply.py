@@ -80,7 +80,7 @@ def _session(repo: Path, id: str) -> "tuple[Task, SessionFinished]":
     from coder.repo.git import find as place
     from coder.settings import sessions_directory
     from coder.store.jsonl import ends, find
-    from coder.wiring.recovering import recover_sessions
+    from coder.wiring.recovery import recover_sessions
 
     recover_sessions()
     directory = find(sessions_directory(), id, repository=place(repo).root, delivered=True)
@@ -97,8 +97,8 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
     from coder.core.errors import UserError
     from coder.core.values.text import printable
     from coder.core.values.verdict import Evidence
-    from coder.repo.delivery import apply_commit, apply_verified, unverified_copy
-    from coder.verify.evidence import page, trailers
+    from coder.repo.delivery.checkout import apply_commit, apply_verified, unverified_copy
+    from coder.verify.verdict.evidence import page, trailers
     from coder.wiring.approach import judging
 
     fixed, finished = _session(repo, id)
@@ -224,7 +224,7 @@ def _told(change: "Change") -> str:
 def _apply_session(repo: Path, id: str, *, check: bool, reverse: bool) -> None:
     from coder.core.errors import UserError
     from coder.core.values.text import printable
-    from coder.repo.delivery import apply_commit, apply_diff, check_commit
+    from coder.repo.delivery.checkout import apply_commit, apply_diff, check_commit
 
     delivery = delivered(repo, id)
     if not delivery.commit:

@@ -84,7 +84,7 @@ def bench(
 def _run(plan: "Sequence[Job]", tasks: "dict[str, SuiteTask]", place: Path, *, processes: int, unsafe: bool) -> int:
     """Run what is not recorded yet, and record it; how many failed."""
     from coder.bench.outcome import Outcome, record, recorded
-    from coder.bench.running import run_all
+    from coder.bench.runner import run_all
     from coder.sandbox.choice import required
 
     known = {one.job.key for one in recorded(place / RUNS)}

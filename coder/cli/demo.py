@@ -22,7 +22,7 @@ def demo(
     """Watch coder fix a real bug in a small repository that it brings along; no key needed."""
     from coder.cli.fix import task_for
     from coder.cli.running import run_task
-    from coder.repo.begin import begin_repository
+    from coder.repo.init import begin_repository
 
     directory = _unpack()
     begin_repository(directory, message="Worklog 0.3.0")

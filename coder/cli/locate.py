@@ -83,7 +83,7 @@ def _recent(root: Path) -> "tuple[Change, ...]":
     """The newest commits; none where git knows nothing of this directory as the top of a checkout."""
     from coder.core.errors import CoderError
     from coder.repo.git import find
-    from coder.repo.history import GitHistory
+    from coder.repo.history.history import GitHistory
     from coder.retrieval.locating.commit_history import MOST_COMMITS
 
     if not (root / ".git").exists():

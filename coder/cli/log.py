@@ -59,7 +59,7 @@ def show(id: SessionArgument) -> None:
 
     from rich.console import Console
 
-    from coder.loop.log import EventLog
+    from coder.session.log import EventLog
     from coder.settings import sessions_directory
     from coder.store.jsonl import ends, find, read
     from coder.ui.lines import Lines
@@ -81,7 +81,7 @@ def diff(id: SessionArgument) -> None:
 
     from coder.core.errors import UserError
     from coder.core.events import FilesChanged
-    from coder.repo.given import delivered_diff
+    from coder.repo.history.existing_change import delivered_diff
     from coder.settings import sessions_directory
     from coder.store.jsonl import ends, find, read
 
@@ -102,7 +102,7 @@ def evidence(id: SessionArgument, json: Annotated[bool, typer.Option("--json", h
     from coder.core.errors import UserError
     from coder.settings import sessions_directory
     from coder.store.jsonl import find, read
-    from coder.verify.evidence import page
+    from coder.verify.verdict.evidence import page
 
     directory = find(sessions_directory(), id, repository=_here() if id == "last" else None)
     attested = attestation(read(directory))

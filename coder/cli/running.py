@@ -16,7 +16,7 @@ from coder.core.commands import Stop
 from coder.core.errors import UserError
 from coder.core.values.task import Task
 from coder.repo.git import find
-from coder.repo.given import delivered_diff
+from coder.repo.history.existing_change import delivered_diff
 from coder.sandbox.choice import required
 from coder.settings import Config, configured
 from coder.ui import jsonl, summary

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from coder.core.commands import Word
     from coder.core.events import SessionFinished
-    from coder.loop.log import EventLog
-    from coder.sandbox.walls import Walls
+    from coder.sandbox.backends.backend import Walls
+    from coder.session.log import EventLog
     from coder.ui.tui.running import Chosen
     from coder.wiring.session import Opened
 

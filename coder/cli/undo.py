@@ -15,8 +15,8 @@ def undo(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Take a fix back: its branch, commit and note; by a revert where the current branch holds it."""
-    from coder.repo.delivery import apply_diff
-    from coder.repo.delivery import undo as take_back
+    from coder.repo.delivery.checkout import apply_diff
+    from coder.repo.delivery.checkout import undo as take_back
 
     delivery = delivered(repo, id)
     what = f"the branch {delivery.branch} with {delivery.commit[:10]}" if delivery.branch else "the diff, out of the working tree"

@@ -89,7 +89,7 @@ def _own_command(stored: str | None, repo: Path) -> str | None:
     """
     from coder.core.errors import UserError
     from coder.repo.git import find
-    from coder.verify.configuration import hinted_commands
+    from coder.verify.project.configuration import hinted_commands
 
     if stored is None:
         return None

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from coder.core.ports import Model
 from coder.models.catalog import Choice, key_for
-from coder.models.retry import Patience
 from coder.models.servers import is_loopback, takes_tools
-from coder.models.text_protocol import Adaptive, TextProtocol
+from coder.models.wire.retry import Patience
+from coder.models.wire.text_protocol import Adaptive, TextProtocol
 
 
 def open_model(
@@ -26,8 +26,8 @@ def open_model(
     """
     # Loading these takes up to a second, so nothing that only looks at names may do it.
     from coder.models.cassette import Recorder
-    from coder.models.provider import ProviderModel
-    from coder.models.wires import wire
+    from coder.models.wire.clients import wire
+    from coder.models.wire.provider import ProviderModel
 
     # What a provider adds before the libraries know it (a new finish reason, a new usage field) is no news for the person.
     warnings.filterwarnings("ignore", category=UserWarning, module=r"(google\.genai|pydantic_ai)\b")

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from coder.core.trials import Edit
 from coder.core.values.verdict import Failure
-from coder.repair.endless import may_end, never_ended
-from coder.repair.site import Rewrite, Site
-from coder.repair.source import Source, header, own_nodes
-from coder.repair.templates import TEMPLATES
+from coder.python.source import Source, header, own_nodes
+from coder.repair.context.endless_loops import may_end, never_ended
+from coder.repair.context.site import Rewrite, Site
+from coder.repair.generators import TEMPLATES
 
 LEAST, LAST = 0.2, 0.05
 """Lines less suspicious than this part of the most suspicious one are left alone, and less than this where there is little else to try."""

@@ -11,14 +11,14 @@ from coder.core.ports import Progress, TestRunner
 from coder.core.trials import Tracer, Trials
 from coder.core.values.proposal import Proposal, Proposals, Suspect
 from coder.index.index import SymbolIndex
-from coder.repair.agreement import apart
+from coder.python.source import Source
 from coder.repair.candidates import Candidate
-from coder.repair.case import MOST_SUSPECTS, Case, traced
-from coder.repair.choosing import MOST, Choice, Chooser
-from coder.repair.credibility import Evidence, credibility
-from coder.repair.pairs import halves, search_pairs
-from coder.repair.search import Search, search, search_alone
-from coder.repair.source import Source
+from coder.repair.ranking.behavioral_clusters import apart
+from coder.repair.ranking.credibility import Evidence, credibility
+from coder.repair.search.fault import MOST_SUSPECTS, Case, traced
+from coder.repair.search.pairs import halves, search_pairs
+from coder.repair.search.search import Search, search, search_alone
+from coder.repair.search.selection import MOST, Choice, Chooser
 from coder.retrieval.locating.issue_terms import clues
 from coder.retrieval.locating.ranking import locate
 

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from coder.core.errors import GitError, UserError
 from coder.files.regular_files import pipes, read_regular
-from coder.repo.inert import InertDirectory
+from coder.repo.worktrees.inert import InertDirectory
 
 OLDEST = (2, 30)
 KEPT_VARIABLES = re.compile(r"GIT_((AUTHOR|COMMITTER)_(NAME|EMAIL)|CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)|CEILING_DIRECTORIES)")

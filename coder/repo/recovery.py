@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coder.core.errors import GitError, UserError
-from coder.repo.commits import NOTES, short
+from coder.repo.delivery.commits import NOTES, short
+from coder.repo.delivery.pending import INTENT, PendingDelivery, read_pending
 from coder.repo.git import Git
-from coder.repo.inert import InertDirectory
 from coder.repo.locks import hold, repository_lock
-from coder.repo.pending import INTENT, PendingDelivery, read_pending
-from coder.repo.worktree import remove_all, remove_tree
+from coder.repo.worktrees.inert import InertDirectory
+from coder.repo.worktrees.worktree import remove_all, remove_tree
 
 RECORD = "workspace.json"
 BUNDLE = "steps.bundle"

@@ -9,16 +9,16 @@ from uuid import uuid4
 
 from coder.core.errors import UserError
 from coder.core.values.candidate import Candidate, Delivery, Patch
-from coder.repo import artefacts, trees, worktree
-from coder.repo.commits import STEP, make_commit, with_trailers
-from coder.repo.delivery import bring
-from coder.repo.filters import notices, tracked_filter_drivers
+from coder.repo.delivery.checkout import bring
+from coder.repo.delivery.commits import STEP, make_commit, with_trailers
+from coder.repo.delivery.pending import PendingDelivery
 from coder.repo.git import Git, Place, find
-from coder.repo.history import GitHistory
-from coder.repo.pending import PendingDelivery
+from coder.repo.history.history import GitHistory
 from coder.repo.recovery import Traces, clean
-from coder.repo.snapshot import Snapshot, keep, stage, take, untracked_files, write_tree
-from coder.repo.worktree import Worktree
+from coder.repo.worktrees import artifacts, trees, worktree
+from coder.repo.worktrees.filters import notices, tracked_filter_drivers
+from coder.repo.worktrees.snapshot import Snapshot, keep, stage, take, untracked_files, write_tree
+from coder.repo.worktrees.worktree import Worktree
 
 
 @dataclass(kw_only=True)
@@ -189,7 +189,7 @@ class SessionRepository:
 
     def _worktree(self, path: Path, tree: str) -> Worktree:
         git = worktree.add(self.place, path, commit=self.base, tree=tree)
-        return Worktree(path=path, git=git, brought=artefacts.bring(self.ignored, source=self.root, target=path))
+        return Worktree(path=path, git=git, brought=artifacts.bring(self.ignored, source=self.root, target=path))
 
 
 def open_repository(directory: Path, *, session: str, state: Path, base: str | None) -> SessionRepository:
@@ -214,7 +214,7 @@ def open_repository(directory: Path, *, session: str, state: Path, base: str | N
             head=head,
             base=start.commit,
             left_out=(*notices(tracked_filter_drivers(place.git)), *start.left_out),
-            ignored=(*artefacts.ignored_artefacts(place.git), *artefacts.submodules(place.git, start.commit)),
+            ignored=(*artifacts.ignored_artefacts(place.git), *artifacts.submodules(place.git, start.commit)),
         )
     except BaseException:
         clean(traces)

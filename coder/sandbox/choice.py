@@ -11,12 +11,12 @@ from pathlib import Path
 
 from coder.core.errors import SandboxError, UserError
 from coder.core.ports import Limits
-from coder.sandbox.bubblewrap import Bubblewrap
-from coder.sandbox.container import ENGINES, Container
-from coder.sandbox.landlock import Landlock
-from coder.sandbox.process import ProcessSandbox
-from coder.sandbox.remedies import remedy
-from coder.sandbox.walls import Walls
+from coder.sandbox.backends.backend import Walls
+from coder.sandbox.backends.bubblewrap import Bubblewrap
+from coder.sandbox.backends.container import ENGINES, Container
+from coder.sandbox.backends.landlock import Landlock
+from coder.sandbox.backends.remedies import remedy
+from coder.sandbox.process.process import ProcessSandbox
 
 SYSTEM = "/usr/bin:/usr/local/bin:/bin:/run/current-system/sw/bin"
 """Where the system's own bubblewrap is looked for; PATH may lead into places that a repository can write to."""

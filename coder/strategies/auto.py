@@ -4,9 +4,9 @@ from coder.core.decisions import StrategyChosen
 from coder.core.notes import Sites
 from coder.core.state import notes
 from coder.core.values.candidate import Candidate
-from coder.loop.kit import Kit, Strategy
-from coder.strategies.judge import attempts_left
-from coder.strategies.standing import given_up, mendable
+from coder.session.context import Kit, Strategy
+from coder.strategies.candidate_status import given_up, mendable
+from coder.strategies.verify_phase import attempts_left
 
 MANY_FILES = 3
 """So many files that belong to one issue make a plan worth its requests."""

@@ -12,8 +12,8 @@ from coder.core.values.hunk import Hunk
 from coder.core.values.paths import is_test_path
 from coder.core.values.signature import alike
 from coder.core.values.verdict import Cause, TestResult, Verdict
-from coder.loop.kit import Kit
 from coder.patching.git_hunks import hunks
+from coder.session.context import Kit
 
 
 def diagnose(kit: Kit, candidate: Candidate) -> None:

@@ -12,13 +12,13 @@ from coder.core.phases import PhaseName
 from coder.core.state import named_tests
 from coder.core.values.candidate import Candidate
 from coder.core.values.verdict import TestReport, VerdictKind
-from coder.loop.equipping import offer_missing_packages
-from coder.loop.kit import Kit, Strategy
-from coder.loop.phase import Purpose, run
+from coder.session.approval.dependencies import offer_missing_packages
+from coder.session.context import Kit, Strategy
+from coder.session.phase import Purpose, run
 from coder.strategies.diagnosis import diagnose
-from coder.strategies.judge import attempt_number, attempts_left, judge
-from coder.strategies.purposes import PURPOSES
+from coder.strategies.phases import PURPOSES
 from coder.strategies.restart import is_stuck, start_over
+from coder.strategies.verify_phase import attempt_number, attempts_left, judge
 
 Outcome = bool | Literal["spent"]
 """Did it succeed? `spent`: it did not, and no attempt is left."""

@@ -10,10 +10,10 @@ from coder.core.values.candidate import Candidate
 from coder.core.values.proposal import Proposal, Proposals
 from coder.core.values.verdict import Reproduced, Verdict, VerdictKind
 from coder.files.tokenize import words_of
-from coder.loop.baseline import baseline
-from coder.loop.kit import Kit, Strategy
 from coder.patching import apply
-from coder.strategies.judge import asked_for, attempt_number, judge
+from coder.session.baseline import baseline
+from coder.session.context import Kit, Strategy
+from coder.strategies.verify_phase import asked_for, attempt_number, judge
 
 SEARCH_SECONDS = 120.0
 COUNTED_SECONDS = 600.0

@@ -7,11 +7,11 @@ from coder.core.state import lineage
 from coder.core.values.candidate import Candidate, Patch
 from coder.core.values.paths import is_test_path
 from coder.core.values.verdict import TestResult
-from coder.loop.kit import Kit
-from coder.loop.phase import keep
-from coder.loop.turn import say
 from coder.patching import apply
 from coder.patching.git_hunks import hunks, rebuilt
+from coder.session.context import Kit
+from coder.session.phase import keep
+from coder.session.turn import say
 from coder.strategies.diagnosis import newest_diagnoses, reds
 
 DIFF_CHARACTERS = 4_000

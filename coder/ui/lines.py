@@ -38,7 +38,7 @@ from coder.core.events import (
 from coder.core.messages import AssistantMessage, ToolCall
 from coder.core.state import Status, advance
 from coder.core.values.text import printable
-from coder.loop.log import utc_now
+from coder.session.log import utc_now
 from coder.ui.summary import STYLES, amounts, tally
 
 LINE_CHARACTERS = 110

@@ -10,18 +10,18 @@ from coder.core.errors import UserError
 from coder.core.ports import Model
 from coder.core.values.candidate import Patch
 from coder.core.values.task import Task
-from coder.loop.kit import Strategy
 from coder.models.catalog import Choice, at, choose, place
 from coder.models.opening import open_model
 from coder.models.scripted import Scripted
 from coder.permissions.secrets import PLACEHOLDER
-from coder.repo.given import given, has_tree
+from coder.repo.history.existing_change import given, has_tree
+from coder.session.context import Strategy
 from coder.settings import Config
 from coder.strategies.auto import chosen
-from coder.strategies.first import offline_first
-from coder.strategies.given import judge_given
-from coder.strategies.offer import offered
+from coder.strategies.existing_change import judge_given
 from coder.strategies.offline import search_repair
+from coder.strategies.offline_first import offline_first
+from coder.strategies.registry import offered
 
 NO_MODEL = (
     "no key is set (ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_API_KEY, OPENROUTER_API_KEY) and no model server answers on this machine "

@@ -9,28 +9,28 @@ from pathlib import Path
 from coder.core.ports import Limits, Repository
 from coder.core.values.task import Task
 from coder.permissions.private_files import DENY_READ
-from coder.repair.case import SpectrumFaults
 from coder.repair.proposer import TemplateProposer
-from coder.sandbox.process import ProcessSandbox
-from coder.sandbox.walls import Walls
+from coder.repair.search.fault import SpectrumFaults
+from coder.sandbox.backends.backend import Walls
+from coder.sandbox.process.process import ProcessSandbox
 from coder.settings import Config, configured, index_database, sandbox_caps, state_directory
-from coder.verify.checks import Checks
-from coder.verify.equipment import OverlayEquipment
-from coder.verify.examination import Instruments
-from coder.verify.impact import TracedImpact
-from coder.verify.launch import TARGET
-from coder.verify.overlay import Overlay
-from coder.verify.project import Project, find_project
-from coder.verify.proof import WorktreeVerifier
-from coder.verify.reached import learn, load, save
-from coder.verify.runner import PytestRunner
-from coder.verify.runs import WHOLE, SuiteLimits
-from coder.verify.scripts import Scripts
-from coder.verify.standby import Standby
-from coder.verify.tracing import PytestTracer
-from coder.verify.trials import PytestTrials
-from coder.verify.warm import WarmRunner
-from coder.wiring.counted import CountedTrials
+from coder.verify.impact.reach import TracedImpact
+from coder.verify.impact.test_coverage import learn, load, save
+from coder.verify.project.overlay import Overlay
+from coder.verify.project.project import Project, find_project
+from coder.verify.review.issue_scripts import Scripts
+from coder.verify.review.linters import Checks
+from coder.verify.running.dependencies import OverlayEquipment
+from coder.verify.running.launch import TARGET
+from coder.verify.running.runner import PytestRunner
+from coder.verify.running.tracing import PytestTracer
+from coder.verify.verdict.examination import Instruments
+from coder.verify.verdict.proof import WorktreeVerifier
+from coder.verify.verdict.runs import WHOLE, SuiteLimits
+from coder.verify.warm.trials import PytestTrials
+from coder.verify.warm.warm_base import Standby
+from coder.verify.warm.warm_tests import WarmRunner
+from coder.wiring.counted_trials import CountedTrials
 
 OVERLAYS = "overlays"
 LEARNING_SECONDS = 180.0

@@ -9,7 +9,7 @@ from coder.core.values.proposal import Suspected
 from coder.core.values.task import Task
 from coder.repo.locks import hold
 from coder.repo.repository import open_repository
-from coder.sandbox.walls import Walls
+from coder.sandbox.backends.backend import Walls
 from coder.settings import configured, sessions_directory
 from coder.wiring.bench import bench_for, sandbox_behind
 

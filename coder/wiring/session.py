@@ -19,27 +19,27 @@ from coder.core.values.proposal import Suspected
 from coder.core.values.task import Task
 from coder.files.regular_files import read_regular_text
 from coder.index.index import SymbolIndex
-from coder.loop.approval import Approval
-from coder.loop.kit import Kit
-from coder.loop.log import EventLog
-from coder.loop.pace import Pace
-from coder.loop.permission import Rights
-from coder.loop.purse import Purse
-from coder.loop.session import Session
 from coder.permissions.private_files import DENY_READ
 from coder.permissions.secrets import Secrets, own_values
 from coder.prompting import PackagedPrompts
 from coder.repo.locks import hold
 from coder.repo.repository import SessionRepository, open_repository
-from coder.sandbox.process import ProcessSandbox
-from coder.sandbox.surveyed import Surveyed
-from coder.sandbox.walls import Walls
+from coder.sandbox.backends.backend import Walls
+from coder.sandbox.process.process import ProcessSandbox
+from coder.sandbox.residue_sandbox import Surveyed
+from coder.session.approval.permission import Rights
+from coder.session.approval.questions import Approval
+from coder.session.context import Kit
+from coder.session.limits.budget import Purse
+from coder.session.limits.rate_limit import Pace
+from coder.session.log import EventLog
+from coder.session.session import Session
 from coder.settings import Config, allow, allowed, index_database, passed_over, rules, sessions_directory
 from coder.store.jsonl import SessionStore
 from coder.tools.registry import TOOLS
 from coder.wiring.approach import Approach
 from coder.wiring.bench import bench_for, sandbox_behind
-from coder.wiring.recovering import recover_sessions
+from coder.wiring.recovery import recover_sessions
 from coder.workspace.workspace import Workspace
 
 INSTRUCTIONS_CHARACTERS = 12_000

@@ -29,7 +29,7 @@ from typing import Any
 from coder.index.index import SymbolIndex
 from coder.index.listing import LANGUAGES, RULES
 from coder.repo.git import Git
-from coder.repo.history import GitHistory
+from coder.repo.history.history import GitHistory
 from coder.retrieval.locating.commit_history import MOST_COMMITS
 from coder.retrieval.locating.issue_terms import clues
 from coder.retrieval.locating.ranking import Located, locate

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from coder.verify.swapping import Module
+from coder.verify.warm.hot_swap import Module
 
 
 @dataclass(frozen=True)

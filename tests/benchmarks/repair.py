@@ -32,7 +32,7 @@ from typing import Any
 
 from coder.patching import apply
 from coder.patching.git_hunks import hunks
-from coder.repair.agreement import Plain
+from coder.repair.ranking.behavioral_clusters import Plain
 from tests.benchmarks.cases import Case, classic, copied, mined, mutants
 from tests.benchmarks.judging import answers, changed_functions
 from tests.benchmarks.suites import Suite

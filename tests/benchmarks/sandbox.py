@@ -22,11 +22,11 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from coder.core.errors import SandboxError
 from coder.core.ports import Limits
-from coder.sandbox.bubblewrap import Bubblewrap
+from coder.sandbox.backends.backend import Walls
+from coder.sandbox.backends.bubblewrap import Bubblewrap
 from coder.sandbox.choice import backends, probe
-from coder.sandbox.confinement import abi
-from coder.sandbox.process import ProcessSandbox
-from coder.sandbox.walls import Walls
+from coder.sandbox.kernel.confinement import abi
+from coder.sandbox.process.process import ProcessSandbox
 from tests.sandbox.attacking import Attack, attacks, escapes
 from tests.sandbox.stage import staged
 

@@ -28,16 +28,16 @@ from pathlib import Path
 from coder.core.ports import Limits
 from coder.core.values.paths import is_test_path
 from coder.core.values.verdict import TestReport
-from coder.sandbox.process import ProcessSandbox
-from coder.verify.editing import written
-from coder.verify.impact import TracedImpact
-from coder.verify.launch import sources
-from coder.verify.project import Project, find_project
-from coder.verify.reached import Reached, learn, load, save
-from coder.verify.roots import source_roots
-from coder.verify.runner import PytestRunner
-from coder.verify.swapping import replacements_of
-from coder.verify.warm import Cold, Ran, WarmRunner
+from coder.sandbox.process.process import ProcessSandbox
+from coder.verify.impact.reach import TracedImpact
+from coder.verify.impact.test_coverage import Reached, learn, load, save
+from coder.verify.project.project import Project, find_project
+from coder.verify.project.roots import source_roots
+from coder.verify.running.launch import sources
+from coder.verify.running.runner import PytestRunner
+from coder.verify.running.tree_edits import written
+from coder.verify.warm.hot_swap import replacements_of
+from coder.verify.warm.warm_tests import Cold, Ran, WarmRunner
 from tests.benchmarks.mutations import IN_FUNCTIONS, Mutation, mutations
 
 MOST_UNREACHED = 20

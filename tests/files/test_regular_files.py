@@ -5,10 +5,10 @@ import pytest
 
 from coder.core.errors import UserError
 from coder.files.regular_files import read_regular
-from coder.repo.artefacts import bring
-from coder.repo.given import given
+from coder.repo.history.existing_change import given
+from coder.repo.worktrees.artifacts import bring
 from coder.settings import settings
-from coder.verify.configuration import hinted_commands, pytest_options
+from coder.verify.project.configuration import hinted_commands, pytest_options
 from tests.builders import repo, write
 
 

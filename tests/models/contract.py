@@ -13,12 +13,13 @@ from pydantic import SecretStr
 from coder.core.errors import ModelError
 from coder.core.messages import Delta, Reply, Request, ToolSpec, Usage, UserMessage
 from coder.core.ports import Model
-from coder.models import cassette, wires
+from coder.models import cassette
 from coder.models.catalog import Choice
 from coder.models.opening import open_model
-from coder.models.provider import ProviderModel
-from coder.models.retry import Patience
 from coder.models.scripted import Scripted, ScriptedCall, ScriptedError, Step
+from coder.models.wire import clients
+from coder.models.wire.provider import ProviderModel
+from coder.models.wire.retry import Patience
 from tests.models import wires as spoken
 from tests.models.fakes import Errors, Fake, Turn, Wire, serve
 
@@ -86,7 +87,7 @@ def responses(turns: list[Turn]) -> Iterator[Bench]:
     with serve(spoken.responses, spoken.openai_error, turns) as fake:
         pauses: list[float] = []
         choice = Choice(provider="openai", model="gpt-6.1-sol", reason="named by a test")
-        wire = partial(wires.openai, model=choice.model, secret=KEY, url=f"{fake.url}/v1")
+        wire = partial(clients.openai, model=choice.model, secret=KEY, url=f"{fake.url}/v1")
         yield Bench(ProviderModel(choice, wire, key=SecretStr(KEY), patience=patience(pauses)), pauses, fake)
 
 

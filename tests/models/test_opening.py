@@ -7,8 +7,8 @@ import pytest
 from coder.models import cassette
 from coder.models.catalog import Choice
 from coder.models.opening import open_model
-from coder.models.provider import ProviderModel
-from coder.models.text_protocol import Adaptive, TextProtocol
+from coder.models.wire.provider import ProviderModel
+from coder.models.wire.text_protocol import Adaptive, TextProtocol
 from tests.models import wires as spoken
 from tests.models.contract import ASKED, Bench
 from tests.models.fakes import Turn, serve, shelf

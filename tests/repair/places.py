@@ -4,10 +4,10 @@ import ast
 
 from coder.core.trials import Edit
 from coder.core.values.verdict import Failure
+from coder.python.source import Source
 from coder.repair.candidates import Candidate
-from coder.repair.site import Site
-from coder.repair.source import Source
-from coder.repair.templates import TEMPLATES
+from coder.repair.context.site import Site
+from coder.repair.generators import TEMPLATES
 
 
 def rewritten(family: str, text: str, *failures: Failure) -> set[str]:

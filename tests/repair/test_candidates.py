@@ -3,8 +3,8 @@
 import pytest
 
 from coder.core.values.verdict import Failure
+from coder.python.source import Source
 from coder.repair.candidates import candidates
-from coder.repair.source import Source
 
 TEXT = "def near(a, b):\n    return a < b\n\n\ndef far(a, b):\n    return a < b\n"
 

@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from coder.core.values.verdict import Failure
-from coder.repair.templates import TEMPLATES
+from coder.repair.generators import TEMPLATES
 from tests.repair.places import rewritten
 
 FIELDS = "@dataclass\nclass A:\n    x: int\n    y: int = 0\nclass B:\n    def __init__(self):\n        self._y = 1\n"

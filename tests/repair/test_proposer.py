@@ -12,13 +12,13 @@ from coder.core.trials import Compared, Trace, Traces
 from coder.core.values.proposal import Proposals
 from coder.core.values.verdict import Failure, Outcome, Problem, TestReport, TestResult
 from coder.patching import apply
-from coder.repair.case import Case, traced
-from coder.repair.choosing import Chooser, watched
 from coder.repair.proposer import TemplateProposer
-from coder.repair.search import Search
+from coder.repair.search.fault import Case, traced
+from coder.repair.search.search import Search
+from coder.repair.search.selection import Chooser, watched
 from tests.builders import write
 from tests.repair.places import candidate
-from tests.repair.test_search import FakeRunner, FakeTrials
+from tests.repair.search.test_search import FakeRunner, FakeTrials
 
 FILES = {
     "a.py": "def f(a):\n    return a < 1\n",
@@ -73,7 +73,7 @@ def test_a_test_that_failed_at_once_may_pass_slowly_where_nothing_else_holds(tmp
 
 
 def test_the_search_goes_on_where_what_held_does_not_hold_in_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coder.repair.search.FURTHER", 0)
+    monkeypatch.setattr("coder.repair.search.search.FURTHER", 0)
     write(tmp_path, FILES)
     runner = FakeRunner(tmp_path / "a.py", right="a >= 1")
     found = TemplateProposer(tracer=FakeTracer(), trials=FakeTrials("<=", ">="), runner=runner).propose(tmp_path, [TEST], "", seconds=30.0)
@@ -81,7 +81,7 @@ def test_the_search_goes_on_where_what_held_does_not_hold_in_a_process_of_its_ow
 
 
 def test_the_search_goes_on_where_what_held_is_hardly_credible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coder.repair.search.FURTHER", 0)
+    monkeypatch.setattr("coder.repair.search.search.FURTHER", 0)
     monkeypatch.setattr("coder.repair.proposer.credibility", lambda candidate, _: 0.01 if "<=" in candidate.edit.summary else 1.0)
     write(tmp_path, FILES)
     runner = FakeRunner(tmp_path / "a.py", right="= 1")

@@ -6,9 +6,9 @@ import re
 import pytest
 
 from coder.core.values.verdict import Failure, Frame
-from coder.repair.site import Site
-from coder.repair.source import Source
-from coder.repair.templates import TEMPLATES
+from coder.python.source import Source
+from coder.repair.context.site import Site
+from coder.repair.generators import TEMPLATES
 from tests.repair.places import rewritten
 
 MENDED = [

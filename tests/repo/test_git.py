@@ -7,7 +7,7 @@ import pytest
 
 from coder.core.errors import GitError, UserError
 from coder.repo.git import Git, find
-from coder.repo.worktree import add
+from coder.repo.worktrees.worktree import add
 from tests.builders import git, repo
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from coder.repo.delivery.pending import PendingDelivery
 from coder.repo.locks import hold
-from coder.repo.pending import PendingDelivery
 from coder.repo.recovery import RECORD, recover
 from coder.repo.repository import open_repository
 from tests.builders import git, repo, write

@@ -6,7 +6,7 @@ import pytest
 from coder.core.errors import GitError, UserError
 from coder.core.ports import History, Repository
 from coder.core.values.candidate import Patch
-from coder.repo.pending import INTENT
+from coder.repo.delivery.pending import INTENT
 from coder.repo.repository import SessionRepository, open_repository
 from tests.builders import git, repo, write
 from tests.repo.opened import fingerprint, opened

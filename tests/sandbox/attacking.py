@@ -29,10 +29,10 @@ from coder.core.errors import CoderError, ToolError
 from coder.core.ports import Limits
 from coder.patching.applying.tree import Tree
 from coder.patching.errors import PatchError
-from coder.sandbox.bubblewrap import Bubblewrap
-from coder.sandbox.process import ProcessSandbox
-from coder.sandbox.surveyed import Surveyed
-from coder.sandbox.walls import Walls
+from coder.sandbox.backends.backend import Walls
+from coder.sandbox.backends.bubblewrap import Bubblewrap
+from coder.sandbox.process.process import ProcessSandbox
+from coder.sandbox.residue_sandbox import Surveyed
 from tests.sandbox.processes import MARK, all_gone, appears
 from tests.sandbox.stage import Stage
 
@@ -143,9 +143,9 @@ def _killed(stage: Stage, walls: Walls) -> str:
 import os
 from pathlib import Path
 from coder.core.ports import Limits
-from coder.sandbox.bubblewrap import Bubblewrap
-from coder.sandbox.landlock import Landlock
-from coder.sandbox.process import ProcessSandbox
+from coder.sandbox.backends.bubblewrap import Bubblewrap
+from coder.sandbox.backends.landlock import Landlock
+from coder.sandbox.process.process import ProcessSandbox
 ProcessSandbox(os.environ, walls={made}).run({command()!r}, cwd=Path({str(stage.worktree)!r}), environment={ {MARK: stage.mark} })
 """
     coder = subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parents[2])

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import SandboxError
+from coder.sandbox.backends.backend import Walls
 from coder.sandbox.choice import backends, probe
-from coder.sandbox.process import ProcessSandbox
-from coder.sandbox.walls import Walls
+from coder.sandbox.process.process import ProcessSandbox
 
 NAMES = tuple(name for name, _ in backends())
 Open = Callable[[], ProcessSandbox]

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from coder.core.ports import Limits
-from coder.sandbox.process import ProcessSandbox
-from coder.sandbox.walls import Walls
+from coder.sandbox.backends.backend import Walls
+from coder.sandbox.process.process import ProcessSandbox
 from tests.sandbox.attacking import DIRECTORY, LIMITS, attacks, command, escapes
 from tests.sandbox.conftest import walls_or_skip
 from tests.sandbox.processes import MARK

@@ -6,9 +6,9 @@ import pytest
 
 from coder.core.errors import UserError
 from coder.sandbox import choice
-from coder.sandbox.bubblewrap import Bubblewrap
+from coder.sandbox.backends.bubblewrap import Bubblewrap
+from coder.sandbox.backends.remedies import remedy
 from coder.sandbox.choice import FLAG, Choice, probe, required
-from coder.sandbox.remedies import remedy
 from tests.builders import write
 
 

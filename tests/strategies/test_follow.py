@@ -9,10 +9,10 @@ import pytest
 from coder.core.events import NoteMade, PhaseEntered
 from coder.core.notes import Done, Reproduction
 from coder.core.values.verdict import Problem, Reproduced, TestReport, Verdict, VerdictKind
-from coder.loop.kit import Kit
 from coder.models.scripted import Scene, Scripted, ScriptedCall, Step
+from coder.session.context import Kit
 from coder.strategies.follow import AGAIN, DIRECT, MEND, ONCE, START, Route, follow
-from tests.loop.fakes import BASELINE, PROVEN, RED, STILL_RED, UNTESTED, FakeRepository, FakeVerifier, kit
+from tests.session.fakes import BASELINE, PROVEN, RED, STILL_RED, UNTESTED, FakeRepository, FakeVerifier, kit
 
 FIX = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"
 TEST = "--- a/tests/test_b.py\n+++ b/tests/test_b.py\n@@ -1,2 +1,2 @@\n def test_b() -> None:\n-    assert True\n+    assert 1 + 1 == 2\n"

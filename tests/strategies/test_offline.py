@@ -13,9 +13,9 @@ from coder.core.values.candidate import Candidate, Patch
 from coder.core.values.proposal import Proposal, Proposals, Suspect
 from coder.core.values.task import Budget
 from coder.core.values.verdict import Reproduced, TestReport, Verdict, VerdictKind
-from coder.loop.kit import Kit
+from coder.session.context import Kit
 from coder.strategies.offline import NEEDS_A_TEST, search_repair
-from tests.loop.fakes import PROVEN, RED, STILL_RED, FakeVerifier, kit
+from tests.session.fakes import PROVEN, RED, STILL_RED, FakeVerifier, kit
 
 SUSPECTS = (Suspect(place="a.py::value", line=1, score=0.9), Suspect(place="b.py::other", line=7, score=0.4))
 REDS = TestReport(command="pytest", results=(RED, RED.model_copy(update={"id": "tests/test_a.py::test_other"})))

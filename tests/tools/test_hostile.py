@@ -12,7 +12,7 @@ from coder.core.errors import ToolError
 from coder.files.ripgrep import binary
 from coder.files.ripgrep_records import TOO_LONG
 from coder.repo.git import find
-from coder.repo.history import GitHistory
+from coder.repo.history.history import GitHistory
 from coder.tools.find_symbol import find_symbol
 from coder.tools.git_history import git_history
 from coder.tools.list_files import list_files

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.events import Warned
-from coder.loop.log import EventLog
+from coder.session.log import EventLog
 from coder.store.jsonl import read
 from coder.ui import jsonl
 

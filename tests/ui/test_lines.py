@@ -9,7 +9,7 @@ from rich.console import Console
 from coder.core.events import Event, Record, SessionFinished, ToolFinished, ToolStarted, ToolStreamed, Verified, Warned
 from coder.core.messages import Spent, ToolCall, ToolMessage
 from coder.core.values.verdict import Counts, TestResult, Verdict, VerdictKind
-from coder.loop.log import EventLog
+from coder.session.log import EventLog
 from coder.store.jsonl import ends, read
 from coder.ui import summary
 from coder.ui.lines import Lines, brief

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from coder.core.ports import Limits
-from coder.sandbox.process import ProcessSandbox
-from coder.verify.project import find_project
-from coder.verify.runner import PytestRunner
+from coder.sandbox.process.process import ProcessSandbox
+from coder.verify.project.project import find_project
+from coder.verify.running.runner import PytestRunner
 
 Run = Callable[..., PytestRunner]
 

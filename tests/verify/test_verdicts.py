@@ -9,7 +9,7 @@ import pytest
 
 from coder.core.values.paths import node_ids
 from coder.core.values.verdict import Verdict
-from coder.verify.proof import WorktreeVerifier
+from coder.verify.verdict.proof import WorktreeVerifier
 from tests.builders import write
 from tests.verify.conftest import Run
 from tests.verify.fakes import FakeTrees, Files

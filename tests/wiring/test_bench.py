@@ -1,5 +1,5 @@
 from coder.settings import Config
-from coder.verify.runs import WHOLE, SuiteLimits
+from coder.verify.verdict.runs import WHOLE, SuiteLimits
 from coder.wiring.bench import suite_limits
 
 

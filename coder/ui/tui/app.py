@@ -17,7 +17,7 @@ from coder.ui.tui.screens.session import SessionScreen
 from coder.ui.tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
-    from coder.loop.log import EventLog
+    from coder.session.log import EventLog
     from coder.ui.tui.asking import Asking
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     # Values are pydantic models: to import them here would double the time to the first paint.
     from coder.core.commands import Word
-    from coder.loop.log import EventLog
+    from coder.session.log import EventLog
 
 
 class Chosen(NamedTuple):

@@ -1,6 +1,6 @@
 """Writes records that only whoever knows a run's key can have written; it runs in the project's interpreter.
 
-Standard library only, Python 3.8 or later. The reader is another process (coder.verify.record_pipe).
+Standard library only, Python 3.8 or later. The reader is another process (coder.verify.running.record_pipe).
 """
 
 from __future__ import annotations

@@ -10,11 +10,11 @@ from textual.pilot import Pilot
 
 from coder.core.commands import Stop, Word
 from coder.core.events import Event
-from coder.loop.log import EventLog
+from coder.session.log import EventLog
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.running import Chosen
 from coder.ui.tui.widgets.prompt import Prompt
-from tests.loop.fakes import ticking
+from tests.session.fakes import ticking
 from tests.ui.tui.story import INTERRUPTED
 
 

@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable
 
 from coder.core.commands import Say, Stop, Word
 from coder.core.errors import UserError
-from coder.loop.log import EventLog
+from coder.session.log import EventLog
 from coder.ui.tui.app import CoderApp
 from coder.ui.tui.running import Chosen, Running
 from coder.ui.tui.widgets.prompt import Prompt
-from tests.loop.fakes import ticking
+from tests.session.fakes import ticking
 from tests.ui.tui import story
 from tests.ui.tui.fakes import FakeSession, Stage, stage
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from coder.loop.log import EventLog
+from coder.session.log import EventLog
 from coder.ui.tui.app import CoderApp
-from tests.loop.fakes import ticking
+from tests.session.fakes import ticking
 from tests.ui.tui import pictures, story
 from tests.ui.tui.fakes import Stage, stage
 

@@ -1,0 +1,155 @@
+"""Runs jobs, each in a process of its own with a repository of its own."""
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+from coder.bench.outcome import SCRIPTED, Job, Outcome
+from coder.bench.suites import SuiteTask
+from coder.core.errors import CoderError
+from coder.core.events import SessionFinished
+from coder.core.values.task import Task
+from coder.core.values.verdict import Counts, TestReport
+from coder.patching import apply
+from coder.repo.init import begin_repository
+from coder.sandbox.backends.backend import Walls
+from coder.settings import Config, configured
+from coder.verify.results.failure_reasons import environment
+from coder.wiring.approach import Approach, approach
+from coder.wiring.bench import bench_for, sandbox_behind
+from coder.wiring.scripted_session import rehearsed
+from coder.wiring.session import open_fix
+
+TIDYING_SECONDS = 10.0
+
+
+class JobFailed(CoderError):
+    """A job could not be run; nothing is recorded of it, so that it is tried again."""
+
+
+def run_all(
+    pairs: Sequence[tuple[Job, SuiteTask]], *, state: Path, walls: Walls | None, processes: int
+) -> Iterator[tuple[Job, Outcome | JobFailed]]:
+    """Run jobs in parallel, and yield each with its end as it comes; `state` is where their sessions are kept."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, mp_context=context, initializer=_settle, initargs=(str(state),)) as pool:
+        waiting = {pool.submit(run, job, task, walls): job for job, task in pairs}
+        try:
+            for done in as_completed(waiting):
+                try:
+                    end: Outcome | JobFailed = done.result()
+                except (CoderError, OSError, BrokenExecutor) as error:
+                    end = JobFailed(str(error))
+                yield waiting[done], end
+        except BaseException:  # the person has had enough: what runs is not waited for
+            pool.shutdown(wait=False, cancel_futures=True)
+            _end(multiprocessing.active_children())
+            raise
+
+
+def _end(children: Sequence[BaseProcess]) -> None:
+    """Ask processes to end, and end those that do not."""
+    for child in children:
+        child.terminate()
+    for child in children:
+        child.join(TIDYING_SECONDS)
+        child.kill()
+
+
+def _settle(state: str) -> None:
+    """Make a process of the pool ready; it tidies up when it is told to end, and leaves Ctrl-C to the one that started it."""
+    signal.signal(signal.SIGINT, lambda *_: None)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    os.environ["XDG_STATE_HOME"] = state
+    os.environ["GIT_CONFIG_GLOBAL"] = os.devnull
+    for active in ("VIRTUAL_ENV", "CONDA_PREFIX"):  # of whatever the person is at, which is none of these repositories
+        os.environ.pop(active, None)
+
+
+def run(job: Job, task: SuiteTask, walls: Walls | None) -> Outcome:
+    """Have a task worked on, and put what comes of it under the hidden tests.
+
+    Raises:
+        CoderError: it could not be worked on at all.
+    """
+    with tempfile.TemporaryDirectory(prefix="coder-bench-") as name:
+        root = Path(name).resolve() / task.name
+        task.unpack(root)
+        begin_repository(root, message="Begin")
+        config = configured(root, _flags(job, task))
+        finished, session = _session(job, task, config, root=root, walls=walls)
+        diff = finished.delivery.diff if finished.delivery else ""
+        report = _hidden(task, config, diff, Path(name).resolve() / "judged" / task.name, walls) if diff else None
+    return Outcome(
+        job=job,
+        solvable=task.facts.solvable,
+        verdict=finished.kind,
+        summary=finished.summary,
+        delivered=bool(diff),
+        hidden=report.counts if report else Counts(),
+        hidden_problem=_hidden_problem(report) if report else "",
+        passes_hidden=report is not None and not report.problem and not report.reds and report.counts.passed > 0,
+        attempts=finished.attempts,
+        spent=finished.spent,
+        roles=finished.roles or ({"executor": finished.spent} if finished.spent.requests else {}),
+        seconds=finished.seconds,
+        session=session,
+        diff=diff,
+    )
+
+
+def _hidden_problem(report: TestReport) -> str:
+    """Return why the hidden tests say nothing: a problem of the run, or what the machine lacks where that is all they say."""
+    if report.problem is not None:
+        return report.problem.text
+    lacking = [environment(result.failure) if result.failure else "" for result in report.reds]
+    return ", ".join(dict.fromkeys(lacking)) if lacking and all(lacking) else ""
+
+
+def _flags(job: Job, task: SuiteTask) -> dict[str, Any]:
+    """What the job says stands above the person's own settings, as on a command line; strategies are compared without a free first try."""
+    named = None if job.model == SCRIPTED else job.model
+    test = task.facts.test or f"{sys.executable} -m pytest"
+    return {
+        "strategy": job.strategy,
+        "model": named,
+        "test": test,
+        "attempts": job.budget.attempts,
+        "offline_first": False,
+        "seed": job.seed,
+    }
+
+
+def _session(job: Job, task: SuiteTask, config: Config, *, root: Path, walls: Walls | None) -> tuple[SessionFinished, str]:
+    wanted = Task(issue=task.issue, directory=root, test_command=config.test, dry_run=True, trusted=True, budget=job.budget)
+    with open_fix(wanted, config, how=_approach(job, task, config), root=root, walls=walls, attended=False) as opened:
+        finished = asyncio.run(opened.session.run())
+    if finished.kind is None:
+        raise JobFailed(finished.summary)
+    return finished, opened.id
+
+
+def _approach(job: Job, task: SuiteTask, config: Config) -> Approach:
+    if job.model == SCRIPTED:
+        return rehearsed(task.script, config)
+    return approach(config, named=config.model)
+
+
+def _hidden(task: SuiteTask, config: Config, diff: str, tree: Path, walls: Walls | None) -> TestReport:
+    """The hidden tests on a fresh copy with the change."""
+    tree.parent.mkdir(parents=True)
+    task.unpack(tree)
+    apply(diff, tree)
+    task.reveal(tree)
+    wanted = Task(issue=task.issue, directory=tree, test_command=config.test)
+    with sandbox_behind(walls) as sandbox:
+        runner = bench_for(wanted, config, root=tree, sandbox=sandbox).runner()
+        return runner.run(tree, task.hidden_tests)

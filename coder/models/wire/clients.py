@@ -1,0 +1,98 @@
+"""Which of pydantic_ai's models speaks to which provider; each is built for one request, on a client that is closed after it."""
+
+from collections.abc import Callable
+from functools import partial
+
+import httpx2
+from pydantic import SecretStr
+from pydantic_ai.models import Model
+from pydantic_ai.profiles.openai import OpenAIModelProfile
+
+from coder.models.catalog import Choice
+from coder.models.servers import is_loopback
+from coder.models.wire.limits import ReplyLimits, client_hooks
+
+Wire = Callable[[httpx2.AsyncClient], Model]
+
+CONNECT_SECONDS = 10.0
+SILENCE_SECONDS = 600.0
+"""Between two bytes; a server on a processor takes minutes to read a long prompt before it says anything."""
+
+NO_KEY = "no-key"
+"""What is sent where a server wants none: the libraries insist on one."""
+
+CUT_IS_AN_ERROR = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True, openai_supports_strict_tool_definition=False)
+"""Without the first, a stream that ends early passes for a whole reply."""
+
+OLD_LIMIT = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False)
+
+
+def client(base_url: str | None, limits: ReplyLimits) -> httpx2.AsyncClient:
+    """An HTTP client for one request; to this machine it goes past any proxy of the environment."""
+    return httpx2.AsyncClient(
+        timeout=httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
+        trust_env=base_url is None or not is_loopback(base_url),
+        event_hooks=client_hooks(limits),
+    )
+
+
+def wire(choice: Choice, key: SecretStr | None) -> Wire:
+    """The dialect that the provider speaks; whatever is not known better speaks OpenAI's chat completions."""
+    secret = key.get_secret_value() if key else NO_KEY
+    match choice.provider, choice.base_url:
+        case "anthropic", url:
+            return partial(anthropic, model=choice.model, secret=secret, url=url)
+        case "google", url:
+            return partial(google, model=choice.model, secret=secret, url=url)
+        case "openai", None:
+            return partial(openai, model=choice.model, secret=secret)
+        case "openrouter", None:
+            return partial(openrouter, model=choice.model, secret=secret)
+        case provider, url:
+            # OpenAI's own models refuse the old name of the output limit; other servers may know no other.
+            profile = CUT_IS_AN_ERROR if provider == "openai" else CUT_IS_AN_ERROR | OLD_LIMIT
+            return partial(chat, model=choice.model, secret=secret, url=url or "", profile=profile)
+
+
+def anthropic(http: httpx2.AsyncClient, *, model: str, secret: str, url: str | None) -> Model:
+    """Anthropic's messages API."""
+    from pydantic_ai.models.anthropic import AnthropicModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+
+    return AnthropicModel(model, provider=AnthropicProvider(api_key=secret, base_url=url, http_client=http))
+
+
+def google(http: httpx2.AsyncClient, *, model: str, secret: str, url: str | None) -> Model:
+    """Google's Gemini API."""
+    from pydantic_ai.models.google import GoogleModel
+    from pydantic_ai.providers.google import GoogleProvider
+
+    return GoogleModel(model, provider=GoogleProvider(api_key=secret, base_url=url, http_client=http))
+
+
+def openai(http: httpx2.AsyncClient, *, model: str, secret: str, url: str = "https://api.openai.com/v1") -> Model:
+    """OpenAI's own responses API: nothing is stored there, so encrypted reasoning travels with the conversation."""
+    from pydantic_ai.models.openai import OpenAIResponsesModel, OpenAIResponsesModelSettings
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    provider = OpenAIProvider(api_key=secret, base_url=url, http_client=http)
+    settings = OpenAIResponsesModelSettings(openai_store=False, openai_prompt_cache_diagnostics=False)
+    return OpenAIResponsesModel(model, provider=provider, settings=settings)
+
+
+def openrouter(http: httpx2.AsyncClient, *, model: str, secret: str) -> Model:
+    """OpenRouter, which also says what each reply cost."""
+    from pydantic_ai.models.openrouter import OpenRouterModel
+    from pydantic_ai.providers.openrouter import OpenRouterProvider
+
+    provider = OpenRouterProvider(api_key=secret, http_client=http)
+    return OpenRouterModel(model, provider=provider, profile=CUT_IS_AN_ERROR)
+
+
+def chat(http: httpx2.AsyncClient, *, model: str, secret: str, url: str, profile: OpenAIModelProfile) -> Model:
+    """Any server with OpenAI's chat completions."""
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+
+    provider = OpenAICompatibleProvider("compatible", base_url=url, api_key=secret, http_client=http, profile=profile)
+    return OpenAIChatModel(model, provider=provider)

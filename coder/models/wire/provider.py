@@ -1,0 +1,202 @@
+"""The Model port over pydantic_ai: one streamed request, its failures sorted, its tries counted."""
+
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from decimal import Decimal
+
+from pydantic import SecretStr
+from pydantic_ai.direct import model_request_stream
+from pydantic_ai.exceptions import UnexpectedModelBehavior
+from pydantic_ai.messages import (
+    InstructionPart,
+    ModelResponse,
+    ModelResponseStreamEvent,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    ThinkingPart,
+    ThinkingPartDelta,
+)
+from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.settings import ModelSettings
+
+from coder.core.errors import ModelError
+from coder.core.messages import AssistantMessage, Delta, Reply, Request, Usage
+from coder.models.catalog import Choice
+from coder.models.prices import listed
+from coder.models.servers import PORTS, is_loopback
+from coder.models.wire.clients import Wire, client
+from coder.models.wire.errors import RAISED, STUMBLES, translated
+from coder.models.wire.limits import ReplyLimits, limit_exceeded
+from coder.models.wire.retry import Patience, persist
+from coder.models.wire.translate import definition, history, message_of
+
+
+class ProviderModel:
+    """One model of one provider. Deltas are for the screen: after a retry the reply's text starts again."""
+
+    def __init__(
+        self,
+        choice: Choice,
+        wire: Wire,
+        *,
+        key: SecretStr | None = None,
+        patience: Patience | None = None,
+        limits: ReplyLimits | None = None,
+    ) -> None:
+        self._choice = choice
+        self._wire = wire
+        self._key = key
+        self._patience = patience or Patience()
+        self._limits = limits or ReplyLimits()
+
+    @property
+    def name(self) -> str:
+        return self._choice.name
+
+    def dearest(self, input_tokens: int, output_tokens: int) -> Decimal | None:
+        """Nothing for a model on this machine; else by the price list, all of the input billed as new."""
+        return Decimal(0) if _is_own(self._choice) else listed(self._choice, input_tokens, output_tokens)
+
+    async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
+        """Ask, and ask again where that helps; the usage counts every try whose usage the provider told."""
+        spent: list[Usage] = []
+        try:
+            reply = await persist(
+                lambda: self._ask(request, on_delta, spent),
+                patience=self._patience,
+                notice=lambda line: on_delta(Delta(kind="reasoning", text=f"\n[{line}]\n")),
+            )
+        except ModelError as error:
+            error.usage = _sum(spent) if spent else None
+            raise
+        return reply.model_copy(update={"usage": _sum(spent)})
+
+    async def _ask(self, request: Request, on_delta: Callable[[Delta], None], spent: list[Usage]) -> Reply:
+        try:
+            response = await self._hear(request, on_delta, spent)
+            with _shape_checked():
+                message = message_of(response)
+        except RAISED as error:
+            if exceeded := limit_exceeded(error):
+                raise exceeded from error
+            raise translated(error, choice=self._choice, key=self._key) from error
+        return _reply(message, response, self.name)
+
+    async def _hear(self, request: Request, on_delta: Callable[[Delta], None], spent: list[Usage]) -> ModelResponse:
+        messages = history(request.messages)
+        parameters = ModelRequestParameters(
+            function_tools=[definition(tool) for tool in request.tools],
+            instruction_parts=[InstructionPart(content=request.system)] if request.system else [],
+        )
+        # Retries are ours to count and to show. `cache` marks the stable prefix for the providers that want it marked.
+        settings = ModelSettings(max_tokens=request.max_output_tokens, max_retries=0, cache=True)
+        if request.temperature is not None:
+            settings["temperature"] = request.temperature
+        if request.seed is not None:
+            settings["seed"] = request.seed
+        async with AsyncExitStack() as stack:
+            http = await stack.enter_async_context(client(self._choice.base_url, self._limits))
+            opening = model_request_stream(self._wire(http), messages, model_request_parameters=parameters, model_settings=settings)
+            with _shape_checked():
+                stream = await stack.enter_async_context(opening)
+            try:
+                async for event in _checked(stream):
+                    if delta := _delta(event):
+                        on_delta(delta)
+            finally:
+                spent.append(_usage(stream.get(), self._choice))
+            return stream.get()
+
+
+@contextmanager
+def _shape_checked() -> Iterator[None]:
+    """What the SDKs stumble over here is the provider's fault, and no bug of ours."""
+    try:
+        yield
+    except STUMBLES as error:
+        raise UnexpectedModelBehavior(f"{type(error).__name__}: {error}") from error
+
+
+async def _checked(stream: AsyncIterable[ModelResponseStreamEvent]) -> AsyncIterator[ModelResponseStreamEvent]:
+    """The stream's events; what is done with them is outside of the check."""
+    with _shape_checked():
+        async for event in stream:
+            yield event
+
+
+def _delta(event: ModelResponseStreamEvent) -> Delta | None:
+    match event:
+        case PartStartEvent(part=TextPart(content=text)) | PartDeltaEvent(delta=TextPartDelta(content_delta=text)) if text:
+            return Delta(kind="text", text=text)
+        case PartStartEvent(part=ThinkingPart(content=text)) | PartDeltaEvent(delta=ThinkingPartDelta(content_delta=text)) if text:
+            return Delta(kind="reasoning", text=text)
+        case _:
+            return None
+
+
+def _reply(message: AssistantMessage, response: ModelResponse, name: str) -> Reply:
+    """Say how the reply ended.
+
+    Raises:
+        ModelError: it has no end (the stream was cut), or nothing in it.
+    """
+    told = (response.provider_details or {}).get("finish_reason")
+    if response.finish_reason is None and not told:
+        raise ModelError(f"The reply of {name} broke off in the middle.", retryable=True)
+    if response.finish_reason == "error":
+        raise ModelError(f"{name} failed while it was writing ({told}).", retryable=True)
+    if response.finish_reason == "content_filter":
+        return Reply(message=_explained(message, response), finish="refusal")
+    if response.finish_reason == "length":
+        return Reply(message=message, finish="length")
+    if message.calls:
+        return Reply(message=message, finish="calls")
+    if not message.text.strip():
+        raise ModelError(f"The reply of {name} was empty.", retryable=True)
+    return Reply(message=message)
+
+
+def _explained(message: AssistantMessage, response: ModelResponse) -> AssistantMessage:
+    """OpenAI sends the words of a refusal beside the text."""
+    refusal = (response.provider_details or {}).get("refusal")
+    return message if message.text or not isinstance(refusal, str) else message.model_copy(update={"text": refusal})
+
+
+def _usage(response: ModelResponse, choice: Choice) -> Usage:
+    usage = response.usage
+    return Usage(
+        input_tokens=usage.input_tokens,
+        cached_tokens=usage.cache_read_tokens,
+        output_tokens=usage.output_tokens,
+        cost_usd=_cost(response, choice),
+    )
+
+
+def _is_own(choice: Choice) -> bool:
+    return bool(choice.provider in PORTS and choice.base_url and is_loopback(choice.base_url))
+
+
+def _cost(response: ModelResponse, choice: Choice) -> Decimal | None:
+    """What the provider says it cost, else what its price list says; a model that runs on this machine costs nothing."""
+    if _is_own(choice):
+        return Decimal(0)
+    told = (response.provider_details or {}).get("cost")
+    if isinstance(told, int | float):
+        return Decimal(str(told))
+    try:
+        return response.cost().total_price if response.model_name else None
+    except (LookupError, ValueError):
+        return None
+
+
+def _sum(spent: list[Usage]) -> Usage:
+    """Of all tries; one unknown price makes the sum unknown."""
+    costs = [usage.cost_usd for usage in spent]
+    return Usage(
+        input_tokens=sum(usage.input_tokens for usage in spent),
+        cached_tokens=sum(usage.cached_tokens for usage in spent),
+        output_tokens=sum(usage.output_tokens for usage in spent),
+        cost_usd=None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0)),
+    )

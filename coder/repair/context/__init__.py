@@ -1,0 +1,1 @@
+"""Context of a candidate edit: names in scope, donor code, conditions, imports."""

@@ -1,0 +1,126 @@
+"""What a template is given, and what it gives back."""
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from coder.core.trials import Change
+from coder.core.values.verdict import Failure, Frame
+from coder.python.parsing import expression
+from coder.python.source import Function, Source
+
+ATOMS = (
+    ast.Name,
+    ast.Constant,
+    ast.Call,
+    ast.Attribute,
+    ast.Subscript,
+    ast.List,
+    ast.Dict,
+    ast.Set,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
+    ast.JoinedStr,
+)
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """One way to change a file."""
+
+    changes: tuple[Change, ...]
+    weight: float
+    """How often an edit like this is the right one where it can be made, against the others: 0 to 1, evidence from the failure above."""
+    summary: str
+    """Fit for a commit subject, without the place."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """One node of a suspicious statement."""
+
+    source: Source
+    node: ast.AST
+    failures: tuple[Failure, ...] = ()
+    """Why the failing tests fail."""
+
+    @property
+    def parent(self) -> ast.AST:
+        return self.source.parents.get(self.node, self.source.tree)
+
+    @property
+    def function(self) -> Function | None:
+        return self.source.function(self.node)
+
+    def holds(self, frame: Frame) -> bool:
+        """Does a frame of a failure stand on the node's lines?"""
+        first, last = getattr(self.node, "lineno", 0), getattr(self.node, "end_lineno", 0)
+        return frame.path == self.source.path and first <= frame.line <= last
+
+    def replace(self, node: ast.AST, text: str, *, weight: float, summary: str) -> Iterator[Rewrite]:
+        """Put an expression in the place of another, in parentheses where the place needs them; nothing where that is no change."""
+        start, end = self.source.span(node)
+        new = f"({text})" if needs_parentheses(text, node, self.source) else text
+        if new != self.source.text[start:end]:
+            yield Rewrite((Change(start=start, end=end, text=new),), weight, summary)
+
+    def rename(self, node: ast.Attribute, name: str, *, weight: float, summary: str) -> Iterator[Rewrite]:
+        """Another attribute of the same object; only the name changes, so that what is done to other objects reads the same."""
+        _, end = self.source.span(node)
+        if name != node.attr:
+            yield Rewrite((Change(start=end - len(node.attr), end=end, text=name),), weight, summary)
+
+    def swap(self, first: ast.AST, second: ast.AST, *, weight: float, summary: str) -> Iterator[Rewrite]:
+        """Let two expressions change places, the first standing before the second."""
+        (start, end), (start_after, end_after) = self.source.span(first), self.source.span(second)
+        old, new = self.source.text[start:end], self.source.text[start_after:end_after]
+        if old != new:
+            new_first = f"({new})" if needs_parentheses(new, first, self.source) else new
+            new_second = f"({old})" if needs_parentheses(old, second, self.source) else old
+            changes = Change(start=start, end=end, text=new_first), Change(start=start_after, end=end_after, text=new_second)
+            yield Rewrite(changes, weight, summary)
+
+    def before(self, statement: ast.stmt, lines: Sequence[str], *, weight: float, summary: str) -> Iterator[Rewrite]:
+        """Insert lines before a statement, at its indent."""
+        indent = self.source.indent(statement)
+        if not indent.strip():
+            start, _ = self.source.span(statement)
+            text = "".join(f"{line}{self.source.line_end}{indent}" for line in lines)
+            yield Rewrite((Change(start=start, end=start, text=text),), weight, summary)
+
+    def after(self, statement: ast.stmt, lines: Sequence[str], *, weight: float, summary: str) -> Iterator[Rewrite]:
+        """Insert lines after a statement, at its indent."""
+        indent = self.source.indent(statement)
+        if not indent.strip():
+            _, end = self.source.span(statement)
+            text = "".join(f"{self.source.line_end}{indent}{line}" for line in lines)
+            yield Rewrite((Change(start=end, end=end, text=text),), weight, summary)
+
+
+Template = Callable[[Site], Iterator[Rewrite]]
+
+
+def needs_parentheses(text: str, node: ast.AST, source: Source) -> bool:
+    """Would an expression's text be read otherwise, or as more than one expression, in the place of `node`?"""
+    try:
+        new = expression(text)
+    except SyntaxError:
+        return False
+    if isinstance(new, ATOMS):
+        return False
+    match parent := source.parents.get(node):
+        case ast.BinOp(op=ast.Add() | ast.Sub()) if parent.left is node or isinstance(parent.op, ast.Add):
+            return not isinstance(new, ast.BinOp)
+        case ast.BinOp() | ast.UnaryOp() | ast.Await() | ast.Starred() | ast.Attribute():
+            return True
+        case ast.Subscript() | ast.Call():
+            return node is getattr(parent, "value", None) or node is getattr(parent, "func", None)
+        case ast.BoolOp():
+            return isinstance(new, ast.BoolOp | ast.IfExp | ast.Lambda)
+        case ast.Compare():
+            return not isinstance(new, ast.BinOp)
+        case ast.IfExp():
+            return isinstance(new, ast.IfExp | ast.Lambda)
+        case _:
+            return False

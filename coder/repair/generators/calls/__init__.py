@@ -1,0 +1,1 @@
+"""Generators of edits to calls and signatures."""

@@ -1,0 +1,77 @@
+"""An option of a well-known function that is not given, or given without need."""
+
+import ast
+from collections.abc import Iterator
+
+from coder.core.trials import Change
+from coder.repair.context.site import Rewrite, Site
+
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "sorted": ("reverse=True", "key=str", "key=len", "key=str.lower", "key=int"),
+    "sort": ("reverse=True", "key=len", "key=str.lower"),
+    "popitem": ("last=False",),
+    "move_to_end": ("last=False",),
+    "enumerate": ("1", "start=1"),
+    "pop": ("0", "-1", "None"),
+    "split": ("None, 1", '","', '" "'),
+    "splitlines": ("keepends=True",),
+    "max": ("default=0", "default=None", "key=len"),
+    "min": ("default=0", "default=None", "key=len"),
+    "next": ("None",),
+    "sum": ("[]", "0.0"),
+    "round": ("2", "1"),
+    "zip": ("strict=True",),
+    "dumps": ("sort_keys=True", "ensure_ascii=False", "default=str"),
+    "dump": ("sort_keys=True", "ensure_ascii=False"),
+    "print": ('end=""', "file=sys.stderr", "flush=True"),
+    "mkdir": ("parents=True", "exist_ok=True", "parents=True, exist_ok=True"),
+    "makedirs": ("exist_ok=True",),
+    "unlink": ("missing_ok=True",),
+    "rmtree": ("ignore_errors=True",),
+    "sub": ("count=1",),
+    "replace": ("1",),
+    "compile": ("re.IGNORECASE", "re.MULTILINE", "re.DOTALL"),
+    "match": ("re.IGNORECASE",),
+    "search": ("re.IGNORECASE", "re.MULTILINE"),
+    "getattr": ("None",),
+    "lru_cache": ("typed=True",),
+    "urlparse": ("allow_fragments=False",),
+    "parse_qs": ("keep_blank_values=True",),
+    "parse_qsl": ("keep_blank_values=True",),
+    "resolve": ("strict=True",),
+    "from_bytes": ("signed=True",),
+    "to_bytes": ("signed=True",),
+}
+LAST = {"split": 2, "replace": 3, "sub": 4, "next": 2, "sum": 2, "getattr": 3, "enumerate": 2, "round": 2, "pop": 2}
+"""Of those whose further argument goes by its place: with so many there is none to add."""
+ALSO = {"split": "1", "rsplit": "1"}
+"""What is added where there is one argument already."""
+
+
+def option(site: Site) -> Iterator[Rewrite]:
+    """`sorted(x, reverse=True)` for `sorted(x)`, `enumerate(x, 1)` for `enumerate(x)`."""
+    node = site.node
+    if not isinstance(node, ast.Call) or any(isinstance(one, ast.Starred) for one in node.args):
+        return
+    name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    if name == "next" and len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
+        code = site.source.code(node.args[0])  # its parentheses are the call's
+        yield from site.replace(node, f"next({code}, None)", weight=0.6, summary="next with `None`")
+    if name not in OPTIONS or (len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp)):
+        return
+    taken = {keyword.arg for keyword in node.keywords}
+    given: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
+    options = (ALSO[name],) if name in ALSO and len(node.args) == 1 else OPTIONS[name]
+    match node.args:
+        case [ast.Name(id=held)] if name in ("max", "min", "sorted"):
+            options = (*options, f"key={held}.get")
+        case _:
+            pass
+    if name == "pop" and given and isinstance(site.parent, ast.Expr):  # what it gives is not looked at
+        options = ("None",)
+    for text in options:
+        keyword = text.partition("=")[0] if "=" in text else ""
+        if keyword in taken or (not keyword and (taken or len(given) >= LAST.get(name, 9))):
+            continue
+        at = site.source.span(given[-1])[1] if given else site.source.span(node)[1] - 1
+        yield Rewrite((Change(start=at, end=at, text=f", {text}" if given else text),), 0.4, f"{name} with `{text}`")

@@ -1,0 +1,1 @@
+"""Generators of edits to guards, branches, loops and exceptions."""

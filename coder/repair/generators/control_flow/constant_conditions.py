@@ -1,0 +1,31 @@
+"""A truth that is written down where it should be found out: `if True:`, `return True`, `seen = True`."""
+
+import ast
+from collections.abc import Iterator
+
+from coder.repair.context.conditions import asked, lengths
+from coder.repair.context.site import Rewrite, Site
+
+MOST = 120
+BRANCH, RESULT, STORED = 0.8, 0.35, 0.3
+
+
+def unconditional(site: Site) -> Iterator[Rewrite]:
+    """A condition over what can be read there, instead of a constant truth; a flag turned round instead of set."""
+    node = site.node
+    if not (isinstance(node, ast.Constant) and isinstance(node.value, bool)):
+        return
+    match site.parent:
+        case ast.If(test=test) | ast.IfExp(test=test) if test is node:
+            weight = BRANCH
+        case ast.Return():
+            weight = RESULT
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]):
+            weight = STORED
+            flag = site.source.code(target)
+            yield from site.replace(node, f"not {flag}", weight=0.6, summary=f"turn `{flag}` round")
+        case _:
+            return
+    counted = lengths(site.source, site.parent) if isinstance(site.parent, ast.If) else ()
+    for text, likely in (*asked(site.source, node)[:MOST], *counted):
+        yield from site.replace(node, text, weight=weight * likely, summary=f"ask whether `{text[:40]}`")

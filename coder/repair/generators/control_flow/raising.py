@@ -1,0 +1,101 @@
+"""An exception that a test waits for in vain, or another than the one that came."""
+
+import ast
+import re
+from collections.abc import Iterator
+from itertools import product
+
+from coder.core.trials import Change
+from coder.core.values.verdict import Failure
+from coder.python.source import Function, Source, is_docstring
+from coder.repair.context.donor_code import BUILTIN, visible
+from coder.repair.context.scope import arguments_of, module_names
+from coder.repair.context.site import Rewrite, Site
+from coder.repair.generators.control_flow.exceptions import EXPECTED, awaited_instead
+
+AWAITED = re.compile(r"DID NOT RAISE (?:any of \()?(?:<class ')?([\w.]+)|\b(\w+) not raised", re.IGNORECASE)
+"""As pytest, unittest and people say it."""
+MATCHED = re.compile(r"\bmatch=r?(['\"])([^'\"\n]{1,80})\1")
+OTHERWISE = re.compile(r"^\"([^\"\n]{1,80})\" does not match \"|Expected regex: '([^'\n]{1,80})'", re.MULTILINE)
+"""Something was raised that says something else, as unittest and pytest say it."""
+MOST_NAMES = 3
+WRONG = (("not {}", 0.4), ("{} is None", 0.4), ("{} < 0", 0.35), ("{} <= 0", 0.25), ("{0} is not None and {0} < 0", 0.25))
+"""What a parameter may be that it must not be."""
+
+
+def raising(site: Site) -> Iterator[Rewrite]:
+    """Raise what is waited for: instead of `pass` or of a value, in a handler, or where a parameter is none of what it may be."""
+    node, function = site.node, site.function
+    if function is None or not isinstance(node, ast.stmt) or is_docstring(node):
+        return
+    for name in _unread(site.source) if isinstance(node, ast.Pass) and _is_awaited(site.failures) else ():
+        yield from site.replace(node, f"raise {name}({_in_words(name)!r})", weight=0.5, summary=f"raise {name}")
+    for name, error in _errors(site.source, site.failures):
+        caught = next((one for one in site.source.around(node) if isinstance(one, ast.ExceptHandler | Function)), None)
+        cause = f" from {caught.name}" if isinstance(caught, ast.ExceptHandler) and caught.name else ""
+        if isinstance(node, ast.Pass | ast.Return):
+            weight = 0.8 if isinstance(node, ast.Pass) or isinstance(caught, ast.ExceptHandler) else 0.35
+            yield from site.replace(node, error + cause, weight=weight, summary=f"raise {name}")
+        if node is next((one for one in function.body if not is_docstring(one)), None):
+            for given, (wrong, weight) in product(arguments_of(function)[:MOST_NAMES], WRONG):
+                condition = wrong.format(given)
+                lines = [f"if {condition}:", f"    {error}"]
+                yield from site.before(node, lines, weight=weight, summary=f"raise {name} where `{condition}`")
+
+
+def converted(site: Site) -> Iterator[Rewrite]:
+    """Raise what the test expects in the place of the exception that comes out of a statement."""
+    node = site.node
+    if not isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return) or is_docstring(node):
+        return
+    code, indent, line_end = site.source.code(node), site.source.indent(node), site.source.line_end
+    if indent.strip() or '"""' in code or "'''" in code:
+        return
+    names = visible(site.source, site.function)
+    caught = "error" if "error" not in names else "caught"
+    for failure in site.failures:
+        if failure.type in names and any(map(site.holds, failure.frames)):
+            for name in awaited_instead(site):
+                lines = ["try:", *(f"    {line}" for line in code.split(f"{line_end}{indent}"))]
+                lines += [f"except {failure.type} as {caught}:", f"    raise {name}(str({caught})) from {caught}"]
+                start, end = site.source.span(node)
+                change = Change(start=start, end=end, text=f"{line_end}{indent}".join(lines))
+                yield Rewrite((change,), 0.8, f"raise {name} where {failure.type} came")
+
+
+def _errors(source: Source, failures: tuple[Failure, ...]) -> Iterator[tuple[str, str]]:
+    """What did not come, or said something else, with its `raise`: in the words that the test asks for, where it does."""
+    said = next(iter(_matched(failures)), None)
+    for name in _awaited(source, failures):
+        yield name, f"raise {name}({said!r})" if said else f"raise {name}()"
+
+
+def _matched(failures: tuple[Failure, ...]) -> list[str]:
+    """What a message must hold by the tests, where that is plain text but for what is escaped."""
+    found = dict.fromkeys(text for failure in failures for _, text in MATCHED.findall(failure.text))
+    found |= dict.fromkeys(next(filter(None, match.groups())) for failure in failures for match in OTHERWISE.finditer(failure.message))
+    plain = [re.sub(r"\\(\W)", r"\1", text) for text in found]
+    return [text for text in plain if not re.search(r"[\\*+?\[\](){}|^$]", text)]
+
+
+def _is_awaited(failures: tuple[Failure, ...]) -> bool:
+    return any(AWAITED.search(failure.message) for failure in failures)
+
+
+def _unread(source: Source) -> list[str]:
+    """Classes that the module imports and does nothing with."""
+    read = {one.id for one in ast.walk(source.tree) if isinstance(one, ast.Name)}
+    imported = [alias.asname or alias.name for node in source.tree.body if isinstance(node, ast.ImportFrom) for alias in node.names]
+    return [name for name in imported if name not in read and name[:1].isupper() and not name.isupper()]
+
+
+def _in_words(name: str) -> str:
+    return " ".join(re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)).lower()
+
+
+def _awaited(source: Source, failures: tuple[Failure, ...]) -> list[str]:
+    """Names of the exceptions that did not come, as far as the file can say them."""
+    found = [match[1] or match[2] for failure in failures for match in AWAITED.finditer(failure.message)]
+    found += [name for failure in failures if OTHERWISE.search(failure.message) for name in EXPECTED.findall(failure.text)]
+    names = dict.fromkeys(name.rpartition(".")[2] for name in found)
+    return [name for name in names if name in BUILTIN or name in module_names(source)]

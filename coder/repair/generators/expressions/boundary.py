@@ -1,0 +1,87 @@
+"""Off by one: at an index, a bound, a count."""
+
+import ast
+from collections.abc import Iterator
+
+from coder.repair.context.site import Rewrite, Site
+
+COUNTING = frozenset({"len", "range", "enumerate", "round", "islice", "index", "find", "count", "sum"})
+
+
+def boundary(site: Site) -> Iterator[Rewrite]:
+    """`n + 1`, `n - 1` or plain `n` where another of them stands, and the whole number beside a constant."""
+    node = site.node
+    if not isinstance(node, ast.expr) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        return
+    yield from _from_one(site, node)
+    place = _place(site)
+    if place == 0.0:
+        return
+    code = site.source.code(node)
+    match node:
+        case ast.Constant(value=bool()):
+            return
+        case ast.Constant(value=int() as value):
+            for new in (value + 1, value - 1) if value or not isinstance(site.parent, ast.UnaryOp) else (value + 1,):
+                yield from site.replace(node, str(new), weight=0.85 * place, summary=f"count to {new} instead of {value}")
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=ast.Constant(value=1)):
+            yield from site.replace(
+                node, site.source.code(left), weight=0.9 * place, summary=f"drop the `{code[len(site.source.code(left)) :].strip()}`"
+            )
+        case ast.Name() | ast.Attribute() | ast.Call() | ast.Subscript() | ast.BinOp() if _may_count(node):
+            weight = 0.7 if _counts(node) else 0.45
+            for added in ("+ 1", "- 1"):
+                yield from site.replace(node, f"{code} {added}", weight=weight * place, summary=f"use `{code} {added}`")
+
+
+def _from_one(site: Site, node: ast.expr) -> Iterator[Rewrite]:
+    match site.parent:
+        case ast.Call(func=ast.Name(id="range"), args=[only]) if only is node:
+            code = site.source.code(node)
+            for bounds, weight in ((f"1, {code} + 1", 0.6), (f"1, {code}", 0.5)):
+                yield from site.replace(node, bounds, weight=weight, summary=f"count from 1 in `range({bounds})`")
+        case _:
+            pass
+
+
+def _place(site: Site) -> float:
+    """How much a place has to do with counting."""
+    match site.parent:
+        case ast.Slice() | ast.Compare():
+            return 1.0
+        case ast.Subscript(slice=index):
+            return 1.0 if index is site.node else 0.0
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=arguments) if site.node in arguments:
+            return 1.0 if name in COUNTING else 0.55
+        case ast.UnaryOp(op=ast.USub()) as negative if isinstance(site.source.parents.get(negative), ast.Subscript):
+            return 0.5  # the last is not often meant for the one before it
+        case ast.BinOp(op=ast.Add() | ast.Sub() | ast.FloorDiv() | ast.Mod() | ast.Mult()) | ast.UnaryOp(op=ast.USub()):
+            return 0.8
+        case ast.Return() | ast.Assign() | ast.AugAssign() | ast.keyword() | ast.IfExp() | ast.Tuple():
+            return 0.65
+        case _:
+            return 0.0
+
+
+def _may_count(node: ast.expr) -> bool:
+    match node:
+        case ast.BinOp(op=op):
+            return isinstance(op, ast.Add | ast.Sub | ast.Mult | ast.FloorDiv)
+        case ast.Name(id=name):
+            return name not in ("self", "cls", "None", "True", "False") and not name[:1].isupper()
+        case _:
+            return True
+
+
+def _counts(node: ast.expr) -> bool:
+    match node:
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+            return name in COUNTING
+        case ast.Name(id=name):
+            return len(name) == 1 or any(
+                part in name for part in ("count", "end", "index", "last", "len", "num", "pos", "size", "start", "stop")
+            )
+        case ast.BinOp():
+            return True
+        case _:
+            return False

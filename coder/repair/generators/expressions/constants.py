@@ -1,0 +1,79 @@
+"""Wrong literals: numbers, booleans, None."""
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+
+from coder.python.source import is_docstring
+from coder.repair.context.site import Rewrite, Site
+
+MOST_NEAR = 12
+EMPTY = ("0", "''", "[]", "{}", "()", "False", "True")
+
+
+def constant(site: Site) -> Iterator[Rewrite]:
+    """Another number that is usual there or stands nearby, the other boolean, something empty for None."""
+    node = site.node
+    if not isinstance(node, ast.Constant):
+        return
+    match node.value:
+        case bool() as value:
+            yield from _put(site, str(not value), 0.9)
+            same = isinstance(site.parent, ast.Compare) and isinstance(site.parent.ops[-1], ast.Is | ast.IsNot)
+            yield from _put(site, "None", 0.8 if same else 0.25)
+        case int() as value:
+            yield from _other_integers(site, value)
+        case float() as value:
+            for number in (value * 10, value / 10, value + 1, value - 1, value * 2, value / 2, 0.0, 1.0, -value):
+                yield from _put(site, repr(number), 0.4)
+        case None:
+            for text in EMPTY:
+                yield from _put(site, text, 0.3)
+        case str() as value if not isinstance(site.parent, ast.Expr | ast.JoinedStr | ast.FormattedValue):
+            yield from _put(site, "''" if value else "' '", 0.3)
+        case _:
+            pass
+
+
+def initial(site: Site) -> Iterator[Rewrite]:
+    """What a variable starts with: 0 or 1, the first element, something empty of another kind, the far end of the numbers."""
+    match site.node:
+        case ast.Assign(targets=[ast.Name() | ast.Attribute()], value=value) | ast.AnnAssign(value=ast.expr() as value):
+            pass
+        case _:
+            return
+    match value:
+        case ast.Constant(value=bool() | str() | None):
+            return
+        case ast.Constant(value=int() as number):
+            for new in (1 - number if number in (0, 1) else 0, -1, "float('inf')", "float('-inf')", "None"):
+                yield from site.replace(value, str(new), weight=0.7 if isinstance(new, int) else 0.3, summary=f"start with {new}")
+        case ast.List(elts=[]) | ast.Dict(keys=[]) | ast.Tuple(elts=[]):
+            for new in ("[]", "{}", "set()", "()", "''", "0", "None"):
+                yield from site.replace(value, new, weight=0.35, summary=f"start with `{new}`")
+        case ast.Call(func=ast.Name(id=name), args=[], keywords=[]):
+            for new in ("list", "dict", "set", "tuple", "str", "int"):
+                if name in ("list", "dict", "set", "tuple", "str", "int", "deque"):
+                    yield from site.replace(value, f"{new}()", weight=0.3, summary=f"start with `{new}()`")
+
+
+def _other_integers(site: Site, value: int) -> Iterator[Rewrite]:
+    usual = {0: 0.6, 1: 0.6, 2: 0.45, -1: 0.4, -value: 0.4, value * 10: 0.35, value // 10: 0.25, value * 2: 0.3, value // 2: 0.25}
+    usual |= {number: 0.4 for number in _near(site.function or site.source.tree) if number not in usual}
+    # boundary counts one up and one down where counting is likely; here it is anywhere.
+    usual |= {value + 1: max(usual.get(value + 1, 0), 0.5), value - 1: max(usual.get(value - 1, 0), 0.5)}
+    for number, weight in usual.items():
+        yield from _put(site, str(number), weight)
+
+
+@lru_cache(maxsize=1024)
+def _near(scope: ast.AST) -> list[int]:
+    """The smallest whole numbers of a function, or of a module."""
+    return sorted({one.value for one in ast.walk(scope) if isinstance(one, ast.Constant) and type(one.value) is int})[:MOST_NEAR]
+
+
+def _put(site: Site, new: str, weight: float) -> Iterator[Rewrite]:
+    if isinstance(site.parent, ast.stmt) and is_docstring(site.parent):
+        return
+    node = site.node
+    yield from site.replace(node, new, weight=weight, summary=f"use {new} instead of {site.source.code(node)}")

@@ -1,0 +1,78 @@
+"""Conditions that say the opposite of what is meant."""
+
+import ast
+from collections.abc import Iterator
+
+from coder.python.source import Source
+from coder.repair.context.site import ATOMS, Rewrite, Site
+
+
+def negation(site: Site) -> Iterator[Rewrite]:
+    """`not x` for `x` and `x` for `not x`, wherever truth is what counts; a comparison has operators of its own for that."""
+    node = site.node
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield from site.replace(node, site.source.code(node.operand), weight=0.85, summary="drop a `not`")
+        yield from _held(site, node, node.operand, "not in")
+        if isinstance(node.operand, ATOMS):
+            yield from site.replace(node, f"{site.source.code(node.operand)} is None", weight=0.4, summary="test for None, not for truth")
+        return
+    if not is_condition(site.source, node) or not isinstance(node, ast.expr):
+        yield from _unless_none(site)
+        return
+    yield from _held(site, node, node, "in")
+    code = site.source.code(node)
+    if not isinstance(node, ast.Compare):
+        negated = f"not {code}" if isinstance(node, ATOMS) else f"not ({code})"
+        yield from site.replace(node, negated, weight=0.85 if not returned(site) else 0.4, summary="negate the condition")
+    match node:
+        case ast.Name() | ast.Attribute() if not returned(site):
+            yield from site.replace(node, f"{code} is not None", weight=0.45, summary="test for None, not for truth")
+        case ast.Compare(left=left, ops=[ast.Is() as op], comparators=[ast.Constant(value=None)]):
+            yield from site.replace(node, f"not {site.source.code(left)}", weight=0.35, summary=f"test for truth, not with `{name(op)}`")
+        case ast.Compare(left=left, ops=[ast.IsNot() as op], comparators=[ast.Constant(value=None)]):
+            yield from site.replace(node, site.source.code(left), weight=0.35, summary=f"test for truth, not with `{name(op)}`")
+
+
+def _held(site: Site, node: ast.expr, asked: ast.expr, how: str) -> Iterator[Rewrite]:
+    """`key in x` for `x.get(key)`: what is held may be empty or zero."""
+    match asked:
+        case ast.Call(func=ast.Attribute(value=holder, attr="get"), args=[key], keywords=[]):
+            text = f"{site.source.code(key)} {how} {site.source.code(holder)}"
+            yield from site.replace(node, text, weight=0.5, summary=f"ask whether it is `{how}` it")
+        case _:
+            pass
+
+
+def _unless_none(site: Site) -> Iterator[Rewrite]:
+    """What is given counts though it may be empty or zero: `b if a is None else a` for `a or b`."""
+    match site.node:
+        case ast.BoolOp(op=ast.Or(), values=[ast.Name() | ast.Attribute() as given, ast.expr() as instead]):
+            code, other = site.source.code(given), site.source.code(instead)
+            yield from site.replace(
+                site.node, f"{other} if {code} is None else {code}", weight=0.6, summary=f"keep `{code}` unless it is None"
+            )
+        case _:
+            pass
+
+
+def is_condition(source: Source, node: ast.AST) -> bool:
+    """Does something depend on whether this is true?"""
+    match source.parents.get(node):
+        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test) | ast.Assert(test=test):
+            return test is node
+        case ast.comprehension(ifs=conditions):
+            return node in conditions
+        case ast.BoolOp() as parent:
+            return is_condition(source, parent)
+        case ast.Return():
+            return isinstance(node, ast.Compare | ast.BoolOp | ast.Call | ast.Name | ast.Attribute)
+        case _:
+            return False
+
+
+def returned(site: Site) -> bool:
+    return isinstance(site.parent, ast.Return)
+
+
+def name(op: ast.cmpop) -> str:
+    return "is" if isinstance(op, ast.Is) else "is not"

@@ -1,0 +1,172 @@
+"""Wrong operators: arithmetic, comparison, boolean."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from coder.core.trials import Change
+from coder.repair.context.site import ATOMS, Rewrite, Site
+from coder.repair.generators.expressions.negation import is_condition
+
+ARITHMETIC: dict[type[ast.operator], tuple[str, tuple[str, ...]]] = {
+    ast.Add: ("+", ("-", "*", "|")),
+    ast.Sub: ("-", ("+", "*", "//", "%")),
+    ast.Mult: ("*", ("+", "**", "/", "//", "%", "-")),
+    ast.Div: ("/", ("//", "*", "%")),
+    ast.FloorDiv: ("//", ("/", "%", "*")),
+    ast.Mod: ("%", ("//", "/", "*")),
+    ast.Pow: ("**", ("*",)),
+    ast.BitAnd: ("&", ("|", "-", "^")),
+    ast.BitOr: ("|", ("&", "+", "^")),
+    ast.BitXor: ("^", ("&", "|", "**")),
+    ast.LShift: ("<<", (">>",)),
+    ast.RShift: (">>", ("<<",)),
+}
+COMPARISON: dict[type[ast.cmpop], tuple[str, tuple[str, ...]]] = {
+    ast.Lt: ("<", ("<=", ">", ">=", "!=", "==")),
+    ast.LtE: ("<=", ("<", ">=", ">", "==", "!=")),
+    ast.Gt: (">", (">=", "<", "<=", "!=", "==")),
+    ast.GtE: (">=", (">", "<=", "<", "==", "!=")),
+    ast.Eq: ("==", ("!=", "<=", ">=", "<", ">", "is", "in")),
+    ast.NotEq: ("!=", ("==", "<", ">", "<=", ">=", "is not", "not in")),
+    ast.In: ("in", ("not in", "==")),
+    ast.NotIn: ("not in", ("in", "!=")),
+    ast.Is: ("is", ("is not", "==")),
+    ast.IsNot: ("is not", ("is", "!=")),
+}
+ORDERED = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.LShift, ast.RShift)
+"""Where it matters which operand comes first."""
+IN_CONDITION = 0.4
+"""`if flags & FLAG` is a question that is asked like this, and hardly in another way."""
+ORDERING, UNORDERED = ("<", "<=", ">", ">="), 0.2
+"""Texts that are asked to be the same are seldom asked which comes first."""
+UNEVEN = 0.6
+"""Of what is asked for a remainder elsewhere no fraction is made."""
+FADING = 0.85
+"""Each further alternative of an operator weighs so much less."""
+
+
+def arithmetic(site: Site) -> Iterator[Rewrite]:
+    """`a + b` for `a - b`, `x += 1` for `x -= 1`, `b - a` for `a - b`; rounded up for `a // b`, `a * b / 100` for a part in a hundred."""
+    yield from _scaled(site)
+    match site.node:
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC and not _formats(site.node):
+            old, others = ARITHMETIC[type(op)]
+            likely = IN_CONDITION if isinstance(op, ast.BitAnd) and _is_asked(site) else 0.9
+            for rank, new in enumerate(others):
+                weight = likely * FADING**rank * (UNEVEN if new == "/" and _is_whole(site, left) else 1.0)
+                yield from _between(site, left, right, old=old, new=new, weight=weight)
+            if isinstance(op, ORDERED):
+                yield from site.swap(left, right, weight=0.6, summary=f"swap the operands of `{old}`")
+            for rewrite in _between(site, left, right, old=old, new="/", weight=0.4) if isinstance(op, ast.FloorDiv) else ():
+                (start, end), (change,) = site.source.span(site.node), rewrite.changes
+                code = f"{site.source.text[start : change.start]}/{site.source.text[change.end : end]}"
+                yield from site.replace(site.node, f"int({code})", weight=rewrite.weight, summary="round towards zero")
+        case ast.AugAssign(target=target, op=op, value=value) if type(op) in ARITHMETIC:
+            old, others = ARITHMETIC[type(op)]
+            for rank, new in enumerate((*others, "")):
+                yield from _between(site, target, value, old=f"{old}=", new=f"{new}=", weight=0.9 * FADING**rank)
+
+
+def _is_whole(site: Site, value: ast.expr) -> bool:
+    """Does the function ask for the remainder of the same somewhere?"""
+    same = ast.dump(value)
+    nodes = ast.walk(site.function) if site.function else ()
+    return any(isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mod) and ast.dump(one.left) == same for one in nodes)
+
+
+def _scaled(site: Site) -> Iterator[Rewrite]:
+    code = site.source.code
+    match site.node:
+        case ast.BinOp(left=left, op=ast.FloorDiv(), right=right):
+            plain = code(left) if isinstance(left, ATOMS) else f"({code(left)})"
+            yield from site.replace(site.node, f"-(-{plain} // {code(right)})", weight=0.4, summary="round up")
+        case ast.BinOp(op=ast.Mult()) if not isinstance(site.parent, ast.BinOp) or isinstance(site.parent.op, ast.Add | ast.Sub):
+            yield from site.replace(site.node, f"{code(site.node)} / 100", weight=0.25, summary="take it of a hundred")
+        case _:
+            pass
+
+
+def _is_asked(site: Site) -> bool:
+    return is_condition(site.source, site.node) or (isinstance(site.parent, ast.UnaryOp) and isinstance(site.parent.op, ast.Not))
+
+
+def comparison(site: Site) -> Iterator[Rewrite]:
+    """`<=` for `<`, `!=` for `==`, `not in` for `in`, `b < a` for `a < b` where it is no `>`."""
+    if not isinstance(site.node, ast.Compare):
+        return
+    left = site.node.left
+    for op, right in zip(site.node.ops, site.node.comparators, strict=True):
+        old, others = COMPARISON[type(op)]
+        same = not any(_has_no_identity(one) for one in (left, right))
+        for rank, new in enumerate(new for new in others if same or not new.startswith("is")):
+            likely = UNORDERED if old in ("==", "!=") and new in ORDERING and any(map(_is_text, (left, right))) else 0.95
+            yield from _between(site, left, right, old=old, new=new, weight=likely * FADING**rank)
+        if isinstance(op, ast.In | ast.NotIn):
+            yield from site.swap(left, right, weight=0.3, summary=f"swap the sides of `{old}`")
+        left = right
+
+
+def _has_no_identity(node: ast.expr) -> bool:
+    """Is it a number or a text as it is written? Whether another one *is* that is a matter of the interpreter."""
+    return isinstance(node, ast.JoinedStr) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, int | float | str | bytes) and not isinstance(node.value, bool)
+    )
+
+
+def boolean(site: Site) -> Iterator[Rewrite]:
+    """`or` for `and`, or without one of the operands."""
+    node = site.node
+    if not isinstance(node, ast.BoolOp):
+        return
+    old, new = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
+    changes: list[Change] = []
+    for left, right in zip(node.values, node.values[1:], strict=False):
+        rewrite = next(_between(site, left, right, old=old, new=new, weight=0.9), None)
+        changes += rewrite.changes if rewrite else ()
+    if changes:
+        yield Rewrite(tuple(changes), 0.9, f"combine with `{new}` instead of `{old}`")
+    for change in changes if len(changes) > 1 else ():
+        yield Rewrite((change,), 0.5, f"combine with `{new}` instead of `{old}`")
+    yield from _asked_of_each(site, node)
+    for dropped in node.values:
+        kept = f" {old} ".join(site.source.code(value) for value in node.values if value is not dropped)
+        yield from site.replace(node, kept, weight=0.35, summary=f"do not ask for `{_short(site.source.code(dropped))}`")
+
+
+def _asked_of_each(site: Site, node: ast.BoolOp) -> Iterator[Rewrite]:
+    """`x == 1 or x == 2` for `x == 1 or 2`."""
+    match node.values:
+        case [ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as op]), *others] if all(isinstance(one, ast.Constant) for one in others):
+            asked = f"{site.source.code(left)} {'==' if isinstance(op, ast.Eq) else '!='} "
+            starts = [site.source.span(one)[0] for one in others]
+            yield Rewrite(tuple(Change(start=start, end=start, text=asked) for start in starts), 1.2, "ask it of each")
+        case _:
+            pass
+
+
+def _between(site: Site, left: ast.AST, right: ast.AST, *, old: str, new: str, weight: float) -> Iterator[Rewrite]:
+    """Change the operator that stands between two nodes."""
+    start, end = site.source.span(left)[1], site.source.span(right)[0]
+    pattern = re.escape(old).replace(r"\ ", r"\s+")
+    found = re.search(rf"\b{pattern}\b" if old[0].isalpha() else pattern, site.source.text[start:end])
+    if found and "#" not in site.source.text[start : start + found.start()]:
+        change = Change(start=start + found.start(), end=start + found.end(), text=new)
+        yield Rewrite((change,), weight, f"use `{new}` instead of `{old}`")
+
+
+def _formats(node: ast.BinOp) -> bool:
+    return isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant | ast.JoinedStr) and not _is_number(node.left)
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _short(code: str) -> str:
+    line = " ".join(code.split())
+    return line if len(line) <= 40 else f"{line[:37]}..."

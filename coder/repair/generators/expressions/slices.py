@@ -1,0 +1,122 @@
+"""Wrong bounds of a slice, a slice too many or too few, a wrong end of a sequence."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from coder.core.trials import Change
+from coder.repair.context.site import ATOMS, Rewrite, Site
+from coder.repair.generators.names.suggestions import said
+
+TOO_MANY = re.compile(r"too many values to unpack \(expected (\d+)")
+
+NEUTRAL: dict[type[ast.operator], tuple[str, str]] = {ast.Add: ("+", "0"), ast.Sub: ("-", "0"), ast.Mult: ("*", "1")}
+BEGUN = {"append": "[]", "extend": "[]", "insert": "[]", "add": "set()", "update": "{}", "setdefault": "{}", "get": "{}"}
+"""What something begins with that is asked for such a thing."""
+
+
+def slicing(site: Site) -> Iterator[Rewrite]:
+    """A bound dropped, added, or put on the other side; `[-1]` for `[0]`; a step turned round."""
+    node = site.node
+    if not (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)):
+        return
+    value = site.source.code(node.value)
+    match node.slice:
+        case ast.Slice() as bounds:
+            for text, weight in _other_bounds(site, bounds):
+                yield from site.replace(
+                    node, f"{value}[{text}]", weight=weight, summary=f"take `[{text}]` instead of `[{_text(site, bounds)}]`"
+                )
+            yield from site.replace(node, value, weight=0.3, summary=f"take all of `{value[:40]}`")
+        case ast.Constant(value=0):
+            yield from site.replace(node.slice, "-1", weight=0.7, summary="take the last instead of the first")
+            if any(failure.type == "IndexError" for failure in site.failures):
+                yield from site.replace(node.slice, ":1", weight=0.6, summary="take the first, if there is one")
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1)):
+            yield from site.replace(node.slice, "0", weight=0.7, summary="take the first instead of the last")
+        case _:
+            pass
+
+
+def slice_missing(site: Site) -> Iterator[Rewrite]:
+    """A sequence without its first or last element, or turned round, where all of it is used."""
+    node = site.node
+    match node, site.parent:
+        case ast.Name() | ast.Attribute(), ast.For(iter=used) | ast.comprehension(iter=used) | ast.Return(value=used) if used is node:
+            pass
+        case ast.Name() | ast.Attribute(), ast.Call(args=arguments) if node in arguments:
+            pass
+        case _:
+            return
+    for text, weight in (("[1:]", 0.35), ("[:-1]", 0.35), ("[::-1]", 0.3)):
+        yield from site.replace(node, f"{site.source.code(node)}{text}", weight=weight, summary=f"take `{text}` of it")
+
+
+def unpacked(site: Site) -> Iterator[Rewrite]:
+    """`a, b = x[:2]` for `a, b = x` where there were more; the last two where the first are not meant."""
+    match site.node:
+        case ast.Assign(targets=[ast.Tuple(elts=names) | ast.List(elts=names)], value=value):
+            many = len(names)
+        case _:
+            return
+    if str(many) in said(site.failures, TOO_MANY):
+        code = site.source.code(value)
+        plain = code if isinstance(value, ATOMS) else f"({code})"
+        for text, weight in ((f"[:{many}]", 0.9), (f"[-{many}:]", 0.5)):
+            yield from site.replace(value, f"{plain}{text}", weight=weight, summary=f"take `{text}` of it")
+
+
+def lookup(site: Site) -> Iterator[Rewrite]:
+    """`x.get(key)`, `x.setdefault(key, [])` where a KeyError said that the key may be missing."""
+    node = site.node
+    missing = any(failure.type == "KeyError" for failure in site.failures)
+    if missing:
+        yield from _first_of_its_key(site)
+    if missing and isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and not isinstance(node.slice, ast.Slice):
+        value, key = site.source.code(node.value), site.source.code(node.slice)
+        for default, weight in (("", 0.6), (", 0", 0.4), (", []", 0.3), (", ''", 0.3)):
+            yield from site.replace(node, f"{value}.get({key}{default})", weight=weight, summary=f"allow for `{key[:30]}` to be missing")
+
+
+def _first_of_its_key(site: Site) -> Iterator[Rewrite]:
+    """Begin what is counted or collected under a key."""
+    match site.node, site.parent:
+        case ast.AugAssign(target=ast.Subscript(value=table, slice=key), op=op, value=value), _ if type(op) in NEUTRAL:
+            start, end = site.source.span(site.node)[0], site.source.span(value)[0]
+            sign, nothing = NEUTRAL[type(op)]
+            held, at = site.source.code(table), site.source.code(key)
+            text = f"{held}[{at}] = {held}.get({at}, {nothing}) {sign} "
+            yield Rewrite((Change(start=start, end=end, text=text),), 0.9, f"begin with {nothing} where `{at[:30]}` is missing")
+        case ast.Subscript(value=table, slice=key), ast.Attribute(attr=way) if way in BEGUN:
+            text = f"{site.source.code(table)}.setdefault({site.source.code(key)}, {BEGUN[way]})"
+            yield from site.replace(site.node, text, weight=0.9, summary=f"begin with `{BEGUN[way]}` where the key is missing")
+        case _:
+            pass
+
+
+def _other_bounds(site: Site, bounds: ast.Slice) -> Iterator[tuple[str, float]]:
+    lower, upper, step = (site.source.code(part) if part else "" for part in (bounds.lower, bounds.upper, bounds.step))
+    tail = f":{step}" if step else ""
+    if lower:
+        yield f":{upper}{tail}", 0.5
+        yield f":{lower}{tail}", 0.55 if not upper else 0.3
+    if upper:
+        yield f"{lower}:{tail}", 0.5
+        yield f"{upper}:{tail}", 0.55 if not lower else 0.3
+    if lower and upper:
+        yield f"{upper}:{lower}{tail}", 0.3
+    if not lower:
+        yield f"1:{upper}{tail}", 0.5
+    if not upper:
+        yield f"{lower}:-1{tail}", 0.5
+    if step:
+        turned = step[1:] if step.startswith("-") else f"-{step}"
+        yield f"{lower}:{upper}:{turned}", 0.4
+        yield f"{lower}:{upper}", 0.4
+    elif not lower and not upper:
+        yield "::-1", 0.4
+
+
+def _text(site: Site, bounds: ast.Slice) -> str:
+    lower, upper, step = (site.source.code(part) if part else "" for part in (bounds.lower, bounds.upper, bounds.step))
+    return f"{lower}:{upper}" + (f":{step}" if step else "")

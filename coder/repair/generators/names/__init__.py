@@ -1,0 +1,1 @@
+"""Generators of edits to names, attributes and imports."""

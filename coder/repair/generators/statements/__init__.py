@@ -1,0 +1,1 @@
+"""Generators of edits that add, move, copy or change statements."""

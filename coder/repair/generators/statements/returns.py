@@ -1,0 +1,102 @@
+"""What a function gives back: nothing where something was meant, the wrong variable, too early."""
+
+import ast
+from collections.abc import Iterator
+
+from coder.core.trials import Change
+from coder.python.source import Function
+from coder.repair.context.scope import local_names
+from coder.repair.context.site import Rewrite, Site
+
+GIVING_THEMSELVES = frozenset({"__enter__", "__iter__", "__aenter__", "__aiter__"})
+ERRORS = ("Error", "Exception")
+PLAIN = ("None", "True", "False", "[]", "0", "''")
+
+
+def missing_return(site: Site) -> Iterator[Rewrite]:
+    """`return` before a call whose value is dropped; the variable that was built, at the function's end."""
+    node = site.node
+    if not isinstance(node, ast.stmt) or site.function is None:
+        return
+    yield from _own(site, node)
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        start, _ = site.source.span(node)
+        weight = 0.7 if site.source.block(node)[-1] is node else 0.3
+        yield Rewrite((Change(start=start, end=start, text="return "),), weight, "return what the call gives")
+        match node.value:
+            case ast.Call(func=ast.Name(id="print"), args=[given], keywords=[]):
+                _, end = site.source.span(node)
+                change = Change(start=start, end=end, text=f"return {site.source.code(given)}")
+                yield Rewrite((change,), 0.5, "return it instead of printing it")
+            case _:
+                pass
+    yield from _other_truth(site, site.function, node)
+    yield from _too_early(site, node)
+    if _ends(site.function, node) and not isinstance(node, ast.Return | ast.Raise):
+        gives = any(isinstance(one, ast.Return) and one.value is not None for one in ast.walk(site.function))
+        for rank, name in enumerate(reversed(local_names(site.source, node))):
+            weight = (0.35 if gives else 0.7) * 0.93**rank
+            yield from site.after(node, [f"return {name}"], weight=weight, summary=f"return `{name}`")
+
+
+def _own(site: Site, node: ast.stmt) -> Iterator[Rewrite]:
+    """The function that a function ends with; the object itself at a method's end; raise an exception that is only made."""
+    outer = site.parent
+    if isinstance(node, Function) and isinstance(outer, Function) and outer.body[-1] is node:
+        yield from site.after(node, [f"return {node.name}"], weight=1.2, summary=f"return `{node.name}`")
+    method = site.function if site.source.class_of(site.function) else None
+    if method and _ends(method, node) and not isinstance(node, ast.Return | ast.Raise):
+        itself = method.name in GIVING_THEMSELVES
+        if itself or any("NoneType" in failure.message for failure in site.failures):
+            yield from site.after(node, ["return self"], weight=1.5 if itself else 0.4, summary="return the object itself")
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Name(id=name))) | ast.Return(value=ast.Call(func=ast.Name(id=name))) if name.endswith(ERRORS):
+            start, _ = site.source.span(node)
+            end = site.source.span(node.value)[0] if node.value else start
+            yield Rewrite((Change(start=start, end=end, text="raise "),), 1.0, f"raise the {name}")
+        case _:
+            pass
+
+
+def _other_truth(site: Site, function: Function, node: ast.stmt) -> Iterator[Rewrite]:
+    """At the end of a function that says nothing but yes, or nothing but no, the other."""
+    returns = (one.value for one in ast.walk(function) if isinstance(one, ast.Return))
+    said = {value.value if isinstance(value, ast.Constant) else None for value in returns}
+    if _ends(function, node) and isinstance(node, ast.If | ast.For | ast.While | ast.With | ast.Try) and len(said) == 1:
+        for truth in (one for one in said if isinstance(one, bool)):
+            yield from site.after(node, [f"return {not truth}"], weight=0.8, summary=f"return {not truth} otherwise")
+
+
+def _too_early(site: Site, node: ast.stmt) -> Iterator[Rewrite]:
+    """What a loop returns otherwise at its first turn, it returns after its last."""
+    match node:
+        case ast.For(body=[*_, ast.If(body=[*_, ast.Return()], orelse=[ast.Return() as otherwise]) as last], orelse=[]):
+            text = site.source.text
+            start, end = site.source.span(last.body[-1])[1], site.source.span(otherwise)[1]
+            if text[start:end].lstrip().startswith("else"):
+                line = f"{site.source.line_end}{site.source.indent(node)}{site.source.code(otherwise)}"
+                yield Rewrite((Change(start=start, end=end, text=line),), 0.8, "return it after the loop")
+        case _:
+            pass
+
+
+def returned_value(site: Site) -> Iterator[Rewrite]:
+    """Another variable, or something plain; yield where a generator was meant."""
+    node = site.node
+    if not isinstance(node, ast.Return):
+        return
+    start, end = site.source.span(node)
+    for rank, name in enumerate(local_names(site.source, node)):
+        if not isinstance(node.value, ast.Name):
+            yield from _give(start, end, name, 0.3 * 0.95**rank)
+    for value in PLAIN:
+        if node.value is None or not isinstance(node.value, ast.Constant):
+            yield from _give(start, end, value, 0.12)
+
+
+def _give(start: int, end: int, value: str, weight: float) -> Iterator[Rewrite]:
+    yield Rewrite((Change(start=start, end=end, text=f"return {value}"),), weight, f"return `{value}`")
+
+
+def _ends(function: Function, statement: ast.stmt) -> bool:
+    return function.body[-1] is statement

@@ -1,0 +1,1 @@
+"""Generators of edits to string literals, formats and regular expressions."""

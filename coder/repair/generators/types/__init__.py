@@ -1,0 +1,1 @@
+"""Generators of edits to types, conversions and collection members."""

@@ -1,0 +1,1 @@
+"""Fault localization from coverage of failing and passing tests."""

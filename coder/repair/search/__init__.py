@@ -1,0 +1,1 @@
+"""Search over candidate edits: generation order, pairs, repeated edits, selection."""

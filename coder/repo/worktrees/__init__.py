@@ -1,0 +1,1 @@
+"""Linked worktrees, snapshots, and the trees of a session."""

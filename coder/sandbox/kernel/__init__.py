@@ -1,0 +1,1 @@
+"""Kernel-level confinement: seccomp filters, Landlock rules, the broker of metadata system calls."""

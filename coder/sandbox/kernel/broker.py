@@ -1,0 +1,177 @@
+"""Broker for metadata system calls: modes, owners, times and extended attributes change in writable directories only.
+
+Landlock does not govern them, so a seccomp filter hands them over: https://man7.org/linux/man-pages/man2/seccomp_unotify.2.html.
+No call ever continues, since a second thread could change its arguments after the check. The broker opens what the call names (O_PATH),
+checks where that lies, and makes the change through its own descriptor, without any capability, so with no more rights than the command.
+Standard library only, for the launcher.
+"""
+
+import ctypes
+import errno
+import fcntl
+import os
+import re
+import select
+import socket
+import struct
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from coder.sandbox.kernel.confinement import LISTENER, PR_SET_NO_NEW_PRIVS, install_filter
+from coder.sandbox.kernel.metadata_calls import AT_FDCWD, FORMS, LIBC, SETS_TIMES, UNCHANGED, Call, Form, error
+
+RECEIVE, SEND, IS_VALID = 0xC0502100, 0xC0182101, 0x40082102
+"""ioctl requests at a listener."""
+NOTIFICATION = struct.Struct("=QII iI Q 6Q")
+"""Identifier, thread, flags; number, architecture, instruction, arguments."""
+ALLOW_ALL = struct.pack("<HBBI", 0x06, 0, 0, 0x7FFF0000)
+AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH = 0x100, 0x1000
+PATH_BYTES = 4096
+CAPABILITY_VERSION = 0x20080522
+OWN = re.compile(rb"(/proc/(self|thread-self)|/dev/fd)(?=/|$)")
+"""What means the caller and would mean the broker."""
+# ruff: noqa: PTH115, PTH123 - no pathlib: start-up time
+
+
+def can_broker() -> bool:
+    """Return whether system calls can be brokered here, by trying it on a thread that ends at once: filters are a thread's own."""
+    if _ptrace_scope() > 1:  # not even a parent may look at its child's memory
+        return False
+    works = []
+
+    def probe() -> None:
+        LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        try:
+            os.close(install_filter(LIBC, ALLOW_ALL, flags=LISTENER))
+        except OSError:
+            return
+        works.append(True)
+
+    thread = threading.Thread(target=probe)
+    thread.start()
+    thread.join()
+    return bool(works)
+
+
+def _ptrace_scope() -> int:
+    try:
+        with open("/proc/sys/kernel/yama/ptrace_scope", "rb") as file:
+            return int(file.read())
+    except (OSError, ValueError):
+        return 0
+
+
+def start(channel: socket.socket, plan: dict[str, Any]) -> None:
+    """Answer the system calls of a command, in a thread, from when its listener comes through `channel` until this process ends."""
+    threading.Thread(target=_serve, args=(channel, plan), daemon=True).start()
+
+
+def _serve(channel: socket.socket, plan: dict[str, Any]) -> None:
+    _, listeners, _, _ = socket.recv_fds(channel, 1, 1)
+    channel.close()
+    if not listeners:  # the command was not started
+        return
+    broker = Broker(listeners[0], plan["brokered"], [os.fsencode(path) for path in plan["changeable"]])
+    try:
+        # A thread has capabilities of its own; root's would reach further than those of the command, which has none.
+        LIBC.capset(struct.pack("<Ii", CAPABILITY_VERSION, 0), bytes(24))
+        broker.serve()
+    finally:
+        os.close(listeners[0])  # calls that nobody answers fail with ENOSYS
+
+
+class Broker:
+    """Answers the system calls of one command, one after the other."""
+
+    def __init__(self, listener: int, names: dict[int, str], changeable: list[bytes]) -> None:
+        """`names` are those of system calls by number, `changeable` the directories below which metadata may be changed."""
+        self._listener = listener
+        self._names = names
+        self._changeable = changeable
+
+    def serve(self) -> None:
+        """Answer until no process is left that could call."""
+        events = select.poll()
+        events.register(self._listener, select.POLLIN)
+        while True:
+            if events.poll()[0][1] & select.POLLHUP:
+                return
+            notification = bytearray(NOTIFICATION.size)
+            try:
+                fcntl.ioctl(self._listener, RECEIVE, notification)
+            except OSError:  # a signal, or the caller was killed meanwhile
+                continue
+            identifier, thread, _, number, _, _, *arguments = NOTIFICATION.unpack(notification)
+            self._answer(identifier, self._outcome(Call(identifier, thread, tuple(arguments)), self._names[number]))
+
+    def _answer(self, identifier: int, code: int) -> None:
+        try:
+            fcntl.ioctl(self._listener, SEND, struct.pack("=QqiI", identifier, 0, -code, 0))
+        except OSError:  # the caller was killed meanwhile
+            return
+
+    def _outcome(self, call: Call, name: str) -> int:
+        """Carry out a call; return the error number, 0 for success."""
+        try:
+            form = FORMS[name]
+            target = self._opened(call, form)
+            try:
+                self._check(call, target)
+                named = (form.directory is not None) + (form.path is not None)
+                form.change(f"/proc/self/fd/{target}", call, call.arguments[named:])
+            finally:
+                os.close(target)
+        except OSError as fault:
+            return fault.errno or errno.EPERM
+        return 0
+
+    def _check(self, call: Call, target: int) -> None:
+        """Make sure that what was opened may be changed, and that it was the caller's memory and descriptors that named it."""
+        path = os.readlink(b"/proc/self/fd/%d" % target)
+        if not any(path == place or path.startswith(place + b"/") for place in self._changeable):
+            raise error(errno.EPERM)
+        fcntl.ioctl(self._listener, IS_VALID, struct.pack("=Q", call.identifier))
+
+    def _opened(self, call: Call, form: Form) -> int:
+        """Return a descriptor of what the call is about."""
+        flags = call.arguments[form.flags] & UNCHANGED if form.flags is not None else 0
+        if flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH):
+            raise error(errno.EINVAL)
+        directory = _signed(call.arguments[form.directory]) if form.directory is not None else AT_FDCWD
+        address = call.arguments[form.path] if form.path is not None else 0
+        if form.path is None or (not address and form.change in SETS_TIMES and directory != AT_FDCWD):
+            return _opened_descriptor(call, directory, needs_file=True)
+        path = call.read_string(address, PATH_BYTES, errno.ENAMETOOLONG)
+        if not path and flags & AT_EMPTY_PATH:
+            return _opened_descriptor(call, directory)
+        nofollow = os.O_NOFOLLOW if flags & AT_SYMLINK_NOFOLLOW or not form.follows else 0
+        path = OWN.sub(_of(call.thread), path, count=1) if OWN.match(path) else path
+        if path.startswith(b"/") or not path:
+            return os.open(path, os.O_PATH | os.O_CLOEXEC | nofollow)
+        base = _opened_descriptor(call, directory)
+        try:
+            return os.open(path, os.O_PATH | os.O_CLOEXEC | nofollow, dir_fd=base)
+        finally:
+            os.close(base)
+
+
+def _of(thread: int) -> Callable[[re.Match[bytes]], bytes]:
+    return lambda found: b"/proc/%d%s" % (thread, b"/fd" if found[0].startswith(b"/dev") else b"")
+
+
+def _opened_descriptor(call: Call, number: int, *, needs_file: bool = False) -> int:
+    """Return what a descriptor of the caller refers to; with `needs_file`, it must be more than a path."""
+    if number == AT_FDCWD and not needs_file:
+        return os.open(f"/proc/{call.thread}/cwd", os.O_PATH | os.O_CLOEXEC)
+    link = f"/proc/{call.thread}/fd/{number}"
+    try:
+        if needs_file and not os.lstat(link).st_mode & 0o600:
+            raise error(errno.EBADF)
+        return os.open(link, os.O_PATH | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise error(errno.EBADF) from None
+
+
+def _signed(number: int) -> int:
+    return ctypes.c_int(number & UNCHANGED).value

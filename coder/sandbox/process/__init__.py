@@ -1,0 +1,1 @@
+"""Sandboxed processes: launcher, output capture, resource usage, scratch directories."""

@@ -1,0 +1,120 @@
+"""The launcher's other end: orders go out through one door, each with the pipes of one command."""
+
+import array
+import marshal
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from coder.core.errors import SandboxError
+
+PACKAGES = Path(__file__).parents[3]
+SERVE = """
+import socket, sys
+sys.path.append(sys.argv[1])
+from coder.sandbox.process.launcher import serve
+serve(socket.socket(fileno=int(sys.argv[2])))
+"""
+"""The packages come last: nothing that lies beside them takes the place of the standard library."""
+
+
+class Lifeline:
+    """The pipe end that keeps one command alive; any thread may cut it, once."""
+
+    def __init__(self) -> None:
+        self.read_end, self._write_end = os.pipe()
+        self._lock = threading.Lock()
+        self.is_cut = False
+
+    def cut(self) -> None:
+        with self._lock:
+            if not self.is_cut:
+                self.is_cut = True
+                os.close(self._write_end)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pipes:
+    """The reading ends of what one command has to say; to be closed by whoever reads them."""
+
+    status: int
+    output: int
+
+
+class Launcher:
+    """The process that starts commands; it is started with the first of them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._door: socket.socket | None = None
+
+    def order(self, order: Mapping[str, Any], lifeline: Lifeline) -> Pipes:
+        """Have a command started.
+
+        Raises:
+            SandboxError: no process can be started here.
+        """
+        status, status_write = os.pipe()
+        output, output_write = os.pipe()
+        try:
+            with tempfile.TemporaryFile() as file:
+                marshal.dump(dict(order), file)
+                file.seek(0)
+                self._send([file.fileno(), lifeline.read_end, status_write, output_write])
+        except (OSError, ValueError) as error:
+            os.close(status)
+            os.close(output)
+            raise SandboxError(f"{order['argv'][0]} could not be started: {error}.") from error
+        finally:
+            for descriptor in (status_write, output_write, lifeline.read_end):
+                os.close(descriptor)
+        return Pipes(status=status, output=output)
+
+    def close(self) -> None:
+        """Let the process end; commands under way are not touched."""
+        with self._lock:
+            self._close()
+
+    def _send(self, descriptors: list[int]) -> None:
+        with self._lock:
+            try:
+                self._hand_over(descriptors)
+            except (BrokenPipeError, ConnectionResetError):  # somebody has killed it
+                self._close()
+                self._hand_over(descriptors)
+
+    def _hand_over(self, descriptors: list[int]) -> None:
+        if self._door is None:
+            self._open()
+        assert self._door is not None
+        rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))
+        self._door.sendmsg([b"!"], [rights])
+
+    def _open(self) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", SERVE, str(PACKAGES), str(theirs.fileno())],
+                env={},
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+                pass_fds=(theirs.fileno(),),
+            )
+        self._door = ours
+
+    def _close(self) -> None:
+        if self._door is not None and self._process is not None:
+            self._door.close()
+            self._process.wait()
+        self._door = self._process = None

@@ -1,0 +1,1 @@
+"""The file system and environment that a sandboxed command sees."""

@@ -1,0 +1,1 @@
+"""Approval of commands, changes and installations: rules first, then the user's answer."""

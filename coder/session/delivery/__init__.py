@@ -1,0 +1,1 @@
+"""Delivery of a result: minimization, review, commit message, outcome and report."""

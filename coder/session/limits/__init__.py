@@ -1,0 +1,1 @@
+"""Limits of a session: budget, request rate, and detection of loops."""

@@ -1,0 +1,132 @@
+"""A session: one task from its first event to its last."""
+
+import asyncio
+import traceback
+from typing import assert_never
+
+from coder.core.commands import Amend, Answer, Decide, Say, Stop, Word
+from coder.core.errors import CoderError, LimitReached, ModelError, UserError
+from coder.core.events import CandidateForked, Failed, SessionFinished, SessionStarted, Warned
+from coder.core.state import status, working
+from coder.core.values.candidate import Candidate
+from coder.core.values.verdict import VerdictKind
+from coder.session.approval.dependencies import equipped
+from coder.session.baseline import baseline
+from coder.session.context import Kit, Strategy
+from coder.session.delivery.outcome import BUG, INTERRUPTED, MISUSE, Ending, conclude, ended
+from coder.session.turn import say
+
+BASELINE_WAIT_SECONDS, BASELINE_WAIT_SHARE = 20.0, 0.15
+"""How long the first message waits for the suite on the untouched base, and of the time limit: a short suite is worth having in it."""
+WORKABLE = ("timeout", "no_tests")
+"""Problems of the untouched base with which there is still something to do; no change of the code mends any other."""
+
+
+class Session:
+    """Runs a strategy once; only the session delivers, so nothing is delivered twice."""
+
+    def __init__(self, kit: Kit, strategy: Strategy, *, id: str, version: str) -> None:
+        self._kit = kit
+        self._strategy = strategy
+        self._id = id
+        self._version = version
+        self._work: asyncio.Task[Ending] | None = None
+        self._candidate: Candidate | None = None
+        self._stopped = False
+        self._remarks: list[str] = []
+        """Heard before there was a candidate to work on it."""
+
+    def send(self, word: Word) -> None:
+        """Hear a word from a front end; from the event loop's thread only."""
+        match word:
+            case Say(text=text):
+                self._remarks.append(text)
+                self._pass_on()
+            case Answer() | Decide() | Amend():
+                self._kit.approval.answer(word)
+            case Stop():
+                self._stopped = True
+                self._kit.sandbox.stop()
+                if self._work is not None:
+                    self._work.cancel()
+            case _:
+                assert_never(word)
+
+    def _pass_on(self) -> None:
+        while self._candidate is not None and self._remarks:
+            text = f"The person adds: {self._remarks.pop(0)}"
+            for name in working(self._kit.log.records):
+                say(self._kit, self._candidate.model_copy(update={"id": name}), text)
+
+    async def run(self) -> SessionFinished:
+        """Work until there is an end, whatever it is; leave nothing behind but what was delivered, and close the log."""
+        kit = self._kit
+        kit.log.append(
+            SessionStarted(
+                session=self._id,
+                task=kit.task,
+                repository=str(kit.repository.root),
+                head=kit.repository.head,
+                base=kit.repository.base,
+                dirty=kit.repository.dirty,
+                model=kit.model.name,
+                version=self._version,
+            )
+        )
+        for notice in kit.notices:
+            kit.log.append(Warned(text=notice))
+        try:
+            ending = await self._end()
+        finally:
+            kit.sandbox.stop()
+            await asyncio.to_thread(kit.repository.close)
+        totals = status(kit.log.records)
+        roles = kit.purse.roles if len(kit.purse.roles) > 1 else {}
+        whole = SessionFinished(**dict(ending), attempts=totals.attempt, spent=kit.purse.spent, roles=roles, seconds=kit.purse.seconds)
+        finished = kit.secrets.out_of(whole)
+        kit.log.append(finished)
+        kit.log.close()
+        return finished
+
+    async def _end(self) -> Ending:
+        """Every way to end, each in its place."""
+        kit = self._kit
+        self._work = asyncio.ensure_future(self._walk())
+        if self._stopped:
+            self._work.cancel()
+        try:
+            return await asyncio.wait_for(self._work, kit.purse.seconds_left)
+        except TimeoutError:
+            return ended(VerdictKind.LIMIT, f"The time limit of {kit.task.budget.seconds:g} s is reached.", kit)
+        except asyncio.CancelledError:
+            return Ending(kind=None, summary="Interrupted; your files are as they were.", exit_code=INTERRUPTED)
+        except LimitReached as error:
+            return ended(VerdictKind.LIMIT, str(error), kit)
+        except ModelError as error:
+            if kit.purse.spent.requests == 0:
+                return Ending(kind=None, summary=str(error), exit_code=MISUSE)
+            return ended(VerdictKind.GAVE_UP, f"The model could not go on: {error}", kit)
+        except UserError as error:
+            return Ending(kind=None, summary=str(error), exit_code=MISUSE)
+        except CoderError as error:
+            return self._failed(str(error))
+        except Exception as error:  # noqa: BLE001 (the one place where our bugs end: as the event `failed`, with their traceback)
+            return self._failed("".join(traceback.format_exception(error)))
+
+    def _failed(self, text: str) -> Ending:
+        text = self._kit.secrets.masked(text)
+        self._kit.log.append(Failed(error=text))
+        return Ending(kind=None, summary=f"coder failed: {text.strip().splitlines()[-1]}", exit_code=BUG)
+
+    async def _walk(self) -> Ending:
+        kit = self._kit
+        self._candidate = await asyncio.to_thread(kit.repository.candidate, "c1")
+        kit.log.append(CandidateForked(candidate=self._candidate.id))
+        self._pass_on()
+        left = kit.purse.seconds_left
+        wait = BASELINE_WAIT_SECONDS if left is None else min(BASELINE_WAIT_SECONDS, BASELINE_WAIT_SHARE * left)
+        report = await baseline(kit, self._candidate, wait_seconds=wait)
+        report = await equipped(kit, self._candidate, report, wait_seconds=wait)
+        if report is not None and report.problem is not None and report.problem.kind not in WORKABLE:
+            return ended(VerdictKind.INCONCLUSIVE, report.problem.text, kit)
+        return await conclude(kit, await self._strategy(kit, self._candidate))

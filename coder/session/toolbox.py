@@ -1,0 +1,132 @@
+"""From a call to its answer: the one place where tools run, ToolErrors are caught and long output is cut."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+from coder.core.errors import ToolError
+from coder.core.events import ToolFinished, ToolStarted
+from coder.core.messages import ToolCall, ToolMessage
+from coder.core.notes import Note
+from coder.core.phases import Phase
+from coder.core.policy import Policy
+from coder.core.state import conversation, unanswered
+from coder.core.values.candidate import Candidate
+from coder.session.approval.permission import Decision, of_change, of_command
+from coder.session.approval.questions import Wish
+from coder.session.context import Kit
+from coder.tools.hand_over import note_of
+from coder.tools.tool import Tool
+
+OUTPUT_CHARACTERS = 16_000
+
+
+def find(kit: Kit, name: str) -> Tool | None:
+    return next((tool for tool in kit.tools if tool.name == name), None)
+
+
+async def answer(kit: Kit, candidate: Candidate, phase: Phase, call: ToolCall) -> Note | None:
+    """Run one call and log its answer; the note, if the call handed one over."""
+    kit.log.append(ToolStarted(candidate=candidate.id, call=call))
+    started = time.monotonic()
+    note: Note | None = None
+    try:
+        tool = find(kit, call.name)
+        if tool is None:
+            raise ToolError(f"There is no tool {call.name!r}. There are: {', '.join(tool.name for tool in kit.tools)}.")
+        if tool.writes and not phase.writes:
+            raise ToolError(f"Nothing is changed in the {phase.name} phase. It ends with hand_over(kind='{phase.note}').")
+        if tool.name == "hand_over":
+            note = _note(tool, phase, call)
+        policy = await _permitted(kit, candidate, tool, call)
+        text, ok = await _run(kit, candidate, tool, call, policy=policy), True
+    except ToolError as error:
+        text, ok, note = str(error), False, None
+    text = kit.secrets.masked(text)
+    shown = cut(text)
+    kit.log.append(
+        ToolFinished(
+            candidate=candidate.id,
+            message=ToolMessage(call_id=call.id, name=call.name, text=shown, ok=ok),
+            seconds=time.monotonic() - started,
+            blob="" if shown == text else kit.store.keep(text),
+        )
+    )
+    return note
+
+
+async def _run(kit: Kit, candidate: Candidate, tool: Tool, call: ToolCall, *, policy: Policy) -> str:
+    workspace = replace(kit.workspace(candidate), progress=kit.log.progress(candidate.id), policy=policy)
+    return await asyncio.to_thread(tool.call, workspace, call.arguments)
+
+
+async def _permitted(kit: Kit, candidate: Candidate, tool: Tool, call: ToolCall) -> Policy:
+    """What the call may reach; asks the person where that must be, once for all calls of the reply.
+
+    Raises:
+        ToolError: it is not allowed.
+    """
+    decision = _decision(kit, candidate, tool, call)
+    if decision.action == "deny":
+        raise ToolError(f"{tool.name} was refused, and nothing was done: this {decision.why}. Nobody is asked; go on without it.")
+    if decision.action == "ask" and not await kit.approval.permit(call, list(_wishes(kit, candidate, call))):
+        raise ToolError(
+            f"{tool.name} was not allowed (it {decision.why}), and nothing was done. Go on without it: "
+            "run_tests and the tools that look need no permission."
+        )
+    return Policy(writes=kit.rights.mode != "read-only", network=decision.network)
+
+
+def _decision(kit: Kit, candidate: Candidate, tool: Tool, call: ToolCall) -> Decision:
+    """Raises ToolError where the arguments do not fit."""
+    if tool.writes:
+        return of_change(kit.rights)
+    if not tool.asks:
+        return Decision(action="allow")
+    arguments = tool.checked(call.arguments)
+    rights = replace(kit.rights, rules=(*kit.rights.rules, *kit.approval.rules))
+    return of_command(rights, arguments["command"], root=candidate.worktree, network=arguments["network"])
+
+
+def _wishes(kit: Kit, candidate: Candidate, call: ToolCall) -> Iterator[Wish]:
+    """This call and all others of its reply that wait for the same answer."""
+    for other in (call, *(other for other in unanswered(conversation(kit.log.records, candidate.id)) if other != call)):
+        tool = find(kit, other.name)
+        if tool is None or not (tool.writes or tool.asks):
+            continue
+        try:
+            decision = _decision(kit, candidate, tool, other)
+        except ToolError:
+            continue  # it will be told what is wrong with it when its turn comes
+        if decision.action == "ask":
+            yield Wish(call=other, text=_said(tool, other), why=decision.why, rules=decision.rules)
+
+
+def _said(tool: Tool, call: ToolCall) -> str:
+    """A call in a line, as a person would say it."""
+    arguments = tool.checked(call.arguments)
+    if tool.asks:
+        command = str(arguments["command"])
+        return f"run: {command if command.isprintable() else repr(command)}"
+    paths = [line[4:].split("\t")[0].removeprefix("b/") for line in str(arguments.get("diff", "")).splitlines() if line.startswith("+++ ")]
+    return f"{tool.name}: {', '.join(paths) or 'a change'}"
+
+
+def _note(tool: Tool, phase: Phase, call: ToolCall) -> Note:
+    note = note_of(tool.checked(call.arguments))
+    if note.kind not in (phase.note, "give_up"):
+        raise ToolError(
+            f"This is the {phase.name} phase: it ends with hand_over(kind='{phase.note}') or with kind='give_up'. "
+            f"kind='{note.kind}' changes nothing now."
+        )
+    return note
+
+
+def cut(text: str, limit: int = OUTPUT_CHARACTERS) -> str:
+    """Head and tail of a text over `limit` characters, with a line between that says how much is missing."""
+    if len(text) <= limit:
+        return text
+    head, tail = text[: limit * 2 // 3], text[-limit // 3 :]
+    missing = len(text) - len(head) - len(tail)
+    return f"{head}\n[... {missing:,} characters left out here; narrow the call to see them ...]\n{tail}"

@@ -1,0 +1,34 @@
+"""A change that is there already: brought into the candidate's worktree and judged."""
+
+import asyncio
+
+from coder.core.errors import UserError
+from coder.core.events import FilesChanged, PhaseEntered
+from coder.core.values.candidate import Candidate, Patch
+from coder.patching import PatchError, apply
+from coder.session.context import Kit, Strategy
+from coder.strategies.verify_phase import judge
+
+
+def judge_given(change: Patch, named: tuple[str, ...] = ()) -> Strategy:
+    """A strategy that has one change judged and makes none of its own; it is a tree where it has one, else a diff."""
+
+    async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
+        await asyncio.to_thread(_bring, kit, candidate, change)
+        patch = await asyncio.to_thread(kit.repository.patch, candidate)
+        kit.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
+        kit.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=1))
+        await judge(kit, candidate, patch, named)
+        return candidate
+
+    return strategy
+
+
+def _bring(kit: Kit, candidate: Candidate, change: Patch) -> None:
+    if change.tree:
+        kit.repository.rollback(candidate, change.tree)
+        return
+    try:
+        apply(change.diff, candidate.worktree)
+    except PatchError as error:
+        raise UserError(f"The diff does not fit {kit.repository.base[:10]}: {error}") from None

@@ -1,0 +1,1 @@
+"""Reviewers of a change, and targeted repair of what they flag."""

@@ -1,0 +1,22 @@
+"""Advice after a red verdict: a reader with fresh eyes proposes the correction that the next attempt starts from."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from coder.core.phases import PhaseName
+from coder.core.state import ADVISER
+from coder.core.values.candidate import Candidate
+from coder.session.context import Kit
+from coder.session.phase import Purpose
+from coder.strategies.phases import PURPOSES
+from coder.strategies.review.review_phase import opinion
+
+
+async def _open_diagnose(kit: Kit, candidate: Candidate) -> str:
+    text = await PURPOSES["diagnose"].opening(kit, candidate)
+    found = await opinion(kit, candidate, ADVISER)
+    return f"{text}\n\n{kit.prompts.render('advice', advice=found)}" if found else text
+
+
+ADVISED: Mapping[PhaseName, Purpose] = {**PURPOSES, "diagnose": replace(PURPOSES["diagnose"], opening=_open_diagnose)}
+"""The purposes of a fix whose failures are read by somebody else first."""

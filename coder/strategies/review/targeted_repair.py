@@ -1,0 +1,78 @@
+"""Repair of what reviewers flagged: at once where the places are independent."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+from coder.core.errors import LimitReached, ModelError
+from coder.core.events import CandidateForked
+from coder.core.notes import Finding, Findings
+from coder.core.values.candidate import Candidate, Patch
+from coder.session.context import Kit, Strategy
+from coder.session.phase import keep
+from coder.session.turn import say
+from coder.strategies.follow import follow
+from coder.strategies.review.merge import merged
+from coder.strategies.review.repair_phase import mending
+from coder.strategies.review.review_targets import apart, flagged, places, text_of
+from coder.strategies.tree.branch import drop, share_views
+
+DIFF_CHARACTERS = 6_000
+
+
+def mend(wanted: tuple[Findings, ...], patch: Patch) -> Strategy:
+    """A strategy that has the flagged places mended, and the whole verified again.
+
+    Places that do not touch are mended at once, each in a fork of its own; where what comes of it clashes, all in one conversation.
+    """
+    findings = tuple(finding for one in wanted for finding in flagged(one, patch))
+
+    async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
+        groups = await asyncio.to_thread(apart, candidate.worktree, findings)
+        if len(groups) == 1 or not await _at_once(kit, candidate, groups, patch):
+            return await mending(findings, patch, then={("repair", True): "verify"})(kit, candidate)
+        fresh = await asyncio.to_thread(kit.repository.patch, candidate)
+        if fresh.tree == patch.tree:
+            return candidate
+        await keep(kit, candidate, fresh)
+        say(kit, candidate, kit.prompts.render("mended", diff=fresh.diff[:DIFF_CHARACTERS]))
+        return await follow({}, "verify")(kit, candidate)
+
+    return strategy
+
+
+async def _at_once(kit: Kit, candidate: Candidate, groups: Sequence[Sequence[Finding]], patch: Patch) -> bool:
+    """Have each group mended in a fork, and bring what they changed together in the candidate; False, with nothing changed, at a clash."""
+    forks = [await _fork(kit, candidate, group, patch) for group in groups]
+    own = replace(kit, purse=kit.purse.share(len(groups)))
+    await asyncio.gather(*(_mended(own, fork, group, patch) for fork, group in zip(forks, groups, strict=True)))
+    paths = dict.fromkeys(finding.path for group in groups for finding in group)
+    whole = {path: merged(text_of(candidate.worktree, path), [text_of(fork.worktree, path) for fork in forks]) for path in paths}
+    if clashes := [path for path, text in whole.items() if not text]:
+        for fork in forks:
+            drop(kit, fork, f"What was mended at once clashes in {', '.join(clashes)}.")
+        return False
+    for path, text in whole.items():
+        (candidate.worktree / path).write_bytes((text or "").encode("utf-8", "surrogateescape"))
+    return True
+
+
+async def _fork(kit: Kit, candidate: Candidate, group: Sequence[Finding], patch: Patch) -> Candidate:
+    """The candidate once more, as it is, to hear of some findings alone."""
+    begun = sum(isinstance(record.event, CandidateForked) and record.event.role == "mender" for record in kit.log.records)
+    position = kit.log.records[-1].number
+    child = await asyncio.to_thread(kit.repository.candidate, f"{candidate.id}-mend-{begun + 1}")
+    approach = f"mends {places(group)}"
+    kit.log.append(CandidateForked(candidate=child.id, parent=candidate.id, position=position, role="mender", approach=approach))
+    await asyncio.to_thread(kit.repository.rollback, child, patch.tree)
+    share_views(kit, candidate, child)
+    return child
+
+
+async def _mended(kit: Kit, fork: Candidate, group: Sequence[Finding], patch: Patch) -> None:
+    """Have one group mended; where that cannot be, the others go on."""
+    try:
+        await mending(group, patch, then={})(kit, fork)
+    except (ModelError, LimitReached) as error:
+        await asyncio.to_thread(kit.repository.rollback, fork, patch.tree)
+        drop(kit, fork, str(error))

@@ -1,0 +1,1 @@
+"""Tree of code: branching of candidates and beam search over them."""

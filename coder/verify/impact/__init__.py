@@ -1,0 +1,1 @@
+"""Test impact analysis: which tests a change can reach."""

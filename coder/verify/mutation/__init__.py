@@ -1,0 +1,1 @@
+"""Mutation testing of a change: would a test notice it broken?"""

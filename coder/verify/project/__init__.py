@@ -1,0 +1,1 @@
+"""Discovery of how a repository is tested: interpreter, command, configuration, source roots."""

@@ -1,0 +1,152 @@
+"""What the repository's own files say about how it is tested."""
+
+import json
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from coder.files.regular_files import read_regular_text
+from coder.verify.project.roots import read_ini, read_text, read_toml
+
+PYTEST_FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
+"""In pytest's own order of precedence."""
+PLUGIN_OF_OPTION = {
+    "--asyncio-mode": "pytest_asyncio",
+    "--benchmark": "pytest_benchmark",
+    "--cov": "pytest_cov",
+    "--dist": "xdist",
+    "--doctest-plus": "pytest_doctestplus",
+    "--ds": "pytest_django",
+    "--html": "pytest_html",
+    "--mypy": "pytest_mypy",
+    "--numprocesses": "xdist",
+    "--random-order": "random_order",
+    "--reruns": "pytest_rerunfailures",
+    "--snapshot": "syrupy",
+    "--timeout": "pytest_timeout",
+    "-n": "xdist",
+}
+RUN_FIRST = ("conftest.py", "sitecustomize.py", "usercustomize.py")
+"""Python that runs before any test, of its own accord."""
+SHADOWS = ("pytest", "_pytest", "pluggy", "unittest", "iniconfig")
+"""Modules of the test machinery: one of the project's own by such a name, at the top of a source root, is imported instead."""
+NOT_IMPORTED = ("test", "site", "this")
+"""Of the standard library: folders of projects have these names, and nobody imports them."""
+DISTRIBUTION_OF_MODULE = {
+    "xdist": "pytest-xdist", "random_order": "pytest-random-order", "yaml": "PyYAML", "PIL": "pillow", "bs4": "beautifulsoup4",
+    "dateutil": "python-dateutil", "dotenv": "python-dotenv", "jwt": "PyJWT", "sklearn": "scikit-learn", "attr": "attrs",
+    "OpenSSL": "pyOpenSSL", "Crypto": "pycryptodome", "cv2": "opencv-python-headless", "git": "GitPython", "serial": "pyserial",
+}  # fmt: skip
+"""Where it has another name."""
+
+
+def pytest_options(root: Path) -> tuple[str, dict[str, Any]]:
+    """The file that configures pytest and its options; an empty name where there is none."""
+    for name in PYTEST_FILES:
+        if (options := _options_in(root / name)) is not None:
+            return name, options
+    return "", {}
+
+
+def may_configure(path: str) -> bool:
+    """Can a file of this name decide how tests run?"""
+    return PurePosixPath(path).name in (*PYTEST_FILES, *RUN_FIRST)
+
+
+def is_injected(old: Path, path: str) -> bool:
+    """Is a file of this name loaded by the interpreter, or by pytest, of its own accord, or instead of a module that tests rely on?
+
+    `old` is the tree before the change: what lay there under the same name is nothing new.
+    """
+    pure = PurePosixPath(path)
+    if pure.suffix in (".pth", ".pyc", ".pyo") or any(part.endswith((".dist-info", ".egg-info")) for part in pure.parts):
+        return True
+    top = PurePosixPath(path.removeprefix("src/")).parts[0]
+    name = top.removesuffix(".py")
+    shadows = name in (*SHADOWS, *sys.stdlib_module_names) or name.startswith("coder_")
+    places = (old / root / other for root in ("", "src") for other in (name, f"{name}.py"))
+    return shadows and name not in NOT_IMPORTED and (top != name or pure.suffix == ".py") and not any(place.exists() for place in places)
+
+
+def how_tests_run(root: Path, path: str) -> str:
+    """The part of a file that decides how tests run, to be compared; empty for a file that does not."""
+    file = root / path
+    name = PurePosixPath(path).name
+    if name in RUN_FIRST:
+        return read_regular_text(file, within=root)
+    if name not in PYTEST_FILES:
+        return ""
+    parts: list[Any] = [_options_in(file)]
+    if name == "pyproject.toml":
+        document = read_toml(file)
+        parts += [document.get("tool", {}).get("coder"), document.get("project", {}).get("entry-points", {}).get("pytest11")]
+    if name == "setup.cfg":
+        parts.append(read_ini(file).get("options.entry_points", "pytest11", fallback=None))
+    return json.dumps([part for part in parts if part is not None], sort_keys=True, default=str)
+
+
+def needed_modules(options: dict[str, Any]) -> tuple[str, ...]:
+    """Modules of plugins without which pytest would refuse the configured options."""
+    needed: dict[str, None] = {}
+    words = _words(options.get("addopts", ""))
+    for index, word in enumerate(words):
+        name = words[index + 1] if word == "-p" and index + 1 < len(words) else word[2:] if word.startswith("-p") else ""
+        if name and not name.startswith("no:"):
+            needed[name] = None
+        for option, module in PLUGIN_OF_OPTION.items():
+            if (
+                word == option
+                or (option.startswith("--") and word.startswith(option))
+                or (option == "-n" and word[:2] == "-n" and word[2:])
+            ):
+                needed[module] = None
+    if "asyncio_mode" in options:
+        needed["pytest_asyncio"] = None
+    return tuple(needed)
+
+
+def needed_distributions(options: dict[str, Any]) -> tuple[str, ...]:
+    """Names in `required_plugins`, without their versions."""
+    found = (re.match(r"[A-Za-z][\w.-]*", word) for word in _words(options.get("required_plugins", "")))
+    return tuple(match[0] for match in found if match)
+
+
+def hinted_commands(root: Path) -> Iterator[tuple[str, str]]:
+    """Test commands found in files of the project as (command, where), best first."""
+    if command := read_toml(root / "pyproject.toml").get("tool", {}).get("coder", {}).get("test"):
+        yield str(command), "[tool.coder] in pyproject.toml"
+    for line in read_ini(root / "tox.ini").get("testenv", "commands", fallback="").splitlines():
+        yield re.sub(r"\s*\{posargs[^}]*\}", "", line).strip(), "commands in tox.ini"
+    makefile = root / "Makefile"
+    inside = False
+    for line in read_text(makefile).splitlines():
+        inside = line.split(":")[0].split() in (["test"], ["tests"]) if not line.startswith("\t") else inside
+        if inside and line.startswith("\t"):
+            yield line.strip().lstrip("@-"), "the test target in Makefile"
+
+
+def _options_in(file: Path) -> dict[str, Any] | None:
+    if not file.is_file():
+        return None
+    match file.suffix:
+        case ".toml" if "pytest" in file.stem:
+            return dict(read_toml(file).get("pytest", {}))
+        case ".toml":
+            section = read_toml(file).get("tool", {}).get("pytest")
+            return None if section is None else {**section, **section.get("ini_options", {})}
+        case _:
+            name = "tool:pytest" if file.name == "setup.cfg" else "pytest"
+            parser = read_ini(file)
+            if parser.has_section(name):
+                return dict(parser.items(name))
+            return {} if "pytest" in file.stem else None
+
+
+def _words(value: Any) -> list[str]:
+    try:
+        return [str(word) for word in value] if isinstance(value, list) else shlex.split(str(value))
+    except ValueError:
+        return str(value).split()

@@ -1,0 +1,1 @@
+"""Results of test runs: reports, comparison, triage, reasons and summaries of failures."""

@@ -1,0 +1,240 @@
+"""Constructs in changed Python code that reach for the process which tests run in, or ask whether it is a test's."""
+
+import ast
+import sys
+from collections.abc import Iterator, Mapping
+
+from coder.verify.review.tampering import called, parsed
+
+RUNNERS = ("_pytest", "pluggy", "pytest", "unittest", "nose", "doctest")
+INTERNALS = ("_pytest", "pluggy", "ctypes", "_thread", "faulthandler", "bdb", "_testcapi", "cffi", "marshal", "imp")
+HARMLESS_OF_SYS = frozenset(
+    {
+        *("byteorder", "exc_info", "executable", "exit", "float_info", "getdefaultencoding", "getfilesystemencoding", "getrecursionlimit"),
+        *("getsizeof", "hash_info", "hexversion", "implementation", "int_info", "intern", "maxsize", "maxunicode", "platform", "prefix"),
+        *("setrecursionlimit", "stderr", "stdin", "stdout", "stdlib_module_names", "version", "version_info", "warnoptions", "exception"),
+        *("__stderr__", "__stdin__", "__stdout__", "getrefcount", "flags", "displayhook"),
+        *("get_int_max_str_digits", "set_int_max_str_digits", "thread_info", "base_prefix"),
+    }
+)
+TRACING_OF_SYS = frozenset({"_getframe", "_current_frames", "settrace", "setprofile", "monitoring", "addaudithook", "_getframemodulename"})
+ENDING_OF_OS = frozenset(
+    {"_exit", "abort", "dup", "dup2", "dup3", "kill", "killpg", "fork", "forkpty", "write", "writev", "fdopen", "pwrite"}
+)
+ASKING_OF_OS = frozenset({"getppid", "environ", "environb", "getenv", "ctermid", "ttyname", "getpgrp", "getsid"})
+OF_GC = frozenset({"get_objects", "get_referrers", "get_referents", "callbacks", "garbage"})
+FRAMES = frozenset(
+    {
+        *("__closure__", "__code__", "__builtins__", "cr_frame", "f_back", "f_builtins", "f_globals", "f_locals", "gi_frame", "tb_frame"),
+        *("pluginmanager", "tb_next", "cell_contents", "f_code", "f_trace", "_current_frames"),
+    }
+)
+OF_INSPECT = frozenset({"currentframe", "stack", "trace", "getouterframes", "getinnerframes", "getframeinfo"})
+OF_TRACEBACK = frozenset({"extract_stack", "format_stack", "print_stack", "walk_stack"})
+OWN_STREAMS = ("__stdin__", "__stdout__", "__stderr__")
+SURROUNDINGS = frozenset(
+    {
+        *("Path.home", "Path.cwd", "pathlib.Path.home", "pathlib.Path.cwd", "os.getcwd", "os.path.expanduser", "expanduser"),
+        *("tempfile.gettempdir", "gettempdir"),
+    }
+)
+"""Calls that tell where a program runs."""
+UNREADABLE = ("eval", "exec", "compile", "__import__")
+COMPARING = {"__eq__": True, "__ne__": False, "__lt__": True, "__le__": True, "__gt__": True, "__ge__": True, "__contains__": True}
+MARKS = ("/proc/", "pytest", "PYTEST", "CODER_", "sitecustomize", "unittest")
+
+
+def reaching(old: Mapping[str, str], new: Mapping[str, str], *, are_tests: bool, known: str = "") -> list[str]:
+    """Return what the changed files (texts by path) newly reach for, half a sentence each.
+
+    Of tests only that counts which no test needs. An environment variable whose name is in `known` (the issue, the base's code, unchanged
+    tests) may be asked for, and a file may do what it did before.
+    """
+    found: list[str] = []
+    for path, text in new.items():
+        there = {what for _, what in _all(parsed(old.get(path, "")), are_tests, known)}
+        found += [f"{path}:{line} {what}" for line, what in _all(parsed(text), are_tests, known) if what not in there]
+    return list(dict.fromkeys(found))
+
+
+def _all(tree: ast.Module, are_tests: bool, known: str) -> Iterator[tuple[int, str]]:
+    yield from _in(tree, are_tests, known)
+    if not are_tests:
+        yield from _surroundings(tree)
+
+
+def _in(tree: ast.Module, are_tests: bool, known: str) -> Iterator[tuple[int, str]]:
+    modules = dict(_modules(tree))
+    documents = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)}
+    plain = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    for node in _reachable(tree):
+        line = getattr(node, "lineno", 0)
+        yield from ((line, what) for what in _imports(node, are_tests))
+        yield from ((line, what) for what in _attributes(node, modules, are_tests, known))
+        if are_tests and isinstance(node, ast.FunctionDef) and node.name == "load_tests":
+            yield line, "decides by itself which tests run (load_tests)"
+        if not are_tests and id(node) not in documents | plain and (what := _hidden(node, modules)):
+            yield line, what
+
+
+def _reachable(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield the nodes of a module, without `sys.modules` where it is only asked for a name that is no test runner's."""
+    spared: set[int] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Compare(
+                left=ast.Constant(value=str() as name), ops=[ast.In() | ast.NotIn()], comparators=[ast.Attribute(attr="modules") as asked]
+            ):
+                if name.partition(".")[0] not in RUNNERS and not name.startswith("coder"):
+                    spared.add(id(asked))
+    return (node for node in ast.walk(tree) if id(node) not in spared)
+
+
+def _surroundings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield line and half a sentence for each look at what differs between a test run and the program's own life."""
+    modules = dict(_modules(tree))
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=function) if (name := _dotted(function, modules)) in SURROUNDINGS:
+                yield node.lineno, f"looks at where it runs ({name})"
+            case ast.Call(func=ast.Name(id="Path"), args=[]):
+                yield node.lineno, "looks at where it runs (Path())"
+            case ast.Call(func=ast.Attribute(attr="exists" | "is_dir" | "is_file", value=value)) if _is_own_file(value, tree):
+                yield node.lineno, "looks at the files beside it"
+            case ast.Attribute(attr="handlers" | "hasHandlers", value=ast.Call(func=function)) if called(function).endswith("getLogger"):
+                yield node.lineno, "asks whether logging is set up"
+            case ast.Compare() if any(isinstance(part, ast.Attribute) and part.attr in OWN_STREAMS for part in ast.walk(node)):
+                yield node.lineno, "compares a stream with the process's own"
+            case ast.comprehension(iter=values) | ast.For(iter=values) if _dotted(_receiver(values), modules) == "os.environ":
+                yield values.lineno, "looks through all environment variables"
+
+
+def _is_own_file(node: ast.expr, tree: ast.Module) -> bool:
+    """Is this path made from `__file__`, here or in the module's variable of this name?"""
+    if any(isinstance(part, ast.Name) and part.id == "__file__" for part in ast.walk(node)):
+        return True
+    names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    return any(
+        isinstance(part, ast.Name) and part.id == "__file__"
+        for statement in ast.walk(tree)
+        if isinstance(statement, ast.Assign) and any(isinstance(target, ast.Name) and target.id in names for target in statement.targets)
+        for part in ast.walk(statement.value)
+    )
+
+
+def _receiver(node: ast.expr) -> ast.expr:
+    """Return what the items, keys or values are taken of; the expression itself where it is no such call."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=value, attr="items" | "keys" | "values" | "copy"), args=[]):
+            return value
+        case ast.Call(func=ast.Name(id="dict" | "list" | "sorted" | "set" | "tuple"), args=[argument]):
+            return argument
+        case _:
+            return node
+
+
+def _is_guarded(name: str, modules: Mapping[str, str]) -> bool:
+    """Does this name stand for a module by which a test's outcome can be reached?"""
+    top = modules.get(name, "").partition(".")[0]
+    return top in ("sys", "os", "builtins", "importlib", "inspect", "types", *RUNNERS, *INTERNALS)
+
+
+def _hidden(node: ast.AST, modules: Mapping[str, str]) -> str:
+    """What cannot be read here, or makes everything equal; empty where a node is neither."""
+    match node:
+        case ast.Call(func=ast.Name(id=name)) if name in UNREADABLE:
+            return f"executes code that cannot be read here ({name})"
+        case ast.Call(func=ast.Name(id="getattr" | "setattr" | "delattr" | "vars"), args=[ast.Name(id=name), *rest]) if _is_guarded(
+            name, modules
+        ):
+            hidden = not (rest and isinstance(rest[0], ast.Constant)) or modules[name] in ("sys", "os")
+            return f"looks into the module {modules[name]} by a name that cannot be read here" if hidden else ""
+        case ast.Call(func=function, args=[argument, *_]) if called(function).endswith("import_module"):
+            return "" if isinstance(argument, ast.Constant) else "imports a module whose name cannot be read here"
+        case ast.Attribute(value=ast.Name(id=name), attr=attribute, ctx=context) if modules.get(name) == "builtins":
+            writes = not isinstance(context, ast.Load) or attribute in (*UNREADABLE, "__dict__")
+            return f"reaches into builtins ({attribute})" if writes else ""
+        case ast.Name(id=name, ctx=ast.Load()) if modules.get(name) in ("sys", "os", "builtins", "gc"):
+            return f"hands the module {modules[name]} on"
+        case ast.Constant(value=str() as value) if any(mark in value for mark in MARKS):
+            return f"names {next(mark for mark in MARKS if mark in value)}"
+        case ast.FunctionDef(name=name) if name in COMPARING and _compares_nothing(node):
+            return f"makes objects whose {name} looks at nothing"
+        case _:
+            return ""
+
+
+def _modules(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Names that stand for whole modules, and these."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.asname or alias.name.partition(".")[0], alias.name) for alias in node.names)
+
+
+def _imports(node: ast.AST, are_tests: bool) -> Iterator[str]:
+    names: list[str] = []
+    match node:
+        case ast.Import(names=aliases):
+            names = [alias.name for alias in aliases]
+        case ast.ImportFrom(module=str() as module, names=aliases):
+            names = [module]
+            forbidden = {"sys": TRACING_OF_SYS, "os": ENDING_OF_OS, "inspect": OF_INSPECT, "gc": OF_GC}.get(module, frozenset())
+            wrong = [alias.name for alias in aliases if alias.name in forbidden or (not are_tests and _is_asking(module, alias.name))]
+            yield from (f"imports {module}.{name}" for name in wrong)
+    for name in names:
+        top = name.partition(".")[0]
+        if top in INTERNALS or top.startswith("coder_") or (not are_tests and top in RUNNERS):
+            yield f"imports {name}"
+
+
+def _is_asking(module: str, name: str) -> bool:
+    return (module == "sys" and name not in HARMLESS_OF_SYS) or (module == "os" and name in ASKING_OF_OS)
+
+
+def _attributes(node: ast.AST, modules: Mapping[str, str], are_tests: bool, known: str) -> Iterator[str]:
+    if isinstance(node, ast.Attribute) and node.attr in FRAMES and not (node.attr == "__code__" and isinstance(node.ctx, ast.Load)):
+        yield f"reaches for {node.attr}"
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        module, name = modules.get(node.value.id, ""), node.attr
+        if module == "sys" and (name in TRACING_OF_SYS or (not are_tests and name not in HARMLESS_OF_SYS)):
+            yield f"asks for sys.{name}"
+        elif (module == "os" and name in ENDING_OF_OS) or (
+            module == "os" and not are_tests and name in ASKING_OF_OS - {"environ", "getenv"}
+        ):
+            yield f"calls os.{name}"
+        elif (module == "inspect" and name in OF_INSPECT) or (module == "traceback" and not are_tests and name in OF_TRACEBACK):
+            yield f"looks at its callers ({module}.{name})"
+        elif module == "gc" and name in OF_GC:
+            yield f"asks for gc.{name}"
+        elif module == "os" and name == "__dict__":
+            yield "looks into the module os"
+        elif not are_tests and module in sys.stdlib_module_names and name.startswith("_") and not name.startswith("__"):
+            yield f"looks into the private parts of {module} ({name})"
+    if not are_tests and (variable := _variable(node, modules)) is not None and (not variable or variable not in known):
+        yield f"asks for the environment variable {variable or 'whose name cannot be read here'}"
+
+
+def _variable(node: ast.AST, modules: Mapping[str, str]) -> str | None:
+    """The environment variable that an expression asks for, empty where its name is no literal; None where it asks for none."""
+    match node:
+        case ast.Call(func=function, args=[name, *_]) if _dotted(function, modules) in ("os.getenv", "os.environ.get", "os.environ.pop"):
+            return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else ""
+        case ast.Subscript(value=value, slice=name) if _dotted(value, modules) == "os.environ":
+            return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else ""
+        case ast.Compare(left=name, ops=[ast.In() | ast.NotIn()], comparators=[value]) if _dotted(value, modules) == "os.environ":
+            return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else ""
+        case _:
+            return None
+
+
+def _dotted(node: ast.expr, modules: Mapping[str, str]) -> str:
+    first, dot, rest = called(node).partition(".")
+    return f"{modules.get(first, first)}{dot}{rest}"
+
+
+def _compares_nothing(function: ast.FunctionDef) -> bool:
+    """Does a comparison never look at what it compares with?"""
+    parameters = [argument.arg for argument in function.args.args]
+    if len(parameters) < 2:
+        return True
+    return not any(isinstance(node, ast.Name) and node.id == parameters[1] for node in ast.walk(function) if node is not function)

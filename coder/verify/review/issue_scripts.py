@@ -1,0 +1,94 @@
+"""What can be asked where no test shows a change: the code that stands in the issue, and whether the changed modules can be imported."""
+
+import ast
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from textwrap import dedent
+
+from coder.core.errors import SandboxError
+from coder.core.policy import READ_ONLY
+from coder.core.ports import Limits, Sandbox
+from coder.core.values.base import Value
+from coder.python.parsing import parsed
+from coder.verify.project.project import Project
+from coder.verify.project.roots import module_name, source_roots
+from coder.verify.running.launch import TARGET
+
+MOST = 5
+SECONDS = 20.0
+_FENCED = re.compile(r"^[ \t]*```[ \t]*(?:python|py|pycon|python3)?[ \t]*\n(?P<code>.*?)^[ \t]*```", re.MULTILINE | re.DOTALL)
+_SESSION = re.compile(r"^[ \t]*>>> .*(?:\n[ \t]*\S.*)*", re.MULTILINE)
+
+
+class Shown(Value):
+    """What the scripts say of a change."""
+
+    fixed: tuple[str, ...] = ()
+    """First lines of pieces of code of the issue that fail on the base and work with the change."""
+    failing: tuple[str, ...] = ()
+    """Of those that fail on both."""
+    lost: tuple[str, ...] = ()
+    """Changed modules that could be imported and cannot now."""
+
+
+def pieces(issue: str) -> tuple[str, ...]:
+    """The code in an issue: fenced Python, and interpreter sessions wherever they stand."""
+    found = [dedent(match["code"]) for match in _FENCED.finditer(issue)]
+    found += [dedent(match[0]) for match in _SESSION.finditer(_FENCED.sub("", issue))]
+    return tuple(dict.fromkeys(piece for piece in found if ">>>" in piece or _is_code(piece)))[:MOST]
+
+
+def _is_code(text: str) -> bool:
+    """Would it do anything that can fail?"""
+    try:
+        body = parsed(text).body
+    except (SyntaxError, ValueError):
+        return False
+    return any(isinstance(node, ast.Call | ast.Assert | ast.Raise) for statement in body for node in ast.walk(statement))
+
+
+class Scripts:
+    """Runs them behind the walls, where nothing can be written, on both sides of a change."""
+
+    def __init__(self, project: Project, sandbox: Sandbox, scratch: Path) -> None:
+        self._project = project
+        self._sandbox = sandbox
+        self._scratch = scratch
+
+    def shown(self, old: Path, new: Path, changed: Sequence[str], issue: str) -> Shown:
+        """Run the code of the issue, and import the changed modules, in both trees."""
+        fixed: list[str] = []
+        failing: list[str] = []
+        for piece in pieces(issue):
+            before, after = self._works(piece, old), self._works(piece, new)
+            if before is False and after is not None:
+                (fixed if after else failing).append(piece.strip().partition("\n")[0])
+        return Shown(fixed=tuple(fixed), failing=tuple(failing), lost=tuple(self._lost(old, new, changed)))
+
+    def _lost(self, old: Path, new: Path, changed: Sequence[str]) -> Iterator[str]:
+        for path in changed:
+            if (name := module_name(path, new)) and (old / path).is_file() and (new / path).is_file():
+                code = f"import {name}"
+                if self._works(code, new) is False and self._works(code, old):
+                    yield name
+
+    def _works(self, code: str, tree: Path) -> bool | None:
+        """None where it cannot be said."""
+        with tempfile.TemporaryDirectory(prefix="script-", dir=self._scratch) as place:
+            file = Path(place, "piece")
+            file.write_text(code, encoding="utf-8")
+            argv = (str(self._project.interpreter), str(TARGET / "coder_script.py"), str(file))
+            try:
+                done = self._sandbox.run(
+                    argv, cwd=tree, environment=self._environment(tree), policy=READ_ONLY, limits=Limits(wall_seconds=SECONDS)
+                )
+            except SandboxError:
+                return None
+        return {0: True, 1: False}.get(done.exit_code) if done.exit_code is not None else None
+
+    def _environment(self, tree: Path) -> Mapping[str, str]:
+        roots = os.pathsep.join(str(root) for root in source_roots(tree) or (tree,))
+        return {**self._project.environment, "PYTHONPATH": roots, "PYTHONDONTWRITEBYTECODE": "1"}

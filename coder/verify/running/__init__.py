@@ -1,0 +1,1 @@
+"""Cold test runs: launching, recording, dependencies, tracing."""

@@ -1,0 +1,114 @@
+"""Starts pytest in the project's interpreter on a tree, with plugins of ours in it."""
+
+import json
+import os
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from coder.core.values.base import Value
+from coder.core.values.paths import is_test_path
+from coder.verify.project.command import Command
+from coder.verify.project.project import Project
+from coder.verify.project.roots import source_roots
+
+TARGET = Path(__file__).parents[1] / "target"
+VARIABLES = {
+    "coder_pytest_report": "CODER_PYTEST_REQUEST",
+    "coder_trace": "CODER_TRACE_REQUEST",
+    "coder_warm": "CODER_WARM_REQUEST",
+}
+"""Where each plugin looks for the file that says what it is to do."""
+REPORT = "coder_pytest_report"
+DEFAULT_HASH_SEED = "0"
+"""Where the project's environment names none."""
+NOT_OURS = frozenset({"site-packages", "node_modules", "venv", "env", "build", "dist"})
+
+
+class Launch(Value):
+    """How to start it."""
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+
+
+def launch(
+    project: Project,
+    tree: Path,
+    place: Path,
+    *,
+    paths: Sequence[str],
+    requests: Mapping[str, Mapping[str, Any]],
+    options: Sequence[str] = (),
+) -> Launch:
+    """Prepare a run of the tests at `paths`; `requests` says what each plugin is to do, which is written into `place`."""
+    command = project.command
+    argv = command.argv if command.is_pytest else (str(project.interpreter), "-m", "pytest")
+    own = command.environment.get("PYTEST_ADDOPTS", "")
+    variables = {}
+    for plugin, request in requests.items():
+        (place / plugin).write_text(json.dumps({**request, "tree": str(tree), "addopts": own}), encoding="utf-8")
+        variables[VARIABLES[plugin]] = str(place / plugin)
+    # The cache goes elsewhere rather than away: projects may use its options and its fixture.
+    cache = ["-o", f"cache_dir={place / 'cache'}"] if project.has_cache else []
+    plugins = [word for plugin in requests for word in ("-p", plugin)]
+    ours = shlex.join([*plugins, f"--rootdir={tree}", *cache, *project.options, *options])
+    return Launch(
+        argv=(*argv, *paths),
+        environment={
+            "PYTHONHASHSEED": DEFAULT_HASH_SEED,
+            **project.environment,
+            **command.environment,
+            **variables,
+            "PYTHONPATH": os.pathsep.join([*search_path(project, tree), str(TARGET)]),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTEST_ADDOPTS": f"{own} {ours}".strip(),
+        },
+    )
+
+
+def search_path(project: Project, tree: Path) -> list[str]:
+    """Directories to import from before the standard library: the tree's own, the command's, then packages that coder installed."""
+    own = filter(None, project.command.environment.get("PYTHONPATH", "").split(os.pathsep))
+    return [*map(str, source_roots(tree)), *own, *([str(project.overlay.place)] if project.overlay and project.overlay.place else [])]
+
+
+def cold(project: Project, tree: Path, place: Path, *, paths: Sequence[str], request: Mapping[str, Any]) -> Launch:
+    """Prepare a run for evidence: the runner starts inside of coder_start, which loads the recorder before the tree can be imported."""
+    started = launch(project, tree, place, paths=(), requests={REPORT: {**request, **_start(project, tree)}})
+    rest = project.command.argv[3 if _is_module(project) else 2 :]
+    argv = (str(project.interpreter), str(TARGET / "coder_start.py"), *rest, *paths)
+    return started.model_copy(update={"argv": argv, "environment": {**started.environment, "PYTHONPATH": ""}})
+
+
+def _start(project: Project, tree: Path) -> dict[str, Any]:
+    own_runner = any((root / name).exists() for root in source_roots(tree) for name in ("_pytest", "pluggy", "iniconfig"))
+    script = "" if _is_module(project) else project.command.argv[1]
+    runner = "unittest" if is_unittest(project.command) else "pytest"
+    return {"runner": runner, "script": script, "path": search_path(project, tree), "own_runner": own_runner}
+
+
+def _is_module(project: Project) -> bool:
+    return project.command.argv[1:2] == ("-m",)
+
+
+def is_unittest(command: Command) -> bool:
+    """Is this Python's own runner, started as a module?"""
+    return command.argv[1:3] == ("-m", "unittest")
+
+
+def sources(tree: Path) -> Iterator[str]:
+    """The Python files of the project that are no tests, relative to the tree and sorted."""
+    for folder, folders, files in os.walk(tree):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in NOT_OURS)
+        for name in sorted(files):
+            path = Path(folder, name).relative_to(tree).as_posix()
+            if name.endswith(".py") and not is_test_path(path):
+                yield path
+
+
+def directories(tests: Sequence[str], tree: Path) -> tuple[str, ...]:
+    """The directories that hold the tests, each once, without those that lie inside of another."""
+    found = {Path(test.split("::")[0]).parent for test in tests if (tree / test.split("::")[0]).is_file()}
+    return tuple(sorted(path.as_posix() for path in found if not any(other != path and path.is_relative_to(other) for other in found)))

@@ -1,0 +1,1 @@
+"""Verdicts: red before, green after, nothing broken, and the evidence for it."""

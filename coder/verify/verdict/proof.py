@@ -1,0 +1,257 @@
+"""Turns changes into verdicts: red on the base, green on the change, and nothing broken, each seen in a clean worktree."""
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+
+from coder.core.ports import Around, Progress, TestRunner
+from coder.core.values.candidate import Patch
+from coder.core.values.paths import file_of, is_test_file, is_test_path, meant
+from coder.core.values.verdict import Evidence, Problem, Reproduced, TestReport, TestResult, Tie, Verdict
+from coder.verify.impact.test_selection import Impacted, count_tests, impacted
+from coder.verify.results.failure_reasons import why_not
+from coder.verify.results.failure_summary import distil
+from coder.verify.running.runner import labelled
+from coder.verify.verdict.evidence import page, run_of, trailers
+from coder.verify.verdict.examination import Examined, Instruments, examine
+from coder.verify.verdict.issue_ties import ties
+from coder.verify.verdict.judgement import Judgement
+from coder.verify.verdict.runs import WHOLE, SuiteLimits, Trees, patience
+from coder.verify.warm.warm_base import FirstLook, Standby, edits_of, first_look
+from coder.verify.warm.warm_tests import Ran
+
+TESTS_PER_SECOND = 50
+"""So many tests a second are expected of a suite whose time is not known yet, before it is tried as a whole."""
+MOST_RED = 20
+"""Of a suite that was cut off, so many failing tests join the impacted ones."""
+ENDLESS = "A test of code that never ends must end by itself: run the code in a daemon thread and assert that it is done in time."
+
+AFTER_OTHERS = (
+    "passes by itself, and failed among the others: look for what tests leave to each other (a default or a class's own list, a cache, a "
+    "file), and have one test show it"
+)
+
+
+class WorktreeVerifier:
+    """The Verifier of one base and one issue."""
+
+    def __init__(
+        self,
+        *,
+        trees: Trees,
+        runner: TestRunner,
+        issue: str,
+        asked: tuple[str, ...] = (),
+        needs_ties: bool = False,
+        circumstances: tuple[str, ...] = (),
+        instruments: Instruments | None = None,
+        standby: Standby | None = None,
+        suite: SuiteLimits = WHOLE,
+    ) -> None:
+        """`asked` are tests that the user named; where it `needs_ties`, other tests of the base prove only what is tied to the issue.
+
+        `circumstances` are sentences about the interpreter and the test command, for the evidence.
+
+        `instruments` are for the second look at what broke nothing; `standby` keeps the base ready; `suite` says how much
+        of the suite is run.
+        """
+        self._trees = trees
+        self._runner = runner
+        self._instruments = instruments
+        self._standby = standby
+        self._suite = suite
+        self._impacted_base: dict[tuple[str, ...], TestReport] = {}
+        self._compared: dict[str, tuple[TestReport, TestReport]] = {}
+        """The reports on the base and on the change that were compared, by the tree that was judged."""
+        self._issue = issue
+        self._asked = asked
+        self._needs_ties = needs_ties
+        self._ties: Mapping[str, Tie] | None = None
+        self._circumstances = circumstances
+        self._lock = threading.Lock()
+        self._baseline: TestReport | None = None
+        self._is_whole = False
+        """Had the suite on the base all of its time?"""
+
+    def baseline(self, progress: Progress | None = None, *, whole: bool = False) -> TestReport:
+        report = self._measure(progress, None if whole else self._suite.whole_seconds)
+        if not whole or report.problem is None or report.problem.kind != "timeout" or self._is_whole:
+            return report
+        return self._measure(progress, None, anew=True)
+
+    def _measure(self, progress: Progress | None, seconds: float | None, *, anew: bool = False) -> TestReport:
+        with self._lock:
+            if self._baseline is None or (anew and not self._is_whole):
+                self._is_whole = seconds is None
+                with self._trees.checkout(self._trees.base, ()) as tree:
+                    if seconds is not None and (why := self._why_not_whole(tree, seconds)):
+                        self._baseline = TestReport(command=self._runner.command, problem=Problem(kind="timeout", text=why))
+                    else:
+                        self._baseline = self._runner.run(tree, timeout_seconds=seconds, progress=labelled("baseline", progress))
+            return self._baseline
+
+    def _why_not_whole(self, tree: Path, seconds: float) -> str:
+        """Return why the whole suite is not even tried, as far as that is known before it is run; empty where it is."""
+        if self._suite.only_impacted:
+            return "Only the impacted tests are run, as was asked."
+        if (tests := count_tests(tree)) > seconds * TESTS_PER_SECOND:
+            return f"About {tests} tests may take longer than {seconds:g} s, so the suite is not run as a whole."
+        return ""
+
+    def renew(self, circumstance: str) -> None:
+        """Forget the base's results: tests run in another environment from here on."""
+        with self._lock:
+            self._baseline = self._ties = None
+            self._is_whole = False
+            self._impacted_base.clear()
+            self._circumstances = (*self._circumstances, circumstance)
+
+    def reproduces(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Reproduced:
+        changed = self._trees.changed(patch.tree)
+        tests = [path for path in changed if is_test_path(path)]
+        with self._trees.checkout(patch.tree, tests) as tree:
+            files = [path for path in tests if is_test_file(path) and (tree / path).is_file()]
+            if not files and not named:
+                return Reproduced(rejected=("The change adds or changes no test file, and no test was named.",))
+            sources = tuple(path for path in changed if path not in tests and (tree / path).is_file())
+            told = labelled("reproduction", progress)
+            seconds = patience(self._baseline)
+            report = self._runner.run(tree, [*named, *files], timeout_seconds=seconds, expect_loaded=sources, progress=told)
+        if report.by_exit_code:
+            return Reproduced(rejected=(f"`{report.command}` gives an exit code and no reasons.",), results=report.results)
+        old = self._passing_before(files)
+        is_named = meant(named)
+        right, rejected = [], [_hint(report.problem)] if report.problem else []
+        for result in report.results:
+            reason = why_not(result, issue=self._issue, unchanged=file_of(result.id) not in changed)
+            reason = AFTER_OTHERS if result.green and self._was_red(result.id) else reason
+            if not reason:
+                right.append(result.id)
+            elif result.red or result.id not in old or is_named(result.id):
+                rejected.append(f"{result.id}: {reason}")
+        rejected += [f"{name}: there is no such test" for name in named if not any(meant([name])(result.id) for result in report.results)]
+        if report.problem is not None and report.problem.kind == "wrong_code":
+            right = []
+        return Reproduced(tests=tuple(right), rejected=tuple(rejected), results=report.results)
+
+    def ties(self) -> Mapping[str, Tie]:
+        before = self._baseline
+        if before is None or not self._needs_ties:
+            return {}
+        with self._lock:
+            if self._ties is None:
+                self._ties = self._find_ties(before)
+            return self._ties
+
+    def _ties_of(self, before: TestReport) -> Mapping[str, Tie]:
+        return self.ties() if before is self._baseline else self._find_ties(before)
+
+    def _find_ties(self, before: TestReport) -> Mapping[str, Tie]:
+        with self._trees.checkout(self._trees.base, ()) as tree:
+            return ties(self._issue, before.reds, tree, [result.id for result in before.results])
+
+    def _choose_scope(self, patch: Patch, progress: Progress | None) -> tuple[TestReport, Impacted | None]:
+        """Return the base's results that a change is compared with, and the test files that stand for the suite; None is the whole."""
+        whole = self.baseline(progress)
+        if whole.problem is None or whole.problem.kind != "timeout" or whole.indirect:
+            return whole, None
+        with self._trees.checkout(self._trees.base, ()) as old, self._trees.checkout(patch.tree) as new:
+            part = impacted(old, new, self._trees.changed(patch.tree))
+            if part is None:
+                return self.baseline(progress, whole=True), None
+            red = (file_of(result.id) for result in whole.reds[:MOST_RED])
+            part = part.model_copy(update={"files": tuple(dict.fromkeys((*part.files, *red)))})
+            files = tuple(path for path in part.files if (old / path).is_file())
+            if files and files not in self._impacted_base:
+                seconds, told = self._suite.impacted_seconds, labelled("impacted tests, base", progress)
+                self._impacted_base[files] = self._runner.run(old, files, timeout_seconds=seconds, progress=told)
+        return self._impacted_base.get(files, TestReport(command=self._runner.command)), part
+
+    def _was_red(self, test: str) -> bool:
+        """Was it red on the base, among all others?"""
+        known = self._baseline.of(test) if self._baseline else None
+        return known is not None and known.red
+
+    def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
+        started = time.monotonic()
+        before, part = self._choose_scope(patch, progress)
+        first = self._first_look(patch, before, progress)
+        judgement = Judgement(
+            trees=self._trees,
+            runner=self._runner,
+            issue=self._issue,
+            patch=patch,
+            named=named,
+            before=before,
+            progress=progress,
+            first=first,
+            ties=self._ties_of(before) if self._needs_ties else None,
+            asked=self._asked,
+            part=part,
+            limits=self._suite,
+        )
+        verdict = judgement.judge()
+        self._compared = {patch.tree: (before, judgement.after)} if judgement.after is not None else {}
+        return verdict.model_copy(
+            update={
+                "before": before.counts,
+                "commands": tuple(dict.fromkeys(run.command for run in judgement.runs.made)),
+                "runs": (run_of("base", part.files if part else (), before), *first.runs, *judgement.runs.made),
+                "hashes": judgement.hashes,
+                "circumstances": self._circumstances,
+                "seconds": time.monotonic() - started,
+                "tree": patch.tree,
+            }
+        )
+
+    def guard(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
+        if self._instruments is None or verdict.tree not in self._compared:
+            return verdict
+        before, after = self._compared[verdict.tree]
+        changed = self._trees.changed(verdict.tree)
+        with self._trees.checkout(self._trees.base, ()) as old, self._trees.checkout(verdict.tree) as new:
+            change = Examined(old=old, new=new, changed=changed, verdict=verdict, before=before, after=after)
+            return examine(change, self._instruments, issue=self._issue, progress=progress)
+
+    def preview(
+        self, worktree: Path, paths: Sequence[str], tests: Sequence[str], progress: Progress | None = None, *, around: Around = nullcontext
+    ) -> TestReport:
+        if self._standby is not None:
+            self._standby.begin()
+            edits = edits_of(worktree, paths)
+            if edits is not None and isinstance(ran := self._standby.run(edits, tests), Ran):
+                return ran.report
+        with around():
+            return self._runner.run(worktree, tests, progress=progress)
+
+    def explain(self, verdict: Verdict) -> str:
+        if self._standby is not None:
+            self._standby.begin()  # another try will follow
+        return distil(verdict)
+
+    def evidence(self, verdict: Verdict) -> Evidence:
+        return Evidence(trailers=trailers(verdict), page=page(verdict))
+
+    def _first_look(self, patch: Patch, before: TestReport, progress: Progress | None) -> FirstLook:
+        """What the tests that the change reaches say in a warm process, where one is ready: which of them to run first."""
+        if self._standby is None or not self._standby.ready:
+            return FirstLook()
+        edits = self._trees.edits(patch.tree)
+        return FirstLook() if edits is None else first_look(self._standby, edits, before, labelled("first look", progress))
+
+    def _passing_before(self, files: Sequence[str]) -> frozenset[str]:
+        """Tests in these files that pass on the base, without waiting for the whole suite."""
+        report = self._baseline if self._baseline is None or self._baseline.problem is None else None
+        if report is None and files:
+            with self._trees.checkout(self._trees.base, ()) as tree:
+                there = [path for path in files if (tree / path).is_file()]
+                report = self._runner.run(tree, there) if there else None
+        results: tuple[TestResult, ...] = report.results if report is not None else ()
+        return frozenset(result.id for result in results if result.green)
+
+
+def _hint(problem: Problem) -> str:
+    """What is wrong with a run, and how a test of what hangs is written."""
+    return f"{problem.text} {ENDLESS}" if problem.kind == "timeout" else problem.text

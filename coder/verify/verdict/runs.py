@@ -1,0 +1,108 @@
+"""The runs of tests on the way to one verdict, each in a clean worktree of its own."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
+
+from coder.core.ports import Progress, TestRunner
+from coder.core.values.base import Value
+from coder.core.values.paths import meant
+from coder.core.values.verdict import Run, TestReport, TestResult
+from coder.verify.results.comparison import no_longer_passing, passes
+from coder.verify.running.runner import labelled
+from coder.verify.verdict.evidence import run_of
+
+LEAST_SECONDS, TIMES = 60.0, 5.0
+"""What a run may take in any case, and how many times as long as the suite took on the base."""
+
+
+def patience(before: TestReport | None) -> float | None:
+    """Seconds after which a run is taken to hang, going by the whole suite on the base; None where that is not known."""
+    if before is None or before.problem is not None:
+        return None
+    return max(LEAST_SECONDS, TIMES * before.seconds)
+
+
+class SuiteLimits(Value):
+    """How much of the suite is run for a verdict."""
+
+    whole_seconds: float | None = None
+    """Time limit of the suite on the base, beyond which impacted tests stand for it; None: `suite_seconds`, and a cap then."""
+    only_impacted: bool = False
+    """The suite is not even tried."""
+    impacted_seconds: float = 120.0
+    """Time limit of one run of impacted tests."""
+
+
+WHOLE = SuiteLimits()
+
+
+class Trees(Protocol):
+    """What the proof needs of a repository."""
+
+    @property
+    def base(self) -> str: ...
+
+    def checkout(self, tree: str, paths: Sequence[str] | None = None) -> AbstractContextManager[Path]:
+        """A clean worktree at `base` with the content of `tree`, all of it or at `paths` only; gone on exit."""
+        ...
+
+    def changed(self, tree: str) -> tuple[str, ...]: ...
+
+    def edits(self, tree: str) -> Mapping[str, str | None] | None: ...
+
+
+class Runs:
+    """Runs tests on one change and on its base, and keeps account of it."""
+
+    def __init__(
+        self,
+        *,
+        trees: Trees,
+        runner: TestRunner,
+        tree: str,
+        sources: Sequence[str],
+        before: TestReport,
+        progress: Progress | None,
+    ) -> None:
+        """`tree` is the change, `before` the base's own report; where a file of `sources` is loaded from elsewhere, a run says nothing."""
+        self._trees = trees
+        self._runner = runner
+        self._tree = tree
+        self._sources = sources
+        self._progress = progress
+        self._seconds = patience(before)
+        self.made: list[Run] = []
+        self.reached_on_base: set[str] = {*before.reached}
+        self.reached_on_change: set[str] = set()
+
+    def on_change(self, label: str, tests: Sequence[str], *, seconds: float | None = None) -> TestReport:
+        return self.run(label, self._tree, None, tests, seconds=seconds)
+
+    def on_base(self, label: str, tests: Sequence[str]) -> TestReport:
+        return self.run(label, self._trees.base, (), tests)
+
+    def run(self, label: str, tree: str, paths: Sequence[str] | None, tests: Sequence[str], *, seconds: float | None = None) -> TestReport:
+        """Run tests, or the whole suite, on the base with what `tree` has at `paths`, or everywhere; `seconds` is the limit of the run."""
+        with self._trees.checkout(tree, paths) as place:
+            sources = [path for path in self._sources if (place / path).is_file()]
+            told = labelled(label, self._progress)
+            report = self._runner.run(place, tests, timeout_seconds=seconds or self._seconds, expect_loaded=sources, progress=told)
+        self.made.append(run_of(label, tests, report))
+        if paths is None and tree == self._tree:
+            self.reached_on_change.update(report.reached)
+        elif not paths or paths != self._sources:  # the old tests are run on changed sources
+            self.reached_on_base.update(report.reached)
+        return report
+
+
+def lost_by_old_tests(runs: Runs, before: TestReport, tree: str, sources: Sequence[str], part: Sequence[str]) -> tuple[TestResult, ...]:
+    """Return the tests of a part (empty: the whole suite) that passed on the base and fail twice on the changed sources there."""
+    old = runs.run("old tests", tree, sources, part)
+    among = meant(part) if part else lambda _test: True
+    seeming = [result.id for result in no_longer_passing(before, old, among=among, missing_counts=old.problem is None)]
+    if not seeming:
+        return ()
+    again = runs.run("old tests, again", tree, sources, seeming)
+    return tuple(result for result in again.results if result.id in seeming and not passes(again, result.id))

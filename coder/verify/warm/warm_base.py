@@ -1,0 +1,122 @@
+"""A base kept ready: its tests collected in a warm process, and known what each of them reaches."""
+
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from coder.core.impact import Impact, Reach
+from coder.core.ports import Progress
+from coder.core.values.base import Value
+from coder.core.values.verdict import Run, TestReport
+from coder.patching import PatchError
+from coder.patching.applying.tree import Tree
+from coder.verify.verdict.evidence import run_of
+from coder.verify.warm.test_server import OnRed
+from coder.verify.warm.warm_tests import Cold, Edits, Ran, WarmRunner
+
+
+class FirstLook(Value):
+    """What is known of a change before any run in a clean worktree."""
+
+    reach: Reach = Reach(everything=True, why="it is not known yet")
+    suspects: tuple[str, ...] = ()
+    """Tests that passed on the base and are red in a warm process with the change."""
+    runs: tuple[Run, ...] = ()
+
+
+NOT_YET = Cold(reason="the tests are not collected yet")
+
+
+class Standby:
+    """Gets ready in a thread of its own, once somebody wants it; until then, and where it cannot, whoever asks is told so at once."""
+
+    def __init__(
+        self,
+        checkout: Callable[[], AbstractContextManager[Path]],
+        *,
+        warm: Callable[[Path], WarmRunner],
+        learn: Callable[[Path], Impact],
+        stop: Callable[[], None],
+    ) -> None:
+        """`checkout` makes a clean worktree of the base; `learn` sees what each of its tests reaches, for minutes, until `stop`."""
+        self._checkout = checkout
+        self._warm_of = warm
+        self._learn = learn
+        self._stop = stop
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._over = threading.Event()
+        self._warm: WarmRunner | None = None
+        self._impact: Impact | None = None
+
+    def begin(self) -> None:
+        """Return at once; a second time does nothing."""
+        with self._lock:
+            if self._thread is None and not self._over.is_set():
+                self._thread = threading.Thread(target=self._prepare, daemon=True)
+                self._thread.start()
+
+    @property
+    def ready(self) -> bool:
+        """Is it known what the tests reach?"""
+        return self._impact is not None
+
+    def run(self, edits: Edits, tests: Sequence[str], *, in_order: bool = False, on_red: OnRed = None) -> Ran | Cold:
+        """Run tests on the base with other texts at some paths."""
+        warm = self._warm
+        return warm.run(edits, tests, in_order=in_order, on_red=on_red) if warm is not None else NOT_YET
+
+    def reach(self, edits: Edits) -> Reach:
+        """The tests that may end otherwise with these texts."""
+        impact = self._impact
+        return impact.reach(edits) if impact is not None else Reach(everything=True, why="it is not known yet")
+
+    def close(self) -> None:
+        """Take the worktree and the process away; `stop` is called where something still runs."""
+        with self._lock:
+            self._over.set()
+        if self._thread is not None:
+            if self._impact is None:
+                self._stop()
+            self._thread.join()
+
+    def _prepare(self) -> None:
+        try:
+            self._keep_base_ready()
+        except FileNotFoundError:  # the session has ended and removed its worktrees while this thread read one: nobody asks any more
+            self._warm = self._impact = None
+
+    def _keep_base_ready(self) -> None:
+        with self._checkout() as tree, self._warm_of(tree) as warm:
+            warm.wait()
+            self._warm = warm
+            if not self._over.is_set():
+                self._impact = self._learn(tree)
+                next((path for path in self._impact.prepared() if self._over.is_set()), None)
+            self._over.wait()
+            self._warm = self._impact = None
+
+
+def edits_of(tree: Path, paths: Sequence[str]) -> Edits | None:
+    """The texts at these paths, None where there is no file; None at all where one is no plain file of UTF-8."""
+    try:
+        found = {path: Tree(tree).read(path) for path in paths}
+        return {path: content[0].decode() if content is not None else None for path, content in found.items()}
+    except (PatchError, UnicodeDecodeError):
+        return None
+
+
+def first_look(standby: Standby, edits: Edits, before: TestReport, progress: Progress | None) -> FirstLook:
+    """Run what the change reaches, warm; it says what to look at first, and proves nothing."""
+    reach = standby.reach(edits)
+    told = progress or (lambda _line: None)
+    if reach.everything:
+        return FirstLook(reach=reach)
+    ran = standby.run(edits, reach.soonest, in_order=True, on_red=lambda test: told(f"{test} is red"))
+    if not isinstance(ran, Ran):
+        return FirstLook(reach=reach)
+    counts = ran.report.counts
+    told(f"{counts.passed + counts.failed} tests that the change reaches, {counts.failed} red")
+    suspects = tuple(result.id for result in ran.report.reds if (was := before.of(result.id)) is not None and was.green)
+    return FirstLook(reach=reach, suspects=suspects, runs=(run_of("first look, warm", reach.tests, ran.report),))

@@ -1,0 +1,92 @@
+import httpx2
+import pytest
+from pydantic import SecretStr
+from pydantic_ai import exceptions as wrong
+
+from coder.models.catalog import Choice
+from coder.models.wire.errors import translated
+
+CHOICE = Choice(provider="openai", model="gpt-6-luna", reason="named by a test")
+
+
+def http(
+    category: type[wrong.ModelRateLimitError | wrong.ModelQuotaExceededError] | None, status: int, said: object
+) -> wrong.ModelHTTPError:
+    return wrong.ModelHTTPError.for_category(category, status_code=status, model_name="m", body=said)
+
+
+@pytest.mark.parametrize(
+    ("error", "line", "retryable"),
+    [
+        (
+            http(wrong.ModelQuotaExceededError, 429, {"message": "You exceeded your current quota."}),
+            "The account behind openai:gpt-6-luna is out of credit or quota: HTTP 429, You exceeded your current quota. "
+            "Top it up, or take another with --model.",
+            False,
+        ),
+        (
+            wrong.ModelTimeoutError("m", "Request timed out."),
+            "openai:gpt-6-luna did not answer in time: Request timed out.",
+            True,
+        ),
+        (
+            httpx2.ReadError("broken pipe"),
+            "The connection to openai:gpt-6-luna broke: broken pipe.",
+            True,
+        ),
+        (
+            wrong.ModelConnectionError("m", "Connection error.", phase="connect"),
+            "The connection to openai:gpt-6-luna broke: Connection error.",
+            True,
+        ),
+        (
+            http(None, 408, {"error": {"message": "Request Timeout"}}),
+            "openai:gpt-6-luna rejected the request: HTTP 408, Request Timeout.",
+            True,
+        ),
+        (
+            http(None, 413, {"error": {"message": "Request\n  too large"}}),
+            "openai:gpt-6-luna rejected the request: HTTP 413, Request too large.",
+            False,
+        ),
+        (
+            wrong.UserError("This model takes no tools."),
+            "openai:gpt-6-luna cannot be asked this way: This model takes no tools.",
+            False,
+        ),
+        (
+            wrong.UnexpectedModelBehavior("Streamed response ended unexpectedly"),
+            "openai:gpt-6-luna sent something unreadable: Streamed response ended unexpectedly.",
+            True,
+        ),
+    ],
+)
+def test_each_failure_is_one_line_that_says_what_to_do(error: Exception, line: str, retryable: bool) -> None:
+    found = translated(error, choice=CHOICE, key=None)
+    assert (str(found), found.retryable) == (line, retryable)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "request (30031 tokens) exceeds the available context size (8192 tokens), try increasing it",
+        "Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with context length of only 4096",
+        "This model's maximum context length is 8192 tokens",
+    ],
+)
+def test_local_servers_words_for_a_full_context_are_known(said: str) -> None:
+    found = translated(http(None, 400, {"message": said}), choice=CHOICE, key=None)
+    assert (found.context_overflow, found.retryable) == (True, False)
+
+
+def test_a_long_body_is_cut_and_a_key_in_it_blotted_out() -> None:
+    found = translated(http(None, 400, {"message": "x" * 195 + "sk-secret" + "x" * 1000}), choice=CHOICE, key=SecretStr("sk-secret"))
+    assert "sk-" not in str(found)
+    assert len(str(found)) < 300
+
+
+def test_a_key_made_up_for_a_local_server_blots_out_no_words() -> None:
+    said = "request (2990 tokens) exceeds the available context size (2048 tokens)"
+    found = translated(http(None, 400, {"message": said}), choice=CHOICE, key=SecretStr("x"))
+    assert found.context_overflow
+    assert said in str(found)

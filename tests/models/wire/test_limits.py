@@ -1,0 +1,101 @@
+"""What a hostile or broken server sends ends in one ModelError of one line, and in bounded memory."""
+
+import resource
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from gzip import compress
+
+import pytest
+from pydantic_ai.models import Model
+
+from coder.core.errors import ModelError
+from coder.models.catalog import Choice
+from coder.models.wire import clients
+from coder.models.wire.limits import ReplyLimits, nesting_depth
+from coder.models.wire.provider import ProviderModel
+from tests.models import wires as spoken
+from tests.models.contract import KEY, RIGS, WIRES, Bench, patience
+from tests.models.fakes import Turn, Wire, serve
+
+pytestmark = pytest.mark.loopback
+SMALL = ReplyLimits(body_bytes=20_000, line_bytes=5_000)
+WIRED: dict[str, tuple[Wire, Callable[..., Model], str]] = {
+    "chat": (spoken.chat, partial(clients.chat, profile=clients.CUT_IS_AN_ERROR), "/v1"),
+    "responses": (spoken.responses, clients.openai, "/v1"),
+    "anthropic": (spoken.anthropic, clients.anthropic, ""),
+    "google": (spoken.google, clients.google, ""),
+}
+
+
+@contextmanager
+def bench(wire: str, turn: Turn, limits: ReplyLimits = SMALL) -> Iterator[Bench]:
+    stream, adapter, path = WIRED[wire]
+    with serve(stream, lambda _turn: {}, [turn]) as fake:
+        choice = Choice(provider="compatible", model="m", base_url=fake.url, reason="named by a test")
+        pauses: list[float] = []
+        model = ProviderModel(
+            choice, partial(adapter, model="m", secret=KEY, url=fake.url + path), patience=patience(pauses, 1), limits=limits
+        )
+        yield Bench(model, pauses, fake)
+
+
+@pytest.mark.parametrize("wire", WIRED)
+@pytest.mark.parametrize(
+    ("turn", "message"),
+    [
+        (Turn(garbage=b"data: " + b"x" * 6_000 + b"\n\n"), "is longer than 5,000 bytes; the rest was not read."),
+        (Turn(text="word " * 2_000), "is longer than 20,000 bytes; the rest was not read."),
+        (Turn(text="It is", stalls=True), "was not complete after 0.5 s."),
+        (Turn(headers=(("Content-Encoding", "gzip"),), garbage=compress(b"x" * 1_000)), "compressed its reply (gzip)"),
+    ],
+    ids=["line", "body", "seconds", "compression"],
+)
+def test_a_reply_over_a_limit_is_one_clear_error(wire: str, turn: Turn, message: str) -> None:
+    limits = replace(SMALL, seconds=0.5) if turn.stalls else SMALL
+    with bench(wire, turn, limits) as one:
+        started = time.monotonic()
+        error = one.fail()
+    assert message in str(error) and "\n" not in str(error)
+    assert time.monotonic() - started < 30  # the SDKs are imported meanwhile; the fake stalls for ever
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("depth", [200, 5_000])
+def test_deeply_nested_arguments_are_a_model_error(wire: str, depth: int) -> None:
+    arguments = '{"path": ' + "[" * depth + "]" * depth + "}"
+    turn = Turn(calls=(("read", arguments),))
+    if wire == "google":
+        pytest.skip("its fake builds arguments as objects, which json.dumps cannot nest so deep") if depth > 900 else None
+    with WIRES[wire]([turn] * 3) as one:
+        error = one.fail()
+    assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_half_a_surrogate_pair_is_a_model_error(wire: str) -> None:
+    with WIRES[wire]([Turn(text="It is \ud83d line 7.")] * 3) as one:
+        error = one.fail()
+    assert "\n" not in str(error)
+
+
+def test_deep_nesting_in_the_text_protocol_stays_a_call_for_the_toolbox_to_refuse() -> None:
+    arguments = '{"path": ' + "[" * 5_000 + "]" * 5_000 + "}"
+    with RIGS["text_protocol"]([Turn(calls=(("read", arguments),))]) as one:
+        reply, _ = one.ask()
+    assert [call.name for call in reply.message.calls] == ["read"]
+
+
+def test_memory_stays_bounded_by_a_huge_line() -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with bench("chat", Turn(garbage=b"data: " + b"x" * (64 << 20)), ReplyLimits()) as one, pytest.raises(ModelError, match="8,388,608"):
+        raise one.fail()
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10
+    assert grown < 400 << 20  # the fake in this process holds the line twice
+
+
+@pytest.mark.parametrize(("text", "depth"), [("{}", 1), ('{"a": "[[[", "b": [[]]}', 3), ('"\\"[["', 0), ("]" * 3 + "[", 0)])
+def test_nesting_is_counted_outside_of_strings(text: str, depth: int) -> None:
+    assert nesting_depth(text) == depth

@@ -1,0 +1,60 @@
+import asyncio
+
+import pytest
+
+from coder.core.errors import ModelError
+from coder.core.messages import AssistantMessage, Reply
+from coder.models.wire.retry import Patience, persist
+from tests.models.contract import patience
+
+REPLY = Reply(message=AssistantMessage(text="Yes."))
+
+
+def outlived(*failures: ModelError, tries: int = 5) -> tuple[list[float], list[str]]:
+    """The pauses and the notices until there was a reply."""
+    left = list(failures)
+    pauses: list[float] = []
+    notices: list[str] = []
+
+    async def ask() -> Reply:
+        if left:
+            raise left.pop(0)
+        return REPLY
+
+    assert asyncio.run(persist(ask, patience=patience(pauses, tries), notice=notices.append)) == REPLY
+    return pauses, notices
+
+
+def busy(seconds: float | None = None) -> ModelError:
+    return ModelError("Busy.", retryable=True, retry_after_seconds=seconds)
+
+
+def test_pauses_double() -> None:
+    assert outlived(busy(), busy(), busy()) == (
+        [1.0, 2.0, 4.0],
+        ["Busy. Trying again in 1 s.", "Busy. Trying again in 2 s.", "Busy. Trying again in 4 s."],
+    )
+
+
+def test_the_server_is_obeyed() -> None:
+    assert outlived(busy(12.5), busy()) == ([12.5, 2.0], ["Busy. Trying again in 12 s.", "Busy. Trying again in 2 s."])
+
+
+def test_a_pause_that_is_too_long_is_left_to_the_person() -> None:
+    with pytest.raises(ModelError, match=r"^Busy\.$"):
+        outlived(busy(61.0))
+
+
+def test_what_cannot_pass_is_not_tried_again() -> None:
+    with pytest.raises(ModelError, match=r"^Bad key\.$"):
+        outlived(ModelError("Bad key."))
+
+
+def test_the_last_try_says_how_many_there_were() -> None:
+    with pytest.raises(ModelError, match=r"^Busy\. Tried 2 times\.$"):
+        outlived(busy(), busy(), tries=2)
+
+
+def test_pauses_are_bounded_and_spread() -> None:
+    late = Patience(longest_pause_seconds=60.0, chance=lambda: 1.0)
+    assert [late.pause(failures, None) for failures in (1, 3, 20)] == [1.25, 5.0, 75.0]

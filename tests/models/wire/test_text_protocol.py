@@ -1,0 +1,121 @@
+import asyncio
+import json
+
+import pytest
+
+from coder.core.messages import AssistantMessage, Message, Request, ToolCall, ToolMessage, ToolSpec, UserMessage
+from coder.models.scripted import Scripted, Step
+from coder.models.wire.text_protocol import Adaptive, TextProtocol, ToolsUnsupported, plain, read
+from tests.models.contract import ASKED, READ
+
+PATCH = ToolSpec(name="apply_patch", description="Change files.", parameters={"type": "object", "properties": {"diff": {"type": "string"}}})
+TOOLS = (READ, PATCH)
+DIFF = "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n"
+
+
+def calls(raw: str) -> list[tuple[str, str]]:
+    return [(call.name, call.arguments) for call in read(raw, TOOLS, prefix="c")[1]]
+
+
+def test_reads_prose_and_blocks_apart() -> None:
+    first = '```tool\n{"name": "read", "arguments": {"path": "a.py"}}\n```'
+    raw = f"I look.\n\n{first}\nThen:\n{first.replace('a.py', 'b.py')}\n"
+    assert read(raw, TOOLS, prefix="c") == (
+        "I look.\n\n\nThen:",
+        (
+            ToolCall(id="c_0", name="read", arguments='{"path": "a.py"}'),
+            ToolCall(id="c_1", name="read", arguments='{"path": "b.py"}'),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        '```json\n{"name": "read", "arguments": {"path": "a.py"}}\n```',
+        '```\n{"name": "read", "parameters": {"path": "a.py"}}\n```',
+        '```tool_call\n{"tool": "read", "args": {"path": "a.py"}}\n```',
+        '```tool\n{"name": "read", "path": "a.py"}\n```',
+        '```tool\n{"type": "function", "function": {"name": "read", "arguments": {"path": "a.py"}}}\n```',
+        '```tool\n{"name": "read", "arguments": {"path": "a.py",},}\n```',
+        '```tool\nHere you are: {"name": "read", "arguments": {"path": "a.py"}}\n```',
+        '```tool\n{"name": "read", "arguments": {"path": "a.py"}}',
+        '  ```tool\n{"name": "read", "arguments": {"path": "a.py"}}\n  ```',
+        '~~~tool\n{"name": "read", "arguments": {"path": "a.py"}}\n~~~',
+        '<tool_call>\n{"name": "read", "arguments": {"path": "a.py"}}\n</tool_call>',
+        '<tool_call>{"name": "read", "arguments": "{\\"path\\": \\"a.py\\"}"}',
+    ],
+)
+def test_forgives_how_weak_models_write_a_call(raw: str) -> None:
+    ((name, arguments),) = calls(raw)
+    assert (name, json.loads(arguments)) == ("read", {"path": "a.py"})
+
+
+def test_a_diff_block_is_a_patch() -> None:
+    ((name, arguments),) = calls(f"So:\n```diff\n{DIFF}```\n")
+    assert (name, json.loads(arguments)) == ("apply_patch", {"diff": DIFF})
+
+
+def test_real_newlines_in_a_string_are_forgiven() -> None:
+    ((name, arguments),) = calls(f'```tool\n{{"name": "apply_patch", "arguments": {{"diff": "{DIFF}"}}}}\n```')
+    assert (name, json.loads(arguments)) == ("apply_patch", {"diff": DIFF})
+
+
+@pytest.mark.parametrize(
+    "raw", ["```python\nread('a.py')\n```", '```json\n{"name": "coder", "version": 1}\n```', "```\nplain\n```", "", "no block at all"]
+)
+def test_other_blocks_are_prose(raw: str) -> None:
+    assert read(raw, TOOLS, prefix="c") == (raw, ())
+
+
+def test_a_block_that_cannot_be_read_is_passed_on_for_the_toolbox_to_refuse() -> None:
+    assert calls('```tool\n{"name": "read", "arguments": {path: a.py}}\n```') == [("read", '{"name": "read", "arguments": {path: a.py}}')]
+    assert calls("```tool\nread a.py\n```") == [("tool", "read a.py")]
+    assert calls('```tool\n{"name": "write", "arguments": {}}\n```') == [("write", "{}")]
+
+
+def test_the_system_prompt_shows_the_tools_and_the_request_has_none() -> None:
+    asked = plain(ASKED.model_copy(update={"tools": TOOLS}))
+    assert asked.tools == ()
+    for part in ("You fix bugs.", "## read", "Read a window of a file.", "- path (string): The file.", "```tool", "```diff"):
+        assert part in asked.system
+    assert "```diff" not in plain(ASKED).system
+
+
+def test_a_request_without_tools_stays_as_it_is() -> None:
+    bare = Request(system="Plan.", messages=(UserMessage(text="What?"),))
+    assert plain(bare) == bare
+
+
+def test_what_the_model_wrote_goes_back_unchanged_and_results_are_the_persons_words() -> None:
+    raw = 'I look.\n```json\n{"name":"read","arguments":{"path":"a.py"}}\n```\n'
+    inner = Scripted([Step(text=raw), Step(text="It is line 7.")])
+    model = TextProtocol(inner)
+    reply = asyncio.run(model.complete(ASKED, lambda _delta: None))
+    (call,) = reply.message.calls
+    result = ToolMessage(call_id=call.id, name="read", text="7: return 1", ok=True)
+    error = ToolMessage(call_id="2", name="read", text="no such file", ok=False)
+    more: tuple[Message, ...] = (*ASKED.messages, reply.message, result, error, UserMessage(text="Go on."))
+    assert asyncio.run(model.complete(ASKED.model_copy(update={"messages": more}), lambda _delta: None)).finish == "stop"
+    assert inner.requests[1].messages == (
+        UserMessage(text="It is broken."),
+        AssistantMessage(text=raw),
+        UserMessage(text="Result of read:\n7: return 1\n\nError of read:\nno such file\n\nGo on."),
+    )
+    assert inner.requests[1].system == inner.requests[0].system
+
+
+def test_calls_that_came_another_way_are_written_as_blocks() -> None:
+    native = AssistantMessage(text="I look.", calls=(ToolCall(id="1", name="read", arguments='{"path": "a.py"}'),))
+    (said,) = plain(ASKED.model_copy(update={"messages": (native,)})).messages
+    assert said == AssistantMessage(text='I look.\n\n```tool\n{"name": "read", "arguments": {"path": "a.py"}}\n```')
+    assert isinstance(said, AssistantMessage)
+    assert read(said.text, TOOLS, prefix="c")[1] == (ToolCall(id="c_0", name="read", arguments='{"path": "a.py"}'),)
+
+
+def test_adapts_once_and_for_all_when_tools_are_refused() -> None:
+    inner = Scripted([ToolsUnsupported("m does not support tools."), Step(text="A."), Step(text="B.")])
+    model = Adaptive(inner)
+    replies = [asyncio.run(model.complete(ASKED, lambda _delta: None)).message.text for _ in range(2)]
+    assert replies == ["A.", "B."]
+    assert [len(request.tools) for request in inner.requests] == [1, 0, 0]

@@ -1,0 +1,50 @@
+from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse, ModelResponsePart, TextPart, ThinkingPart, ToolCallPart
+from pydantic_ai.usage import RequestUsage
+
+from coder.core.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from coder.models.wire.translate import history, message_of
+
+CALL = ToolCall(id="1", name="read", arguments='{"path": "a.py"}')
+PLAIN: list[ModelResponsePart] = [TextPart(content="I look."), ToolCallPart(tool_name="read", args='{"path": "a.py"}', tool_call_id="1")]
+SIGNED: list[ModelResponsePart] = [ThinkingPart(content="Hm.", signature="seal", provider_name="anthropic"), *PLAIN]
+
+
+def test_a_plain_reply_is_kept_plain() -> None:
+    assert message_of(ModelResponse(parts=PLAIN)) == AssistantMessage(text="I look.", calls=(CALL,))
+
+
+def test_signed_reasoning_comes_back_as_it_was() -> None:
+    message = message_of(ModelResponse(parts=SIGNED, provider_name="anthropic", usage=RequestUsage(input_tokens=5)))
+    assert (message.text, message.calls) == ("I look.", (CALL,))
+    (response,) = history([message])
+    assert isinstance(response, ModelResponse)
+    assert (list(response.parts), response.provider_name) == (SIGNED, "anthropic")
+
+
+def test_the_same_message_is_always_the_same_bytes() -> None:
+    message = message_of(ModelResponse(parts=SIGNED))
+    conversation: list[Message] = [UserMessage(text="Fix it."), message, ToolMessage(call_id="1", name="read", text="def f()")]
+    once, again = (ModelMessagesTypeAdapter.dump_json(history(conversation)) for _ in range(2))
+    assert once == again
+    longer = ModelMessagesTypeAdapter.dump_json(history([*conversation, message]))
+    assert longer.startswith(once[:-1])
+
+
+def test_what_another_adapter_kept_is_not_touched() -> None:
+    for opaque in ('{"raw": "I look."}', "not JSON", "[]", '[{"kind": "response"}]'):
+        (response,) = history([AssistantMessage(text="I look.", calls=(CALL,), opaque=opaque)])
+        assert list(response.parts) == PLAIN
+
+
+def test_results_and_remarks_after_a_reply_are_one_request() -> None:
+    first, reply, second = history(
+        [
+            UserMessage(text="Fix it."),
+            AssistantMessage(calls=(CALL,)),
+            ToolMessage(call_id="1", name="read", text="def f()"),
+            UserMessage(text="Hurry."),
+        ]
+    )
+    assert [part.part_kind for part in first.parts] == ["user-prompt"]
+    assert [part.part_kind for part in reply.parts] == ["tool-call"]
+    assert [part.part_kind for part in second.parts] == ["tool-return", "user-prompt"]

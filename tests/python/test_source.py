@@ -1,0 +1,32 @@
+"""Where nodes stand in a text."""
+
+import ast
+
+import pytest
+
+from coder.python.source import Source
+
+TEXT = 'x = "é", 1\r\n\r\nclass Shop:\r\n    @cached\r\n    def total(self):\r\n        return [lambda: 1]\r\n'
+
+
+def test_positions_count_characters_whatever_the_line_ends_and_letters() -> None:
+    source = Source("a.py", TEXT)
+    one = next(node for node in ast.walk(source.tree) if isinstance(node, ast.Constant) and node.value == 1)
+    assert source.span(one) == (9, 10)
+    assert source.code(source.functions[0]) == "def total(self):\r\n        return [lambda: 1]"
+    assert source.line_end == "\r\n"
+
+
+def test_a_place_is_named_by_what_holds_it() -> None:
+    source = Source("a.py", TEXT)
+    statement = source.functions[0].body[0]
+    assert source.place(statement) == "a.py::Shop.total"
+    assert source.place(source.tree.body[0]) == "a.py:1"
+    assert source.function_at(6) is source.functions[0]
+    assert source.function_at(4) is None
+    assert source.indent(statement) == "        "
+
+
+def test_what_is_no_python_is_refused() -> None:
+    with pytest.raises(SyntaxError):
+        Source("a.py", "def f(:\n")

@@ -1,0 +1,47 @@
+"""What may let a loop come to its end."""
+
+import ast
+
+import pytest
+
+from coder.core.trials import Change
+from coder.python.source import Source
+from coder.repair.context.endless_loops import may_end
+
+TEXT = """\
+def find(items, wanted):
+    low, high = 0, len(items)
+    while low < high:
+        middle = (low + high) // 2
+        if items[middle] < wanted:
+            low = middle
+        log(middle)
+    for item in items:
+        if item == wanted:
+            break
+        log(item)
+    return low
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "old", "new", "ends"),
+    [
+        (3, "low < high", "low <= high", True),
+        (6, "low = middle", "low = middle + 1", True),
+        (7, "log(middle)", "low += 1", True),
+        (7, "log(middle)", "low.pop()", True),
+        (7, "log(middle)", "break", True),
+        (7, "log(middle)", "log(high == middle)", False),
+        (4, "middle = (low + high) // 2", "middle = (low + high) / 2", False),
+        (5, "items[middle] < wanted", "items[low] < wanted", False),
+        (9, "item == wanted", "item is wanted", True),
+        (11, "log(item)", "log(wanted)", False),
+        (12, "return low", "return high", False),
+    ],
+)
+def test_an_edit_that_changes_what_a_loop_asks_may_end_it(line: int, old: str, new: str, ends: bool) -> None:
+    source = Source("a.py", TEXT)
+    node = next(one for one in ast.walk(source.tree) if getattr(one, "lineno", 0) == line and source.code(one) == old)
+    start, end = source.span(node)
+    assert may_end(source, node, [Change(start=start, end=end, text=new)]) is ends

@@ -1,0 +1,49 @@
+"""Replacing expressions where precedence matters."""
+
+import ast
+
+import pytest
+
+from coder.core.trials import Edit
+from coder.python.source import Source
+from coder.repair.context.site import Site
+
+
+def replaced(text: str, name: str, new: str) -> str:
+    """The text with the (only) variable `name` replaced by an expression."""
+    source = Source("a.py", text)
+    node = next(one for one in ast.walk(source.tree) if isinstance(one, ast.Name) and one.id == name)
+    (rewrite,) = Site(source, node).replace(node, new, weight=1.0, summary="")
+    return Edit(path="a.py", changes=rewrite.changes, line=1, family="", summary="").apply(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "new", "expected"),
+    [
+        ("y = x * 2", "a + b", "y = (a + b) * 2"),
+        ("y = x + 2", "a - b", "y = a - b + 2"),
+        ("y = 2 - x", "a + b", "y = 2 - (a + b)"),
+        ("y = x.z", "a or b", "y = (a or b).z"),
+        ("y = x[0]", "-a", "y = (-a)[0]"),
+        ("y = z[x]", "a + 1", "y = z[a + 1]"),
+        ("y = x < 2", "a or b", "y = (a or b) < 2"),
+        ("y = x < 2", "a + b", "y = a + b < 2"),
+        ("y = x and z", "a or b", "y = (a or b) and z"),
+        ("y = x and z", "a < b", "y = a < b and z"),
+        ("f(x)", "a if b else c", "f(a if b else c)"),
+    ],
+)
+def test_parentheses_stand_where_they_are_needed_and_only_there(text: str, new: str, expected: str) -> None:
+    assert replaced(text, "x", new) == expected
+
+
+def test_the_same_text_is_no_rewrite() -> None:
+    source = Source("a.py", "y = x\n")
+    node = next(one for one in ast.walk(source.tree) if isinstance(one, ast.Name) and one.id == "x")
+    assert list(Site(source, node).replace(node, "x", weight=1.0, summary="")) == []
+
+
+def test_what_is_not_alone_on_its_line_gets_no_line_before_it() -> None:
+    source = Source("a.py", "if a: b()\n")
+    statement = next(one for one in ast.walk(source.tree) if isinstance(one, ast.Expr))
+    assert list(Site(source, statement).before(statement, ["pass"], weight=1.0, summary="")) == []

@@ -1,0 +1,136 @@
+"""Which lines are suspicious, and how much."""
+
+import pytest
+
+from coder.core.trials import Trace
+from coder.core.values.proposal import Suspect
+from coder.core.values.verdict import Failure, Frame, Outcome, TestResult
+from coder.python.source import Source
+from coder.repair.localization.fault_localization import (
+    ochiai,
+    suspects,
+    weighted,
+    with_bodies,
+    with_demanded,
+    with_imports,
+    with_mixed_up,
+    with_refused,
+    without_comparisons,
+)
+
+TEXT = """\
+LIMIT = 3
+OTHER = 4
+
+def inner(x):
+    if x > LIMIT:
+        return 1
+    return 0
+
+def outer(x):
+    return inner(x)
+"""
+
+
+def trace(name: str, outcome: Outcome, *lines: int) -> Trace:
+    return Trace(result=TestResult(id=name, outcome=outcome), lines={"a.py": lines})
+
+
+TRACES = [trace("red", "failed", 5, 6, 10), trace("green", "passed", 5, 7, 10), trace("other", "passed", 10), trace("out", "skipped", 6)]
+
+
+def test_ochiai_is_what_its_paper_says() -> None:
+    scores = ochiai(TRACES)["a.py"]
+    assert scores == {5: pytest.approx(1 / 2**0.5), 6: 1.0, 10: pytest.approx(1 / 3**0.5)}
+
+
+def test_functions_are_ranked_by_their_worst_line() -> None:
+    found = suspects(ochiai(TRACES), {"a.py": Source("a.py", TEXT)})
+    assert [(suspect.place, suspect.line) for suspect in found] == [("a.py::inner", 6), ("a.py::outer", 10)]
+    assert found[0] == Suspect(place="a.py::inner", line=6, score=1.0)
+
+
+def test_the_innermost_frames_of_a_failure_weigh_more() -> None:
+    frames = (Frame(path="tests/test_a.py", line=3, function="test"), Frame(path="a.py", line=10, function="outer"))
+    scores = ochiai(TRACES)
+    raised = weighted(scores, [Failure(type="ValueError", message="", frames=frames)])
+    assert raised["a.py"][10] == pytest.approx(scores["a.py"][10] * 1.3)
+    assert raised["a.py"][6] == scores["a.py"][6]
+    assert weighted(scores, [Failure(type="TooLong", message="", frames=frames)]) == scores
+
+
+def test_methods_that_assertions_compare_with_are_suspected_less() -> None:
+    text = "class A:\n    def __eq__(self, other):\n        return True\n\n    def total(self):\n        return 1\n"
+    scores = without_comparisons({"a.py": {3: 1.0, 6: 0.9}}, {"a.py": Source("a.py", text)})
+    assert scores == {"a.py": {3: pytest.approx(0.6), 6: 0.9}}
+
+
+def test_what_runs_at_import_is_as_suspicious_as_what_reads_it() -> None:
+    scores = with_imports(ochiai(TRACES), {"a.py": Source("a.py", TEXT)}, {})["a.py"]
+    assert scores[1] == pytest.approx(0.4)
+    assert scores[4] == pytest.approx(0.4)
+    assert 2 not in scores
+
+
+def test_a_function_that_only_an_import_calls_is_suspected_by_the_names_it_shares() -> None:
+    text = "TABLE = []\n\ndef add(x):\n    TABLE.append(x)\n\nadd(1)\n\ndef read():\n    return TABLE[0]\n"
+    sources = {"a.py": Source("a.py", text), "b.py": Source("b.py", "TABLE = 1\nOTHER = 2\n")}
+    scores = with_imports({"a.py": {9: 1.0}}, sources, {"a.py": (1, 3, 4, 6, 8), "b.py": (1, 2)})
+    assert scores["a.py"] == {9: 1.0, 8: pytest.approx(0.4), 1: pytest.approx(0.4), 4: pytest.approx(0.4)}
+    assert scores["b.py"] == {1: pytest.approx(0.28)}
+
+
+def test_that_parameters_are_called_the_same_is_no_sharing() -> None:
+    method = "    def {}(self, text):\n        self.text = text\n"
+    text = "\n".join(["class A:", method.format("__init__"), "class B:", method.format("__init__"), method.format("read"), "A(1)", "B(1)"])
+    scores = with_imports({"a.py": {10: 1.0}}, {"a.py": Source("a.py", text)}, {"a.py": (3, 7)})["a.py"]
+    assert scores == {10: 1.0, 9: pytest.approx(0.4), 7: pytest.approx(0.4)}
+
+
+def test_a_long_table_shares_its_suspicion() -> None:
+    text = "TABLE = [\n" + "    1,\n" * 62 + "]\n\ndef read():\n    return TABLE[0]\n"
+    scores = with_imports({"a.py": {67: 1.0}}, {"a.py": Source("a.py", text)}, {})["a.py"]
+    assert scores[1] == scores[64] == pytest.approx(0.4 * 0.5)
+
+
+def test_what_all_tests_execute_is_suspected_where_names_may_be_mixed_up() -> None:
+    unread = "def keep(one, other):\n    saved = one\n    return saved + one\n"
+    swapped = "def give(size, depth):\n    told = make(size=depth)\n    return told + size\n"
+    sources = {"a.py": Source("a.py", unread), "b.py": Source("b.py", swapped)}
+    scores = with_mixed_up({"a.py": {2: 0.01, 3: 0.8}, "b.py": {2: 0.02, 3: 0.02}}, sources)
+    assert scores == {"a.py": {2: pytest.approx(0.2), 3: 0.8}, "b.py": {2: pytest.approx(0.2), 3: 0.02}}
+
+
+def test_a_function_that_makes_what_a_suspicious_one_reads_is_suspected() -> None:
+    makers = "def made():\n    return [1]\n\ndef other():\n    return [2]\n\n"
+    text = f"{makers}TABLE = made()\nREST = other()\n\ndef read():\n    return TABLE[0]\n"
+    scores = with_imports({"a.py": {11: 1.0}}, {"a.py": Source("a.py", text)}, {"a.py": (1, 2, 4, 5, 7, 8, 10)})["a.py"]
+    assert scores == {11: 1.0, 10: pytest.approx(0.4), 7: pytest.approx(0.4), 2: pytest.approx(0.4)}
+
+
+def test_what_a_test_reads_by_its_name_is_suspected_and_so_is_what_decorates_it() -> None:
+    text = "SIZE = 1\nOTHER = 2\n\ndef noted(call):\n    call.noted = True\n    return call\n\n@noted\ndef double(x):\n    return x\n"
+    scores = with_imports({}, {"a.py": Source("a.py", text)}, {"a.py": (1, 2, 4, 5, 6, 9)}, {"SIZE", "double"})["a.py"]
+    assert scores.keys() == {1, 5, 6, 9}
+    assert scores[1] == scores[5] == pytest.approx(0.28)
+
+
+def test_a_function_that_cannot_be_called_so_is_suspected_though_nothing_in_it_is_executed() -> None:
+    source = Source("a.py", "class A:\n    def size(unit):\n        return 1\n\n    def other(self):\n        return self.size(1)\n")
+    failure = Failure(type="TypeError", message="A.size() takes 1 positional argument but 2 were given", text="")
+    scores = with_refused({"a.py": {6: 0.5}}, {"a.py": source}, [failure])
+    assert scores == {"a.py": {6: 0.5, 2: pytest.approx(0.45)}}
+
+
+def test_what_a_class_holds_is_suspected_where_making_the_class_failed() -> None:
+    text = "import x\n\n@x.made\nclass A:\n    b: int = 1\n    c: list = []\n\nclass B:\n    d = 1\n"
+    scores = with_bodies({"a.py": {3: 1.3}}, {"a.py": Source("a.py", text)})["a.py"]
+    assert scores[5] == scores[6] > 1.0
+    assert 9 not in scores
+
+
+def test_a_definition_is_suspected_whose_name_is_like_what_a_test_asks_for() -> None:
+    source = Source("a.py", "def totl(x):\n    return x\n\ndef other(x):\n    return x\n")
+    frame = Frame(path="tests/test_a.py", line=1, function="<module>")
+    asked = Failure(type="ImportError", message="cannot import name 'total' from 'a' (a.py)", frames=(frame,))
+    assert with_demanded({}, {"a.py": source}, [asked]) == {"a.py": {1: 0.9}}

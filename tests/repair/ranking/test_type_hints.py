@@ -1,0 +1,26 @@
+"""Answers held against annotations."""
+
+from coder.core.trials import Compared
+from coder.python.source import Source
+from coder.repair.ranking.type_hints import hints, mistyped
+
+TEXT = """\
+def size(a) -> int: ...
+def names(a) -> list[str]: ...
+def free(a): ...
+class A:
+    def kept(self) -> "bool": ...
+    def told(self) -> None: ...
+"""
+
+
+def test_plain_annotations_are_read() -> None:
+    assert hints([Source("a.py", TEXT)]) == {"size": "int", "names": "list", "A.told": "None"}
+
+
+def test_values_of_another_type_are_seen_and_errors_are_none() -> None:
+    found = Compared(calls=("size(a=1)", "size(a=2)", "names(a=1)", "free(a=1)"))
+    hinted = {"size": "int", "names": "list"}
+    assert mistyped(("1", "raises TypeError", "list['a']", "'x'"), found, hinted) == 0.0
+    assert mistyped(("1\tdict{}", "None\tdict{}", "'a'", "'x'"), found, hinted) == 2 / 3
+    assert mistyped(("1", "1", "1", "1"), found, {}) == 0.0

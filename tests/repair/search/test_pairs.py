@@ -1,0 +1,54 @@
+"""Two faults, each seen by a test of its own."""
+
+from collections.abc import Generator, Sequence
+from pathlib import Path
+
+from coder.core.trials import Compared, Edit, Tried
+from coder.repair.search.pairs import halves, search_pairs
+from coder.repair.search.search import search
+from tests.repair.places import candidate
+
+TEXT = "def f(a):\n    return a < 1\n\n\ndef g(a):\n    return a > 2\n"
+FIRST = candidate(TEXT, "a < 1", "a <= 1", score=0.6)
+SECOND = candidate(TEXT, "a > 2", "a >= 2", score=0.4, place="a.py::g")
+OTHER = candidate(TEXT, "a < 1", "a == 1", score=0.5)
+
+
+PARTS = {"one": ("a <= 1",), "two": ("a >= 2",), "both": ("a <= 1", "a >= 2")}
+
+
+class Half:
+    """Each test is green where its own line reads as it should."""
+
+    def try_out(
+        self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float, patient: bool = False
+    ) -> Generator[Tried]:
+        for edit in edits:
+            text = edit.apply(TEXT)
+            red = [test for test in tests if not all(part in text for part in PARTS[test])]
+            yield Tried(edit=edit, outcome="failed" if red else "passed", test=red[0] if red else "")
+
+    def compare(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Compared:
+        return Compared()
+
+
+def test_what_mends_one_test_is_put_together_with_what_mends_the_other(tmp_path: Path) -> None:
+    candidates = [FIRST, OTHER, SECOND]
+    alone = search(Half(), tmp_path, ["one", "two"], candidates, seconds=5.0, progress=None)
+    assert halves(alone.red) == {"two": [FIRST]}
+    found = search_pairs(Half(), tmp_path, ["one", "two"], candidates, alone.red, seconds=5.0, progress=None)
+    (pair,) = found.survivors
+    assert pair.edit.apply(TEXT) == TEXT.replace("a < 1", "a <= 1").replace("a > 2", "a >= 2")
+    assert (pair.score, pair.place, pair.edit.summary) == (0.4, "a.py::f", f"{FIRST.edit.summary}; {SECOND.edit.summary}")
+
+
+def test_what_leaves_the_same_test_red_as_most_is_no_half(tmp_path: Path) -> None:
+    assert halves(search(Half(), tmp_path, ["one"], [OTHER, SECOND], seconds=5.0, progress=None).red) == {}
+
+
+def test_where_the_first_test_needs_both_the_others_are_looked_at_by_themselves(tmp_path: Path) -> None:
+    tests, candidates = ["both", "one", "two"], [FIRST, OTHER, SECOND]
+    alone = search(Half(), tmp_path, tests, candidates, seconds=5.0, progress=None)
+    assert halves(alone.red) == {}
+    (pair,) = search_pairs(Half(), tmp_path, tests, candidates, alone.red, seconds=5.0, progress=None).survivors
+    assert pair.edit.summary == f"{FIRST.edit.summary}; {SECOND.edit.summary}"

@@ -1,0 +1,43 @@
+"""The same mistake at several places is mended at all of them."""
+
+from coder.python.source import Source
+from coder.repair.candidates import candidates
+from coder.repair.search.repeated_edits import repeated
+from tests.repair.places import candidate
+
+TEXT = "def f(a, b):\n    if a < b:\n        return a < b\n\n\ndef g(a, b):\n    return a < b\n"
+
+
+def texts(lines: dict[int, float]) -> set[str]:
+    source = Source("a.py", TEXT)
+    made = candidates({"a.py": source}, {"a.py": lines}, [])
+    return {one.edit.apply(TEXT) for one in repeated(made, {"a.py": source})}
+
+
+def test_all_places_of_one_function_and_all_of_the_file() -> None:
+    function = TEXT.replace("a < b", "a <= b", 2)
+    assert {function, TEXT.replace("a < b", "a <= b")} <= texts({2: 1.0, 3: 1.0, 7: 1.0})
+    assert TEXT.replace("a < b", "a <= b", 1) not in texts({2: 1.0, 3: 1.0})
+
+
+def test_places_that_are_not_suspicious_stay_as_they_are() -> None:
+    assert TEXT.replace("a < b", "a <= b", 2) in texts({2: 1.0, 3: 1.0})
+    assert texts({7: 1.0}) == set()
+
+
+def test_removing_one_statement_says_nothing_about_another() -> None:
+    source = Source("a.py", "def f():\n    g()\n    g()\n")
+    first = candidate(source.text, "g()", "pass", family="deletion")
+    other = first.edit.changes[0].model_copy(update={"start": 21, "end": 24})
+    second = type(first)(edit=first.edit.model_copy(update={"changes": (other,)}), score=0.5, place=first.place)
+    assert [*repeated([first, second], {"a.py": source})] == []
+
+
+def test_the_more_places_there_are_the_less_an_edit_of_all_is_worth() -> None:
+    def best(lines: int) -> float:
+        source = Source("a.py", "def f(a, b):\n" + "    g(a < b)\n" * lines)
+        made = candidates({"a.py": source}, {"a.py": {2 + line: 1.0 for line in range(lines)}}, [])
+        changed = [one for one in repeated(made, {"a.py": source}) if one.edit.family == "comparison"]
+        return max(one.score for one in changed if len(one.edit.changes) == lines)
+
+    assert best(4) < 0.3 * best(2) < best(2)

@@ -1,0 +1,156 @@
+"""Trying candidates, and confirming what holds."""
+
+from collections.abc import Generator, Sequence
+from pathlib import Path
+
+import pytest
+
+from coder.core.ports import Progress
+from coder.core.trials import Compared, Edit, Tried
+from coder.core.values.verdict import Outcome, Problem, TestReport, TestResult
+from coder.repair.candidates import Candidate
+from coder.repair.search.search import ENOUGH, ENOUGH_ALONE, FURTHER, confirmed, search, search_alone, written
+from tests.repair.places import candidate
+
+TEXT = "def f(a):\n    return a < 1\n"
+
+
+class FakeTrials:
+    """Edits hold whose text is among `right`, or with more time among `slow`; those that write `cold` need a process of their own."""
+
+    def __init__(self, *right: str, slow: Sequence[str] = ()) -> None:
+        self._right = right
+        self._slow = slow
+        self.closed = False
+        self.compared = Compared()
+        self.given: Sequence[Edit] = ()
+
+    def try_out(
+        self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float, patient: bool = False
+    ) -> Generator[Tried]:
+        self.given = edits
+        try:
+            for edit in edits:
+                text = edit.changes[0].text
+                if text in self._slow and not patient:
+                    yield Tried(edit=edit, outcome="timeout", test=tests[0])
+                    continue
+                holds = text in (*self._right, *self._slow)
+                yield Tried(edit=edit, outcome="cold" if text == "cold" else "passed" if holds else "failed")
+        finally:
+            self.closed = True
+
+    def compare(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Compared:
+        return self.compared
+
+
+class FakeRunner:
+    """A test is as green as the file says."""
+
+    command = "pytest"
+
+    def __init__(self, path: Path, *, right: str = "a <= 1", problem: Problem | None = None) -> None:
+        self._path = path
+        self._right = right
+        self._problem = problem
+
+    def run(
+        self,
+        tree: Path,
+        tests: Sequence[str] = (),
+        *,
+        timeout_seconds: float | None = None,
+        expect_loaded: Sequence[str] = (),
+        progress: Progress | None = None,
+    ) -> TestReport:
+        outcome: Outcome = "passed" if self._right in self._path.read_text() else "failed"
+        return TestReport(command="pytest", results=tuple(TestResult(id=test, outcome=outcome) for test in tests), problem=self._problem)
+
+
+def ranked(*texts: str) -> list[Candidate]:
+    return [candidate(TEXT, "a < 1", text) for text in texts]
+
+
+def test_a_survivor_is_enough_when_most_of_the_time_is_over(tmp_path: Path) -> None:
+    found = search(FakeTrials("right"), tmp_path, ["t"], ranked("x", "right", "y"), seconds=0.0, progress=None)
+    assert (found.tried, len(found.survivors)) == (2, 1)
+
+
+def test_survivors_and_the_cold_ones_are_kept_in_their_order(tmp_path: Path) -> None:
+    trials = FakeTrials("y", "z")
+    given = ranked("x", "z", "cold", "y")
+    found = search(trials, tmp_path, ["t"], given, seconds=1.0, progress=None)
+    assert (found.survivors, found.cold, found.tried, trials.closed) == ([given[1], given[3]], [given[2]], 4, True)
+
+
+def test_the_search_ends_some_way_behind_the_first_survivor(tmp_path: Path) -> None:
+    trials = FakeTrials("right")
+    found = search(
+        trials, tmp_path, ["t"], ranked("x", "right", *(f"y{number}" for number in range(FURTHER + 50))), seconds=1.0, progress=None
+    )
+    assert found.tried == FURTHER + 2
+    assert trials.closed
+
+
+def test_what_could_not_outweigh_the_first_survivor_is_not_tried(tmp_path: Path) -> None:
+    scores = [0.9, 0.8, 0.5, 0.15, 0.15]
+    given = [candidate(TEXT, "a < 1", text, score=score) for text, score in zip(("x", "y", "z", "u", "v"), scores, strict=True)]
+    found = search(FakeTrials("y"), tmp_path, ["t"], given, seconds=1.0, progress=None)
+    assert (found.survivors, found.tried) == ([given[1]], 4)
+
+
+def test_the_search_ends_with_enough_survivors(tmp_path: Path) -> None:
+    found = search(FakeTrials("x"), tmp_path, ["t"], ranked(*["x"] * 20), seconds=1.0, progress=None)
+    assert len(found.survivors) == found.tried == ENOUGH
+    assert found.line == f"tried {ENOUGH} candidates, {ENOUGH} of them hold, best: f: x for a < 1"
+
+
+@pytest.mark.parametrize(("new", "holds"), [("a <= 1", True), ("a > 1", False)])
+def test_an_edit_is_confirmed_on_the_disk_and_taken_back(tmp_path: Path, new: str, holds: bool) -> None:
+    file = tmp_path / "a.py"
+    file.write_text(TEXT)
+    edit = candidate(TEXT, "a < 1", new).edit
+    assert confirmed(FakeRunner(file), tmp_path, edit, ["t"], targets=["t"], seconds=1.0) is holds
+    assert file.read_text() == TEXT
+
+
+def test_a_run_that_says_nothing_confirms_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(TEXT)
+    runner = FakeRunner(tmp_path / "a.py", problem=Problem(kind="wrong_code", text="elsewhere"))
+    assert not confirmed(runner, tmp_path, candidate(TEXT, "a < 1", "a <= 1").edit, ["t"], targets=["t"], seconds=1.0)
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_a_run_that_took_too_long_refutes_nothing_that_was_seen_to_hold(tmp_path: Path, seen: bool) -> None:
+    (tmp_path / "a.py").write_text(TEXT)
+    runner = FakeRunner(tmp_path / "a.py", problem=Problem(kind="timeout", text="too long"))
+    right, wrong = (candidate(TEXT, "a < 1", new).edit for new in ("a <= 1", "a > 1"))
+    assert confirmed(runner, tmp_path, right, ["t"], targets=["t"], seconds=1.0, seen=seen) is seen
+    assert not confirmed(runner, tmp_path, wrong, ["t"], targets=["t"], seconds=1.0, seen=seen)
+
+
+def test_the_file_is_as_it_was_even_after_an_error(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_bytes(b"def f(a):\r\n    return a < 1\r\n")
+    with pytest.raises(ZeroDivisionError), written(tmp_path, candidate(TEXT, "def", "async def").edit):
+        assert (tmp_path / "a.py").read_bytes().startswith(b"async def f(a):\r\n")
+        raise ZeroDivisionError
+    assert (tmp_path / "a.py").read_bytes() == b"def f(a):\r\n    return a < 1\r\n"
+
+
+class EachHolds(FakeRunner):
+    """A runner that finds the tests of a file green, whatever is in it."""
+
+    def run(self, tree: Path, tests: Sequence[str] = (), **_: object) -> TestReport:
+        return TestReport(command="pytest", results=(TestResult(id="tests/test_a.py::test_f", outcome="passed"),))
+
+
+def test_each_candidate_may_have_a_process_of_its_own_until_enough_hold(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(TEXT)
+    given = [candidate(TEXT, "<", operator) for operator in ("<=", "==", ">", ">=", "!=", "is")]
+    alike = search_alone(EachHolds(tmp_path / "a.py"), tmp_path, ["tests/test_a.py"], given, seconds=30.0, progress=None)
+    assert (alike.tried, alike.survivors) == (ENOUGH_ALONE, given[:ENOUGH_ALONE])
+    one = search_alone(FakeRunner(tmp_path / "a.py"), tmp_path, ["tests/test_a.py::test_f"], given, seconds=30.0, progress=None)
+    assert (one.tried, one.survivors) == (len(given), given[:1])
+    unlikely = [given[0], candidate(TEXT, "<", "==", score=0.01)]
+    assert search_alone(EachHolds(tmp_path / "a.py"), tmp_path, ["tests/test_a.py"], unlikely, seconds=30.0, progress=None).tried == 1
+    assert search_alone(EachHolds(tmp_path / "a.py"), tmp_path, ["tests/test_a.py"], given, seconds=0.0, progress=None).tried == 0

@@ -1,0 +1,353 @@
+from pathlib import Path
+
+import pytest
+
+from coder.core.errors import UserError
+from coder.core.values.candidate import Delivery
+from coder.core.values.verdict import Evidence
+from coder.repo.delivery.checkout import apply_commit, apply_diff, apply_verified, check_commit, undo, unverified_copy
+from tests.builders import git, repo, write
+from tests.repo.opened import fingerprint, opened
+
+LINES = "".join(f"line {number}\n" for number in range(1, 31))
+FIXED = LINES.replace("line 15\n", "line 15, fixed\n")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return repo(tmp_path / "r", {"a.py": LINES, "b.py": LINES})
+
+
+def delivered(root: Path) -> Delivery:
+    with opened(root) as repository:
+        candidate = repository.candidate("c1")
+        write(candidate.worktree, {"a.py": FIXED, "test_a.py": "t\n"})
+        return repository.deliver(
+            repository.patch(candidate),
+            message="fix: line 15\n\nCoder-Verdict: PROVEN\nCoder-Suite: 3 passed",
+            evidence="seen",
+            slug="line 15",
+        )
+
+
+def commit(root: Path, files: dict[str, str], message: str = "theirs") -> None:
+    write(root, files)
+    git(root, "add", *files)
+    git(root, "commit", "-qm", message)
+
+
+def test_applies_by_fast_forward_and_leaves_other_work_alone(root: Path) -> None:
+    fix = delivered(root)
+    write(root, {"b.py": "dirty\n", "untracked": "u\n", "staged": "s\n"})
+    git(root, "add", "staged")
+    assert apply_commit(root, fix.commit) == f"main is now at {fix.commit[:10]}, which holds the fix."
+    assert git(root, "rev-parse", "main") == fix.commit
+    assert git(root, "status", "--short").splitlines() == ["M b.py", "A  staged", "?? untracked"]
+    assert (root / "a.py").read_text(encoding="utf-8") == FIXED
+    assert git(root, "reflog", "-1", "--format=%gs").startswith("coder apply")
+
+
+def test_marks_a_copy_on_a_newer_head_as_unverified(root: Path) -> None:
+    fix = delivered(root)
+    base = git(root, "rev-parse", "--short=10", "HEAD")
+    commit(root, {"a.py": LINES.replace("line 2\n", "line 2, theirs\n"), "b.py": "theirs\n"})
+    assert "unverified copy" in check_commit(root, fix.commit)
+    assert "UNVERIFIED" in apply_commit(root, fix.commit)
+    assert (root / "a.py").read_text(encoding="utf-8") == FIXED.replace("line 2\n", "line 2, theirs\n")
+    assert git(root, "log", "-1", "--format=%B") == (
+        "fix: line 15\n\nCoder-Session: 20260101-abc123\n"
+        f"Coder-Verdict: UNVERIFIED (proven on {base})\n(cherry picked from commit {fix.commit})"
+    )
+    assert git(root, "notes", "--ref=coder", "list").split()[1:] == [fix.commit]
+    assert git(root, "status", "--short") == ""
+    undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+    assert (root / "a.py").read_text(encoding="utf-8") == LINES.replace("line 2\n", "line 2, theirs\n")
+
+
+def test_applies_a_judged_copy_with_its_own_verdict(root: Path) -> None:
+    fix = delivered(root)
+    assert unverified_copy(root, fix.commit) is None
+    commit(root, {"b.py": "theirs\n"})
+    copy, head = unverified_copy(root, fix.commit) or ("", "")
+    assert head == git(root, "rev-parse", "HEAD")
+    evidence = Evidence(trailers=("Coder-Verdict: PASSING",), page="judged anew")
+    apply_verified(root, fix.commit, copy=copy, evidence=evidence)
+    assert git(root, "log", "-1", "--format=%(trailers:key=Coder-Verdict,valueonly)") == "PASSING"
+    assert git(root, "notes", "--ref=coder", "show", "HEAD") == "judged anew"
+    undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+    assert (root / "a.py").read_text(encoding="utf-8") == LINES
+    assert git(root, "for-each-ref", "refs/notes") == ""
+
+
+def test_refuses_a_judged_copy_once_head_has_moved(root: Path) -> None:
+    fix = delivered(root)
+    commit(root, {"b.py": "theirs\n"})
+    copy, _ = unverified_copy(root, fix.commit) or ("", "")
+    commit(root, {"b.py": "theirs again\n"})
+    before = fingerprint(root)
+    with pytest.raises(UserError, match="HEAD has moved while the fix was judged"):
+        apply_verified(root, fix.commit, copy=copy, evidence=Evidence(trailers=(), page="x"))
+    assert fingerprint(root) == before
+
+
+def test_refuses_to_write_a_file_under_a_filter_that_is_not_run(root: Path) -> None:
+    commit(root, {".gitattributes": "a.py filter=caps\n"})
+    git(root, "config", "filter.caps.clean", "cat")
+    fix = delivered(root)
+    before = fingerprint(root)
+    with pytest.raises(UserError, match=r"a\.py is under the git filter caps, which coder does not run; nothing was changed"):
+        apply_commit(root, fix.commit)
+    assert fingerprint(root) == before
+
+
+def test_applies_to_a_detached_head_in_a_linked_worktree(root: Path, tmp_path: Path) -> None:
+    fix = delivered(root)
+    git(root, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
+    before = fingerprint(root)
+    assert apply_commit(tmp_path / "linked", fix.commit) == f"HEAD is now at {fix.commit[:10]}, which holds the fix."
+    assert (tmp_path / "linked" / "test_a.py").exists()
+    assert fingerprint(root) == before
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [({"a.py": "dirty\n"}, "a.py would be overwritten"), ({"test_a.py": "untracked\n"}, "test_a.py would be overwritten")],
+)
+def test_refuses_where_a_path_it_needs_is_not_clean(root: Path, files: dict[str, str], told: str) -> None:
+    fix = delivered(root)
+    write(root, files)
+    git(root, "update-ref", "ORIG_HEAD", "HEAD")  # git itself notes this before it looks at the files
+    before = fingerprint(root)
+    with pytest.raises(UserError, match=told):
+        apply_commit(root, fix.commit)
+    assert fingerprint(root) == before
+
+
+def test_refuses_what_no_longer_fits(root: Path) -> None:
+    fix = delivered(root)
+    commit(root, {"a.py": LINES.replace("line 15\n", "line 15, theirs\n")})
+    before = fingerprint(root)
+    with pytest.raises(UserError, match="no longer fits"):
+        apply_commit(root, fix.commit)
+    assert fingerprint(root) == before
+
+
+def test_refuses_what_is_there_already(root: Path) -> None:
+    fix = delivered(root)
+    apply_commit(root, fix.commit)
+    with pytest.raises(UserError, match="already holds"):
+        apply_commit(root, fix.commit)
+
+
+def test_refuses_in_the_middle_of_the_persons_own_merge(root: Path) -> None:
+    fix = delivered(root)
+    git(root, "checkout", "-qb", "other")
+    commit(root, {"b.py": "other\n"})
+    git(root, "checkout", "-q", "main")
+    git(root, "merge", "-q", "--no-ff", "--no-commit", "other")
+    with pytest.raises(UserError, match="A merge is under way"):
+        apply_commit(root, fix.commit)
+
+
+def test_the_persons_own_taste_for_merges_does_not_matter(root: Path) -> None:
+    fix = delivered(root)
+    taste = {"merge.ff": "false", "merge.autoStash": "true", "merge.verifySignatures": "true", "branch.main.mergeOptions": "--squash"}
+    for key, value in taste.items():
+        git(root, "config", key, value)
+    write(root, {"a.py": LINES.replace("line 2\n", "line 2, dirty\n")})
+    with pytest.raises(UserError, match=r"a\.py would be overwritten"):
+        apply_commit(root, fix.commit)
+    git(root, "checkout", "-q", "a.py")
+    apply_commit(root, fix.commit)
+    assert git(root, "rev-parse", "HEAD") == fix.commit
+
+
+def test_a_diff_is_applied_uncommitted_and_taken_back(root: Path) -> None:
+    fix = delivered(root)
+    write(root, {"a.py": LINES.replace("line 2\n", "line 2, dirty\n")})
+    assert apply_diff(root, fix.diff) == "The change is in the working tree, uncommitted."
+    assert (root / "a.py").read_text(encoding="utf-8") == FIXED.replace("line 2\n", "line 2, dirty\n")
+    assert git(root, "status", "--short").splitlines() == ["M a.py", "?? test_a.py"]
+    apply_diff(root, fix.diff, reverse=True)
+    assert git(root, "status", "--short").splitlines() == ["M a.py"]
+
+
+def test_a_diff_is_applied_whole_or_not_at_all(root: Path) -> None:
+    fix = delivered(root)
+    write(root, {"test_a.py": "in the way\n"})
+    before = fingerprint(root)
+    with pytest.raises(UserError, match="does not fit the files as they are now"):
+        apply_diff(root, fix.diff)
+    assert fingerprint(root) == before
+
+
+def test_a_diff_does_not_reach_out_of_the_repository(root: Path, tmp_path: Path) -> None:
+    diff = "diff --git a/../evil b/../evil\nnew file mode 100644\n--- /dev/null\n+++ b/../evil\n@@ -0,0 +1 @@\n+x\n"
+    with pytest.raises(UserError, match="does not fit"):
+        apply_diff(root, diff)
+    assert not (tmp_path / "evil").exists()
+
+
+@pytest.mark.parametrize(("encoding", "name"), [("latin-1", "a.txt"), ("koi8-r", "a.py"), ("utf-8-sig", "a.py")])
+def test_a_diff_of_a_file_that_is_not_utf_8_is_applied_and_taken_back_to_the_byte(root: Path, encoding: str, name: str) -> None:
+    word = "привет" if encoding == "koi8-r" else "é"
+    lines = [f"# -*- coding: {encoding.removesuffix('-sig')} -*-", word, "two", f"{word} three"]
+    before, after = ("\n".join([*lines, end, ""]).encode(encoding) for end in (word, f"{word} {word}"))
+    (root / name).write_bytes(before)
+    git(root, "add", name)
+    git(root, "commit", "-qm", "start")
+    with opened(root) as repository:
+        candidate = repository.candidate("c1")
+        (candidate.worktree / name).write_bytes(after)
+        diff = repository.patch(candidate).diff
+    assert f"+{word} {word}\n" in diff
+    assert apply_diff(root, diff, check=True) == "The change fits the working tree; nothing was written."
+    assert (root / name).read_bytes() == before
+    apply_diff(root, diff)
+    assert (root / name).read_bytes() == after
+    apply_diff(root, diff, reverse=True)
+    assert (root / name).read_bytes() == before
+
+
+def test_a_check_says_what_would_happen_and_changes_nothing(root: Path) -> None:
+    fix = delivered(root)
+    before = fingerprint(root)
+    assert check_commit(root, fix.commit) == (
+        f"main would move on to the fix {fix.commit[:10]}, and a.py, test_a.py would change; nothing was written."
+    )
+    assert fingerprint(root) == before
+    for name in ("a.py", "test_a.py"):
+        write(root, {name: "mine\n"})
+        with pytest.raises(UserError, match=f"{name} would be overwritten"):
+            check_commit(root, fix.commit)
+        git(root, "checkout", "-q", name) if name == "a.py" else (root / name).unlink()
+    write(root, {"b.py": "dirty\n"})
+    apply_commit(root, fix.commit)
+    with pytest.raises(UserError, match="already holds"):
+        check_commit(root, fix.commit)
+
+
+def test_undo_deletes_the_branch_and_its_note(root: Path) -> None:
+    before = fingerprint(root)
+    fix = delivered(root)
+    assert undo(root, branch=fix.branch, commit=fix.commit, applied=None) == f"Deleted the branch {fix.branch}."
+    assert fingerprint(root) == before
+    assert undo(root, branch=fix.branch, commit=fix.commit, applied=None) == "There was nothing left of the fix to take back."
+
+
+@pytest.mark.parametrize("newer_head", [False, True])
+def test_undo_reverts_what_was_applied_and_leaves_other_work_alone(root: Path, newer_head: bool) -> None:
+    fix = delivered(root)
+    if newer_head:
+        commit(root, {"b.py": "theirs\n"})
+    apply_commit(root, fix.commit)
+    applied = git(root, "rev-parse", "HEAD")
+    commit(root, {"a.py": FIXED.replace("line 2\n", "line 2, theirs\n")})
+    write(root, {"b.py": "dirty\n"})
+    told = undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+    assert told == f"Reverted {applied[:10]} with {git(root, 'rev-parse', '--short=10', 'HEAD')} and deleted the branch {fix.branch}."
+    assert (root / "a.py").read_text(encoding="utf-8") == LINES.replace("line 2\n", "line 2, theirs\n")
+    assert git(root, "log", "-1", "--format=%B") == f'Revert "fix: line 15"\n\nThis reverts commit {applied}.'
+    assert git(root, "status", "--short") == "M b.py"
+    assert "coder" not in git(root, "for-each-ref", "--format=%(refname)")
+
+
+def test_what_was_undone_can_be_applied_again(root: Path) -> None:
+    fix = delivered(root)
+    apply_commit(root, fix.commit)
+    undo(root, branch=fix.branch, commit=fix.commit, applied=fix.commit)
+    assert "reverted already" in undo(root, branch=fix.branch, commit=fix.commit, applied=fix.commit)
+    apply_commit(root, fix.commit)
+    assert (root / "a.py").read_text(encoding="utf-8") == FIXED
+
+
+def test_undo_refuses_a_branch_with_more_on_it(root: Path) -> None:
+    fix = delivered(root)
+    git(root, "checkout", "-q", fix.branch)
+    with pytest.raises(UserError, match="is checked out in"):
+        undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+    commit(root, {"b.py": "mine\n"})
+    git(root, "checkout", "-q", "main")
+    with pytest.raises(UserError, match="has commits of yours on top"):
+        undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+    assert git(root, "rev-parse", f"{fix.branch}^") == fix.commit
+
+
+def test_undo_names_the_checkout_that_has_the_branch(root: Path) -> None:
+    fix = delivered(root)
+    git(root, "checkout", "-q", fix.branch)
+    with pytest.raises(UserError, match=f"is checked out in {root}; switch"):
+        undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+
+
+def test_undo_refuses_what_later_work_rests_on(root: Path) -> None:
+    fix = delivered(root)
+    apply_commit(root, fix.commit)
+    commit(root, {"a.py": FIXED.replace("fixed", "fixed better")})
+    before = fingerprint(root)
+    with pytest.raises(UserError, match="later commits changed the same lines"):
+        undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+    write(root, {"a.py": FIXED})
+    git(root, "commit", "-qam", "back")
+    write(root, {"a.py": "dirty\n"})
+    with pytest.raises(UserError, match=r"a\.py would be overwritten"):
+        undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+    assert git(root, "rev-parse", fix.branch) == fix.commit
+    assert before["refs"] != []
+
+
+def test_undo_refuses_where_another_branch_holds_the_fix(root: Path) -> None:
+    fix = delivered(root)
+    apply_commit(root, fix.commit)
+    git(root, "checkout", "-q", "-b", "elsewhere", "HEAD^")
+    with pytest.raises(UserError, match="is on main, not on the current branch"):
+        undo(root, branch=fix.branch, commit=fix.commit, applied=fix.commit)
+
+
+def delivered_in_steps(root: Path) -> Delivery:
+    with opened(root) as repository:
+        candidate = repository.candidate("c1")
+        write(candidate.worktree, {"test_a.py": "t\n"})
+        repository.checkpoint(candidate, "test: line 15")
+        write(candidate.worktree, {"a.py": LINES.replace("line 15\n", "line 15, wrong\n")})
+        repository.checkpoint(candidate, "line 15, first attempt")
+        write(candidate.worktree, {"a.py": FIXED})
+        repository.checkpoint(candidate, "line 15, second attempt")
+        return repository.deliver(
+            repository.patch(candidate), message="fix: line 15\n\nCoder-Verdict: PROVEN", evidence="seen", slug="l", steps_of=candidate
+        )
+
+
+def test_steps_are_delivered_applied_and_taken_back_as_a_range(root: Path) -> None:
+    before = git(root, "rev-parse", "HEAD")
+    fix = delivered_in_steps(root)
+    assert git(root, "log", "--format=%s", f"HEAD..{fix.branch}").splitlines() == [
+        "fix: line 15",
+        "line 15, first attempt",
+        "test: line 15",
+    ]
+    assert "Coder-Verdict" not in git(root, "log", "--format=%B", f"HEAD..{fix.branch}~1")
+    assert git(root, "notes", "--ref=coder", "list").split()[1:] == [fix.commit]
+    assert fix.diff == git(root, "diff", before, fix.commit) + "\n"
+    assert apply_commit(root, fix.commit) == f"main is now at {fix.commit[:10]}, which holds the fix."
+    undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+    assert git(root, "diff", "--stat", before, "HEAD") == ""
+    assert f"the commits {before}..{fix.commit}" in git(root, "log", "-1", "--format=%B")
+
+
+def test_steps_become_one_copy_on_a_newer_head(root: Path) -> None:
+    fix = delivered_in_steps(root)
+    commit(root, {"b.py": "theirs\n"})
+    newer = git(root, "rev-parse", "HEAD")
+    assert "UNVERIFIED" in apply_commit(root, fix.commit)
+    assert git(root, "rev-parse", "HEAD^") == newer
+    assert (root / "a.py").read_text(encoding="utf-8") == FIXED
+    undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+    assert git(root, "diff", "--stat", newer, "HEAD") == ""
+
+
+def test_steps_leave_out_uncommitted_work(root: Path) -> None:
+    write(root, {"b.py": LINES + "mine\n"})
+    fix = delivered_in_steps(root)
+    assert "mine" not in git(root, "log", "-p", f"HEAD..{fix.branch}")
+    assert len(git(root, "rev-list", f"HEAD..{fix.branch}").split()) == 3

@@ -1,0 +1,99 @@
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from coder.repo.delivery.commits import add_note, copies, make_branch, make_commit, make_copy, remove_notes
+from coder.repo.git import find
+from tests.builders import git, repo
+
+
+def test_a_commit_is_in_the_persons_name_and_asks_for_no_signature(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "a\n"})
+    git(root, "config", "commit.gpgSign", "true")
+    git(root, "config", "gpg.program", "false")
+    commit = make_commit(find(root).git, tree="HEAD^{tree}", parent="HEAD", message="fix: it\n\nVerdict: PROVEN\n\n")
+    assert git(root, "log", "-1", "--format=%an %ae|%cn|%B", commit) == "Ada ada@example.org|Ada|fix: it\n\nVerdict: PROVEN"
+
+
+def test_a_commit_is_coders_where_git_knows_nobody(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "a\n"})
+    git(root, "config", "--unset", "user.email")
+    git(root, "config", "--unset", "user.name")
+    commit = make_commit(find(root).git, tree="HEAD^{tree}", parent="HEAD", message="fix")
+    assert git(root, "log", "-1", "--format=%an %ae|%cn", commit) == "coder coder@localhost|coder"
+
+
+@pytest.mark.parametrize(
+    ("message", "copied"),
+    [
+        ("fix: it", "fix: it\n\nCoder-Verdict: X\n(cherry picked from commit {})"),
+        ("fix: it\n\nWhy.", "fix: it\n\nWhy.\n\nCoder-Verdict: X\n(cherry picked from commit {})"),
+        ("fix: it\n\nVerdict: PROVEN", "fix: it\n\nVerdict: PROVEN\nCoder-Verdict: X\n(cherry picked from commit {})"),
+        (
+            "fix: it\n\nCoder-Suite: 3 passed\n\nCoder-Verdict: PROVEN\nCoder-Suite: 3 passed\nCoder-Session: s",
+            "fix: it\n\nCoder-Suite: 3 passed\n\nCoder-Session: s\nCoder-Verdict: X\n(cherry picked from commit {})",
+        ),
+    ],
+)
+def test_a_copy_names_its_source_and_is_found_by_it(tmp_path: Path, message: str, copied: str) -> None:
+    root = repo(tmp_path / "r", {"a.py": "a\n"})
+    door = find(root).git
+    source = make_commit(door, tree="HEAD^{tree}", parent="HEAD", message=message)
+    copy = make_copy(door, source, tree="HEAD^{tree}", parent="HEAD", verdict=("Coder-Verdict: X",))
+    assert git(root, "log", "-1", "--format=%B", copy) == copied.format(source)
+    assert copies(door, source) == []
+    git(root, "reset", "-q", copy)
+    assert copies(door, source) == [copy]
+
+
+def test_keeps_the_branch_of_another_session(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "a\n"})
+    door = find(root).git
+    head = git(root, "rev-parse", "HEAD")
+    other = make_commit(door, tree="HEAD^{tree}", parent="HEAD", message="other")
+    names = [make_branch(door, slug="Fix: the 'thing'!", session="20260101-0ABC12", commit=commit) for commit in (head, other, head)]
+    assert names == ["coder/fix-the-thing-0abc12", f"coder/fix-the-thing-0abc12-{other[:7]}", "coder/fix-the-thing-0abc12"]
+    assert make_branch(door, slug="…", session="x", commit=head) == "coder/fix-x"
+
+
+HOSTILE = "fix\x1b[2J \u202egnp.exe\x07 \ud800\u2066x\0\n\n\tbody\x9b\r\n\nCoder-Test: a\x1b]0;owned\x07b"
+
+
+def test_strips_control_and_bidi_characters_from_messages_and_notes(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "a\n"})
+    door = find(root).git
+    commit = make_commit(door, tree="HEAD^{tree}", parent="HEAD", message=HOSTILE)
+    add_note(door, commit, HOSTILE)
+    stripped = "fix �gnp.exe� ��x�\n\n\tbody�\n\nCoder-Test: ab"
+    assert git(root, "log", "-1", "--format=%B", commit) == stripped
+    assert git(root, "notes", "--ref=coder", "show", commit) == stripped
+
+
+def test_a_branch_called_coder_is_no_obstacle(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "a\n"})
+    git(root, "branch", "coder")
+    commit = git(root, "rev-parse", "HEAD")
+    assert make_branch(find(root).git, slug="thing", session="x", commit=commit) == f"coder-thing-x-{commit[:7]}"
+
+
+def test_notes_are_added_and_removed_without_a_trace(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "a\n"})
+    door = find(root).git
+    first, second = (make_commit(door, tree="HEAD^{tree}", parent="HEAD", message=subject) for subject in ("1", "2"))
+    for commit in (first, second):
+        add_note(door, commit, "evidence")
+    assert git(root, "notes", "--ref=coder", "show", second) == "evidence"
+    remove_notes(door, first)
+    assert git(root, "notes", "--ref=coder", "list").split()[1] == second
+    remove_notes(door, first, second)
+    assert git(root, "for-each-ref", "refs/notes") == ""
+
+
+def test_notes_of_sessions_that_end_together_are_all_kept(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "a\n"})
+    door = find(root).git
+    commits = [make_commit(door, tree="HEAD^{tree}", parent="HEAD", message=str(number)) for number in range(8)]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda commit: add_note(door, commit, "evidence"), commits))
+    assert {line.split()[1] for line in git(root, "notes", "--ref=coder", "list").splitlines()} == set(commits)

@@ -1,0 +1,33 @@
+"""Reading what `git blame --porcelain` says."""
+
+from coder.repo.history.blame import blamed, in_runs
+
+ADA, BEN = "a" * 40, "b" * 40
+PORCELAIN = "\n".join(
+    [
+        f"{ADA} 1 1 2",
+        *("author Ada", "author-time 1577836800", "author-tz -0130", "summary adds boxes: all", "boundary", "filename old name.py"),
+        "\tone",
+        f"{ADA} 2 2",
+        f"\t{BEN} 1 1 is no header here",
+        f"{BEN} 9 3 1",
+        *("author ", "author-time 1577836800", "author-tz +9999", "summary ", "filename a.py"),
+        "\tthree",
+    ]
+)
+
+
+def test_what_is_told_of_a_commit_holds_for_all_its_lines() -> None:
+    lines = list(blamed(PORCELAIN))
+    assert [(line.line, line.commit, "boundary" in line.told) for line in lines] == [(1, ADA, True), (2, ADA, True), (3, BEN, False)]
+
+
+def test_a_run_of_lines_is_one_row_with_the_date_where_it_was_made() -> None:
+    assert in_runs(blamed(PORCELAIN)).split("\n") == [
+        "        1-2 aaaaaaaaaa 2019-12-31 Ada: adds boxes: all",
+        "          3 bbbbbbbbbb 2020-01-01 : ",
+    ]
+
+
+def test_nothing_gives_nothing() -> None:
+    assert in_runs(blamed("")) == ""

@@ -1,0 +1,80 @@
+"""What `coder verify` judges, and against what."""
+
+from pathlib import Path
+
+import pytest
+
+from coder.core.errors import UserError
+from coder.repo.history.existing_change import Given, given
+from tests.builders import git, repo, write
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """`main` with two commits, and a branch `topic` that left it after the first."""
+    root = repo(tmp_path / "r", {"a.py": "A = 1\n"})
+    git(root, "checkout", "--quiet", "-b", "topic")
+    _commit(root, "a.py", "A = 2\n", "A is two")
+    _commit(root, "a.py", "A = 3\n", "A is three")
+    git(root, "checkout", "--quiet", "main")
+    _commit(root, "b.py", "B = 1\n", "B is one")
+    return root
+
+
+def _commit(root: Path, name: str, text: str, message: str) -> None:
+    write(root, {name: text})
+    git(root, "add", "--all")
+    git(root, "commit", "--quiet", "--message", message)
+
+
+def _at(root: Path, revision: str) -> str:
+    return git(root, "rev-parse", revision)
+
+
+def _is(found: Given, root: Path, base: str, revision: str) -> bool:
+    return (found.base, found.tree) == (_at(root, base), _at(root, f"{revision}^{{tree}}"))
+
+
+def test_the_uncommitted_work_is_compared_with_head(root: Path) -> None:
+    write(root, {"b.py": "B = 2\n", "new.py": ""})
+    found = given(root, revision=None, against=None)
+    assert found.base == _at(root, "HEAD")
+    assert git(root, "show", f"{found.tree}:b.py") == "B = 2"
+    assert git(root, "ls-tree", "--name-only", found.tree).split() == ["a.py", "b.py", "new.py"]
+    assert git(root, "status", "--porcelain").split() == ["M", "b.py", "??", "new.py"]
+
+
+def test_a_branch_is_compared_with_where_it_began(root: Path) -> None:
+    found = given(root, revision="topic", against=None)
+    assert _is(found, root, "main~1", "topic")
+    assert found.message == "A is three\n\nA is two"
+
+
+def test_a_commit_is_compared_with_its_parent(root: Path) -> None:
+    assert _is(given(root, revision=_at(root, "topic")[:12], against=None), root, "topic~1", "topic")
+    assert _is(given(root, revision="main", against=None), root, "main~1", "main")
+
+
+def test_a_clean_checkout_of_a_branch_means_the_branch(root: Path) -> None:
+    git(root, "checkout", "--quiet", "topic")
+    assert _is(given(root, revision=None, against=None), root, "main~1", "topic")
+
+
+def test_what_to_compare_with_can_be_said(root: Path) -> None:
+    assert _is(given(root, revision="topic", against="main"), root, "main", "topic")
+    assert _is(given(root, revision="main..topic", against=None), root, "main", "topic")
+    assert _is(given(root, revision="main...topic", against=None), root, "main~1", "topic")
+
+
+@pytest.mark.parametrize(
+    ("revision", "told"),
+    [
+        (None, "no uncommitted work"),
+        ("nothing", "no revision 'nothing'"),
+        ("main~1", "the first commit"),
+        ("main..main", "no change to judge"),
+    ],
+)
+def test_nothing_to_judge_is_said(root: Path, revision: str | None, told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        given(root, revision=revision, against=None)

@@ -1,0 +1,165 @@
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from coder.core.errors import GitError
+from coder.repo.git import find
+from coder.repo.history.history import GitHistory
+from tests.builders import git, repo, write
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> GitHistory:
+    root = repo(tmp_path / "r", {"a.py": "one\ntwo\nthree\n", "b.py": "b\n"}, message="first: begins")
+    write(root, {"a.py": "one\nTWO = overflow\nthree\n"})
+    git(root, "commit", "-qam", "second: shouts")
+    write(root, {"b.py": "B\n"})
+    git(root, "commit", "-qam", "third: about the Overflow (#12)")
+    return GitHistory(git=find(root).git, revision="HEAD")
+
+
+def subjects(told: str) -> list[str]:
+    return [line.split("Ada: ")[1] for line in told.splitlines()]
+
+
+def test_tells_the_newest_commits_first(history: GitHistory) -> None:
+    assert subjects(history.log(count=2)) == ["third: about the Overflow (#12)", "second: shouts"]
+
+
+def test_tells_which_commits_touched_a_path_or_its_lines(history: GitHistory) -> None:
+    assert subjects(history.log(path="a.py")) == ["second: shouts", "first: begins"]
+    assert subjects(history.log(path="a.py", lines=(3, 3))) == ["first: begins"]
+
+
+def test_finds_a_word_in_messages_and_in_changes(history: GitHistory) -> None:
+    told = history.log(word="overflow").splitlines()
+    assert told[0] == "In the message (whatever the case): overflow"
+    assert subjects(told[1]) == ["third: about the Overflow (#12)"]
+    assert told[2] == "Added or removed by the change: overflow"
+    assert subjects(told[3]) == ["second: shouts"]
+    assert subjects(history.log(word="overflow", path="a.py").splitlines()[1]) == ["second: shouts"]
+    assert history.log(word=".*") == ""
+
+
+def test_blames_a_range_by_runs_of_lines(history: GitHistory) -> None:
+    today = subprocess.run(["git", "log", "-1", "--format=%ad", "--date=short"], cwd=history.git.directory, capture_output=True, text=True)
+    first, second = (history.git.commit(name) or "" for name in ("HEAD~2", "HEAD~1"))
+    date = today.stdout.strip()
+    assert history.blame("a.py", 1, 3).splitlines() == [
+        f"          1 {first[:10]} {date} Ada: first: begins",
+        f"          2 {second[:10]} {date} Ada: second: shouts",
+        f"          3 {first[:10]} {date} Ada: first: begins",
+    ]
+    assert history.blame("b.py", 1, 1).endswith("Ada: third: about the Overflow (#12)")
+
+
+def test_knows_files_as_they_were(history: GitHistory) -> None:
+    write(history.git.directory, {"a.py": "changed since\n"})
+    assert history.file("a.py") == "one\nTWO = overflow\nthree\n"
+    assert history.file("absent.py") is None
+    assert history.file("") is None
+
+
+def test_tells_what_commits_changed_and_whose_lines_are_left(history: GitHistory) -> None:
+    recent = history.recent(count=2)
+    assert [change.paths for change in recent] == [("b.py",), ("a.py",)]
+    assert [change.subject for change in recent] == ["third: about the Overflow (#12)", "second: shouts"]
+    assert [change.commit for change in history.recent(path="a.py")] == [recent[1].commit, history.git.commit("HEAD~2")]
+    assert history.touched("a.py", "HEAD~2") == ("", recent[1].commit, "")
+
+
+def test_what_takes_too_long_is_answered_with_what_there_was(history: GitHistory) -> None:
+    hurried = replace(history, seconds=0.0)
+    assert hurried.log() == "[stopped after 0 s; older commits were not looked at]"
+    with pytest.raises(GitError, match="did not end within 0 seconds"):
+        hurried.blame("a.py", 1, 1)
+
+
+def test_of_a_huge_commit_the_files_are_told_and_not_the_lines(history: GitHistory) -> None:
+    write(history.git.directory, {"long.txt": "line\n" * 20_001})
+    git(history.git.directory, "add", "long.txt")
+    git(history.git.directory, "commit", "-qm", "fourth: long")
+    told = history.show("HEAD")
+    assert "long.txt | 20001 +" in told
+    assert len(told) < 500
+
+
+def test_shows_a_commit_limited_to_a_path(history: GitHistory) -> None:
+    assert "+TWO = overflow" in history.show("HEAD~1")
+    assert "+TWO" not in history.show("HEAD~1", "b.py")
+
+
+def test_starts_no_program_that_the_configuration_names(history: GitHistory, tmp_path: Path) -> None:
+    root = history.git.directory
+    write(root, {".git/info/attributes": "*.py diff=evil\n"})
+    for key in ("diff.external", "diff.evil.textconv", "diff.evil.command", "gpg.program", "core.pager"):
+        git(root, "config", key, f"touch {tmp_path}/ran; cat")
+    git(root, "config", "log.showSignature", "true")
+    history.show("HEAD")
+    history.log(path="a.py", lines=(1, 2))
+    history.blame("a.py", 1, 2)
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("revision", ["nothing", "--output=evil", "HEAD:a.py"])
+def test_what_is_no_commit_is_refused(history: GitHistory, revision: str) -> None:
+    with pytest.raises(GitError, match="There is no commit"):
+        history.show(revision)
+
+
+def test_a_missing_path_or_line_is_an_error_in_one_line(history: GitHistory) -> None:
+    with pytest.raises(GitError, match="no such path"):
+        history.blame("absent.py", 1, 2)
+    with pytest.raises(GitError, match="has only 3 lines"):
+        history.log(path="a.py", lines=(40, 50))
+
+
+SECRET = "hunter-of-secrets"
+
+
+@pytest.fixture
+def leaky(tmp_path: Path) -> GitHistory:
+    """Private files added, renamed into a readable one, and changed beside code."""
+    root = repo(tmp_path / "leaky", {".env": f"a=1\nb=2\nc=3\nd=4\nKEY={SECRET}\n", "deploy/key.pem": SECRET}, message="private alone")
+    write(root, {"app.py": "x = 1\n", ".env": f"a=1\nb=2\nc=3\nd=4\ne=5\nKEY={SECRET}\n"})
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "both")
+    git(root, "mv", ".env", "plain.txt")
+    write(root, {"plain.txt": "a=1\nb=2\nc=3\nd=4\ne=5\n"})
+    git(root, "commit", "-qam", "renamed")
+    return GitHistory(git=find(root).git, revision="HEAD")
+
+
+def test_searches_no_private_file(leaky: GitHistory) -> None:
+    assert leaky.log(word=SECRET) == ""
+    assert leaky.log(word=SECRET, path="deploy") == ""
+    write(leaky.git.directory, {"app.py": f"x = '{SECRET}'\n"})
+    git(leaky.git.directory, "commit", "-qam", "now in code")
+    assert subjects(leaky.log(word=SECRET).split("\n", 1)[1]) == ["now in code"]
+
+
+def test_private_commits_do_not_crowd_out_others(leaky: GitHistory) -> None:
+    root = leaky.git.directory
+    write(root, {"app.py": "word\n"})
+    git(root, "commit", "-qam", "code")
+    for number in range(4):
+        write(root, {".env": "word\n" * number})
+        git(root, "add", "-A")
+        git(root, "commit", "-qm", f"private {number}")
+    assert subjects(leaky.log(word="word", count=2).split("\n", 1)[1]) == ["code"]
+
+
+@pytest.mark.parametrize("revision", ["HEAD", "HEAD~1", "HEAD~2"])
+def test_shows_no_private_file(leaky: GitHistory, revision: str) -> None:
+    told = leaky.show(revision)
+    assert SECRET not in told
+    assert ".env: not shown, it may hold secrets" in told
+    assert ("both" in told, "x = 1" in told) == (revision == "HEAD~1", revision == "HEAD~1")
+    assert SECRET not in leaky.show(revision, "deploy")
+
+
+def test_names_no_private_file_as_changed(leaky: GitHistory) -> None:
+    assert [change.paths for change in leaky.recent()] == [("plain.txt",), ("app.py",), ()]
+    assert SECRET in replace(leaky, deny_read=()).show("HEAD~2")

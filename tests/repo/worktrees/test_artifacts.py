@@ -1,0 +1,73 @@
+from pathlib import Path
+
+from coder.repo.git import find
+from coder.repo.worktrees.artifacts import bring, ignored_artefacts, submodules
+from tests.builders import git, repo, write
+
+IGNORE = """
+_version.py
+*.so
+*.egg-info/
+.env*
+.venv/
+environment/
+build/
+node_modules/
+__pycache__/
+*_pb2.py
+local_settings.py
+generated/
+"""
+
+
+def test_finds_what_tests_need_and_no_caches_environments_or_secrets(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {".gitignore": IGNORE, "src/a.py": "a\n"})
+    wanted = {
+        "src/_version.py": "1\n",
+        "src/fast.cpython-311-x86_64-linux-gnu.so": "\0",
+        "src/r.egg-info/entry_points.txt": "x\n",
+        "src/wire_pb2.py": "x\n",
+        "generated/deep/_version.py": "1\n",
+    }
+    unwanted = {
+        ".env": "KEY=secret\n",
+        ".venv/lib/fast.so": "\0",
+        "environment/pyvenv.cfg": "\n",
+        "environment/lib/fast.so": "\0",
+        "build/lib/fast.so": "\0",
+        "node_modules/x/version.py": "\n",
+        "src/__pycache__/_version.py": "\n",
+        "local_settings.py": "KEY='secret'\n",
+    }
+    write(root, wanted | unwanted)
+    assert ignored_artefacts(find(root).git) == tuple(sorted(wanted))
+
+
+def test_brings_copies_where_nothing_is_in_their_place(tmp_path: Path) -> None:
+    write(tmp_path / "source", {"pkg/_version.py": "theirs\n", "pkg/fast.so": "built\n", "taken.so": "theirs\n"})
+    write(tmp_path / "target", {"taken.so": "tracked\n"})
+    brought = bring(("pkg/_version.py", "pkg/fast.so", "taken.so", "vanished.so"), source=tmp_path / "source", target=tmp_path / "target")
+    assert brought == {"pkg/_version.py", "pkg/fast.so"}
+    write(tmp_path / "target", {"pkg/_version.py": "changed\n"})
+    assert (tmp_path / "source" / "pkg" / "_version.py").read_text(encoding="utf-8") == "theirs\n"
+    assert (tmp_path / "target" / "taken.so").read_text(encoding="utf-8") == "tracked\n"
+
+
+def test_a_link_does_not_lead_the_copy_elsewhere(tmp_path: Path) -> None:
+    write(tmp_path / "source", {"pkg/_version.py": "theirs\n"})
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "target").mkdir()
+    (tmp_path / "target" / "pkg").symlink_to(tmp_path / "outside")
+    assert bring(("pkg/_version.py",), source=tmp_path / "source", target=tmp_path / "target") == set()
+    assert list((tmp_path / "outside").iterdir()) == []
+
+
+def test_a_submodule_comes_as_plain_files(tmp_path: Path) -> None:
+    library = repo(tmp_path / "library", {"lib.py": "lib\n"})
+    root = repo(tmp_path / "r", {"a.py": "a\n"})
+    git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "vendor/lib")
+    git(root, "commit", "-qm", "submodule")
+    assert submodules(find(root).git, "HEAD") == ("vendor/lib",)
+    (tmp_path / "target" / "vendor" / "lib").mkdir(parents=True)
+    bring(("vendor/lib",), source=root, target=tmp_path / "target")
+    assert [path.name for path in (tmp_path / "target" / "vendor" / "lib").iterdir()] == ["lib.py"]

@@ -1,0 +1,169 @@
+"""Every way in which a repository's own configuration could run a program or lead elsewhere, against every entry point."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from coder.core.errors import UserError
+from coder.repo.git import find
+from coder.repo.history.existing_change import given
+from coder.repo.history.history import GitHistory
+from tests.builders import git, repo, write
+from tests.repo.opened import opened
+
+EXECUTING = {
+    "filter.x.clean": "{run}",
+    "filter.x.smudge": "{run}",
+    "filter.x.process": "{run}",
+    "core.fsmonitor": "{program}",
+    "core.hooksPath": "{hooks}",
+    "core.sshCommand": "{run}",
+    "core.askPass": "{program}",
+    "core.editor": "{run}",
+    "core.pager": "{run}",
+    "core.gitProxy": "{program}",
+    "core.alternateRefsCommand": "{run}",
+    "sequence.editor": "{run}",
+    "credential.helper": "!{run}",
+    "diff.x.textconv": "{run}",
+    "diff.x.command": "{run}",
+    "diff.external": "{program}",
+    "merge.x.driver": "{run}",
+    "gpg.program": "{program}",
+    "gpg.ssh.defaultKeyCommand": "{run}",
+    "alias.status": "!{run}",
+    "alias.log": "!{run}",
+    "trailer.x.command": "{run}",
+    "submodule.x.update": "!{run}",
+    "uploadpack.packObjectsHook": "{program}",
+    "include.path": "{included}",
+    "includeIf.gitdir:/**.path": "{included}",
+}
+
+
+def _verify(root: Path) -> None:
+    write(root, {"a.dat": "changed\n", "b.py": "changed\n"})
+    assert given(root, revision=None, against=None).left_out == ("a.dat (the git filter x is not run)",)
+    given(root, revision=None, against=None)
+    given(root, revision="HEAD", against=None)
+
+
+def _fix(root: Path) -> None:
+    write(root, {"b.py": "changed\n"})
+    with opened(root) as repository:
+        candidate = repository.candidate("c1")
+        write(candidate.worktree, {"a.py": "fixed\n", "a.dat": "fixed\n"})
+        patch = repository.patch(candidate)
+        assert patch.paths == ("a.dat", "a.py")
+        repository.checkpoint(candidate, "one")
+        with repository.checkout(patch.tree):
+            pass
+        repository.rollback(candidate, candidate.base)
+        fix = repository.deliver(patch, message="fix", evidence="e", slug="s")
+        with pytest.raises(UserError, match=r"a\.dat is under the git filter"):
+            repository.merge(fix)
+        write(candidate.worktree, {"a.py": "fixed\n"})
+        repository.merge(repository.deliver(repository.patch(candidate), message="fix", evidence="e", slug="t"))
+
+
+def _locate(root: Path) -> None:
+    place = find(root)
+    history = GitHistory(git=place.git, revision=place.head)
+    history.recent()
+    history.show("HEAD")
+    history.log(word="x")
+    history.blame("a.py", 1, 1)
+
+
+@pytest.mark.parametrize("enter", [_verify, _fix, _locate])
+@pytest.mark.parametrize("key", EXECUTING)
+def test_a_key_of_the_repository_runs_nothing(tmp_path: Path, key: str, enter: Callable[[Path], None]) -> None:
+    root = repo(tmp_path / "r", {"a.py": "a\n", "b.py": "b\n", "a.dat": "a\n", ".gitattributes": "*.dat filter=x diff=x merge=x\n"})
+    write(root, {"a.dat": "b\n"})
+    git(root, "commit", "-qam", "second")
+    mark = tmp_path / "ran"
+    program = tmp_path / "hooks" / "post-index-change"
+    write(tmp_path, {"hooks/post-index-change": f"#!/bin/sh\ntouch {mark}\n"})
+    program.chmod(0o755)
+    write(tmp_path, {"included": f'[filter "x"]\n\tclean = "touch {mark}; cat"\n\tsmudge = "touch {mark}; cat"\n'})
+    places = {"run": f"touch {mark}; cat", "program": program, "hooks": program.parent, "included": tmp_path / "included"}
+    git(root, "config", key, EXECUTING[key].format(**places))
+    if not key.startswith("filter"):  # the file is configured to be under a filter in each case
+        git(root, "config", "filter.x.clean", f"touch {mark}; cat")
+    enter(root)
+    assert not mark.exists()
+
+
+def test_an_object_that_is_not_there_is_not_fetched(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "a\n"})
+    blob = git(root, "rev-parse", "HEAD:a.py")
+    (root / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    for key, value in {
+        "core.repositoryformatversion": "1",
+        "extensions.partialClone": "evil",
+        "remote.evil.promisor": "true",
+        "remote.evil.url": str(tmp_path),
+        "remote.evil.uploadpack": f"touch {tmp_path}/ran;",
+        "protocol.file.allow": "always",
+    }.items():
+        git(root, "config", key, value)
+    find(root).git.call("cat-file", "-p", blob, accept=None)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_users_filter_in_the_tree_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, {"user": '[filter "x"]\n\tclean = ./clean.sh\n\tsmudge = ./clean.sh\n'})
+    root = repo(tmp_path / "r", {"a.py": "a\n", "a.dat": "a\n", "clean.sh": "#!/bin/sh\ncat\n", ".gitattributes": "*.dat filter=x\n"})
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "user"))
+    with opened(root) as repository:
+        candidate = repository.candidate("c1")
+        write(candidate.worktree, {"clean.sh": f"#!/bin/sh\ntouch {tmp_path}/ran\n", "a.dat": "b\n", "n.dat": "n\n", "a.py": "b\n"})
+        (candidate.worktree / "clean.sh").chmod(0o755)
+        assert repository.patch(candidate).paths == ("a.dat", "a.py", "clean.sh", "n.dat")
+        assert repository.left_out[0].startswith("The git filter x is not run: a.dat")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_redirected_work_tree_is_not_the_checkout(tmp_path: Path) -> None:
+    root = repo(tmp_path / "home" / "r", {"a.py": "a\n"})
+    git(root, "config", "core.worktree", str(tmp_path / "home"))
+    assert find(root).root == root
+
+
+def test_a_submodule_is_a_checkout(tmp_path: Path) -> None:
+    library = repo(tmp_path / "library", {"lib.py": "lib\n"})
+    root = repo(tmp_path / "r", {"a.py": "a\n"})
+    git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "lib")
+    assert find(root / "lib").root == root / "lib"
+    with opened(root / "lib") as repository:
+        assert (repository.candidate("c1").worktree / "lib.py").is_file()
+
+
+def test_objects_of_an_alternate_are_read(tmp_path: Path) -> None:
+    library = repo(tmp_path / "library", {"lib.py": "lib\n"})
+    git(tmp_path, "clone", "-q", "--shared", str(library), "r")
+    with opened(tmp_path / "r") as repository:
+        assert (repository.candidate("c1").worktree / "lib.py").is_file()
+
+
+def test_files_of_attributes_and_excludes_of_the_repository_are_not_read(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "a\n"})
+    write(tmp_path, {"attributes": "*.py -diff\n", "excludes": "new.py\n"})
+    git(root, "config", "core.attributesFile", str(tmp_path / "attributes"))
+    git(root, "config", "core.excludesFile", str(tmp_path / "excludes"))
+    with opened(root) as repository:
+        candidate = repository.candidate("c1")
+        write(candidate.worktree, {"a.py": "fixed\n", "new.py": "new\n"})
+        patch = repository.patch(candidate)
+    assert patch.paths == ("a.py", "new.py")
+    assert "+fixed" in patch.diff
+
+
+def test_configuration_of_a_worktree_runs_nothing(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "a\n", "b.py": "b\n", "a.dat": "a\n", ".gitattributes": "*.dat filter=x\n"})
+    git(root, "config", "extensions.worktreeConfig", "true")
+    git(root, "config", "--worktree", "filter.x.clean", f"touch {tmp_path}/ran; cat")
+    git(root, "config", "--worktree", "core.fsmonitor", f"touch {tmp_path}/ran")
+    _fix(root)
+    assert not (tmp_path / "ran").exists()

@@ -1,0 +1,176 @@
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from coder.core.errors import UserError
+from coder.repo.git import find
+from coder.repo.worktrees import snapshot
+from tests.builders import git, repo, write
+from tests.repo.opened import fingerprint
+
+FILES = {"a.py": "a\n", "b.py": "b\n", "d/c.py": "c\n", ".gitignore": "*.log\n"}
+
+
+def taken(root: Path, index: Path) -> dict[str, str]:
+    """The content of the snapshot, by path."""
+    place = find(root)
+    commit = snapshot.take(place.git, head=place.head, index=index).commit
+    return {path: git(root, "show", f"{commit}:{path}") for path in git(root, "ls-tree", "-r", "--name-only", commit).splitlines()}
+
+
+def test_a_clean_tree_is_head_itself(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    place = find(root)
+    assert snapshot.take(place.git, head=place.head, index=tmp_path / "i") == snapshot.Snapshot(commit=place.head, left_out=())
+
+
+def test_holds_all_uncommitted_work_and_touches_nothing(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    write(root, {"a.py": "staged\n", "new.py": "new\n", "planned.py": "planned\n", "noise.log": "ignored\n"})
+    git(root, "add", "a.py")
+    git(root, "add", "--intent-to-add", "planned.py")
+    write(root, {"a.py": "staged, then changed\n"})
+    (root / "b.py").unlink()
+    before = fingerprint(root)
+    content = taken(root, tmp_path / "i")
+    assert content == {
+        ".gitignore": "*.log",
+        "a.py": "staged, then changed",
+        "d/c.py": "c",
+        "new.py": "new",
+        "planned.py": "planned",
+    }
+    assert fingerprint(root) == before
+
+
+def test_sees_a_change_that_only_the_clock_could_hide(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    git(root, "config", "core.trustctime", "false")
+    index = root / ".git" / "index"
+    moment = index.stat().st_mtime_ns - 3600 * 10**9
+    os.utime(root / "a.py", ns=(moment, moment))
+    git(root, "update-index", "--refresh")
+    write(root, {"a.py": "z\n"})
+    os.utime(root / "a.py", ns=(moment, moment))
+    os.utime(index, ns=(moment, moment))
+    assert taken(root, tmp_path / "i")["a.py"] == "z"
+
+
+def test_is_coders_commit_and_needs_no_identity(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    git(root, "config", "--remove-section", "user")
+    write(root, {"a.py": "dirty\n"})
+    place = find(root)
+    commit = snapshot.take(place.git, head=place.head, index=tmp_path / "i").commit
+    assert git(root, "log", "-1", "--format=%an %cn %P", commit) == f"coder coder {place.head}"
+
+
+def test_a_file_in_the_place_of_files_that_git_was_told_not_to_look_at(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    git(root, "update-index", "--assume-unchanged", "d/c.py")
+    (root / "d" / "c.py").unlink()
+    (root / "d").rmdir()
+    write(root, {"d": "a file now\n"})
+    assert taken(root, tmp_path / "i")["d"] == "a file now"
+
+
+def test_modes_links_and_swaps_of_files_and_directories_are_kept(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    (root / "a.py").chmod(0o755)
+    (root / "link").symlink_to("a.py")
+    (root / "d" / "c.py").unlink()
+    (root / "d").rmdir()
+    write(root, {"d": "a file now\n"})
+    (root / "b.py").unlink()
+    write(root, {"b.py/inner.py": "a directory now\n"})
+    place = find(root)
+    commit = snapshot.take(place.git, head=place.head, index=tmp_path / "i").commit
+    listed = {line.split("\t")[1]: line[:6] for line in git(root, "ls-tree", "-r", commit).splitlines()}
+    assert listed == {".gitignore": "100644", "a.py": "100755", "b.py/inner.py": "100644", "d": "100644", "link": "120000"}
+
+
+def test_a_directory_replaced_by_a_link_is_not_followed(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    (tmp_path / "outside").mkdir()
+    (root / "d" / "c.py").rename(tmp_path / "outside" / "c.py")
+    (root / "d").rmdir()
+    (root / "d").symlink_to(tmp_path / "outside")
+    write(tmp_path, {"outside/c.py": "secret\n"})
+    content = taken(root, tmp_path / "i")
+    assert "d/c.py" not in content
+    assert content["d"] == str(tmp_path / "outside")
+
+
+def test_unmerged_files_are_taken_as_they_are(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    git(root, "checkout", "-q", "-b", "other")
+    write(root, {"a.py": "theirs\n"})
+    git(root, "rm", "-q", "b.py")
+    git(root, "commit", "-qam", "theirs")
+    git(root, "checkout", "-q", "main")
+    write(root, {"a.py": "ours\n", "b.py": "ours\n"})
+    git(root, "commit", "-qam", "ours")
+    subprocess.run(["git", "merge", "-q", "other"], cwd=root, capture_output=True, check=False)
+    (root / "b.py").unlink()
+    before = fingerprint(root)
+    content = taken(root, tmp_path / "i")
+    assert content["a.py"].startswith("<<<<<<<")
+    assert "b.py" not in content
+    assert fingerprint(root) == before
+
+
+def test_leaves_out_what_is_huge_unreadable_or_a_repository_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "LARGEST_UNTRACKED_BYTES", 1 << 20)
+    root = repo(tmp_path / "r", FILES)
+    (root / "data.bin").write_bytes(b"0" * (3 << 20))
+    repo(root / "nested", {"n.py": "n\n"})
+    git(root, "init", "-q", "unborn")
+    write(root, {"unborn/x.py": "x\n", "kept.py": "kept\n"})
+    place = find(root)
+    result = snapshot.take(place.git, head=place.head, index=tmp_path / "i")
+    assert result.left_out == (
+        "data.bin (untracked, 3 MB)",
+        "nested/ (a git repository of its own)",
+        "unborn/ (a git repository of its own)",
+    )
+    assert set(git(root, "diff", "--name-only", "HEAD", result.commit).splitlines()) == {"kept.py"}
+
+
+def test_leaves_out_caches_and_environments_that_nothing_ignores(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "a\n", "lib/venv/x.py": "x\n", "kept.pyc": "tracked\n"})
+    write(root, {name: "x\n" for name in ("__pycache__/a.pyc", "b.pyc", ".venv/bin/python", "venv/pyvenv.cfg", "node_modules/m.js")})
+    write(root, {"lib/venv/new.py": "new\n", "kept.pyc": "changed\n"})
+    assert taken(root, tmp_path / "i") == {"a.py": "a", "kept.pyc": "changed", "lib/venv/new.py": "new", "lib/venv/x.py": "x"}
+
+
+def test_refuses_to_take_a_whole_home_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "MOST_UNTRACKED", 2)
+    root = repo(tmp_path / "r", FILES)
+    write(root, {f"new{number}.py": "n\n" for number in range(3)})
+    with pytest.raises(UserError, match="holds 3 untracked files"):
+        taken(root, tmp_path / "i")
+
+
+def test_stages_what_git_add_would(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {".gitattributes": "*.txt text=auto\n", "a.txt": "one\n", "b.up": "b\n"})
+    git(root, "config", "core.autocrlf", "true")
+    git(root, "config", "core.safecrlf", "true")
+    (root / "a.txt").write_bytes(b"one\r\ntwo\r\n")
+    write(root, {"b.up": "changed\n", "é \n.py": "odd name\n"})
+    place = find(root)
+    commit = snapshot.take(place.git, head=place.head, index=tmp_path / "i").commit
+    git(root, "-c", "core.safecrlf=false", "add", "--all")
+    assert git(root, "write-tree") == git(root, "rev-parse", f"{commit}^{{tree}}")
+
+
+def test_a_file_name_that_is_no_utf8_is_kept(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", FILES)
+    try:
+        Path(os.fsdecode(os.fsencode(root) + b"/\xff.py")).write_text("x\n", encoding="utf-8")
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names only")
+    place = find(root)
+    commit = snapshot.take(place.git, head=place.head, index=tmp_path / "i").commit
+    assert place.git.items("diff-tree", "-z", "--name-only", "HEAD", commit) == ["\udcff.py"]

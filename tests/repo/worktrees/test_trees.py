@@ -1,0 +1,137 @@
+import subprocess
+from pathlib import Path
+
+from coder.repo.git import find
+from coder.repo.worktrees import trees
+from tests.builders import git, repo, write
+
+LINES = "".join(f"line {number}\n" for number in range(1, 31))
+
+
+def commit(root: Path, files: dict[str, str | None], *, parent: str = "HEAD") -> str:
+    """A commit on top of `parent` with some files changed (None: deleted), on no branch."""
+    git(root, "checkout", "-q", "--detach", parent)
+    write(root, {name: text for name, text in files.items() if text is not None})
+    for name in (name for name, text in files.items() if text is None):
+        git(root, "rm", "-rq", name)
+    git(root, "add", "--all")
+    git(root, "commit", "-q", "--allow-empty", "-m", "x")
+    return git(root, "rev-parse", "HEAD")
+
+
+def test_lists_both_names_of_a_renamed_file(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"old.py": LINES})
+    new = commit(root, {"old.py": None, "new.py": LINES})
+    patch = trees.patch(find(root).git, old="main", new=new)
+    assert patch.paths == ("new.py", "old.py")
+    assert "rename from old.py" in patch.diff
+
+
+def test_tells_the_new_texts_where_all_are_plain(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"old.py": LINES, "kept.py": "k\n", "b.bin": "x"})
+    place = find(root).git
+    new = commit(root, {"old.py": None, "new.py": "\u00e9\n\n", "kept.py": ""})
+    assert trees.edits(place, old="main", new=new) == {"old.py": None, "new.py": "\u00e9\n\n", "kept.py": ""}
+    (root / "b.bin").write_bytes(b"\xff")
+    assert trees.edits(place, old="main", new=commit(root, {}, parent=new)) is None
+    (root / "link").symlink_to("kept.py")
+    assert trees.edits(place, old=new, new=commit(root, {}, parent=new)) is None
+
+
+def test_a_diff_means_the_same_whatever_the_person_configured(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "one\n", ".gitattributes": "*.py diff=evil\n"})
+    new = commit(root, {"a.py": "two\n"})
+    plain = trees.diff(find(root).git, old="main", new=new)
+    for key, value in {
+        "diff.noprefix": "true",
+        "diff.mnemonicPrefix": "true",
+        "color.ui": "always",
+        "diff.external": f"touch {tmp_path}/ran",
+        "diff.evil.textconv": f"touch {tmp_path}/ran; cat",
+        "diff.evil.command": f"touch {tmp_path}/ran",
+    }.items():
+        git(root, "config", key, value)
+    assert trees.diff(find(root).git, old="main", new=new) == plain
+    assert "--- a/a.py\n+++ b/a.py\n" in plain
+    assert not (tmp_path / "ran").exists()
+
+
+def test_composes_some_paths_of_a_tree_deletions_included(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "a\n", "b.py": "b\n", "tests/t.py": "t\n", "tests/u.py": "u\n", "f": "f\n"})
+    new = commit(root, {"a.py": "changed\n", "b.py": None, "tests/t.py": "changed\n", "tests/u.py": None, "f": None})
+    new = commit(root, {"f/inner.py": "f\n"}, parent=new)
+    tree = trees.composed(find(root).git, old="main", new=new, paths=["tests/", "b.py", "f", "absent.py"])
+    assert git(root, "diff", "--no-renames", "--name-status", "main", tree).split("\n") == [
+        "D\tb.py",
+        "D\tf",
+        "A\tf/inner.py",
+        "M\ttests/t.py",
+        "D\ttests/u.py",
+    ]
+
+
+def test_carries_a_change_past_other_work_in_the_same_file(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": LINES, "b.py": "b\n"})
+    old = commit(root, {"a.py": LINES.replace("line 3\n", "line 3, uncommitted\n"), "b.py": "uncommitted\n", "new.py": "n\n"})
+    new = commit(root, {"a.py": git(root, "show", f"{old}:a.py").replace("line 20", "line 20, fixed") + "\n", "test.py": "t\n"}, parent=old)
+    tree = trees.carried(find(root).git, old=old, new=new, onto="main")
+    assert tree is not None
+    assert git(root, "diff", "--name-only", "main", tree).split() == ["a.py", "test.py"]
+    assert git(root, "show", f"{tree}:a.py") + "\n" == LINES.replace("line 20", "line 20, fixed")
+
+
+def test_does_not_carry_what_rests_on_the_other_work(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": LINES})
+    old = commit(root, {"a.py": LINES.replace("line 3\n", "line 3, uncommitted\n"), "new.py": "n\n"})
+    same_line = commit(root, {"a.py": LINES.replace("line 3\n", "line 3, fixed\n")}, parent=old)
+    new_file = commit(root, {"new.py": "fixed\n"}, parent=old)
+    door = find(root).git
+    assert trees.carried(door, old=old, new=same_line, onto="main") is None
+    assert trees.carried(door, old=old, new=new_file, onto="main") is None
+
+
+def test_carries_bytes_and_modes_but_no_half_of_a_binary(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"run.sh": LINES, "data": "d\n"})
+    (root / "data").write_bytes(bytes(range(256)))
+    git(root, "commit", "-qam", "binary")
+    start = git(root, "rev-parse", "HEAD")
+    old = commit(root, {"run.sh": LINES.replace("line 3\n", "line 3, uncommitted\n")})
+    (root / "run.sh").chmod(0o755)
+    (root / "data").write_bytes(bytes(range(255, -1, -1)))
+    new = commit(root, {}, parent=old)
+    door = find(root).git
+    tree = trees.carried(door, old=old, new=new, onto=start)
+    assert tree is not None
+    assert git(root, "ls-tree", tree, "run.sh").startswith("100755")
+    git(root, "checkout", "-q", start)
+    (root / "data").write_bytes(b"\0other")
+    other = commit(root, {}, parent="HEAD")
+    assert trees.carried(door, old=old, new=new, onto=other) is None
+
+
+def test_a_file_where_a_directory_should_go_does_not_fit(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "a\n"})
+    new = commit(root, {"place/x.py": "x\n"})
+    onto = commit(root, {"place": "a file\n"}, parent="main")
+    assert trees.carried(find(root).git, old="main", new=new, onto=onto) is None
+
+
+def test_a_diff_says_all_that_git_apply_needs(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "a\n"})
+    (root / "image").write_bytes(bytes(range(256)))
+    new = commit(root, {"a.py": "b\n"})
+    git(root, "checkout", "-q", "main")
+    subprocess.run(["git", "apply"], cwd=root, input=trees.diff(find(root).git, old="main", new=new).encode(), check=True)
+    assert (root / "image").read_bytes() == bytes(range(256))
+    assert (root / "a.py").read_text(encoding="utf-8") == "b\n"
+
+
+def test_links_are_not_merged_as_if_they_were_text(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "a\n"})
+    commits = []
+    for first, last in (("old", "old"), ("ours", "old"), ("old", "theirs")):
+        (root / "link").unlink(missing_ok=True)
+        (root / "link").symlink_to(f"{first}\n1\n2\n3\n4\n{last}")
+        commits.append(commit(root, {}))
+    old, ours, theirs = commits
+    assert trees.carried(find(root).git, old=old, new=theirs, onto=ours) is None

@@ -1,0 +1,78 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from coder.repo.git import find
+from coder.repo.worktrees.worktree import add, remove, remove_all, remove_tree
+from tests.builders import git, repo, write
+
+
+def test_makes_a_detached_worktree_filled_from_a_tree(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "a\n"})
+    write(root, {"b.py": "b\n"})
+    git(root, "add", "b.py")
+    tree = git(root, "write-tree")
+    made = add(find(root), tmp_path / "w" / "s-c1", commit="HEAD", tree=tree)
+    assert sorted(path.name for path in (tmp_path / "w" / "s-c1").iterdir()) == [".git", "a.py", "b.py"]
+    assert made.git_dir == root / ".git" / "worktrees" / "s-c1"
+    assert git(tmp_path / "w" / "s-c1", "rev-parse", "--abbrev-ref", "HEAD") == "HEAD"
+
+
+def test_removes_only_its_own_entry(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "a\n"})
+    git(root, "worktree", "add", "-q", str(tmp_path / "theirs"))
+    git(root, "worktree", "add", "-q", "--detach", str(tmp_path / "unplugged"))
+    (tmp_path / "unplugged").rename(tmp_path / "elsewhere")
+    before = git(root, "worktree", "list")
+    add(find(root), tmp_path / "w" / "s-c1", commit="HEAD", tree="HEAD")
+    (tmp_path / "w" / "s-c1" / ".git").write_text(f"gitdir: {root}/.git/worktrees/theirs\n", encoding="utf-8")
+    remove(root / ".git", tmp_path / "w" / "s-c1")
+    assert git(root, "worktree", "list") == before
+    assert not (tmp_path / "w" / "s-c1").exists()
+
+
+def test_leaves_no_empty_list_of_worktrees(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", {"a.py": "a\n"})
+    add(find(root), tmp_path / "w" / "s-c1", commit="HEAD", tree="HEAD")
+    remove(root / ".git", tmp_path / "w" / "s-c1")
+    remove(root / ".git", tmp_path / "w" / "s-c1")
+    assert not (root / ".git" / "worktrees").exists()
+
+
+def test_removes_the_entry_that_git_was_killed_over_before_it_noted_the_place(tmp_path: Path) -> None:
+    listed = tmp_path / "common" / "worktrees"
+    write(
+        listed, {"s-c1/locked": "", "s-c10/locked": "", "s-c2/gitdir": f"{tmp_path}/w/s-c2/.git\n", "s-c3/gitdir": "/elsewhere/s-c3/.git\n"}
+    )
+    write(listed, {"other/locked": ""})
+    remove(tmp_path / "common", tmp_path / "w" / "s-c1")
+    assert sorted(entry.name for entry in listed.iterdir()) == ["other", "s-c10", "s-c2", "s-c3"]
+    remove_all(tmp_path / "common", tmp_path / "w", prefix="s-")
+    assert sorted(entry.name for entry in listed.iterdir()) == ["other", "s-c3"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody whom permissions stop")
+def test_removes_what_tests_made_read_only_as_a_plain_user(tmp_path: Path) -> None:
+    stubborn = tmp_path / "stubborn"
+    write(stubborn, {"inner/deep/file": "x"})
+    for directory in (stubborn / "inner" / "deep", stubborn / "inner"):
+        directory.chmod(0o500)
+    for path in (tmp_path, stubborn, *stubborn.rglob("*")):
+        os.chown(path, 65534, 65534)
+    script = (
+        "import os, pathlib\nfrom coder.repo.worktrees.worktree import remove_tree\nos.setuid(65534)\nremove_tree(pathlib.Path('stubborn'))"
+    )
+    root = Path(__file__).parents[3]
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(root)})
+    assert not stubborn.exists()
+
+
+def test_a_link_is_removed_and_not_what_it_points_to(tmp_path: Path) -> None:
+    write(tmp_path, {"kept/file": "x"})
+    (tmp_path / "link").symlink_to(tmp_path / "kept")
+    remove_tree(tmp_path / "link")
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+    assert (tmp_path / "kept" / "file").exists()

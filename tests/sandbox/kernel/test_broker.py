@@ -1,0 +1,83 @@
+"""The broker for metadata changes: what is allowed behaves as without walls, and no hostile command holds it up."""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from coder.core.ports import Limits
+from coder.sandbox.backends.backend import Walls
+from coder.sandbox.kernel.broker import can_broker
+from coder.sandbox.process.process import ProcessSandbox
+from tests.sandbox.conftest import walls_or_skip
+from tests.sandbox.processes import MARK, living
+
+ROOT = Path(__file__).parents[3]
+SCRIPT = Path(__file__).parents[1].joinpath("metadata_calls.py").read_text()
+FLOOD = """
+import os, threading
+def flood():
+    while True:
+        try:
+            os.chmod("/etc/hostname", 0o777)
+        except OSError:
+            continue
+for _ in range(5):
+    os.fork()
+for _ in range(4):
+    threading.Thread(target=flood).start()
+"""
+
+
+@pytest.fixture
+def landlock() -> Walls:
+    return walls_or_skip("Landlock")
+
+
+@pytest.mark.parametrize("place", ["working directory", "TMPDIR"])
+def test_changes_inside_behave_as_without_walls(place: str, landlock: Walls, tmp_path: Path) -> None:
+    outputs = []
+    for name, walls in (("bare", None), ("walled", landlock)):
+        tree = tmp_path / name
+        tree.mkdir()
+        with ProcessSandbox(os.environ, walls=walls) as sandbox:
+            enter = "import os; os.chdir(os.environ['TMPDIR'])\n" if place == "TMPDIR" else ""
+            done = sandbox.run([sys.executable, "-S", "-c", enter + SCRIPT], cwd=tree)
+        assert done.exit_code == 0, done.output
+        outputs.append(done.output.splitlines())
+    assert len(outputs[0]) > 40
+    assert outputs[0] == outputs[1]
+
+
+def test_flood_of_calls_does_not_outlive_time_limit(landlock: Walls, tree: Path) -> None:
+    with ProcessSandbox(os.environ, walls=landlock) as sandbox:
+        started = time.monotonic()
+        done = sandbox.run([sys.executable, "-S", "-c", FLOOD], cwd=tree, limits=Limits(wall_seconds=1.5), environment={MARK: str(tree)})
+        assert (done.exit_code, done.timed_out) == (None, True)
+        assert time.monotonic() - started < 10
+        assert living(str(tree)) == []
+        assert sandbox.run(["sh", "-c", "touch x && chmod 600 x"], cwd=tree).exit_code == 0
+
+
+def test_without_broker_notice_names_the_limit(landlock: Walls, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "modes" not in landlock.reduced
+    monkeypatch.setattr("coder.sandbox.backends.landlock.can_broker", lambda: False)
+    unbrokered = type(landlock)()
+    assert "can change modes, owners, times and attributes" in unbrokered.reduced
+
+
+def test_probe_leaves_no_filter_behind() -> None:
+    def filters() -> list[str]:
+        return [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(("Seccomp", "NoNewPrivs"))]
+
+    before = filters()
+    assert can_broker() in (True, False)
+    assert filters() == before
+
+
+def test_only_one_listener_fits_on_a_process(landlock: Walls, tree: Path) -> None:
+    code = f"import sys; sys.path.append({str(ROOT)!r}); from coder.sandbox.kernel.broker import can_broker; print(can_broker())"
+    with ProcessSandbox(os.environ, walls=landlock, exposed=[ROOT]) as sandbox:
+        assert sandbox.run([sys.executable, "-c", code], cwd=tree).output == "False\n"

@@ -1,0 +1,64 @@
+"""The system call filter, run by a small interpreter of classic BPF: so the program for each architecture is seen to work."""
+
+import struct
+
+import pytest
+
+from coder.sandbox.kernel.seccomp import ALLOW, AT_LEAST, EQUAL, LOAD, MACHINES, NOTIFY, OWN_NETWORK, REFUSE, RETURN, Machine, program
+
+EPERM, ENOSYS = REFUSE | 1, REFUSE | 38
+X86, ARM = MACHINES["x86_64"], MACHINES["aarch64"]
+
+
+def answer(code: bytes, *, audit: int, number: int, arguments: tuple[int, ...] = ()) -> int:
+    """What the kernel would do about one system call."""
+    data = struct.pack("<IIQ6Q", number, audit, 0, *(*arguments, *[0] * 6)[:6])
+    steps = [*struct.iter_unpack("<HBBI", code)]
+    at, held = 0, 0
+    while True:
+        kind, yes, no, operand = steps[at]
+        at += 1
+        if kind == RETURN:
+            return int(operand)
+        if kind == LOAD:
+            (held,) = struct.unpack_from("<I", data, operand)
+        else:
+            at += yes if {EQUAL: held == operand, AT_LEAST: held >= operand}.get(kind, held & operand) else no
+
+
+@pytest.mark.parametrize("machine", [X86, ARM], ids=["x86_64", "aarch64"])
+def test_what_is_refused_and_what_is_not(machine: Machine) -> None:
+    code = program(families=OWN_NETWORK, machine=machine)
+
+    def told(number: int, *arguments: int) -> int:
+        return answer(code, audit=machine.audit, number=number, arguments=arguments)
+
+    assert {told(number) for number in machine.refused} == {EPERM}
+    assert [told(machine.socket, family) for family in (1, 2, 10, 16, 40, 38, 17)] == [ALLOW] * 4 + [EPERM] * 3
+    assert [told(machine.clone, flags) for flags in (0x11, 0x10000011, 0x40000011)] == [ALLOW, EPERM, EPERM]
+    ioctls = [told(machine.ioctl, 0, request) for request in (0x5401, 0x5412, 0x541C, 1 << 32 | 0x5412)]
+    assert ioctls == [ALLOW, EPERM, EPERM, EPERM]
+    assert (told(435), told(machine.prlimit, 77)) == (ENOSYS, ALLOW)
+
+
+def test_another_architecture_and_the_second_table_are_refused() -> None:
+    code = program(families=(), machine=X86)
+    assert answer(code, audit=0x40000003, number=1) == EPERM
+    assert answer(code, audit=X86.audit, number=0x40000000 | 1) == EPERM
+    assert answer(code, audit=X86.audit, number=X86.socket, arguments=(1,)) == EPERM
+
+
+def test_without_a_process_namespace_only_its_own_limits_may_be_set() -> None:
+    code = program(families=(), sees_others=True, machine=X86)
+    assert [answer(code, audit=X86.audit, number=X86.prlimit, arguments=(pid,)) for pid in (0, 77)] == [ALLOW, EPERM]
+
+
+@pytest.mark.parametrize("machine", [X86, ARM], ids=["x86_64", "aarch64"])
+def test_metadata_calls_go_to_listener(machine: Machine) -> None:
+    numbers = tuple(machine.metadata.values())
+    brokered = program(families=(), sees_others=True, brokered=numbers, machine=machine)
+    unbrokered = program(families=(), sees_others=True, machine=machine)
+    assert {answer(brokered, audit=machine.audit, number=number) for number in numbers} == {NOTIFY}
+    assert {answer(unbrokered, audit=machine.audit, number=number) for number in numbers} == {ALLOW}
+    assert {answer(unbrokered, audit=machine.audit, number=number) for number in (463, 466, 469)} == {ENOSYS}
+    assert answer(unbrokered, audit=machine.audit, number=machine.ioctl, arguments=(0, 0x40086602)) == EPERM

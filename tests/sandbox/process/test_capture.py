@@ -1,0 +1,30 @@
+"""The bounded capture of a stream."""
+
+from coder.sandbox.process.capture import LINE, Capture
+
+
+def test_keeps_everything_that_fits() -> None:
+    capture = Capture(10)
+    assert list(capture.feed(b"ab\ncd")) == ["ab"]
+    assert list(capture.feed(b"e\nf")) == ["cde"]
+    assert (capture.text, capture.truncated) == ("ab\ncde\nf", False)
+
+
+def test_drops_the_middle() -> None:
+    capture = Capture(6)
+    for data in (b"ab", b"cdef", b"g" * 100, b"xyz"):
+        list(capture.feed(data))
+    assert (capture.text, capture.truncated) == ("abc\n... 103 bytes of output dropped here ...\nxyz", True)
+
+
+def test_a_character_split_between_reads_is_whole() -> None:
+    capture = Capture(100)
+    euro = "\u20ac\n".encode()
+    assert [*capture.feed(euro[:1]), *capture.feed(euro[1:])] == ["\u20ac"]
+    assert capture.text == "\u20ac\n"
+
+
+def test_a_line_without_end_is_handed_on_in_pieces() -> None:
+    capture = Capture(100)
+    assert list(capture.feed(b"x" * (LINE + 1))) == ["x" * (LINE + 1)]
+    assert list(capture.feed(b"y\n")) == ["y"]

@@ -1,0 +1,243 @@
+"""The contract of every sandbox, with walls and without: what a command may use, and that nothing of it is left."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from coder.core.errors import SandboxError
+from coder.core.ports import Limits
+from coder.sandbox.process.process import ProcessSandbox
+from tests.sandbox.processes import MARK, all_gone, appears, children, living
+
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="daemons are adopted on Linux only")
+DAEMON = """
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        open("daemon", "w").close()
+        time.sleep(60)
+    os._exit(0)
+while not os.path.exists("daemon"):
+    time.sleep(0.01)
+"""
+
+
+def python(code: str, *arguments: str) -> list[str]:
+    return [sys.executable, "-c", code, *arguments]
+
+
+def test_returns_exit_code_and_both_streams(sandbox: ProcessSandbox, tree: Path) -> None:
+    done = sandbox.run(["sh", "-c", "pwd; echo oops >&2; exit 7"], cwd=tree)
+    assert (done.exit_code, done.output, done.timed_out, done.truncated, done.exceeded) == (7, f"{tree}\noops\n", False, False, "")
+
+
+def test_a_signal_is_a_negative_exit_code(sandbox: ProcessSandbox, tree: Path) -> None:
+    assert sandbox.run(["sh", "-c", "kill -SEGV $$"], cwd=tree).exit_code == -signal.SIGSEGV
+
+
+def test_a_broken_pipe_kills_as_in_a_shell(sandbox: ProcessSandbox, tree: Path) -> None:
+    done = sandbox.run(["bash", "-c", "yes | head -n 1; echo ${PIPESTATUS[0]}"], cwd=tree)
+    assert done.output == f"y\n{128 + signal.SIGPIPE}\n"
+
+
+def test_nothing_can_be_read_from_standard_input(sandbox: ProcessSandbox, tree: Path) -> None:
+    assert sandbox.run(["cat"], cwd=tree).exit_code == 0
+
+
+def test_keys_do_not_reach_the_command(sandbox: ProcessSandbox, tree: Path) -> None:
+    kept = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "TZ": "UTC"}
+    keys = dict.fromkeys(["OPENAI_API_KEY", "GITHUB_TOKEN", "AWS_PROFILE", "SSH_AUTH_SOCK", "MY_SECRET", "LC_TOKEN", "PYTHONPATH"], "x")
+    with ProcessSandbox({**kept, **keys}, walls=sandbox.walls) as own:
+        done = own.run(["env"], cwd=tree, environment={"EXTRA": "1"})
+        seen = dict(line.split("=", 1) for line in done.output.splitlines())
+        for name in ("PWD", "SHLVL", "_", "HOME"):
+            seen.pop(name, None)
+        assert seen == {**kept, "EXTRA": "1", "TERM": "dumb", "TMPDIR": str(own.scratch)}
+
+
+def test_the_private_tmpdir_is_gone_afterwards(sandbox: ProcessSandbox, tree: Path) -> None:
+    sandbox.run(["sh", "-c", 'echo hello > "$TMPDIR/file" && chmod 500 "$TMPDIR"'], cwd=tree)
+    assert (sandbox.scratch / "file").read_text() == "hello\n"
+    sandbox.close()
+    assert not sandbox.scratch.parent.exists()
+
+
+@linux_only
+def test_the_time_limit_ends_the_whole_tree(sandbox: ProcessSandbox, tree: Path) -> None:
+    done = sandbox.run(
+        ["sh", "-c", "echo begun; sleep 60 & wait"], cwd=tree, environment={MARK: str(tree)}, limits=Limits(wall_seconds=0.5)
+    )
+    assert (done.exit_code, done.timed_out) == (None, True)
+    assert living(str(tree)) == []
+
+
+@linux_only
+def test_a_daemon_does_not_outlive_its_command(sandbox: ProcessSandbox, tree: Path) -> None:
+    done = sandbox.run(python(DAEMON), cwd=tree, environment={MARK: str(tree)})
+    assert done.exit_code == 0
+    assert (tree / "daemon").exists()
+    assert living(str(tree)) == []
+
+
+@linux_only
+def test_the_callers_caps_replace_those_of_a_command(tree: Path) -> None:
+    code = "import os, time\nfor _ in range(30):\n    if not os.fork(): time.sleep(60)\ntime.sleep(60)"
+    with ProcessSandbox(os.environ, caps={"processes": 10}) as capped:
+        done = capped.run(python(code), cwd=tree, limits=Limits(wall_seconds=50), environment={MARK: str(tree)})
+    assert (done.exit_code, done.exceeded.split()[-1]) == (None, "processes")
+
+
+def test_output_beyond_the_cap_is_dropped_from_its_middle(sandbox: ProcessSandbox, tree: Path) -> None:
+    done = sandbox.run(python("for n in range(20000): print('line', n)"), cwd=tree, limits=Limits(output_bytes=2000))
+    assert (done.exit_code, done.truncated) == (0, True)
+    assert done.output.startswith("line 0\nline 1\n")
+    assert done.output.endswith("line 19999\n")
+    assert "bytes of output dropped here" in done.output
+    assert len(done.output) < 2100
+
+
+@linux_only
+@pytest.mark.parametrize(
+    ("limits", "code", "told"),
+    [
+        (Limits(memory_bytes=512 << 20), "bytearray(1 << 30)", "MemoryError"),
+        (Limits(open_files=20), "files = [open('/dev/null') for _ in range(30)]", "Too many open files"),
+        (Limits(file_bytes=1 << 20), "open('big', 'wb').write(bytes(2 << 20))", "File too large"),
+        (Limits(cpu_seconds=1), "import signal; signal.signal(signal.SIGXCPU, signal.SIG_DFL)\nwhile True: pass", ""),
+    ],
+    ids=["memory", "open files", "file size", "processor time"],
+)
+def test_the_kernel_refuses_what_one_process_may_not_use(sandbox: ProcessSandbox, tree: Path, limits: Limits, code: str, told: str) -> None:
+    done = sandbox.run(python(f"import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n{code}"), cwd=tree, limits=limits)
+    assert done.exit_code not in (0, None)
+    assert told in done.output
+
+
+@linux_only
+@pytest.mark.parametrize(
+    ("limits", "code", "exceeded"),
+    [
+        (Limits(resident_bytes=64 << 20), "import time; b = [bytearray(b'x' * (1 << 20)) for _ in range(200)]; time.sleep(60)", "memory"),
+        (Limits(resident_bytes=64 << 20), "import os, time; os.write(os.memfd_create('m'), bytes(200 << 20)); time.sleep(60)", "memory"),
+        (Limits(processes=10), "import os, time\nfor _ in range(30):\n    if not os.fork(): time.sleep(60)\ntime.sleep(60)", "processes"),
+        (
+            Limits(disk_bytes=10 << 20),
+            "import os, time; f = open('f', 'wb'); f.write(bytes(99 << 20)); os.fsync(f); time.sleep(60)",
+            "disk",
+        ),
+    ],
+    ids=["memory", "memfd", "processes", "disk"],
+)
+def test_a_tree_that_takes_too_much_is_ended(sandbox: ProcessSandbox, tree: Path, limits: Limits, code: str, exceeded: str) -> None:
+    done = sandbox.run(python(code), cwd=tree, limits=limits, environment={MARK: str(tree)})
+    assert (done.exit_code, done.exceeded.split()[-1]) == (None, exceeded)
+    assert living(str(tree)) == []
+
+
+def test_no_core_is_dumped(sandbox: ProcessSandbox, tree: Path) -> None:
+    assert sandbox.run(["sh", "-c", "ulimit -Hc"], cwd=tree).output == "0\n"
+
+
+def test_lines_are_heard_while_they_come(sandbox: ProcessSandbox, tree: Path) -> None:
+    heard: list[str] = []
+    sandbox.run(["sh", "-c", "printf 'one\\ntwo'; echo; printf rest"], cwd=tree, on_line=heard.append)
+    assert heard == ["one", "two"]
+
+
+@linux_only
+def test_an_error_of_the_listener_leaves_no_process(sandbox: ProcessSandbox, tree: Path) -> None:
+    def listen(line: str) -> None:
+        raise RuntimeError(line)
+
+    with pytest.raises(RuntimeError, match="begun"):
+        sandbox.run(["sh", "-c", "echo begun; sleep 60"], cwd=tree, on_line=listen, environment={MARK: str(tree)})
+    assert living(str(tree)) == []
+
+
+def test_what_cannot_be_started_says_why(sandbox: ProcessSandbox, tree: Path) -> None:
+    with pytest.raises(SandboxError, match=r"no-such-program could not be started: .*No such file"):
+        sandbox.run(["no-such-program"], cwd=tree)
+    with pytest.raises(SandboxError, match=r"true could not be started: .*gone"):
+        sandbox.run(["true"], cwd=tree / "gone")
+
+
+def test_stop_returns_running_commands_at_once_and_refuses_later_ones(sandbox: ProcessSandbox, tree: Path) -> None:
+    returned: list[int | None] = []
+
+    def sleep() -> None:
+        returned.append(sandbox.run(["sh", "-c", "sleep 60 & sleep 60"], cwd=tree).exit_code)
+
+    threads = [threading.Thread(target=sleep) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.3)
+    sandbox.stop()
+    for thread in threads:
+        thread.join(timeout=20)
+    assert returned == [None, None, None]
+    with pytest.raises(SandboxError, match="stopped"):
+        sandbox.run(["true"], cwd=tree)
+
+
+@linux_only
+def test_everything_dies_when_coder_is_killed(sandbox: ProcessSandbox, tree: Path) -> None:
+    code = f"""
+import os, sys
+from pathlib import Path
+from coder.sandbox.backends.bubblewrap import Bubblewrap
+from coder.sandbox.backends.landlock import Landlock
+from coder.sandbox.process.process import ProcessSandbox
+walls = {built(sandbox)}
+ProcessSandbox(os.environ, walls=walls).run(
+    [sys.executable, "-c", {DAEMON + "time.sleep(60)"!r}], cwd=Path({str(tree)!r}), environment={ {MARK: str(tree)} }
+)
+"""
+    coder = subprocess.Popen(python(code), cwd=Path(__file__).parents[3])
+    try:
+        assert appears(str(tree), 2)
+    finally:
+        coder.kill()
+        coder.wait()
+    assert all_gone(str(tree))
+
+
+def built(sandbox: ProcessSandbox) -> str:
+    """The expression that makes its walls."""
+    match sandbox.walls:
+        case None:
+            return "None"
+        case walls if walls.name == "Landlock":
+            return "Landlock()"
+        case walls:
+            return f"Bubblewrap({walls.executable!r}, '')"  # type: ignore[attr-defined]
+
+
+@linux_only
+def test_a_command_that_kills_its_parent_does_not_outlive_it(sandbox: ProcessSandbox, tree: Path) -> None:
+    done = sandbox.run(["sh", "-c", "sleep 60 & kill -9 $PPID 2> /dev/null; exit 9"], cwd=tree, environment={MARK: str(tree)})
+    assert done.exit_code in (None, 9)
+    assert all_gone(str(tree))
+
+
+@linux_only
+def test_commands_go_on_when_somebody_kills_the_launcher(sandbox: ProcessSandbox, tree: Path) -> None:
+    assert sandbox.run(["true"], cwd=tree).exit_code == 0
+    for launcher in children(os.getpid(), "coder.sandbox.process.launcher"):
+        os.kill(launcher, signal.SIGKILL)
+    time.sleep(0.2)
+    assert sandbox.run(["true"], cwd=tree).exit_code == 0
+
+
+def test_leaks_no_descriptors(sandbox: ProcessSandbox, tree: Path) -> None:
+    sandbox.run(["true"], cwd=tree)
+    before = len([*Path("/dev/fd").iterdir()])
+    for _ in range(5):
+        sandbox.run(["true"], cwd=tree)
+    assert len([*Path("/dev/fd").iterdir()]) == before

@@ -1,0 +1,81 @@
+"""What a command leaves behind: told, or taken away."""
+
+from pathlib import Path
+
+from coder.core.ports import Execution
+from coder.sandbox.residue import findings, survey
+from coder.sandbox.residue_sandbox import Surveyed
+from tests.builders import write
+from tests.tools.fakes import FakeSandbox
+
+
+def found(tree: Path) -> list[tuple[str, str]]:
+    return [(finding.kind, finding.path) for finding in findings({}, survey(tree))]
+
+
+def test_repositories_links_and_files_that_run_later_are_found(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    names = [
+        "a/.git/config",
+        "b.git/HEAD",
+        "b.git/objects/x",
+        "b.git/refs/x",
+        ".envrc",
+        ".github/workflows/ci.yml",
+        "a/conftest.py",
+        "x.py",
+    ]
+    write(tree, dict.fromkeys([*names, ".git", ".venv/bin/setup.py"], ""))
+    (tree / "out").symlink_to("/etc/passwd")
+    (tree / "in").symlink_to("x.py")
+    assert found(tree) == [
+        ("runs later", ".envrc"),
+        ("runs later", ".github/workflows/ci.yml"),
+        ("repository", "a/.git"),
+        ("runs later", "a/conftest.py"),
+        ("repository", "b.git"),
+        ("link", "out"),
+    ]
+
+
+def test_what_was_there_before_is_told_only_when_it_changes(tmp_path: Path) -> None:
+    write(tmp_path, {"setup.py": "1", "conftest.py": "1"})
+    before = survey(tmp_path)
+    assert findings(before, survey(tmp_path)) == ()
+    write(tmp_path, {"setup.py": "22"})
+    assert [finding.path for finding in findings(before, survey(tmp_path))] == ["setup.py"]
+
+
+class Planting(FakeSandbox):
+    """Its command leaves a repository, a link, a workflow, and another pointer to a repository."""
+
+    def run(self, *arguments: object, cwd: Path, **named: object) -> Execution:
+        write(cwd, {"inner/.git/config": "", ".github/workflows/ci.yml": "", ".git": "gitdir: elsewhere\n"})
+        (cwd / "etc").symlink_to("/etc")
+        return self.end
+
+
+def test_what_must_not_stay_is_taken_away_and_told_in_the_output(tmp_path: Path) -> None:
+    write(tmp_path, {".git": "gitdir: mine\n", "x.py": ""})
+    told: list[str] = []
+    done = Surveyed(Planting(Execution(exit_code=0, output="done", seconds=0)), tmp_path, told.append).run(["x"], cwd=tmp_path)
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if not path.is_dir()) == [
+        ".git",
+        ".github/workflows/ci.yml",
+        "x.py",
+    ]
+    assert (tmp_path / ".git").read_text() == "gitdir: mine\n"
+    assert told == [
+        "A command wrote .github/workflows/ci.yml: GitHub runs it.",
+        "A command made etc, a symbolic link that leads out of the worktree, to /etc; it was removed.",
+        "A command made inner/.git, a git repository inside of the worktree; it was removed.",
+    ]
+    assert done.output == f"done\n[{told[1]}]\n[{told[2]}]"
+
+
+def test_another_way_to_run_commands_there_is_looked_after_as_well(tmp_path: Path) -> None:
+    told: list[str] = []
+    sandbox = Surveyed(FakeSandbox(Execution(exit_code=0, output="", seconds=0)), tmp_path, told.append)
+    with sandbox.looking():
+        (tmp_path / ".envrc").touch()
+    assert told == ["A command wrote .envrc: direnv runs it when somebody enters the directory."]

@@ -1,0 +1,177 @@
+"""What a command sees: the plan, and how it is carried out."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from coder.core.errors import SandboxError
+from coder.core.policy import READ_ONLY, Policy
+from coder.sandbox.backends.backend import Walls
+from coder.sandbox.backends.landlock import SCOPED_ABI, visible
+from coder.sandbox.kernel.confinement import abi
+from coder.sandbox.process.process import ProcessSandbox
+from coder.sandbox.view.linked_worktree import git_directory, holds, sanitized
+from coder.sandbox.view.toolchain import needed
+from tests.builders import git, repo, write
+
+
+def shell(sandbox: ProcessSandbox, tree: Path, command: str, policy: Policy | None = None) -> str:
+    return sandbox.run(["sh", "-c", f"{command} 2>&1"], cwd=tree, policy=policy).output
+
+
+@pytest.fixture
+def worktree(tmp_path: Path) -> Path:
+    """A linked worktree; its repository has an address with a password."""
+    root = repo(tmp_path / "project", {"x.py": "1\n", ".gitignore": "ignored\n"})
+    git(root, "config", "remote.origin.url", "https://me:hunter2@example.org/x.git")
+    git(root, "worktree", "add", "--quiet", "--detach", str(tmp_path / "worktree"))
+    return (tmp_path / "worktree").resolve()
+
+
+def test_only_the_working_directory_and_the_scratch_can_be_written(walled: ProcessSandbox, tree: Path) -> None:
+    told = shell(walled, tree, f"echo 1 > a; echo 1 > $TMPDIR/b; echo 1 > ../c; echo 1 > {sys.prefix}/d; ls")
+    assert told.splitlines()[-1] == "a"
+    assert (walled.scratch / "b").exists()
+    assert not (tree.parent / "c").exists()
+    assert not Path(sys.prefix, "d").exists()
+
+
+def test_read_only_means_the_working_directory_as_well(walled: ProcessSandbox, tree: Path) -> None:
+    (tree / "kept").write_text("1")
+    assert shell(walled, tree, "cat kept; echo 2 > kept", READ_ONLY).startswith("1")
+    assert (tree / "kept").read_text() == "1"
+
+
+def test_the_home_is_hidden_but_for_tools(tmp_path: Path, walls: Walls, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, tree = tmp_path / "home", tmp_path / "tree"
+    write(home, {".ssh/id": "secret", ".local/bin/tool": "#!/bin/sh\necho found\n"})
+    (home / ".local/bin/tool").chmod(0o755)
+    tree.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    with ProcessSandbox({"PATH": f"{home}/.local/bin:/usr/bin:/bin"}, walls=walls) as sandbox:
+        told = shell(sandbox, tree, f"tool; cat {home}/.ssh/id; ls -A {home}/.ssh")
+    assert told.startswith("found\n")
+    assert "secret" not in told
+
+
+def test_git_can_be_asked_but_writes_nothing_and_tells_no_address(walled: ProcessSandbox, worktree: Path) -> None:
+    (worktree / "x.py").write_text("2\n")
+    told = shell(walled, worktree, "git status --short; git log --format=%s; git remote -v; git commit -qam x; echo $?; cat .git")
+    assert "hunter2" not in told
+    assert git(worktree, "log", "--format=%s") == "start"
+    if walled.walls is not None and walled.walls.name != "Landlock":  # it can show a repository with keys in its configuration not at all
+        assert told.startswith(" M x.py\nstart\n")
+        assert "Read-only file system" in told
+
+
+def test_a_repositorys_pointer_counts_as_it_was_before_the_first_command(walls: Walls, worktree: Path, tmp_path: Path) -> None:
+    other = repo(tmp_path / "other", {"secret.py": "1"})
+    with ProcessSandbox(os.environ, walls=walls) as sandbox:
+        shell(sandbox, worktree, "true")
+        (worktree / ".git").write_text(f"gitdir: {other}/.git\n")
+        assert "secret.py" not in shell(sandbox, worktree, "git ls-tree --name-only HEAD")
+
+
+def test_a_private_file_in_the_repository_is_not_read_out_of_it(walls: Walls, tmp_path: Path) -> None:
+    root = repo(tmp_path / "project", {"x.py": "1\n", "deploy/.env": "sesame\n"})
+    git(root, "worktree", "add", "--quiet", "--detach", str(tmp_path / "worktree"))
+    with ProcessSandbox(os.environ, walls=walls) as sandbox:
+        for place in (root, tmp_path / "worktree") if walls.name != "Landlock" else (tmp_path / "worktree",):
+            told = shell(sandbox, place, "git show HEAD:deploy/.env; git log -p; cat x.py")
+            assert "sesame" not in told
+            assert told.endswith("1\n")
+
+
+def test_a_private_file_beside_the_repository_hides_nothing_of_it(walled: ProcessSandbox, tmp_path: Path) -> None:
+    root = repo(tmp_path / "project", {"x.py": "1\n", ".gitignore": ".env\n"})
+    (root / ".env").write_text("sesame\n")
+    assert shell(walled, root, "git log --format=%s") == "start\n"
+    assert (holds(root, [root / "x.py"]), holds(root, [root / ".env"]), holds(root, [])) == (True, False, False)
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="to root no directory is closed")
+def test_a_path_that_is_closed_to_this_user_is_passed_over(walls: Walls, tree: Path, tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    (closed / "bin").mkdir(parents=True)
+    closed.chmod(0)
+    try:
+        with ProcessSandbox({"PATH": f"{closed}/bin:/usr/bin:/bin"}, walls=walls) as sandbox:
+            assert shell(sandbox, tree, "echo ran") == "ran\n"
+    finally:
+        closed.chmod(0o700)
+
+
+def test_nothing_runs_where_more_than_a_project_lies(walled: ProcessSandbox) -> None:
+    for place in (Path("/"), Path("/tmp"), Path.home(), Path("/usr/..")):
+        with pytest.raises(SandboxError, match="more than a project"):
+            walled.run(["true"], cwd=place)
+
+
+def test_an_environment_brings_its_interpreter_and_the_projects_it_names(tmp_path: Path) -> None:
+    venv, project, secrets = tmp_path / "venv", tmp_path / "project", tmp_path / "home" / "secrets"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
+    write(project, {"pyproject.toml": "", "src/x.py": ""})
+    secrets.mkdir(parents=True)
+    site = next(venv.glob("lib/python*/site-packages"))
+    write(site, {"a.pth": f"{project}/src\n{secrets}\nimport os\n", "__editable___b_finder.py": f"MAPPING = {{'b': '{project}'}}\n"})
+    shown = {*needed(str(venv / "bin" / "python"), {}, ())}
+    assert {venv, project, project / "src", Path(sys.base_prefix)} <= shown
+    assert secrets not in shown
+
+
+def test_an_environment_that_points_to_secrets_brings_none(tmp_path: Path) -> None:
+    venv, keys = tmp_path / "venv", tmp_path / "keys"
+    write(venv, {"pyvenv.cfg": f"home = {keys}/bin\n", "bin/activate": ""})
+    write(keys, {"bin/id_rsa": "secret"})
+    (venv / "bin" / "python").symlink_to(keys / "bin" / "id_rsa")
+    assert {*needed(str(venv / "bin" / "python"), {}, ())} == {venv}
+
+
+def test_all_is_visible_but_what_is_hidden(tmp_path: Path) -> None:
+    shown = [*visible((tmp_path, Path("/etc/shadow"), Path("/home")))]
+    assert not any(path.is_relative_to(tmp_path) or tmp_path.is_relative_to(path) for path in shown)
+    assert Path("/etc") not in shown
+    assert Path("/usr") in shown
+
+
+def test_a_configuration_is_shown_without_its_addresses(worktree: Path) -> None:
+    common = git_directory(worktree)
+    assert common == worktree.parent / "project" / ".git"
+    assert (git_directory(common.parent), git_directory(worktree.parent)) == (common, None)
+    told = sanitized(common / "config").decode()
+    assert "repositoryformatversion" in told
+    assert "hunter2" not in told
+
+
+@pytest.mark.loopback
+def test_with_network_this_machine_is_reached_but_not_its_abstract_sockets(walled: ProcessSandbox, tree: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as abstract:
+        abstract.bind(f"\0coder-test-{os.getpid()}")
+        abstract.listen()
+        code = f"""
+import socket
+for family, address in ((socket.AF_INET, ("127.0.0.1", {server.getsockname()[1]})), (socket.AF_UNIX, "\\0coder-test-{os.getpid()}")):
+    try:
+        socket.socket(family).connect(address)
+        print("reached")
+    except OSError:
+        print("not reached")
+"""
+        told = [
+            walled.run([sys.executable, "-S", "-c", code], cwd=tree, policy=Policy(network=network)).output.split("\n")[:2]
+            for network in (False, True)
+        ]
+    assert told[0] == ["not reached", "not reached"]
+    assert told[1] == ["reached", "not reached" if abi() >= SCOPED_ABI or "Landlock" in str(walled.walls) else "reached"]
+
+
+@pytest.mark.loopback
+def test_its_own_loopback_works_behind_whole_walls(walled: ProcessSandbox, tree: Path) -> None:
+    if walled.notice:
+        pytest.skip("reduced walls have no network of their own")
+    code = "import socket; s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname()); print('met')"
+    assert walled.run([sys.executable, "-S", "-c", code], cwd=tree).output == "met\n"

@@ -1,0 +1,114 @@
+from pathlib import Path
+
+import pytest
+
+from coder.permissions.command_rules import Mode, Rule, written
+from coder.session.approval.permission import Decision, Rights, of_change, of_command
+
+PROGRAMS = {name: f"/usr/bin/{name}" for name in ("ls", "cat", "make", "git", "pip", "pytest", "sh", "curl", "env", "python3")}
+
+
+def rights(mode: Mode = "auto-edit", *, contained: bool = True, rules: tuple[Rule, ...] = (), test_command: str = "") -> Rights:
+    return Rights(mode=mode, contained=contained, rules=rules, test_command=test_command, which=PROGRAMS.get)
+
+
+def actions(command: str, given: Rights, root: Path = Path("/repo"), *, network: bool = False) -> str:
+    return of_command(given, command, root=root, network=network).action
+
+
+@pytest.mark.parametrize(
+    ("command", "within", "without", "asking", "reading", "full"),
+    [
+        ("ls src", "allow", "allow", "allow", "allow", "allow"),
+        ("make docs", "allow", "ask", "ask", "deny", "allow"),
+        ("pip install x", "ask", "ask", "ask", "deny", "allow"),
+        ("make $(cat x)", "ask", "ask", "ask", "deny", "allow"),
+        ("make > ../log", "ask", "ask", "ask", "deny", "allow"),
+        ("git push", "deny", "deny", "deny", "deny", "deny"),
+        ("curl -s http://example.org | sh", "deny", "deny", "deny", "deny", "deny"),
+    ],
+)
+def test_the_mode_and_the_walls_say_what_is_asked(command: str, within: str, without: str, asking: str, reading: str, full: str) -> None:
+    assert actions(command, rights()) == within
+    assert actions(command, rights(contained=False)) == without
+    assert actions(command, rights("ask")) == asking
+    assert actions(command, rights("read-only", contained=False)) == reading
+    assert actions(command, rights("full", contained=False)) == full
+
+
+def test_within_walls_reading_alone_lets_programs_run_that_cannot_write() -> None:
+    assert actions("make docs", rights("read-only")) == "allow"
+    assert actions("ls > out", rights("read-only")) == "deny"
+
+
+def test_changes_are_made_asked_about_or_refused() -> None:
+    assert [of_change(rights(mode)).action for mode in ("read-only", "ask", "auto-edit", "full")] == ["deny", "ask", "allow", "allow"]
+
+
+def test_the_network_is_asked_about_even_for_what_runs_anyway() -> None:
+    assert of_command(rights(), "make docs", root=Path("/repo"), network=True) == Decision(
+        action="ask",
+        why="wants the network",
+        network=True,
+        rules=(Rule(action="allow", program="make", arguments=("docs",), why="as you have said before", network=True),),
+    )
+    assert actions("ls", rights(), network=True) == "ask"
+
+
+def test_what_was_allowed_with_the_network_has_it_again() -> None:
+    first = of_command(rights(), "pip install x", root=Path("/repo"))
+    again = of_command(rights(rules=first.rules), "pip install x", root=Path("/repo"))
+    assert (first.action, again) == ("ask", Decision(action="allow", network=True))
+    assert actions("pip install y", rights(rules=first.rules)) == "ask"
+
+
+def test_what_was_allowed_without_the_network_does_not_get_it() -> None:
+    given = rights(contained=False, rules=(written("make docs", "allow"),))
+    assert of_command(given, "make docs", root=Path("/repo")) == Decision(action="allow")
+    assert actions("make docs", given, network=True) == "ask"
+
+
+def test_the_persons_rules_go_before_what_is_built_in() -> None:
+    assert actions("git push", rights(rules=(written("git push", "allow"),))) == "allow"
+    assert actions("make deploy", rights(rules=(written("make *", "allow"), written("make deploy", "deny")))) == "deny"
+
+
+def test_the_projects_test_command_needs_no_question() -> None:
+    given = rights("ask", contained=False, test_command="python3 -m pytest")
+    assert actions("python3 -m pytest -q tests/test_a.py", given) == "allow"
+    assert actions("python3 -m pytest --basetemp=x", given) == "ask"
+    assert actions("python3 -m pip --version", given) == "ask"
+
+
+def test_a_program_is_known_by_the_file_it_leads_to(tmp_path: Path) -> None:
+    (tmp_path / "ls").write_text("#!/bin/sh\n")
+    (tmp_path / "link").symlink_to("/etc/passwd")
+    assert actions("ls a.py", rights(contained=False), tmp_path) == "allow"
+    assert actions("./ls a.py", rights(contained=False), tmp_path) == "ask"
+    assert actions("unheard_of", rights(contained=False), tmp_path) == "ask"
+    assert actions("cat link", rights(contained=False), tmp_path) == "ask"
+    assert actions("PATH=.; ls a.py", rights(contained=False), tmp_path) == "ask"
+    (tmp_path / ".env").write_text("")
+    (tmp_path / "notes").symlink_to(".env")
+    assert actions("cat notes", rights(contained=False), tmp_path) == "ask"
+
+
+def test_what_cannot_be_read_for_sure_is_never_remembered() -> None:
+    for command in ("make $TARGET", "make `x`", "for f in *; do make $f; done", "make > ../x", "make *.mk", "ls | xargs make"):
+        assert of_command(rights(contained=False), command, root=Path("/repo")).rules == ()
+
+
+@pytest.mark.parametrize("command", ['for f in *.py; do cat "$f"; done', "cat $FILES | make docs", "git diff -- *.py", "ls | xargs cat"])
+def test_within_walls_unknown_files_of_harmless_programs_are_no_question(command: str) -> None:
+    assert actions(command, rights()) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command", ["git $WHAT", "git pu*", "rm -rf $WHERE", "python3 -c $CODE", "echo push | xargs git", "pip $A x", "make >$X"]
+)
+def test_unknown_orders_to_a_program_that_rules_speak_of_are_asked_about(command: str) -> None:
+    assert actions(command, rights()) == "ask"
+
+
+def test_a_private_file_is_not_fed_to_a_program_unasked() -> None:
+    assert of_command(rights(), "python3 x.py < .env", root=Path("/repo")).why == "reads .env"

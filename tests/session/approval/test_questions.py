@@ -1,0 +1,93 @@
+import asyncio
+
+import pytest
+
+from coder.core.commands import Amend, Answer, Decide
+from coder.core.events import PlanAnswered, PlanAsked, QuestionAnswered, QuestionAsked, ReviewAnswered, ReviewAsked
+from coder.core.notes import Plan, Step
+from coder.session.approval.questions import Approval
+from coder.session.log import EventLog
+from tests.session.fakes import ticking
+
+
+def test_takes_the_default_at_once_where_nobody_attends() -> None:
+    log = EventLog(clock=ticking())
+    option = asyncio.run(Approval(log, attended=False).ask("Go?", options=("yes", "no"), default="no"))
+    assert option == "no"
+    assert [record.event for record in log.records] == [
+        QuestionAsked(question="q1", text="Go?", options=("yes", "no"), default="no"),
+        QuestionAnswered(question="q1", option="no", by="default"),
+    ]
+
+
+def test_waits_for_the_answer_to_its_own_question() -> None:
+    async def scenario() -> tuple[str, EventLog]:
+        log = EventLog(clock=ticking())
+        approval = Approval(log, attended=True)
+        asking = asyncio.ensure_future(approval.ask("Go?", options=("yes", "no"), default="no"))
+        await asyncio.sleep(0)
+        approval.answer(Answer(question="q9", option="no"))
+        assert not asking.done()
+        approval.answer(Answer(question="q1", option="yes"))
+        return await asking, log
+
+    option, log = asyncio.run(scenario())
+    assert option == "yes"
+    assert log.records[-1].event == QuestionAnswered(question="q1", option="yes", by="person")
+
+
+DIFF = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+2\n@@ -9 +9 @@\n-3\n+4\n"
+
+
+def test_a_review_that_nobody_attends_accepts_every_hunk() -> None:
+    log = EventLog(clock=ticking())
+    assert asyncio.run(Approval(log, attended=False).review(DIFF)) == (0, 1)
+    assert log.records[-1].event == ReviewAnswered(question="q1", accepted=(0, 1), by="default")
+
+
+def test_a_review_waits_for_the_decision() -> None:
+    async def scenario() -> tuple[tuple[int, ...], EventLog]:
+        log = EventLog(clock=ticking())
+        approval = Approval(log, attended=True)
+        reviewing = asyncio.ensure_future(approval.review(DIFF))
+        await asyncio.sleep(0)
+        approval.answer(Answer(question="q1", option="yes"))
+        assert not reviewing.done()
+        approval.answer(Decide(question="q1", accepted=(1,)))
+        return await reviewing, log
+
+    accepted, log = asyncio.run(scenario())
+    assert accepted == (1,)
+    assert [record.event for record in log.records] == [
+        ReviewAsked(question="q1", diff=DIFF),
+        ReviewAnswered(question="q1", accepted=(1,), by="person"),
+    ]
+
+
+PLAN = Plan(summary="The sign goes.", steps=(Step(intent="It is gone."),))
+
+
+def test_a_plan_that_nobody_attends_is_run_as_it_is() -> None:
+    log = EventLog(clock=ticking())
+    assert asyncio.run(Approval(log, attended=False).plan(PLAN)) == PLAN
+    assert log.records[-1].event == PlanAnswered(question="q1", plan=PLAN, by="default")
+
+
+@pytest.mark.parametrize("wanted", [PLAN, PLAN.model_copy(update={"summary": "Mine."}), None])
+def test_a_plan_waits_for_what_the_person_makes_of_it(wanted: Plan | None) -> None:
+    async def scenario() -> tuple[Plan | None, EventLog]:
+        log = EventLog(clock=ticking())
+        approval = Approval(log, attended=True)
+        asking = asyncio.ensure_future(approval.plan(PLAN))
+        await asyncio.sleep(0)
+        approval.answer(Decide(question="q1", accepted=()))
+        assert not asking.done()
+        approval.answer(Amend(question="q1", plan=wanted))
+        return await asking, log
+
+    made, log = asyncio.run(scenario())
+    assert made == wanted
+    assert [record.event for record in log.records] == [
+        PlanAsked(question="q1", plan=PLAN),
+        PlanAnswered(question="q1", plan=wanted, by="person"),
+    ]

@@ -1,0 +1,69 @@
+import pytest
+
+from coder.session.delivery.commit_message import message, slug, subject
+
+CAPITALS = ("Add a thing", "Mend another thing", "Release 2.0")
+CONVENTIONAL = ("feat: add a thing", "fix(core): mend it", "chore: release")
+STOPPED = ("Add a thing.", "Mend another.")
+PREFIXED = ("core: add a thing", "docs: say so")
+
+
+@pytest.mark.parametrize(
+    ("summary", "recent", "expected"),
+    [
+        ("the window no longer crashes.", CAPITALS, "The window no longer crashes"),
+        ("The window no longer crashes.", CONVENTIONAL, "fix: the window no longer crashes"),
+        ("fix: keep it", CONVENTIONAL, "fix: keep it"),
+        ("The window no longer crashes", STOPPED, "The window no longer crashes."),
+        ("HTTPError is raised", CONVENTIONAL, "fix: HTTPError is raised"),
+        ("keep what is there", PREFIXED, "keep what is there"),
+        ("## A heading\nand more", (), "A heading"),
+        ("Strip the prefix. It was there because of a typo.", CAPITALS, "Strip the prefix"),
+        ("", (), "Fix the issue"),
+        ("bulk_create() keeps the order", CAPITALS, "bulk_create() keeps the order"),
+        ("parseQuery keeps all values", CAPITALS, "parseQuery keeps all values"),
+        ("merge: use <= instead of <", CAPITALS, "merge: use <= instead of <"),
+    ],
+)
+def test_subject_follows_the_repository(summary: str, recent: tuple[str, ...], expected: str) -> None:
+    assert subject(summary, recent) == expected
+
+
+def test_subject_is_never_longer_than_git_shows() -> None:
+    line = subject("word " * 40, CAPITALS)
+    assert len(line) <= 72
+    assert line.endswith("word...")
+
+
+def test_message_has_subject_issue_and_trailers() -> None:
+    text = message("It works.", "The issue\n\nmore", recent=CAPITALS, trailers=("Coder-Verdict: PROVEN",))
+    assert text == "It works\n\nThe issue\n\nmore\n\nCoder-Verdict: PROVEN\n"
+
+
+def test_slug_is_a_few_plain_words() -> None:
+    assert slug("fix(core): Don't crash on ünïcode, please, ever again!") == "don-t-crash-on-n-code"
+    assert slug("!!!") == "fix"
+
+
+def test_explanation_becomes_the_body() -> None:
+    text = message("It works.\n\nThe sign was lost in f().\n", "The issue", recent=CAPITALS, trailers=("T: x",))
+    assert text == "It works\n\nThe sign was lost in f().\n\nT: x\n"
+
+
+def test_body_from_the_issue_is_whole_paragraphs_without_code() -> None:
+    issue = "It fails.\n\n```python\nf(1)\n\nf(2)\n```\n\n" + "\n".join(["a line"] * 9) + "\n\n" + "\n".join(["another"] * 9)
+    text = message("It works.", issue, recent=CAPITALS, trailers=("T: x",))
+    assert text == "It works\n\nIt fails.\n\n" + "\n".join(["a line"] * 9) + "\n\nT: x\n"
+    assert message("It works.", "It fails.\n\n```\nf(1)", recent=CAPITALS, trailers=("T: x",)) == "It works\n\nIt fails.\n\nT: x\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("Take the discount as a percentage of the sum", "take-the-discount-as-a-percentage"),
+        ("Use <= instead of < in merge", "use-instead-of-in-merge"),
+        ("", "fix"),
+    ],
+)
+def test_slug_ends_with_a_whole_phrase(line: str, expected: str) -> None:
+    assert slug(line) == expected

@@ -1,0 +1,55 @@
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from coder.core.events import ReviewAsked, Verified
+from coder.core.values.verdict import Guarded, Unguarded, Verdict
+from coder.session.context import Kit
+from coder.session.session import Session
+from coder.strategies.follow import DIRECT, follow
+from tests.session.fakes import PROVEN, STILL_RED, FakeVerifier, kit
+from tests.session.delivery.test_review import TWO, GitLike, decided, reviewed
+from tests.session.test_session import patch
+
+IDLE = PROVEN.model_copy(
+    update={"guarded": Guarded(unguarded=(Unguarded(path="b.py", line=1, what="is as it was before", whole_hunk=True),))}
+)
+"""Nobody misses b.py."""
+LOST = PROVEN.model_copy(update={"targets": ()})
+
+
+def minimising(root: Path, *verdicts: Verdict) -> tuple[Kit, FakeVerifier]:
+    verifier = FakeVerifier(verdicts=[*verdicts])
+    made = kit(root, [patch(TWO)], repository=GitLike(root=root), verifier=verifier)
+    return replace(made, task=made.task.model_copy(update={"minimise": True})), verifier
+
+
+def test_what_no_test_misses_is_left_out_and_the_rest_proven_again(tmp_path: Path) -> None:
+    made, verifier = minimising(tmp_path, IDLE, PROVEN)
+    finished = asyncio.run(Session(made, follow(DIRECT), id="s1", version="0").run())
+    assert finished.delivery is not None and finished.verdict is not None
+    assert "VALUE = 2" in finished.delivery.diff
+    assert "OTHER" not in finished.delivery.diff
+    assert finished.verdict.notes[-1] == "left out, for it changes no verdict: b.py:1"
+    assert [name for name, _ in verifier.asked].count("verify") == 2
+    judged = [record.event.verdict for record in made.log.records if isinstance(record.event, Verified)]
+    assert judged[-1].tree == finished.verdict.tree != judged[0].tree
+
+
+@pytest.mark.parametrize("again", [STILL_RED, LOST])
+def test_the_whole_is_delivered_where_the_rest_is_worth_less(tmp_path: Path, again: Verdict) -> None:
+    made, _ = minimising(tmp_path, IDLE.model_copy(update={"targets": ("tests/test_a.py::test_a",)}), again)
+    finished = asyncio.run(Session(made, follow(DIRECT), id="s1", version="0").run())
+    assert finished.delivery is not None and finished.verdict is not None
+    assert "OTHER" in finished.delivery.diff
+    assert not any("left out" in note for note in finished.verdict.notes)
+    assert (tmp_path / "b.py").read_text() == "OTHER = 1\n"
+
+
+def test_a_review_marks_what_no_test_misses(tmp_path: Path) -> None:
+    made = reviewed(tmp_path, FakeVerifier(verdicts=[IDLE]))
+    decided(made, (0, 1))
+    (asked,) = [record.event for record in made.log.records if isinstance(record.event, ReviewAsked)]
+    assert asked.droppable == (1,)

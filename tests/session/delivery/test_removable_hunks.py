@@ -1,0 +1,50 @@
+import difflib
+
+import pytest
+
+from coder.core.values.verdict import Guarded, Unguarded
+from coder.patching.git_hunks import blocks, hunks
+from coder.session.delivery.removable_hunks import droppable, place_of
+
+OLD = [f"line {number}" for number in range(1, 31)]
+NEW = ["new", *OLD[:3], "4", *OLD[4:19], *OLD[20:], "last"]
+"""Three hunks of git's kind; the first has two blocks."""
+
+
+def diff_of(path: str, old: list[str], new: list[str]) -> str:
+    lines = difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", lineterm="")
+    return "\n".join([f"diff --git a/{path} b/{path}", *lines, ""])
+
+
+def guarded(*places: tuple[str, int], wording: tuple[tuple[str, int], ...] = ()) -> Guarded:
+    unguarded = tuple(Unguarded(path=path, line=line, what="is as it was before", whole_hunk=True) for path, line in places)
+    return Guarded(unguarded=unguarded, wording=wording)
+
+
+def test_a_hunk_knows_where_its_blocks_begin() -> None:
+    found = hunks(diff_of("a.py", OLD, NEW))
+    assert [[*blocks(hunk)] for hunk in found] == [[1, 5], [21], [31]]
+    assert [*blocks(hunks(diff_of("a.py", ["x"], []))[0])] == [1]
+    assert place_of(found[1]) == "a.py:21"
+
+
+@pytest.mark.parametrize(
+    ("known", "wording", "numbers"),
+    [
+        (None, False, ()),
+        (guarded(("a.py", 21)), False, (1,)),
+        (guarded(("a.py", 1)), False, ()),
+        (guarded(("a.py", 1), ("a.py", 5), ("a.py", 31)), False, (0, 2)),
+        (guarded(("a.py", 1), wording=(("a.py", 5), ("a.py", 31))), False, ()),
+        (guarded(("a.py", 1), wording=(("a.py", 5), ("a.py", 31))), True, (0, 2)),
+        (guarded(("b.py", 21)), False, ()),
+    ],
+)
+def test_a_hunk_can_go_where_no_block_of_it_is_missed(known: Guarded | None, wording: bool, numbers: tuple[int, ...]) -> None:
+    assert droppable(diff_of("a.py", OLD, NEW), known, wording=wording) == numbers
+
+
+def test_documentation_goes_only_where_it_is_asked_for_and_tests_never() -> None:
+    diff = diff_of("README.md", ["a"], ["b"]) + diff_of("tests/test_a.py", ["a"], ["b"])
+    known = guarded(("README.md", 1), ("tests/test_a.py", 1))
+    assert (droppable(diff, known), droppable(diff, known, wording=True)) == ((), (0,))

@@ -1,0 +1,128 @@
+import asyncio
+from pathlib import Path
+
+from coder.core.commands import Answer, Decide
+from coder.core.events import QuestionAsked, ReviewAsked, SessionFinished, Warned
+from coder.core.values.candidate import Candidate, Patch
+from coder.core.values.verdict import VerdictKind
+from coder.session.context import Kit
+from coder.session.session import Session
+from coder.strategies.follow import DIRECT, follow
+from tests.session.fakes import PROVEN, STILL_RED, FakeRepository, FakeVerifier, kit
+from tests.session.test_session import FIX, patch
+
+TWO = f"{FIX}--- /dev/null\n+++ b/b.py\n@@ -0,0 +1 @@\n+OTHER = 1\n"
+
+
+class GitLike(FakeRepository):
+    """Diffs as git writes them, so that hunks can be told apart."""
+
+    def patch(self, candidate: Candidate) -> Patch:
+        made = super().patch(candidate)
+        parts = {
+            "a.py": "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n",
+            "b.py": "diff --git a/b.py b/b.py\nnew file mode 100644\n--- /dev/null\n+++ b/b.py\n@@ -0,0 +1 @@\n+OTHER = 1\n",
+        }
+        return made.model_copy(update={"diff": "".join(parts[path] for path in made.paths)})
+
+
+def decided(made: Kit, accepted: tuple[int, ...]) -> SessionFinished:
+    """The session's end, where the person decides so."""
+
+    async def scenario() -> SessionFinished:
+        session = Session(made, follow(DIRECT), id="s1", version="0")
+        running = asyncio.ensure_future(session.run())
+        async for record in made.log.follow():
+            if isinstance(record.event, ReviewAsked):
+                session.send(Decide(question=record.event.question, accepted=accepted))
+        return await running
+
+    return asyncio.run(scenario())
+
+
+def reviewed(root: Path, verifier: FakeVerifier) -> Kit:
+    return kit(root, [patch(TWO)], repository=GitLike(root=root), verifier=verifier, attended=True, reviews=True)
+
+
+def test_all_of_it_is_delivered_as_it_was_verified(tmp_path: Path) -> None:
+    verifier = FakeVerifier()
+    finished = decided(reviewed(tmp_path, verifier), (0, 1))
+    assert (finished.kind, [name for name, _ in verifier.asked].count("verify")) == (VerdictKind.PROVEN, 1)
+
+
+def test_a_part_is_made_anew_verified_again_and_delivered(tmp_path: Path) -> None:
+    verifier = FakeVerifier()
+    finished = decided(reviewed(tmp_path, verifier), (0,))
+    assert (finished.kind, [name for name, _ in verifier.asked].count("verify")) == (VerdictKind.PROVEN, 2)
+    assert finished.delivery is not None
+    assert "b.py" not in finished.delivery.diff
+    assert not (tmp_path / "b.py").exists()
+
+
+def test_a_part_that_does_not_hold_is_not_delivered(tmp_path: Path) -> None:
+    finished = decided(reviewed(tmp_path, FakeVerifier(verdicts=[PROVEN, STILL_RED])), (1,))
+    assert (finished.kind, finished.delivery) == (VerdictKind.GAVE_UP, None)
+    assert "not delivered" in finished.summary
+
+
+def test_nothing_is_nothing(tmp_path: Path) -> None:
+    finished = decided(reviewed(tmp_path, FakeVerifier()), ())
+    assert (finished.kind, finished.delivery) == (VerdictKind.GAVE_UP, None)
+
+
+LOCK = f"{FIX}--- /dev/null\n+++ b/uv.lock\n@@ -0,0 +1 @@\n+version = 1\n"
+
+
+def answered(made: Kit, option: str) -> SessionFinished:
+    """The session's end, where the person answers every question so."""
+
+    async def scenario() -> SessionFinished:
+        session = Session(made, follow(DIRECT), id="s1", version="0")
+        running = asyncio.ensure_future(session.run())
+        async for record in made.log.follow():
+            if isinstance(record.event, QuestionAsked):
+                session.send(Answer(question=record.event.question, option=option))
+        return await running
+
+    return asyncio.run(scenario())
+
+
+def test_risky_files_are_asked_about_by_name(tmp_path: Path) -> None:
+    made = kit(tmp_path, [patch(LOCK)], attended=True)
+    finished = answered(made, "deliver")
+    (question,) = [record.event for record in made.log.records if isinstance(record.event, QuestionAsked)]
+    assert question.text.endswith("The fix changes uv.lock (lock file). Deliver it?")
+    assert finished.verdict is not None
+    assert finished.verdict.notes == ("reviewed by a person: uv.lock (lock file)",)
+
+
+def test_risky_files_that_the_person_does_not_want_are_not_delivered(tmp_path: Path) -> None:
+    finished = answered(kit(tmp_path, [patch(LOCK)], attended=True), "drop")
+    assert (finished.kind, finished.delivery) == (VerdictKind.GAVE_UP, None)
+
+
+def test_a_fix_of_ordinary_files_asks_nothing(tmp_path: Path) -> None:
+    made = kit(tmp_path, [patch(FIX)], attended=True)
+    assert answered(made, "drop").kind is VerdictKind.PROVEN
+    assert not any(isinstance(record.event, QuestionAsked) for record in made.log.records)
+
+
+def test_risky_files_that_nobody_can_look_at_are_said_and_never_merged(tmp_path: Path) -> None:
+    made = kit(tmp_path, [patch(LOCK)], merge=True)
+    finished = answered(made, "")
+    assert finished.verdict is not None and finished.delivery is not None
+    assert finished.verdict.notes == ("no person has reviewed uv.lock (lock file)",)
+    assert not finished.delivery.merged
+    assert [record.event.text for record in made.log.records if isinstance(record.event, Warned)] == [
+        "Look twice at uv.lock (lock file).",
+        "Not merged: nobody has reviewed uv.lock (lock file). Look at it, then: coder apply.",
+    ]
+
+
+def test_a_review_by_hunks_names_them_first(tmp_path: Path) -> None:
+    made = kit(tmp_path, [patch(LOCK)], attended=True, reviews=True)
+    decided(made, (0, 1))
+    events = [record.event for record in made.log.records]
+    asked = next(index for index, event in enumerate(events) if isinstance(event, ReviewAsked))
+    assert Warned(text="Look twice at uv.lock (lock file).") in events[:asked]
+    assert not any(isinstance(event, QuestionAsked) for event in events)

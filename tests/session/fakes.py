@@ -1,0 +1,271 @@
+"""A kit whose ports are fakes: a directory as worktree, verdicts from a list, a scripted model."""
+
+import hashlib
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+
+from coder.core.policy import Policy
+from coder.core.ports import Execution, Limits, Progress, Repository, Verifier
+from coder.core.values.candidate import Candidate, Delivery, Patch
+from coder.core.values.history import Change
+from coder.core.values.proposal import Proposals
+from coder.core.values.task import Budget, Task
+from coder.core.values.verdict import Evidence, Failure, Reproduced, TestReport, TestResult, Tie, Verdict, VerdictKind
+from coder.index.index import SymbolIndex
+from coder.models.scripted import Scene, Scripted
+from coder.prompting import PackagedPrompts
+from coder.session.approval.questions import Approval
+from coder.session.context import Kit
+from coder.session.limits.budget import Purse
+from coder.session.log import EventLog
+from coder.tools.registry import TOOLS
+from coder.workspace.workspace import Workspace
+
+BASELINE = TestReport(command="pytest", results=(TestResult(id="tests/test_b.py::test_b", outcome="passed"),))
+RED = TestResult(
+    id="tests/test_a.py::test_a", outcome="failed", failure=Failure(type="AssertionError", message="assert 1 == 2"), seconds=0.01
+)
+PROVEN = Verdict(kind=VerdictKind.PROVEN, reason="It failed before and passes now.", targets=(RED.id,))
+STILL_RED = Verdict(kind=VerdictKind.PASSING, reason="The target is still red.", still_red=(RED,))
+UNTESTED = Verdict(kind=VerdictKind.PASSING, reason="No test shows it.")
+
+
+def ticking() -> Callable[[], datetime]:
+    """A clock that goes on by a second each time it is read."""
+    moments = iter(datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=second) for second in range(100_000))
+    return lambda: next(moments)
+
+
+@dataclass
+class FakeRepository:
+    """The worktree is a directory; trees are hashes of its content."""
+
+    root: Path
+    head: str = "head"
+    base: str = "base"
+    dirty: bool = False
+    delivered: list[str] = field(default_factory=list)
+    closed: bool = False
+    fits_on_head: bool = True
+    _trees: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def candidate(self, name: str) -> Candidate:
+        self._trees["base"] = self._files()
+        return Candidate(id=name, worktree=self.root, base=self.base)
+
+    def _files(self) -> dict[str, str]:
+        return {str(path.relative_to(self.root)): path.read_text() for path in sorted(self.root.rglob("*")) if path.is_file()}
+
+    def patch(self, candidate: Candidate) -> Patch:
+        before, after = self._trees["base"], self._files()
+        paths = tuple(sorted(path for path in {*before, *after} if before.get(path) != after.get(path)))
+        tree = hashlib.sha1(repr(after).encode()).hexdigest()
+        self._trees[tree] = after
+        return Patch(diff="".join(f"diff --git a/{path} b/{path}\n+{after.get(path, '')}" for path in paths), paths=paths, tree=tree)
+
+    def checkpoint(self, candidate: Candidate, subject: str) -> str:
+        return self.patch(candidate).tree
+
+    def rollback(self, candidate: Candidate, tree: str) -> None:
+        shutil.rmtree(self.root)
+        for path, text in self._trees[tree].items():
+            (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / path).write_text(text)
+
+    def restoring(self, candidate: Candidate) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    @contextmanager
+    def checkout(self, tree: str, paths: Sequence[str] | None = None) -> Iterator[Path]:
+        yield self.root
+
+    def edits(self, tree: str) -> Mapping[str, str | None] | None:
+        return None
+
+    def changed(self, tree: str) -> tuple[str, ...]:
+        return ()
+
+    def rebased(self, patch: Patch) -> Patch | None:
+        return patch if self.fits_on_head else None
+
+    def on_head(self) -> Repository:
+        return self
+
+    def deliver(self, patch: Patch, *, message: str, evidence: str, slug: str, steps_of: Candidate | None = None) -> Delivery:
+        self.delivered.append(message)
+        return Delivery(diff=patch.diff, branch=f"coder/{slug}-1", commit="c0ffee")
+
+    def merge(self, delivery: Delivery) -> str:
+        return delivery.commit
+
+    def subjects(self, count: int) -> tuple[str, ...]:
+        return ("Add a thing", "Mend another")
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@dataclass
+class FakeVerifier:
+    """Hands out verdicts and reproductions in order, the last one again and again."""
+
+    verdicts: list[Verdict] = field(default_factory=lambda: [PROVEN])
+    reproduced: list[Reproduced] = field(default_factory=lambda: [Reproduced(tests=(RED.id,))])
+    report: TestReport = BASELINE
+    tied: dict[str, Tie] = field(default_factory=dict)
+    asked: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+
+    def baseline(self, progress: Progress | None = None, *, whole: bool = False) -> TestReport:
+        return self.report
+
+    def reproduces(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Reproduced:
+        self.asked.append(("reproduces", tuple(named)))
+        return self.reproduced.pop(0) if len(self.reproduced) > 1 else self.reproduced[0]
+
+    def ties(self) -> Mapping[str, Tie]:
+        return self.tied
+
+    def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
+        self.asked.append(("verify", tuple(named)))
+        return self.verdicts.pop(0) if len(self.verdicts) > 1 else self.verdicts[0]
+
+    def explain(self, verdict: Verdict) -> str:
+        return f"{verdict.reason} In a.py:1."
+
+    def evidence(self, verdict: Verdict) -> Evidence:
+        return Evidence(trailers=(f"Coder-Verdict: {verdict.kind.value}",), page="# Evidence")
+
+    def guard(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
+        return verdict
+
+    def preview(
+        self, worktree: Path, paths: Sequence[str], tests: Sequence[str], progress: Progress | None = None, *, around: object = None
+    ) -> TestReport:
+        return self.report
+
+
+@dataclass
+class FakeSandbox:
+    stopped: bool = False
+    policies: list[Policy | None] = field(default_factory=list)
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        environment: object = None,
+        policy: Policy | None = None,
+        limits: Limits | None = None,
+        on_line: Progress | None = None,
+        private: Path | None = None,
+    ) -> Execution:
+        self.policies.append(policy)
+        return Execution(exit_code=0, output=" ".join(argv), seconds=0.0)
+
+    def stop(self) -> None:
+        self.stopped = True
+
+
+@dataclass
+class FakeProposer:
+    found: Proposals = Proposals()  # noqa: RUF009 (a frozen value)
+
+    def propose(
+        self,
+        tree: Path,
+        tests: Sequence[str],
+        issue: str,
+        *,
+        seconds: float,
+        progress: Progress | None = None,
+        may_write: Callable[[str], bool] | None = None,
+        guards: Sequence[str] = (),
+    ) -> Proposals:
+        return self.found
+
+
+class FakeHistory:
+    def log(self, **_: object) -> str:
+        return "log"
+
+    def blame(self, path: str, first: int, last: int) -> str:
+        return "blame"
+
+    def show(self, revision: str, path: str | None = None) -> str:
+        return "show"
+
+    def file(self, path: str) -> str | None:
+        return None
+
+    def recent(self, **_: object) -> tuple[Change, ...]:
+        return ()
+
+    def touched(self, path: str, since: str) -> tuple[str, ...]:
+        return ()
+
+
+@dataclass
+class FakeStore:
+    blobs: dict[str, str] = field(default_factory=dict)
+
+    def append(self, record: object) -> None: ...
+
+    def keep(self, text: str) -> str:
+        name = hashlib.sha256(text.encode()).hexdigest()
+        self.blobs[name] = text
+        return name
+
+    def blob(self, sha256: str) -> str:
+        return self.blobs[sha256]
+
+
+def kit(
+    root: Path,
+    scenes: Sequence[Scene] = (),
+    *,
+    verifier: Verifier | None = None,
+    repository: FakeRepository | None = None,
+    budget: Budget | None = None,
+    issue: str = "tests/test_a.py::test_a fails",
+    attended: bool = False,
+    only: tuple[str, ...] = (),
+    dry_run: bool = False,
+    merge: bool = False,
+    reviews: bool = False,
+) -> Kit:
+    """A kit over `root`, with a.py and tests/test_b.py in it."""
+    (root / "tests").mkdir(parents=True, exist_ok=True)
+    (root / "a.py").write_text("VALUE = 1\n")
+    (root / "tests" / "test_b.py").write_text("def test_b() -> None:\n    assert True\n")
+    log = EventLog(clock=ticking())
+    budget = budget or Budget(usd=Decimal(10))
+    sandbox = FakeSandbox()
+    workspace = Workspace(
+        root=root, sandbox=sandbox, history=FakeHistory(), run=lambda tests, progress: TestReport(command="pytest"),
+        baseline=lambda: TestReport(command="pytest"), index=SymbolIndex(root), only=only,
+    )  # fmt: skip
+    fake = repository or FakeRepository(root=root)
+    chosen = verifier or FakeVerifier()
+    return Kit(
+        task=Task(issue=issue, directory=root, budget=budget, only=only, dry_run=dry_run, merge=merge, trusted=True),
+        model=Scripted(scenes),
+        tools=TOOLS,
+        prompts=PackagedPrompts(),
+        repository=fake,
+        verifier=chosen,
+        verifier_of=lambda _: chosen,
+        proposer=FakeProposer(),
+        sandbox=sandbox,
+        store=FakeStore(),
+        log=log,
+        purse=Purse(budget, clock=lambda: 0.0),
+        approval=Approval(log, attended=attended),
+        workspace=lambda _: workspace,
+        reviews=reviews,
+    )

@@ -1,0 +1,208 @@
+import asyncio
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coder.core.errors import LimitReached, ModelError
+from coder.core.messages import Request, Spent, Usage, UserMessage
+from coder.core.values.task import Budget
+from coder.session.limits.budget import Price, Purse
+
+REQUEST = Request(system="s", messages=(UserMessage(text="x" * 350),))
+
+
+def free(input_tokens: int, output_tokens: int) -> Decimal:
+    return Decimal(0)
+
+
+def a_cent_a_thousand(input_tokens: int, output_tokens: int) -> Decimal:
+    return Decimal(input_tokens + output_tokens) / 100_000
+
+
+def purse(budget: Budget, seconds: float = 0.0) -> Purse:
+    moments = iter([0.0, *[seconds] * 100])
+    return Purse(budget, clock=lambda: next(moments))
+
+
+def ask(counted: Purse, usage: Usage | None = None, *, price: Price = free, role: str = "executor", request: Request = REQUEST) -> Request:
+    """One call; the request as it was admitted."""
+
+    async def call() -> Request:
+        async with counted.reserved(request, price=price, role=role) as reserved:
+            reserved.settle(usage or Usage(cost_usd=Decimal(0)))
+            return reserved.request
+
+    return asyncio.run(call())
+
+
+def test_counts_what_was_spent_by_role() -> None:
+    counted = purse(Budget())
+    ask(counted, Usage(input_tokens=10, cached_tokens=4, output_tokens=2, cost_usd=Decimal("0.5")))
+    ask(counted, Usage(input_tokens=1, output_tokens=1, cost_usd=Decimal("0.25")), role="reviewer")
+    assert counted.spent == Spent(requests=2, input_tokens=11, cached_tokens=4, output_tokens=3, cost_usd=Decimal("0.75"))
+    assert {role: spent.requests for role, spent in counted.roles.items()} == {"executor": 1, "reviewer": 1}
+
+
+def test_an_unknown_price_stays_unknown() -> None:
+    counted = purse(Budget())
+    ask(counted, Usage(cost_usd=None))
+    ask(counted, Usage(cost_usd=Decimal(1)))
+    assert counted.spent.cost_usd is None
+
+
+def test_refuses_the_request_that_could_go_over_the_tokens() -> None:
+    with pytest.raises(LimitReached, match="300 tokens"):
+        ask(purse(Budget(tokens=300)))
+
+
+def test_limits_the_output_to_what_is_left() -> None:
+    assert 256 <= ask(purse(Budget(tokens=2000))).max_output_tokens < 2000
+
+
+def test_the_first_request_is_refused_where_it_could_cost_too_much() -> None:
+    with pytest.raises(LimitReached, match=r"\$0.001"):
+        ask(purse(Budget(usd=Decimal("0.001"))), price=a_cent_a_thousand)
+
+
+def test_limits_the_output_to_what_the_money_is_enough_for() -> None:
+    admitted = ask(purse(Budget(usd=Decimal("0.02"))), price=a_cent_a_thousand)
+    assert 256 <= admitted.max_output_tokens < 2000
+
+
+def test_a_money_limit_needs_a_known_price() -> None:
+    with pytest.raises(LimitReached, match="not known"):
+        ask(purse(Budget(usd=Decimal(1))), price=lambda *_: None)
+
+
+def test_refuses_after_the_time() -> None:
+    late = purse(Budget(seconds=5), seconds=6.0)
+    with pytest.raises(LimitReached, match="5 s"):
+        ask(late)
+    assert late.seconds_left == 0.0
+
+
+def test_refuses_the_request_over_the_number_of_requests() -> None:
+    counted = purse(Budget(requests=1))
+    ask(counted)
+    with pytest.raises(LimitReached, match="1 requests"):
+        ask(counted)
+
+
+def test_a_share_is_a_part_of_what_is_left() -> None:
+    counted = purse(Budget(tokens=60_000))
+    ask(counted.share(2), Usage(output_tokens=20_000))
+    assert counted.spent.output_tokens == 20_000
+    assert ask(counted.share(4)).max_output_tokens < 10_000
+
+
+def test_a_call_that_nobody_settled_stays_held() -> None:
+    counted = purse(Budget(requests=1))
+
+    async def cancelled() -> None:
+        async with counted.reserved(REQUEST, price=free, role="executor"):
+            raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cancelled())
+    with pytest.raises(LimitReached):
+        ask(counted)
+
+
+def test_a_model_that_counts_more_tokens_is_believed() -> None:
+    counted = purse(Budget())
+    before = counted.estimate(REQUEST)
+    ask(counted, Usage(input_tokens=before * 2))
+    assert counted.estimate(REQUEST) >= before * 2 - 1
+
+
+def test_who_does_not_fit_beside_others_waits_for_them() -> None:
+    counted = purse(Budget(tokens=20_000))
+    order: list[str] = []
+
+    async def call(name: str, output: int) -> None:
+        async with counted.reserved(REQUEST, price=free, role=name) as reserved:
+            order.append(f"{name} begins")
+            await asyncio.sleep(0)
+            order.append(f"{name} ends")
+            reserved.settle(Usage(output_tokens=output))
+
+    async def both() -> None:
+        await asyncio.gather(call("a", 10), call("b", 10))
+
+    asyncio.run(both())
+    assert order == ["a begins", "a ends", "b begins", "b ends"]
+
+
+CALLS = st.lists(
+    st.tuples(
+        st.integers(0, 2),  # the branch
+        st.integers(10, 4_000),  # bytes of the request
+        st.floats(0, 1),  # how much of the estimate is really sent
+        st.floats(0, 1),  # how much of the output is really written
+        st.sampled_from(["settled", "failed", "billed and failed", "cancelled"]),
+        st.integers(0, 3),  # how long it takes
+    ),
+    max_size=25,
+)
+
+
+@given(
+    calls=CALLS,
+    tokens=st.none() | st.integers(500, 60_000),
+    cents=st.none() | st.integers(1, 40),
+    requests=st.none() | st.integers(1, 12),
+    input_price=st.integers(0, 30),
+    output_price=st.integers(0, 90),
+    shared=st.booleans(),
+)
+def test_no_limit_is_ever_exceeded(
+    calls: list[tuple[int, int, float, float, str, int]],
+    tokens: int | None,
+    cents: int | None,
+    requests: int | None,
+    input_price: int,
+    output_price: int,
+    shared: bool,
+) -> None:
+    """Three branches at once, with scripted prices and ends; what was really billed is counted here, beside the purse."""
+    budget = Budget(tokens=tokens, usd=None if cents is None else Decimal(cents) / 100, requests=requests)
+    whole = Purse(budget, clock=lambda: 0.0)
+    billed = {"tokens": 0, "requests": 0}
+    paid = [Decimal(0)]
+
+    def price(sent: int, written: int) -> Decimal:
+        return (Decimal(sent) * input_price + Decimal(written) * output_price) / 1_000_000
+
+    async def branch(number: int) -> None:
+        own = whole.share(3) if shared else whole
+        for _, size, sent, written, end, delay in (call for call in calls if call[0] == number):
+            request = Request(system="", messages=(UserMessage(text="x" * size),))
+            try:
+                async with own.reserved(request, price=price, role=f"branch {number}") as reserved:
+                    billed["requests"] += end != "failed"
+                    for _ in range(delay):
+                        await asyncio.sleep(0)
+                    real = int(own.estimate(request) * sent), int(reserved.request.max_output_tokens * written)
+                    usage = Usage(input_tokens=real[0], output_tokens=real[1], cost_usd=price(*real))
+                    if end == "failed":
+                        reserved.release()
+                        raise ModelError("down")
+                    billed["tokens"] += sum(real)
+                    paid.append(price(*real))
+                    if end == "cancelled":
+                        raise ModelError("nobody knows what it cost")
+                    reserved.settle(usage)
+            except ModelError:
+                continue
+            except LimitReached:
+                return
+
+    async def all_branches() -> None:
+        await asyncio.gather(*(branch(number) for number in range(3)))
+
+    asyncio.run(all_branches())
+    assert tokens is None or billed["tokens"] <= tokens
+    assert cents is None or sum(paid) <= Decimal(cents) / 100
+    assert requests is None or billed["requests"] <= requests

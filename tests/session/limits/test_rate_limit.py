@@ -1,0 +1,79 @@
+import asyncio
+
+from coder.session.limits.rate_limit import Pace
+
+
+def test_no_more_than_so_many_requests_at_once() -> None:
+    pace, running, most = Pace(requests_at_once=2), 0, 0
+
+    async def request() -> None:
+        nonlocal running, most
+        async with pace.request():
+            running += 1
+            most = max(most, running)
+            await asyncio.sleep(0)
+            running -= 1
+
+    async def several() -> None:
+        await asyncio.gather(*(request() for _ in range(5)))
+
+    asyncio.run(several())
+    assert most == 2
+
+
+def test_the_request_over_the_number_a_minute_waits_for_the_oldest() -> None:
+    now, slept = [0.0], list[float]()
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        now[0] += seconds
+
+    pace = Pace(requests_per_minute=2, clock=lambda: now[0], sleep=sleep)
+
+    async def several() -> None:
+        for _ in range(3):
+            async with pace.request():
+                now[0] += 10
+
+    asyncio.run(several())
+    assert slept == [40.0]
+
+
+def test_no_more_than_so_many_verifications_at_once() -> None:
+    pace, running, most = Pace(verifications_at_once=1), 0, 0
+
+    async def verify() -> None:
+        nonlocal running, most
+        async with pace.verification():
+            running += 1
+            most = max(most, running)
+            await asyncio.sleep(0)
+            running -= 1
+
+    async def several() -> None:
+        await asyncio.gather(*(verify() for _ in range(3)))
+
+    asyncio.run(several())
+    assert most == 1
+
+
+def test_verifications_under_way_never_exceed_the_attempts_left() -> None:
+    pace, spent, most, refused = Pace(), 0, 0, 0
+
+    async def attempt(running: list[int]) -> None:
+        nonlocal spent, most, refused
+        async with pace.attempt(lambda: 2 - spent) as granted:
+            refused += not granted
+            if granted:
+                running.append(1)
+                most = max(most, len(running) + spent)
+                await asyncio.sleep(0)
+                running.pop()
+                spent += 1
+
+    async def scenario() -> None:
+        running: list[int] = []
+        await asyncio.gather(*(attempt(running) for _ in range(5)))
+
+    asyncio.run(scenario())
+    assert (spent, most, refused) == (2, 2, 3)

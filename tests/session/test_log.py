@@ -1,0 +1,103 @@
+import asyncio
+
+from coder.core.events import Failed, FilesChanged, Record, TextStreamed, ToolStarted, ToolStreamed, Warned
+from coder.core.messages import ToolCall
+from coder.permissions.secrets import Secrets
+from coder.session.log import EventLog
+from tests.session.fakes import ticking
+
+
+def texts(records: list[Record]) -> list[tuple[int, str]]:
+    return [(record.number, getattr(record.event, "text", "")) for record in records]
+
+
+async def collect(log: EventLog, start: int = 1) -> list[Record]:
+    return [record async for record in log.follow(start)]
+
+
+def test_numbers_events_from_one_without_gaps() -> None:
+    log = EventLog(clock=ticking())
+    for text in "abc":
+        log.append(Warned(text=text))
+    assert texts(log.records) == [(1, "a"), (2, "b"), (3, "c")]
+
+
+def test_two_watchers_one_late_see_the_same_lasting_events() -> None:
+    async def scenario() -> tuple[list[Record], list[Record]]:
+        log = EventLog(clock=ticking())
+        early = asyncio.ensure_future(collect(log))
+        await asyncio.sleep(0)
+        log.append(Warned(text="a"))
+        log.append(TextStreamed(candidate="c1", text="fleeting"))
+        late = asyncio.ensure_future(collect(log))
+        await asyncio.sleep(0)
+        log.append(Warned(text="b"))
+        log.close()
+        return await early, await late
+
+    early, late = asyncio.run(scenario())
+    assert texts(early) == [(1, "a"), (1, "fleeting"), (2, "b")]
+    assert texts(late) == [(1, "a"), (2, "b")]
+
+
+def test_follows_from_any_number_on_even_after_the_end() -> None:
+    log = EventLog(clock=ticking())
+    for text in "abc":
+        log.append(Warned(text=text))
+    log.close()
+    assert texts(asyncio.run(collect(log, start=2))) == [(2, "b"), (3, "c")]
+
+
+def test_a_follower_that_leaves_is_forgotten() -> None:
+    async def scenario() -> list[str]:
+        log = EventLog(clock=ticking())
+        log.append(Warned(text="a"))
+        follower = log.follow()
+        await anext(follower)
+        await follower.aclose()  # type: ignore[attr-defined]  # an async generator
+        log.append(Warned(text="b"))
+        return [record.event.text for record in log.records if isinstance(record.event, Warned)]
+
+    assert asyncio.run(scenario()) == ["a", "b"]
+
+
+def test_no_event_holds_a_secret_of_the_persons_own() -> None:
+    log = EventLog(clock=ticking(), secrets=Secrets(own=("correct-horse",)))
+    call = ToolCall(id="1", name="run_command", arguments='{"command": "echo correct-horse"}')
+    for event in (
+        Failed(error="401: correct-horse"),
+        ToolStarted(candidate="c1", call=call),
+        FilesChanged(candidate="c1", paths=("a",), diff="+correct-horse"),
+    ):
+        log.append(event)
+    assert not any("correct-horse" in record.model_dump_json() for record in log.records)
+    assert log.records[0].event == Failed(error="401: [masked: a secret of yours]")
+
+
+def test_what_a_command_prints_is_masked_while_it_runs() -> None:
+    async def scenario() -> list[str]:
+        log = EventLog(clock=ticking())
+        following = asyncio.ensure_future(collect(log))
+        await asyncio.sleep(0)
+        show = log.progress("c1")
+        for line in ("-----BEGIN PRIVATE KEY-----", "c2VzYW1lIG9wZW4=", "-----END PRIVATE KEY-----", "AKIAQ2W3E4R5T6Y7U5I6", "1 passed"):
+            show(line)
+        await asyncio.sleep(0)
+        log.close()
+        return [record.event.text for record in await following if isinstance(record.event, ToolStreamed)]
+
+    assert asyncio.run(scenario()) == [*["[masked: private key]"] * 3, "[masked: AWS access key]", "1 passed"]
+
+
+def test_stores_no_secret_that_a_task_or_a_note_quotes() -> None:
+    log = EventLog(secrets=Secrets(key=b"of this session"))
+    log.append(Warned(text="It fails with postgres://u:pw@host and\npassword = word"))
+    text = log.records[0].model_dump_json()
+    assert "u:pw" not in text and "= word" not in text and text.count("[masked: a secret ") == 2
+
+
+def test_leaves_the_arguments_of_a_call_as_the_model_wrote_them() -> None:
+    call = ToolCall(id="1", name="apply_patch", arguments='{"diff": "+password = \'hunter2\'"}')
+    log = EventLog(secrets=Secrets(key=b"of this session"))
+    log.append(ToolStarted(candidate="c1", call=call))
+    assert log.records[0].event == ToolStarted(candidate="c1", call=call)

@@ -1,0 +1,218 @@
+import asyncio
+import time
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+from coder.core.commands import Say, Stop
+from coder.core.errors import GitError, ModelError, UserError
+from coder.core.events import BudgetSpent, Failed, SessionFinished, Verified, Warned
+from coder.core.messages import Usage
+from coder.core.values.candidate import Candidate, Delivery, Patch
+from coder.core.values.task import Budget
+from coder.core.values.verdict import Problem, TestReport, VerdictKind
+from coder.models.scripted import ScriptedCall, Step
+from coder.permissions.secrets import Secrets
+from coder.session.context import Kit, Strategy
+from coder.session.session import Session
+from coder.strategies.follow import DIRECT, follow
+from tests.session.fakes import PROVEN, STILL_RED, UNTESTED, FakeRepository, FakeSandbox, FakeVerifier, kit
+
+FIX = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"
+WORSE = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 3\n"
+AGAIN = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 3\n+VALUE = 2\n"
+
+
+def patch(diff: str, text: str = "VALUE is 2 now.") -> Step:
+    return Step(text=text, calls=(ScriptedCall(name="apply_patch", arguments={"diff": diff}),))
+
+
+def finish(made: Kit, strategy: Strategy | None = None) -> SessionFinished:
+    return asyncio.run(Session(made, strategy or follow(DIRECT), id="s1", version="0").run())
+
+
+def test_a_proven_fix_is_delivered_once_as_one_commit(tmp_path: Path) -> None:
+    repository = FakeRepository(root=tmp_path)
+    made = kit(tmp_path, [patch(FIX)], repository=repository)
+    finished = finish(made)
+    assert (finished.kind, finished.exit_code, finished.spent.requests) == (VerdictKind.PROVEN, 0, 1)
+    assert repository.delivered == ["VALUE is 2 now\n\ntests/test_a.py::test_a fails\n\nCoder-Verdict: PROVEN\n"]
+    assert finished.delivery is not None
+    assert finished.delivery.branch == "coder/value-is-2-now-1"
+    assert repository.closed
+
+
+def test_a_red_verification_spends_an_attempt_and_its_failure_is_the_next_message(tmp_path: Path) -> None:
+    made = kit(tmp_path, [patch(WORSE), patch(AGAIN)], verifier=FakeVerifier(verdicts=[STILL_RED, PROVEN]))
+    finished = finish(made)
+    assert (finished.kind, finished.attempts, finished.spent.requests) == (VerdictKind.PROVEN, 2, 2)
+    last = made.model.requests[-1].messages[-1]  # type: ignore[attr-defined]  # the scripted model keeps what it was asked
+    assert "The target is still red. In a.py:1." in last.text
+    assert "2 more attempts" in last.text
+
+
+def test_spent_attempts_end_in_a_report_and_nothing_is_delivered(tmp_path: Path) -> None:
+    last_word = Step(
+        calls=(ScriptedCall(name="hand_over", arguments={"kind": "give_up", "summary": "It is deeper.", "places": ["a.py:1"]}),)
+    )
+    repository = FakeRepository(root=tmp_path)
+    verifier = FakeVerifier(verdicts=[STILL_RED])
+    made = kit(tmp_path, [patch(WORSE, "A guess."), last_word], verifier=verifier, repository=repository, budget=Budget(attempts=1))
+    finished = finish(made)
+    assert (finished.kind, finished.exit_code) == (VerdictKind.GAVE_UP, 4)
+    assert repository.delivered == []
+    assert "1. A guess. (a.py): The target is still red." in finished.report
+    assert "- a.py:1" in finished.report
+    assert finished.summary == "It is deeper."
+
+
+def test_a_change_without_a_test_passes_at_most(tmp_path: Path) -> None:
+    no_test = Step(calls=(ScriptedCall(name="hand_over", arguments={"kind": "reproduction", "summary": "cannot be tested", "tests": []}),))
+    finished = finish(kit(tmp_path, [patch(FIX), no_test], verifier=FakeVerifier(verdicts=[UNTESTED])))
+    assert (finished.kind, finished.exit_code) == (VerdictKind.PASSING, 3)
+
+
+def test_a_dry_run_delivers_a_diff_and_no_branch(tmp_path: Path) -> None:
+    repository = FakeRepository(root=tmp_path)
+    finished = finish(kit(tmp_path, [patch(FIX)], repository=repository, dry_run=True))
+    assert finished.delivery is not None
+    assert (finished.delivery.branch, "VALUE = 2" in finished.delivery.diff, repository.delivered) == ("", True, [])
+
+
+def test_a_fix_that_needs_uncommitted_work_is_a_diff(tmp_path: Path) -> None:
+    finished = finish(kit(tmp_path, [patch(FIX)], repository=FakeRepository(root=tmp_path, dirty=True, fits_on_head=False)))
+    assert finished.delivery is not None
+    assert finished.delivery.needs_uncommitted_work
+    assert finished.delivery.branch == ""
+
+
+def test_merges_what_is_proven_when_asked(tmp_path: Path) -> None:
+    finished = finish(kit(tmp_path, [patch(FIX)], merge=True))
+    assert finished.delivery is not None
+    assert finished.delivery.merged
+
+
+def test_the_token_limit_ends_in_limit_before_the_call(tmp_path: Path) -> None:
+    finished = finish(kit(tmp_path, [patch(FIX)], budget=Budget(tokens=100)))
+    assert (finished.kind, finished.exit_code, finished.spent.requests) == (VerdictKind.LIMIT, 5, 0)
+
+
+def test_the_money_limit_ends_in_limit(tmp_path: Path) -> None:
+    dear = patch(WORSE).model_copy(update={"usage": Usage(cost_usd=Decimal("0.6"))})
+    made = kit(tmp_path, [dear, patch(AGAIN)], verifier=FakeVerifier(verdicts=[STILL_RED]), budget=Budget(usd=Decimal(1)))
+    assert finish(made).kind is VerdictKind.LIMIT
+
+
+def test_the_first_request_failing_is_wrong_use_and_a_later_one_giving_up(tmp_path: Path) -> None:
+    first = finish(kit(tmp_path, [ModelError("The key is wrong.")]))
+    assert (first.kind, first.exit_code, first.summary) == (None, 2, "The key is wrong.")
+    look = Step(calls=(ScriptedCall(name="search", arguments={"pattern": "VALUE"}),))
+    later = finish(kit(tmp_path, [look, ModelError("The server is down.")]))
+    assert (later.kind, "The server is down." in later.summary) == (VerdictKind.GAVE_UP, True)
+
+
+def test_a_base_that_cannot_be_tested_costs_no_request(tmp_path: Path) -> None:
+    report = TestReport(command="pytest", problem=Problem(kind="no_runner", text="pytest is missing: pip install pytest"))
+    finished = finish(kit(tmp_path, [patch(FIX)], verifier=FakeVerifier(report=report)))
+    assert (finished.kind, finished.exit_code, finished.spent.requests) == (VerdictKind.INCONCLUSIVE, 7, 0)
+    assert "pip install pytest" in finished.summary
+
+
+def test_our_own_bug_ends_as_failed_with_its_traceback(tmp_path: Path) -> None:
+    async def broken(kit: Kit, candidate: Candidate) -> Candidate:
+        raise ZeroDivisionError("ours")
+
+    made = kit(tmp_path)
+    finished = finish(made, broken)
+    assert (finished.kind, finished.exit_code) == (None, 1)
+    failed = next(record.event for record in made.log.records if isinstance(record.event, Failed))
+    assert "in broken" in failed.error
+
+
+def test_a_failing_git_is_said_in_a_line(tmp_path: Path) -> None:
+    async def broken(kit: Kit, candidate: Candidate) -> Candidate:
+        raise GitError("git is gone")
+
+    assert finish(kit(tmp_path), broken).summary == "coder failed: git is gone"
+
+
+def test_stop_ends_at_once_and_kills_what_runs(tmp_path: Path) -> None:
+    made = kit(tmp_path)
+
+    async def endless(kit: Kit, candidate: Candidate) -> Candidate:
+        await asyncio.Event().wait()
+        return candidate
+
+    async def scenario() -> SessionFinished:
+        session = Session(made, endless, id="s1", version="0")
+        running = asyncio.ensure_future(session.run())
+        await asyncio.sleep(0.05)
+        session.send(Stop())
+        return await asyncio.wait_for(running, 5)
+
+    finished = asyncio.run(scenario())
+    assert (finished.kind, finished.exit_code) == (None, 130)
+    assert isinstance(made.sandbox, FakeSandbox)
+    assert made.sandbox.stopped
+
+
+def test_what_the_person_says_reaches_the_model_after_open_calls(tmp_path: Path) -> None:
+    made = kit(tmp_path, [Step(calls=(ScriptedCall(name="search", arguments={"pattern": "VALUE"}),)), patch(FIX)])
+
+    async def scenario() -> None:
+        session = Session(made, follow(DIRECT), id="s1", version="0")
+        running = asyncio.ensure_future(session.run())
+        async for record in made.log.follow():
+            if isinstance(record.event, BudgetSpent) and record.event.total.requests == 1:
+                session.send(Say(text="look at a.py"))
+        await running
+
+    asyncio.run(scenario())
+    roles = [message.role for message in made.model.requests[1].messages]  # type: ignore[attr-defined]
+    assert roles == ["user", "assistant", "tool", "user"]
+    assert made.model.requests[1].messages[-1].text == "The person adds: look at a.py"  # type: ignore[attr-defined]
+
+
+class Slow(FakeRepository):
+    """Takes its time to deliver."""
+
+    def deliver(self, patch: Patch, *, message: str, evidence: str, slug: str, steps_of: Candidate | None = None) -> Delivery:
+        time.sleep(0.3)
+        return super().deliver(patch, message=message, evidence=evidence, slug=slug, steps_of=steps_of)
+
+
+def test_a_delivery_once_begun_is_ended_and_told(tmp_path: Path) -> None:
+    made = kit(tmp_path, [patch(FIX)], repository=Slow(root=tmp_path))
+
+    async def scenario() -> SessionFinished:
+        session = Session(made, follow(DIRECT), id="s1", version="0")
+        running = asyncio.ensure_future(session.run())
+        async for record in made.log.follow():
+            if isinstance(record.event, Verified):
+                asyncio.get_running_loop().call_later(0.1, session.send, Stop())
+        return await running
+
+    finished = asyncio.run(scenario())
+    assert finished.kind is VerdictKind.PROVEN
+    assert finished.delivery is not None
+
+
+class Unmergeable(FakeRepository):
+    def merge(self, delivery: Delivery) -> str:
+        raise UserError("a.py is dirty.")
+
+
+def test_a_merge_that_is_refused_leaves_the_branch(tmp_path: Path) -> None:
+    made = kit(tmp_path, [patch(FIX)], repository=Unmergeable(root=tmp_path), merge=True)
+    finished = finish(made)
+    assert (finished.kind, finished.exit_code) == (VerdictKind.PROVEN, 0)
+    assert finished.delivery is not None
+    assert (finished.delivery.merged, finished.delivery.branch) == (False, "coder/value-is-2-now-1")
+    assert Warned(text="Not merged: a.py is dirty.") in [record.event for record in made.log.records]
+
+
+def test_an_error_that_quotes_a_key_is_told_without_it(tmp_path: Path) -> None:
+    made = kit(tmp_path, [ModelError("Incorrect key provided: wisteria-sings-99")])
+    secrets = Secrets(own=("wisteria-sings-99",))
+    finished = finish(replace(made, secrets=secrets))
+    assert finished.summary == "Incorrect key provided: [masked: a secret of yours]"

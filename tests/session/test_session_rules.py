@@ -1,0 +1,82 @@
+"""Rules that hold for any session, over scripted models and verifiers that say anything: attempts, and what is delivered."""
+
+import asyncio
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coder.core.events import NoteMade, Verified
+from coder.core.messages import Reply, Request
+from coder.core.notes import GiveUp
+from coder.core.values.candidate import Candidate
+from coder.core.values.task import Budget
+from coder.core.values.verdict import Reproduced, TestReport, Verdict, VerdictKind
+from coder.models.scripted import ScriptedCall, Step
+from coder.session.session import Session
+from coder.strategies.registry import offered
+from tests.session.fakes import BASELINE, PROVEN, RED, STILL_RED, UNTESTED, FakeRepository, FakeVerifier, kit
+
+BROKEN = Verdict(kind=VerdictKind.BROKEN, reason="It breaks another.", broken=(RED,))
+RED_BASE = TestReport(command="pytest", results=(*BASELINE.results, RED))
+UNKNOWN = Verdict(kind=VerdictKind.INCONCLUSIVE, reason="The network is gone.")
+
+
+class OneTree(FakeRepository):
+    """Candidates share a directory, so a tree's branches meet each other's changes; the rules hold all the same."""
+
+    def candidate(self, name: str) -> Candidate:
+        if "base" in self._trees:
+            return Candidate(id=name, worktree=self.root, base=self.base)
+        return super().candidate(name)
+
+
+def any_model(chance: random.Random, root: Path) -> Any:
+    """Return a scene that changes a.py, writes a test, hands something over, or gives up."""
+
+    def reply(request: Request) -> Reply:
+        text = (root / "a.py").read_text()
+        summary = "It is like this."
+        calls: list[tuple[str, dict[str, Any]]] = [
+            ("apply_patch", {"diff": f"--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-{text}+VALUE = {chance.randrange(10**6)}\n"}),
+            ("hand_over", {"kind": "reproduction", "summary": summary, "tests": chance.choice([[], [RED.id]])}),
+            ("hand_over", {"kind": "diagnosis", "summary": summary, "start_over": chance.random() < 0.5}),
+            ("hand_over", {"kind": "give_up", "summary": "I give up."}),
+            ("hand_over", {"kind": "plan", "summary": summary, "steps": [{"intent": "one"}, {"intent": "two"}]}),
+            ("hand_over", {"kind": "findings", "summary": summary, "approve": chance.random() < 0.5, "findings": []}),
+        ]
+        name, arguments = chance.choices(calls, weights=(8, 1, 1, 2, 1, 1))[0]
+        return Step(text="A change.", calls=(ScriptedCall(name=name, arguments=arguments),)).reply(chance.randrange(10**9))
+
+    return reply
+
+
+@pytest.mark.parametrize("strategy", ["linear", "plan", "tree", "committee", "auto"])
+@pytest.mark.parametrize("seed", range(12))
+def test_attempts_and_delivery_follow_the_rules(strategy: str, seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    attempts = chance.randint(1, 4)
+    verdicts = [chance.choice([STILL_RED, STILL_RED, BROKEN, UNTESTED, UNKNOWN, PROVEN]) for _ in range(20)]
+    repository = OneTree(root=tmp_path)
+    made = kit(
+        tmp_path,
+        [any_model(chance, tmp_path)] * 200,
+        verifier=FakeVerifier(verdicts=verdicts, report=chance.choice([BASELINE, RED_BASE]), reproduced=[Reproduced()]),
+        repository=repository,
+        budget=Budget(attempts=attempts, requests=40),
+        issue=chance.choice(["It is wrong.", f"{RED.id} fails"]),
+    )
+    strategies = offered(strategy, width=3, rounds=3, review_rounds=1)
+    finished = asyncio.run(Session(made, strategies, id="s1", version="0").run())
+    events = [record.event for record in made.log.records]
+    red = [event.verdict for event in events if isinstance(event, Verified) and not event.verdict.good]
+    spent = [verdict for verdict in red if verdict.kind is not VerdictKind.INCONCLUSIVE]
+    assert len(spent) <= attempts
+    gave_up = [event for event in events if isinstance(event, NoteMade) and isinstance(event.note, GiveUp)]
+    if finished.kind in (VerdictKind.GAVE_UP, VerdictKind.LIMIT, VerdictKind.INCONCLUSIVE, None):
+        assert (finished.delivery, repository.delivered) == (None, [])
+    if finished.delivery is not None:
+        assert finished.kind in (VerdictKind.PROVEN, VerdictKind.PASSING)
+        assert finished.kind is VerdictKind.PROVEN or strategy in ("tree", "committee", "auto") or not gave_up
+    assert finished.exit_code != 1, finished.summary

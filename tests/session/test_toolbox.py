@@ -1,0 +1,200 @@
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from coder.core.commands import Answer
+from coder.core.events import MessageFinished, QuestionAnswered, QuestionAsked, ToolFinished
+from coder.core.messages import AssistantMessage, ToolCall
+from coder.core.notes import GiveUp, Note
+from coder.core.phases import EDIT, EXPLAIN, LOCATE, Phase
+from coder.core.policy import Policy
+from coder.core.values.candidate import Candidate
+from coder.permissions.command_rules import Rule
+from coder.session.approval.permission import Rights
+from coder.session.approval.questions import Approval
+from coder.session.context import Kit
+from coder.session.toolbox import OUTPUT_CHARACTERS, answer, cut
+from tests.session.fakes import FakeSandbox, FakeStore, kit
+
+
+def call(name: str, arguments: object) -> ToolCall:
+    return ToolCall(id="1", name=name, arguments=arguments if isinstance(arguments, str) else json.dumps(arguments))
+
+
+def answered(made: Kit, wish: ToolCall, phase: Phase = LOCATE) -> tuple[ToolFinished, Note | None]:
+    candidate = Candidate(id="c1", worktree=made.repository.root, base="base")
+    note = asyncio.run(answer(made, candidate, phase, wish))
+    finished = made.log.records[-1].event
+    assert isinstance(finished, ToolFinished)
+    return finished, note
+
+
+def test_an_unknown_tool_is_told_which_there_are(tmp_path: Path) -> None:
+    finished, _ = answered(kit(tmp_path), call("open_file", {}))
+    assert not finished.message.ok
+    assert "no tool 'open_file'" in finished.message.text
+    assert "apply_patch" in finished.message.text
+
+
+def test_malformed_arguments_are_an_answer_and_not_an_end(tmp_path: Path) -> None:
+    finished, _ = answered(kit(tmp_path), call("search", '{"pattern": "VAL'))
+    assert not finished.message.ok
+    assert "not valid JSON" in finished.message.text
+    assert "search(pattern: string" in finished.message.text
+
+
+def test_unknown_arguments_are_refused(tmp_path: Path) -> None:
+    finished, _ = answered(kit(tmp_path), call("search", {"pattern": "VALUE", "colour": "red"}))
+    assert "colour" in finished.message.text
+
+
+def test_a_note_of_another_phase_changes_nothing(tmp_path: Path) -> None:
+    finished, note = answered(kit(tmp_path), call("hand_over", {"kind": "done", "summary": "all good"}))
+    assert note is None
+    assert "locate phase" in finished.message.text
+
+
+def test_giving_up_is_possible_in_every_phase(tmp_path: Path) -> None:
+    _, note = answered(kit(tmp_path), call("hand_over", {"kind": "give_up", "summary": "no bug"}), EDIT)
+    assert note == GiveUp(summary="no bug")
+
+
+def test_a_change_is_refused_where_nothing_may_change(tmp_path: Path) -> None:
+    made = kit(tmp_path)
+    finished, _ = answered(made, call("apply_patch", {"diff": "x"}), EXPLAIN)
+    assert "Nothing is changed in the explain phase" in finished.message.text
+
+
+def run(command: str, **more: object) -> ToolCall:
+    return call("run_command", {"command": command, **more})
+
+
+def test_an_inspection_needs_no_question(tmp_path: Path) -> None:
+    made = kit(tmp_path)
+    finished, _ = answered(made, run("ls"))
+    assert finished.message.ok
+    assert not any(isinstance(record.event, QuestionAsked) for record in made.log.records)
+
+
+def test_a_command_is_refused_where_nobody_can_be_asked(tmp_path: Path) -> None:
+    made = kit(tmp_path)
+    finished, _ = answered(made, run("make docs"))
+    assert "was not allowed (it runs without walls around it), and nothing was done" in finished.message.text
+    assert [record.event for record in made.log.records if isinstance(record.event, QuestionAnswered)] == [
+        QuestionAnswered(question="q1", option="refuse", by="default")
+    ]
+
+
+def test_what_is_denied_is_not_even_asked_about(tmp_path: Path) -> None:
+    made = kit(tmp_path, attended=True)
+    finished, _ = answered(made, run("git push"))
+    assert "would publish" in finished.message.text
+    assert not any(isinstance(record.event, QuestionAsked) for record in made.log.records)
+
+
+def test_walls_take_the_place_of_a_question(tmp_path: Path) -> None:
+    made = replace(kit(tmp_path), rights=Rights(contained=True))
+    assert answered(made, run("make docs"))[0].message.ok
+    assert not answered(made, run("make docs", network=True))[0].message.ok
+
+
+def test_a_command_has_the_network_only_once_that_was_allowed(tmp_path: Path) -> None:
+    made = replace(kit(tmp_path, attended=True), rights=Rights(contained=True))
+    assert isinstance(made.sandbox, FakeSandbox)
+    reply(made, [run("pip install x")], "allow")
+    reply(made, [run("make docs")], None)
+    assert made.sandbox.policies == [Policy(network=True), Policy()]
+
+
+def test_a_reply_asks_one_question(tmp_path: Path) -> None:
+    made = kit(tmp_path, attended=True)
+    calls = [call("search", {"pattern": "VALUE"}), run("make docs"), run("git push"), run("pip install x")]
+    asked = reply(made, [wish.model_copy(update={"id": str(number)}) for number, wish in enumerate(calls)], "allow")
+    assert [question.text for question in asked] == [
+        "Allow all of this?\n  - run: make docs   (runs without walls around it)\n  - run: pip install x   (installs packages)"
+    ]
+    finished = [record.event.message for record in made.log.records if isinstance(record.event, ToolFinished)]
+    assert [(message.call_id, message.ok) for message in finished] == [("0", True), ("1", True), ("2", False), ("3", True)]
+
+
+def test_what_is_allowed_always_is_not_asked_again(tmp_path: Path) -> None:
+    kept: list[Rule] = []
+    made = kit(tmp_path, attended=True)
+    made = replace(made, approval=Approval(made.log, attended=True, remember=kept.extend))
+    (question,) = reply(made, [run("make docs")], "always")
+    assert question.options == ("allow", "always", "refuse")
+    assert reply(made, [run("make docs")], None) == []
+    assert [(rule.action, rule.program, rule.arguments) for rule in kept] == [("allow", "make", ("docs",))]
+    assert len(reply(made, [run("make all")], "refuse")) == 1
+
+
+def test_what_cannot_be_read_cannot_be_allowed_always(tmp_path: Path) -> None:
+    made = kit(tmp_path, attended=True)
+    made = replace(made, approval=Approval(made.log, attended=True, remember=lambda _: None))
+    (question,) = reply(made, [run("make $(cat targets)")], "refuse")
+    assert question.options == ("allow", "refuse")
+
+
+def test_changes_are_asked_about_where_the_person_wants_that(tmp_path: Path) -> None:
+    made = replace(kit(tmp_path, attended=True), rights=Rights(mode="ask"))
+    patch = call("apply_patch", {"diff": "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"})
+    (question,) = reply(made, [patch], "refuse")
+    assert question.text == "Allow this? apply_patch: a.py   (changes files)"
+    assert (tmp_path / "a.py").read_text() == "VALUE = 1\n"
+
+
+def test_nothing_is_changed_where_all_is_read_only(tmp_path: Path) -> None:
+    made = replace(kit(tmp_path, attended=True), rights=Rights(mode="read-only", contained=True))
+    finished, _ = answered(made, call("apply_patch", {"diff": "x"}), EDIT)
+    assert "nothing is changed in the mode read-only" in finished.message.text
+    reply(made, [run("make docs")], None)
+    assert isinstance(made.sandbox, FakeSandbox)
+    assert made.sandbox.policies == [Policy(writes=False)]
+
+
+def test_secrets_in_what_a_tool_prints_are_masked_in_record_and_blob(tmp_path: Path) -> None:
+    made = kit(tmp_path)
+    token = "ghp_" + "aB3d" * 9
+    (tmp_path / "a.py").write_text(f"TOKEN = '{token}'\n")
+    finished, _ = answered(made, call("search", {"pattern": "TOKEN"}))
+    assert "[masked: GitHub token]" in finished.message.text
+    assert token not in finished.message.text
+
+
+def reply(made: Kit, calls: list[ToolCall], option: str | None) -> list[QuestionAsked]:
+    """Carry out a whole reply; its questions, each answered with the option."""
+    candidate = Candidate(id="c1", worktree=made.repository.root, base="base")
+    made.log.append(MessageFinished(candidate="c1", message=AssistantMessage(calls=tuple(calls))))
+    before = len(made.log.records)
+
+    async def scenario() -> None:
+        work = asyncio.ensure_future(_all(made, candidate, calls))
+        while option is not None and not work.done():
+            await asyncio.sleep(0)
+            for question in _asked(made, before):
+                made.approval.answer(Answer(question=question.question, option=option))
+        await work
+
+    asyncio.run(scenario())
+    return _asked(made, before)
+
+
+async def _all(made: Kit, candidate: Candidate, calls: list[ToolCall]) -> None:
+    for wish in calls:
+        await answer(made, candidate, EDIT, wish)
+
+
+def _asked(made: Kit, since: int) -> list[QuestionAsked]:
+    return [record.event for record in made.log.records[since:] if isinstance(record.event, QuestionAsked)]
+
+
+def test_long_output_is_cut_in_the_middle_and_kept_whole(tmp_path: Path) -> None:
+    made = kit(tmp_path)
+    text = "a" * OUTPUT_CHARACTERS + "z" * 100
+    shown = cut(text)
+    assert len(shown) < OUTPUT_CHARACTERS + 100
+    assert shown.startswith("aaa")
+    assert shown.endswith("zzz")
+    assert isinstance(made.store, FakeStore)
+    assert made.store.blob(made.store.keep(text)) == text

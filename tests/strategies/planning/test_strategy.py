@@ -1,0 +1,130 @@
+"""A plan before it is run: the planner's, as the person changes it, or the person's own."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from coder.core.commands import Amend
+from coder.core.events import CandidateForked, NoteMade, PlanAsked
+from coder.core.notes import GiveUp, Note, Plan, Step
+from coder.core.values.candidate import Candidate
+from coder.core.values.verdict import TestReport
+from coder.models.scripted import Scripted, ScriptedCall
+from coder.models.scripted import Step as Scene
+from coder.session.context import Kit
+from coder.strategies.planning.strategy import planned
+from tests.session.fakes import RED, FakeVerifier, kit
+
+PLAN = Plan(summary="The value is two.", steps=(Step(intent="It is two.", files=("a.py",)),))
+MINE = Plan(summary="The value is three.", steps=(Step(intent="It is three."), Step(intent="It is tidied.")))
+
+
+def said(note: Plan) -> Scene:
+    return Scene(calls=(ScriptedCall(name="hand_over", arguments=note.model_dump(mode="json")),))
+
+
+def changed(value: int, was: int = 1) -> Scene:
+    diff = f"--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = {was}\n+VALUE = {value}\n"
+    return Scene(text="Changed.", calls=(ScriptedCall(name="apply_patch", arguments={"diff": diff}),))
+
+
+async def nothing(_kit: Kit, candidate: Candidate) -> Candidate:
+    return candidate
+
+
+def walked(made: Kit, answer: Plan | None = None) -> tuple[list[str], list[Note]]:
+    """What the last message of each request said, and all notes; a plan that is asked about gets this answer."""
+
+    async def answered() -> None:
+        async for record in made.log.follow():
+            if isinstance(record.event, PlanAsked):
+                made.approval.answer(Amend(question=record.event.question, plan=answer))
+
+    async def walk() -> None:
+        person = asyncio.ensure_future(answered())
+        made.log.append(CandidateForked(candidate="c1"))
+        await planned(finish=nothing, last=nothing)(made, made.repository.candidate("c1"))
+        made.log.close()
+        await person
+
+    asyncio.run(walk())
+    assert isinstance(made.model, Scripted)
+    told = ["\n".join(message.text for message in request.messages) for request in made.model.requests]
+    return told, [record.event.note for record in made.log.records if isinstance(record.event, NoteMade)]
+
+
+@pytest.fixture
+def verifier() -> FakeVerifier:
+    return FakeVerifier()
+
+
+def test_a_plan_is_run_as_the_person_leaves_it(tmp_path: Path, verifier: FakeVerifier) -> None:
+    scenes = [said(PLAN), changed(3), changed(4, was=3)]
+    made = kit(tmp_path, scenes, verifier=verifier, attended=True, reviews=True)
+    told, notes = walked(made, MINE)
+    assert "It is three." in told[1] and "It is two." not in told[1]
+    assert "It is tidied." in told[2]
+    assert [note for note in notes if isinstance(note, Plan)][:2] == [PLAN, MINE]
+
+
+def test_a_plan_that_is_accepted_as_it_is_needs_no_further_word(tmp_path: Path, verifier: FakeVerifier) -> None:
+    told, notes = walked(kit(tmp_path, [said(PLAN), changed(2)], verifier=verifier, attended=True, reviews=True), PLAN)
+    assert [note for note in notes if isinstance(note, Plan)] == [PLAN]
+    assert len(told) == 2
+
+
+def test_a_plan_that_is_refused_is_the_end(tmp_path: Path, verifier: FakeVerifier) -> None:
+    _, notes = walked(kit(tmp_path, [said(PLAN)], verifier=verifier, attended=True, reviews=True), None)
+    assert notes[1:] == [GiveUp(summary="You did not want this plan, so nothing was changed.")]
+    assert (tmp_path / "a.py").read_text() == "VALUE = 1\n"
+
+
+def test_nobody_is_asked_for_a_plan_that_the_person_gives(tmp_path: Path, verifier: FakeVerifier) -> None:
+    made = kit(tmp_path, [changed(3), changed(4, was=3)], verifier=verifier)
+    told, notes = walked(replace(made, task=made.task.model_copy(update={"plan": MINE})))
+    assert notes[0] == MINE
+    assert "It is three." in told[0]
+    assert made.task.issue in told[0] and len(told) == 2
+
+
+def test_a_planner_that_gives_up_says_why(tmp_path: Path, verifier: FakeVerifier) -> None:
+    told = Scene(calls=(ScriptedCall(name="hand_over", arguments={"kind": "give_up", "summary": "It is no bug."}),))
+    made = kit(tmp_path, [told], verifier=verifier)
+    walked(made)
+    last = made.log.records[-1].event
+    assert isinstance(last, NoteMade)
+    assert (last.candidate, last.note) == ("c1", GiveUp(summary="It is no bug."))
+
+
+def test_planner_hears_of_step_whose_check_fails(tmp_path: Path, verifier: FakeVerifier) -> None:
+    checked = PLAN.model_copy(update={"steps": (PLAN.steps[0].model_copy(update={"check": RED.id}), Step(intent="It is tidied."))})
+    amended = Plan(summary="Two was wrong.", steps=(Step(intent="It is three."),))
+    made = kit(tmp_path, [said(checked), changed(2), said(amended), changed(3, was=2)], verifier=verifier)
+    red = replace(
+        made.workspace(made.repository.candidate("c1")), run=lambda _tests, _progress: TestReport(command="pytest", results=(RED,))
+    )
+    told, notes = walked(replace(made, workspace=lambda _candidate: red))
+    assert "This did not work: It is two." in told[2] and "Its check fails." in told[2]
+    assert "that change is still in place" in told[3] and "Its check fails." in told[3]  # the executor hears it as well
+    assert [note for note in notes if isinstance(note, Plan)] == [checked, amended]
+
+
+def test_no_more_step_checks_fail_than_there_are_attempts(tmp_path: Path, verifier: FakeVerifier) -> None:
+    checked = PLAN.model_copy(update={"steps": (PLAN.steps[0].model_copy(update={"check": RED.id}),)})
+    scenes = [scene for value in range(2, 9) for scene in (said(checked), changed(value, was=value - 1))]
+    made = kit(tmp_path, scenes, verifier=verifier)
+    red = replace(
+        made.workspace(made.repository.candidate("c1")), run=lambda _tests, _progress: TestReport(command="pytest", results=(RED,))
+    )
+    told, _ = walked(replace(made, workspace=lambda _candidate: red))
+    assert len(told) == 2 * made.task.budget.attempts
+    assert "2 more attempts." in told[2] and "1 more attempt." in told[4]
+
+
+def test_planner_is_not_asked_after_successful_steps(tmp_path: Path, verifier: FakeVerifier) -> None:
+    two = PLAN.model_copy(update={"steps": (PLAN.steps[0], Step(intent="It is tidied."))})
+    told, notes = walked(kit(tmp_path, [said(two), changed(2), changed(3, was=2)], verifier=verifier))
+    assert len(told) == 3
+    assert [note for note in notes if isinstance(note, Plan)] == [two]

@@ -1,0 +1,156 @@
+"""Repairs of what was flagged, over fakes: forks are directories, and a model answers by what it is asked to mend."""
+
+import asyncio
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from pathlib import Path
+
+from coder.core.decisions import CandidateDropped
+from coder.core.errors import ModelError
+from coder.core.events import CandidateForked, Verified
+from coder.core.messages import AssistantMessage, Delta, Reply, Request, ToolCall, Usage
+from coder.core.notes import Finding, Findings
+from coder.core.values.candidate import Candidate, Patch
+from coder.session.context import Kit
+from coder.strategies.review.targeted_repair import mend
+from coder.workspace.workspace import Workspace
+from tests.session.fakes import FakeRepository, FakeVerifier, kit
+
+PLAIN = "def f():\n    return 1\n\n\ndef g():\n    return 2\n"
+DOUBLE = Usage(cost_usd=Decimal(0))
+
+
+@dataclass
+class Directories(FakeRepository):
+    """Each candidate has a directory of its own; a tree is a copy of one."""
+
+    def candidate(self, name: str) -> Candidate:
+        place = self.root.parent / name
+        shutil.copytree(self.root, place)
+        return Candidate(id=name, worktree=place, base=self.base)
+
+    def patch(self, candidate: Candidate) -> Patch:
+        files = {path.name: path.read_text() for path in sorted(candidate.worktree.glob("*.py"))}
+        tree = hashlib.sha1(repr(files).encode()).hexdigest()
+        shutil.copytree(candidate.worktree, self.root.parent / tree, dirs_exist_ok=True)
+        return Patch(diff="\n".join(f"diff --git a/{name} b/{name}\n{text}" for name, text in files.items()), paths=(*files,), tree=tree)
+
+    def rollback(self, candidate: Candidate, tree: str) -> None:
+        shutil.copytree(self.root.parent / tree, candidate.worktree, dirs_exist_ok=True)
+
+    @contextmanager
+    def checkout(self, tree: str, paths: object = None) -> Iterator[Path]:
+        yield self.root.parent / tree
+
+
+@dataclass
+class Mender:
+    """Answers with the diff for the last of the places that the conversation names, once all have asked."""
+
+    diffs: Mapping[str, str | Exception]
+    together: int
+    """So many must ask before the first is answered."""
+    asked: list[str] = field(default_factory=list)
+    gathered: asyncio.Event = field(default_factory=asyncio.Event)
+    name: str = "fake:mender"
+
+    def dearest(self, input_tokens: int, output_tokens: int) -> Decimal | None:
+        return Decimal(0)
+
+    async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
+        told = request.messages[-1].text
+        place = next(place for place in self.diffs if f"{place}:" in told)
+        self.asked.append(place)
+        if len(self.asked) >= self.together:
+            self.gathered.set()
+        await self.gathered.wait()
+        diff = self.diffs[place]
+        if isinstance(diff, Exception):
+            raise diff
+        call = ToolCall(id=place, name="apply_patch", arguments=json.dumps({"diff": diff}))
+        return Reply(message=AssistantMessage(text="Mended.", calls=(call,)), usage=DOUBLE, finish="calls")
+
+
+def flagged(*places: str) -> tuple[Findings, ...]:
+    found = [Finding(severity="major", path=place.partition(":")[0], line=int(place.partition(":")[2]), text="wrong") for place in places]
+    return (Findings(summary="Not yet.", approve=False, findings=tuple(found)),)
+
+
+def line(path: str, at: int, old: str, new: str) -> str:
+    return f"--- a/{path}\n+++ b/{path}\n@@ -{at} +{at} @@\n-{old}\n+{new}\n"
+
+
+def mended(tmp_path: Path, mender: Mender, *places: str) -> Kit:
+    """The kit after what was flagged at these places of two files is mended."""
+    root = tmp_path / "root"
+    made = kit(root, repository=Directories(root=root), verifier=FakeVerifier())
+    (root / "a.py").write_text(PLAIN)
+    (root / "b.py").write_text(PLAIN)
+    workspaces: dict[str, Workspace] = {}
+
+    def workspace(candidate: Candidate) -> Workspace:
+        return workspaces.setdefault(candidate.id, replace(made.workspace(candidate), root=candidate.worktree, named={}))
+
+    whole = replace(made, model=mender, workspace=workspace)
+
+    async def scenario() -> None:
+        candidate = whole.repository.candidate("c1")
+        whole.log.append(CandidateForked(candidate="c1"))
+        patch = whole.repository.patch(candidate)
+        async with asyncio.timeout(10):
+            await mend(flagged(*places), patch)(whole, candidate)
+
+    asyncio.run(scenario())
+    return whole
+
+
+def dropped(made: Kit) -> dict[str, str]:
+    return {record.event.candidate: record.event.reason for record in made.log.records if isinstance(record.event, CandidateDropped)}
+
+
+def verifications(made: Kit) -> list[str]:
+    return [record.event.candidate for record in made.log.records if isinstance(record.event, Verified)]
+
+
+def test_places_that_do_not_touch_are_mended_at_once(tmp_path: Path) -> None:
+    one, other = line("a.py", 2, "    return 1", "    return 0"), line("a.py", 6, "    return 2", "    return 3")
+    mender = Mender({"a.py:2": one, "a.py:6": other, "b.py:2": one.replace("a.py", "b.py")}, together=3)
+    made = mended(tmp_path, mender, "a.py:2", "b.py:2", "a.py:6")
+    assert (tmp_path / "c1" / "a.py").read_text() == PLAIN.replace("1", "0").replace("2", "3")
+    assert (tmp_path / "c1" / "b.py").read_text() == PLAIN.replace("1", "0")
+    assert (len(mender.asked), verifications(made), dropped(made)) == (3, ["c1"], {})
+
+
+def test_what_clashes_is_mended_in_one_conversation(tmp_path: Path) -> None:
+    imports = {"a.py:2": "import re", "a.py:6": "import os"}
+    diffs = {place: f"--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,3 @@\n+{new}\n def f():\n     return 1\n" for place, new in imports.items()}
+    mender = Mender(diffs, together=2)
+    made = mended(tmp_path, mender, "a.py:2", "a.py:6")
+    assert (tmp_path / "c1" / "a.py").read_text() == f"import re\n{PLAIN}"
+    assert (sorted(mender.asked[:2]), mender.asked[2:], verifications(made)) == (["a.py:2", "a.py:6"], ["a.py:2"], ["c1"])
+    assert dropped(made) == dict.fromkeys(("c1-mend-1", "c1-mend-2"), "What was mended at once clashes in a.py.")
+
+
+def test_a_place_that_cannot_be_mended_leaves_the_others_alone(tmp_path: Path) -> None:
+    mender = Mender({"a.py:2": ModelError("down"), "b.py:2": line("b.py", 2, "    return 1", "    return 0")}, together=2)
+    made = mended(tmp_path, mender, "a.py:2", "b.py:2")
+    assert ((tmp_path / "c1" / "a.py").read_text(), (tmp_path / "c1" / "b.py").read_text()) == (PLAIN, PLAIN.replace("1", "0"))
+    assert (dropped(made), verifications(made)) == ({"c1-mend-1": "down"}, ["c1"])
+
+
+def test_where_nothing_is_mended_nothing_is_verified(tmp_path: Path) -> None:
+    made = mended(tmp_path, Mender({"a.py:2": ModelError("down"), "b.py:2": ModelError("down")}, together=2), "a.py:2", "b.py:2")
+    assert verifications(made) == []
+
+
+def test_definitions_that_touch_are_mended_together(tmp_path: Path) -> None:
+    both = "--- a/a.py\n+++ b/a.py\n@@ -1,6 +1,6 @@\n def f():\n-    return 1\n+    return 0\n \n \n def g():\n     return 2\n"
+    mender = Mender({"a.py:2": both}, together=1)
+    made = mended(tmp_path, mender, "a.py:2", "a.py:1")
+    assert (mender.asked, verifications(made)) == (["a.py:2"], ["c1"])
+    assert not [record for record in made.log.records if isinstance(record.event, CandidateForked) and record.event.role == "mender"]

@@ -1,0 +1,37 @@
+"""A change that is there already is judged and not delivered."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+from coder.core.events import FilesChanged, PhaseEntered, SessionFinished, Verified
+from coder.core.values.candidate import Patch
+from coder.core.values.verdict import VerdictKind
+from coder.session.session import Session
+from coder.strategies.existing_change import judge_given
+from tests.session.fakes import PROVEN, FakeRepository, FakeVerifier, kit
+
+DIFF = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"
+
+
+def ended(root: Path, diff: str) -> tuple[SessionFinished, list[str], FakeRepository]:
+    made = kit(root, verifier=FakeVerifier(verdicts=[PROVEN]), issue="nobody said")
+    made = replace(made, task=made.task.model_copy(update={"given": True}))
+    finished = asyncio.run(Session(made, judge_given(Patch(diff=diff)), id="s", version="1").run())
+    told: list[str] = [record.event.type for record in made.log.records if isinstance(record.event, FilesChanged | PhaseEntered | Verified)]
+    assert isinstance(made.repository, FakeRepository)
+    return finished, told, made.repository
+
+
+def test_the_verdict_is_the_end_and_nothing_is_delivered(tmp_path: Path) -> None:
+    finished, told, repository = ended(tmp_path, DIFF)
+    assert (finished.kind, finished.exit_code, finished.delivery) == (VerdictKind.PROVEN, 0, None)
+    assert finished.report == "# Evidence"
+    assert told == ["files_changed", "phase_entered", "verified"]
+    assert (repository.delivered, repository.closed) == ([], True)
+
+
+def test_a_diff_that_does_not_fit_is_wrong_use(tmp_path: Path) -> None:
+    finished, told, _ = ended(tmp_path, DIFF.replace("-VALUE = 1", "-VALUE = 7"))
+    assert (finished.kind, finished.exit_code, told) == (None, 2, [])
+    assert finished.summary.startswith("The diff does not fit base: a.py")

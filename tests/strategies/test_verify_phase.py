@@ -1,0 +1,16 @@
+from pathlib import Path
+
+from coder.core.events import Verified
+from coder.core.values.verdict import TestResult, Verdict, VerdictKind
+from coder.strategies.verify_phase import attempt_number
+from tests.session.fakes import STILL_RED, kit
+
+
+def test_what_the_machine_lacks_spends_no_attempt(tmp_path: Path) -> None:
+    made = kit(tmp_path)
+    red = TestResult(id="t.py::test_a", outcome="failed", cause="environment")
+    unable = Verdict(kind=VerdictKind.INCONCLUSIVE, reason="It cannot run.", still_red=(red,))
+    made.log.append(Verified(candidate="c1", attempt=1, verdict=unable))
+    assert attempt_number(made) == 1
+    made.log.append(Verified(candidate="c1", attempt=1, verdict=STILL_RED))
+    assert attempt_number(made) == 2

@@ -1,0 +1,135 @@
+"""The beam over strategies that need no model."""
+
+import asyncio
+import shutil
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from coder.core.decisions import CandidateDropped
+from coder.core.errors import ModelError
+from coder.core.events import CandidateForked, MessageFinished, Verified
+from coder.core.values.candidate import Candidate, Patch
+from coder.core.values.task import Budget
+from coder.core.values.verdict import Verdict
+from coder.models.scripted import Scripted
+from coder.session.context import Kit, Strategy
+from coder.strategies.candidate_score import score
+from coder.strategies.tree.beam import beam
+from coder.strategies.tree.branch import SEEDS, branches
+from tests.session.fakes import PROVEN, RED, STILL_RED, FakeRepository, kit
+
+
+@dataclass
+class Forking(FakeRepository):
+    """Each candidate works in a directory of its own."""
+
+    places: dict[str, Path] = field(default_factory=dict)
+
+    def candidate(self, name: str) -> Candidate:
+        place = self.root.parent / name
+        shutil.copytree(self.root, place, dirs_exist_ok=True)
+        return Candidate(id=name, worktree=place, base=self.base)
+
+    def patch(self, candidate: Candidate) -> Patch:
+        text = (candidate.worktree / "a.py").read_text()
+        return Patch(diff="" if text == "VALUE = 1\n" else f"diff --git a/a.py b/a.py\n+{text}", paths=("a.py",), tree=text)
+
+
+def grown(outcomes: dict[str, list[Verdict | Exception]], calls: list[str]) -> Strategy:
+    """A strategy that changes a.py in a new way each time, and meets its next outcome; with none left it waits for ever."""
+
+    async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
+        calls.append(candidate.id)
+        await asyncio.sleep(0.01 * int(candidate.id[1:]))
+        if not outcomes[candidate.id]:
+            await asyncio.Event().wait()
+        outcome = outcomes[candidate.id].pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        (candidate.worktree / "a.py").write_text(f"VALUE = '{candidate.id} {len(calls)}'\n")
+        tree = kit.repository.patch(candidate).tree
+        kit.log.append(Verified(candidate=candidate.id, attempt=1, verdict=outcome.model_copy(update={"tree": tree})))
+        return candidate
+
+    return strategy
+
+
+async def nothing(kit: Kit, candidate: Candidate) -> Candidate:
+    return candidate
+
+
+def walked(
+    tmp_path: Path, outcomes: dict[str, list[Verdict | Exception]], *, rounds: int = 2, attempts: int = 9
+) -> tuple[Candidate, Kit, list[str]]:
+    root, calls = tmp_path / "root", list[str]()
+    root.mkdir()
+    made = kit(root, repository=Forking(root=root), issue=f"{RED.id} fails", budget=Budget(attempts=attempts))
+    step = grown(outcomes, calls)
+    strategy = beam(first=step, then=step, check=nothing, last=nothing, width=3, keep=2, rounds=rounds, score=score)
+
+    async def scenario() -> Candidate:
+        trunk = made.repository.candidate("c1")
+        made.log.append(CandidateForked(candidate="c1"))
+        return await strategy(made, trunk)
+
+    return asyncio.run(scenario()), made, calls
+
+
+def dropped(made: Kit) -> dict[str, str]:
+    return {record.event.candidate: record.event.reason for record in made.log.records if isinstance(record.event, CandidateDropped)}
+
+
+def test_the_first_that_is_proven_ends_it_for_the_others(tmp_path: Path) -> None:
+    best, made, calls = walked(tmp_path, {"c1": [STILL_RED], "c2": [PROVEN], "c3": []})
+    assert (best.id, sorted(calls), dropped(made)) == ("c2", ["c1", "c2", "c3"], {"c3": "c2 has it first."})
+
+
+def test_the_best_are_grown_on_and_hear_how_the_others_failed(tmp_path: Path) -> None:
+    worse = STILL_RED.model_copy(update={"still_red": (RED, RED)})
+    best, made, calls = walked(tmp_path, {"c1": [worse], "c2": [STILL_RED, PROVEN], "c3": [STILL_RED, STILL_RED]})
+    assert (best.id, calls.count("c1"), calls.count("c2"), calls.count("c3")) == ("c2", 1, 2, 2)
+    told = [record.event for record in made.log.records if isinstance(record.event, MessageFinished)]
+    assert {event.candidate for event in told if "Others tried" in event.message.text} == {"c2", "c3"}
+
+
+def test_a_branch_that_dies_of_its_model_leaves_the_others_alive(tmp_path: Path) -> None:
+    best, made, _ = walked(tmp_path, {"c1": [ModelError("down")], "c2": [STILL_RED], "c3": [PROVEN]})
+    assert (best.id, dropped(made)) == ("c3", {"c1": "down"})
+
+
+def test_branches_ask_the_models_that_they_were_given(tmp_path: Path) -> None:
+    made, other = kit(tmp_path), Scripted((), name="other:model")
+    made = replace(made, repository=Forking(root=tmp_path), models={"branch 1": (other,), "executor": (made.model,)})
+
+    async def scenario() -> dict[Candidate, Kit]:
+        trunk = made.repository.candidate("c1")
+        made.log.append(CandidateForked(candidate="c1"))
+        return await branches(made, trunk, 3)
+
+    kits = asyncio.run(scenario())
+    assert {branch.id: (own.speakers[0].name, own.temperature) for branch, own in kits.items()} == {
+        "c1": (made.model.name, None),
+        "c2": ("other:model", SEEDS[0].temperature),
+        "c3": (made.model.name, SEEDS[1].temperature),
+    }
+    forked = [record.event.approach for record in made.log.records if isinstance(record.event, CandidateForked)]
+    assert forked == ["", f"{SEEDS[0].approach} (other:model)", SEEDS[1].approach]
+
+
+def test_where_all_die_their_error_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="down"):
+        walked(tmp_path, {name: [ModelError("down")] for name in ("c1", "c2", "c3")})
+
+
+def test_without_a_proof_the_best_is_what_remains(tmp_path: Path) -> None:
+    outcomes: dict[str, list[Verdict | Exception]] = {name: [STILL_RED, STILL_RED] for name in ("c1", "c2", "c3")}
+    best, made, calls = walked(tmp_path, outcomes)
+    assert (best.id in ("c1", "c2", "c3"), len(calls), dropped(made)) == (True, 5, {})
+
+
+def test_no_more_branches_than_attempts_and_no_more_rounds(tmp_path: Path) -> None:
+    outcomes: dict[str, list[Verdict | Exception]] = {name: [STILL_RED, STILL_RED] for name in ("c1", "c2", "c3")}
+    _, _, calls = walked(tmp_path, outcomes, attempts=2)
+    assert sorted(calls) == ["c1", "c2"]

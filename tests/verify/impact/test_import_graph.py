@@ -1,0 +1,55 @@
+"""Which files import which, read from their sources."""
+
+import os
+from pathlib import Path
+
+from coder.verify.impact.import_graph import ImportGraph, imported_names, importing
+from tests.builders import write
+
+FILES = {
+    "src/shop/__init__.py": "from .cart import Cart\n",
+    "src/shop/cart.py": "import json\n\ndef late():\n    from shop import money\n",
+    "src/shop/money.py": "",
+    "src/shop/lonely.py": "",
+    "src/shop/found.py": "import importlib\n\ndef find(name):\n    return importlib.import_module(name)\n",
+    "tests/conftest.py": "import helpers\n",
+    "tests/helpers.py": "",
+    "tests/test_shop.py": "import shop\n",
+    "tests/deep/test_found.py": "from shop.found import find\n",
+    "other/test_other.py": "",
+}
+
+
+def importers(tmp_path: Path, path: str) -> list[str]:
+    write(tmp_path, FILES)
+    graph = ImportGraph(tmp_path, {name: imported_names(text) for name, text in FILES.items()})
+    return sorted(one.rpartition("/")[2] for one in graph.importers(path))
+
+
+def test_names_are_taken_from_anywhere_in_a_source() -> None:
+    text = "import a.b, c\nfrom d import e\n\ndef late():\n    from . import f\n    from ..g import h\n"
+    assert imported_names(text) == {"a.b", "c", "d", "d.e", ".", ".f", "..g", "..g.h"}
+    assert imported_names("def (") == imported_names("x = __import__('a')") == {"*"}
+
+
+def test_importers_are_found_through_others(tmp_path: Path) -> None:
+    assert "test_shop.py" in importers(tmp_path, "src/shop/money.py")
+    assert "test_other.py" not in importers(tmp_path, "src/shop/money.py")
+
+
+def test_a_package_is_executed_before_what_lies_in_it(tmp_path: Path) -> None:
+    assert "test_found.py" in importers(tmp_path, "src/shop/cart.py")
+
+
+def test_who_imports_by_a_name_made_at_run_time_may_import_everything(tmp_path: Path) -> None:
+    assert importers(tmp_path, "src/shop/lonely.py") == ["found.py", "lonely.py", "test_found.py"]
+
+
+def test_conftest_is_executed_for_all_below_it(tmp_path: Path) -> None:
+    assert importers(tmp_path, "tests/helpers.py") == ["conftest.py", "found.py", "helpers.py", "test_found.py", "test_shop.py"]
+
+
+def test_a_pipe_among_the_modules_hangs_nothing(tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": "import b\n", "b.py": ""})
+    os.mkfifo(tmp_path / "pipe.py")
+    assert "a.py" in importing(tmp_path, ["b.py"])

@@ -1,0 +1,179 @@
+"""What real tests call and open, and which of them an edit may reach."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from coder.core.impact import Reach
+from coder.core.ports import Limits
+from coder.sandbox.process.process import ProcessSandbox
+from coder.verify.impact.reach import TracedImpact
+from coder.verify.impact.test_coverage import Entry, Reached, learn, load, save
+from coder.verify.project.project import find_project
+from tests.builders import write
+
+FILES = {
+    "shop.py": """\
+from pathlib import Path
+
+RATE = 2
+
+
+def at_import():
+    return RATE
+
+
+LIMIT = at_import()
+
+
+def price(number):
+    return number * RATE
+
+
+def opened():
+    return [price(1)]
+
+
+def told():
+    return Path(__file__).with_name("note.txt").read_text()
+
+
+def nobody():
+    return 0
+
+
+def asked(request):
+    return request.getfixturevalue("rare")
+
+
+def waited(event):
+    event.wait()
+    return 1
+""",
+    "other.py": "def alone():\n    return 1\n",
+    "note.txt": "note",
+    "README.md": "Hello.",
+    "pytest.ini": "[pytest]\n",
+    "tests/test_shop.py": """\
+import subprocess, sys, threading
+import pytest, shop
+
+@pytest.fixture(scope="module")
+def stock():
+    return shop.opened()
+
+@pytest.fixture(scope="module")
+def rare():
+    return shop.opened()
+
+def test_first(stock):
+    assert stock == [2]
+
+def test_second(stock):
+    assert stock == [2]
+
+def test_note():
+    assert shop.told() == "note"
+
+def test_elsewhere():
+    subprocess.run([sys.executable, "-c", "import shop"], check=True)
+
+def test_asked(request):
+    assert shop.asked(request) == [2]
+
+def test_thread():
+    threading.Thread(target=shop.waited, args=(threading.Event(),), daemon=True).start()
+""",
+    "tests/test_other.py": "import other\n\ndef test_alone():\n    assert other.alone() == 1\n",
+}
+FIRST, SECOND, NOTE, ELSEWHERE, THREAD, ASKED = (
+    f"tests/test_shop.py::test_{name}" for name in ("first", "second", "note", "elsewhere", "thread", "asked")
+)
+ALL = (FIRST, SECOND, NOTE, ELSEWHERE, THREAD, ASKED)
+ALONE = "tests/test_other.py::test_alone"
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Reached]:
+    tree = tmp_path_factory.mktemp("traced")
+    write(tree, FILES)
+    return tree, learned(tree, Reached())
+
+
+def learned(tree: Path, known: Reached) -> Reached:
+    with ProcessSandbox(os.environ) as sandbox:
+        project = find_project(tree, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
+        return learn(tree, known, project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None), seconds=60.0)
+
+
+def edited(path: str, old: str, new: str) -> Mapping[str, str]:
+    assert old in FILES[path]
+    return {path: FILES[path].replace(old, new, 1)}
+
+
+@pytest.mark.parametrize(
+    ("edits", "reached"),
+    [
+        (edited("shop.py", "number * RATE", "number * 3"), Reach(tests=(FIRST, SECOND, ELSEWHERE, ASKED))),
+        (edited("shop.py", ".read_text()", ".read_text()[1:]"), Reach(tests=(NOTE, ELSEWHERE))),
+        (edited("shop.py", "return RATE", "return 5"), Reach(tests=ALL)),
+        (edited("shop.py", "RATE = 2", "RATE = 3"), Reach(tests=ALL)),
+        (edited("other.py", "return 1", "return 2"), Reach(tests=(ALONE, ELSEWHERE))),
+        ({**edited("note.txt", "note", "other"), "README.md": "Hello, you."}, Reach(tests=(NOTE, ELSEWHERE))),
+        (edited("tests/test_other.py", "== 1", "== 2"), Reach(tests=(ALONE, ELSEWHERE))),
+        ({"tests/test_new.py": "def test_new(): pass\n"}, Reach(tests=(ELSEWHERE, "tests/test_new.py"))),
+        (edited("shop.py", "event.wait()", "event.wait(9)"), Reach(tests=(THREAD, ELSEWHERE))),
+        (edited("shop.py", "request.get", "request . get"), Reach(tests=(ASKED, ELSEWHERE))),
+        (edited("shop.py", "return 0", "return 1"), Reach(everything=True, why="no test is known to reach the change")),
+        ({"README.md": ""}, Reach(everything=True, why="no test is known to reach the change")),
+        ({"pytest.ini": "[pytest]\naddopts = -x\n"}, Reach(everything=True, why="pytest.ini may decide how tests run")),
+        ({"json.py": ""}, Reach(everything=True, why="json.py is new: who will find it is not known")),
+        ({"other.py": None}, Reach(tests=(ALONE, ELSEWHERE))),
+    ],
+)
+def test_an_edit_reaches_what_calls_reads_or_imports_it(
+    traced: tuple[Path, Reached], edits: Mapping[str, str | None], reached: Reach
+) -> None:
+    found = TracedImpact(*traced).reach(edits)
+    in_order = sorted(reached.tests, key=lambda test: traced[1].tests.index(test) if test in traced[1].tests else 99)
+    assert found == reached.model_copy(update={"tests": tuple(in_order), "soonest": found.soonest})
+    assert sorted(found.soonest) == sorted(found.tests)
+
+
+def test_what_is_quick_and_unlike_comes_first_and_what_takes_long_last(tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": "def one():\n    return 1\n"})
+    seconds = {"t.py::long": 9.0, "t.py::slow": 0.03, "t.py::also": 0.02, "t.py::quick": 0.01, "t.py::other": 0.02}
+    entries = (Entry(calls={"a.py": (1,)}), Entry(calls={"a.py": (1,), "b.py": (1,)}))
+    entry_of = {test: int(test == "t.py::other") for test in seconds}
+    impact = TracedImpact(tmp_path, Reached(tests=tuple(seconds), entries=entries, entry_of=entry_of, seconds=seconds))
+    found = impact.reach({"a.py": "def one():\n    return 2\n"})
+    assert found.tests == tuple(seconds)
+    assert found.soonest == ("t.py::quick", "t.py::other", "t.py::slow", "t.py::also", "t.py::long")
+
+
+def test_a_test_of_which_nothing_is_known_is_always_reached(traced: tuple[Path, Reached]) -> None:
+    tree, known = traced
+    less = {test: number for test, number in known.entry_of.items() if test != ALONE}
+    impact = TracedImpact(tree, known.model_copy(update={"entry_of": less}))
+    assert ALONE in impact.reach(edited("shop.py", "number * RATE", "number * 3")).tests
+
+
+def test_before_anything_is_known_everything_is_reached(tmp_path: Path) -> None:
+    assert TracedImpact(tmp_path, Reached()).reach({"a.py": ""}).everything
+
+
+def test_only_what_a_change_of_files_concerns_is_traced_again(traced: tuple[Path, Reached], tmp_path: Path) -> None:
+    _, known = traced
+    save(known, tmp_path / "state" / "known.json")
+    assert load(tmp_path / "state" / "known.json") == known
+    assert load(tmp_path / "nowhere.json") == Reached()
+    marked = dict.fromkeys(known.tests, 77.0)
+    write(tmp_path / "tree", {**FILES, "other.py": "def alone():\n    return 0 + 1\n", "tests/test_new.py": "def test_new(): pass\n"})
+    again = learned(tmp_path / "tree", known.model_copy(update={"seconds": marked}))
+    new = "tests/test_new.py::test_new"
+    assert {test for test, seconds in again.seconds.items() if seconds != 77.0} == {ALONE, new}
+    assert again.entry_of.keys() == {*known.tests, new}
+    assert set(again.tests) == {*known.tests, new}
+    assert learned(tmp_path / "tree", again) is again

@@ -1,0 +1,101 @@
+"""Which test files a change can reach."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from coder.verify.impact.test_selection import count_tests, impacted, naming
+from tests.builders import write
+
+Reached = Callable[..., tuple[str, ...] | None]
+
+SHOP = {
+    "shop/cart.py": "def total(prices):\n    return sum(prices)\n\n\nclass Cart:\n    def add(self, x):\n        return total([x])\n",
+    "shop/bill.py": "from shop import cart\n\n\ndef bill(prices):\n    return cart.total(prices)\n",
+    "shop/page.py": "from shop.bill import bill\n\n\ndef render(prices):\n    return str(bill(prices))\n",
+    "tests/test_cart.py": "from shop.cart import total\n\n\ndef test_total():\n    assert total([1]) == 1\n",
+    "tests/test_bill.py": "from shop.bill import bill\n\n\ndef test_bill():\n    assert bill([1]) == 1\n",
+    "tests/test_page.py": "from shop.page import render\n\n\ndef test_page():\n    assert render([1]) == '1'\n",
+    "tests/test_user.py": "def test_name():\n    assert 'name'\n",
+    "tests/unit/conftest.py": "",
+    "tests/unit/test_unit.py": "from tests.helpers import shown\n\n\ndef test_unit():\n    shown()\n",
+    "tests/helpers.py": "def shown():\n    return 1\n",
+    "tests/test_long.py": "def test_long():\n    pass\n",
+}
+
+
+@pytest.fixture
+def reached(tmp_path: Path) -> Reached:
+    def found(change: dict[str, str], base: dict[str, str] = SHOP) -> tuple[str, ...] | None:
+        write(tmp_path / "old", base)
+        write(tmp_path / "new", {**base, **change})
+        part = impacted(tmp_path / "old", tmp_path / "new", sorted(change))
+        return None if part is None else part.files
+
+    return found
+
+
+def test_tests_that_name_what_changed_come_before_those_that_name_its_users(reached: Reached) -> None:
+    change = {"shop/cart.py": SHOP["shop/cart.py"].replace("sum(prices)", "sum(prices, 0)")}
+    assert reached(change) == ("tests/test_cart.py", "tests/test_bill.py", "tests/test_page.py")
+
+
+def test_changed_tests_come_first(reached: Reached) -> None:
+    change = {"shop/bill.py": SHOP["shop/bill.py"].replace("(prices)\n", "(list(prices))\n"), "tests/test_user.py": "def test_b(): pass\n"}
+    assert reached(change) == ("tests/test_user.py", "tests/test_bill.py", "tests/test_page.py")
+
+
+def test_a_conftest_reaches_what_lies_below_it_and_a_helper_who_names_it(reached: Reached) -> None:
+    assert reached({"tests/unit/conftest.py": "x = 1\n"}) == ("tests/unit/test_unit.py",)
+    assert reached({"tests/helpers.py": "def shown():\n    return 2\n"}) == ("tests/unit/test_unit.py",)
+
+
+def test_prose_reaches_nothing(reached: Reached) -> None:
+    assert reached({"README.md": "text", "docs/api.html": "x", "CHANGES": "x"}) == ()
+
+
+@pytest.mark.parametrize("path", ["pyproject.toml", "shop/data.json", "pytest.ini", "shop/fast.c"])
+def test_configuration_and_data_reach_everything(reached: Reached, path: str) -> None:
+    assert reached({path: "x = 1\n"}) is None
+
+
+@pytest.mark.parametrize("line", ["import sys\nsys.x = 1\n", "install()\n", "if 1:\n    def total(): pass\n", "def broken(:\n"])
+def test_what_a_module_does_as_it_is_imported_reaches_everything(reached: Reached, line: str) -> None:
+    assert reached({"shop/cart.py": SHOP["shop/cart.py"] + line}) is None
+
+
+def test_a_name_of_a_module_is_what_its_users_say(reached: Reached) -> None:
+    base = {
+        **SHOP,
+        "shop/rates.py": "RATE = 2\n",
+        "tests/test_rates.py": "from shop.rates import RATE\n\n\ndef test_rate():\n    assert RATE\n",
+    }
+    assert reached({"shop/rates.py": "RATE = 3\n"}, base) == ("tests/test_rates.py",)
+
+
+def test_test_files_of_other_names_are_not_known(reached: Reached) -> None:
+    assert reached({"shop/cart.py": "x = 1\n"}, {**SHOP, "pytest.ini": "[pytest]\npython_files = *_spec.py\n"}) is None
+
+
+def test_examples_of_a_changed_module_are_its_tests_where_they_run(reached: Reached) -> None:
+    base = {**SHOP, "pytest.ini": "[pytest]\naddopts = -q --doctest-modules\n"}
+    assert reached({"shop/page.py": SHOP["shop/page.py"].replace("str(", "repr(")}, base) == ("shop/page.py", "tests/test_page.py")
+
+
+def test_counts_tests_and_finds_who_names_a_test_module(tmp_path: Path) -> None:
+    write(tmp_path, {**SHOP, "tests/test_all.py": "from tests.test_cart import test_total\n"})
+    assert count_tests(tmp_path) == 6
+    assert naming(tmp_path, ["tests/test_cart.py", "tests/test_new.py"]) == ("tests/test_cart.py", "tests/test_all.py")
+
+
+def test_a_deleted_test_file_is_run_where_it_was(tmp_path: Path) -> None:
+    write(tmp_path / "old", SHOP)
+    write(tmp_path / "new", {path: text for path, text in SHOP.items() if path != "tests/test_user.py"})
+    part = impacted(tmp_path / "old", tmp_path / "new", ["tests/test_user.py"])
+    assert part is not None and part.files == ("tests/test_user.py",)
+
+
+def test_a_changed_import_reaches_who_uses_its_name(reached: Reached) -> None:
+    change = {"shop/page.py": SHOP["shop/page.py"].replace("from shop.bill import bill", "from shop.bill import total as bill")}
+    assert reached(change) == ("tests/test_bill.py", "tests/test_page.py")

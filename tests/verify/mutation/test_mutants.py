@@ -1,0 +1,92 @@
+"""What of a change no test would miss."""
+
+import ast
+from collections.abc import Mapping
+
+from coder.core.values.verdict import Guarded, Unguarded
+from coder.verify.mutation.mutants import guard, hunks_out, mutants
+
+OLD = """def clamp(value, low, high):
+    if value < low:
+        return low
+    return value
+
+
+def name():
+    return "a"
+"""
+NEW = """def clamp(value, low, high):
+    # both ends belong to it
+    if value <= low:
+        return low
+    if value > high and high is not None:
+        return high
+    return value
+
+
+def name():
+    return "b"
+"""
+
+
+def notices(texts: Mapping[str, str]) -> bool | None:
+    """Two tests, on the clamp alone."""
+    space: dict[str, object] = {}
+    exec(texts["clamp.py"], space)  # the test's own text
+    clamp = space["clamp"]
+    assert callable(clamp)
+    return [clamp(5, 1, 3), clamp(0, 1, 3)] != [3, 1]
+
+
+def test_what_no_test_misses_is_told_with_its_line() -> None:
+    found = guard({"clamp.py": OLD}, {"clamp.py": NEW}, notices, in_time=lambda: True)
+    assert found == Guarded(
+        unguarded=(
+            Unguarded(path="clamp.py", line=2, what="is as it was before", whole_hunk=True),
+            Unguarded(path="clamp.py", line=11, what="is as it was before", whole_hunk=True),
+            Unguarded(path="clamp.py", line=5, what="joins with `or`"),
+        ),
+        tried=found.tried,
+        mutants=found.mutants,
+        caught=found.mutants - 1,
+    )
+    assert (found.tried, found.mutants) == (6, 3)
+
+
+def test_what_is_no_code_is_told_apart() -> None:
+    old = "def f():\n    return 1\n\n\nX = 1\n"
+    new = "# why\ndef f():\n    return 2\n\n\nX = 1  # so\n"
+    found = guard({"a.py": old}, {"a.py": new}, lambda _: True, in_time=lambda: True)
+    assert found.wording == (("a.py", 1), ("a.py", 6))
+
+
+def test_each_hunk_is_taken_out_alone() -> None:
+    texts = [variant.text for variant in hunks_out(OLD, NEW)]
+    assert [variant.line for variant in hunks_out(OLD, NEW)] == [2, 5, 11]
+    assert "value < low" in texts[0]
+    assert "value > high" in texts[0]
+    assert "value > high" not in texts[1]
+
+
+def test_each_mutant_parses_and_differs() -> None:
+    found = list(mutants(OLD, NEW))
+    assert {variant.line for variant in found} == {3, 5, 6, 11}
+    assert all(ast.dump(ast.parse(variant.text)) != ast.dump(ast.parse(NEW)) for variant in found)
+    assert len({variant.text for variant in found}) == len(found)
+
+
+def test_operands_in_parentheses_and_other_alphabets_keep_their_places() -> None:
+    new = 'def f(a, b):\n    return (("é" * a)) + ("ü" * (b))\n'
+    texts = [variant.text for variant in mutants("", new) if variant.what == "computes with `-`"]
+    assert texts == ['def f(a, b):\n    return (("é" * a)) - ("ü" * (b))\n']
+
+
+def test_comments_docstrings_and_what_does_not_parse_are_not_tried() -> None:
+    old = "def f():\n    return 1\n"
+    assert list(hunks_out(old, 'def f():\n    "A word."\n    # more\n    return 1\n')) == []
+    assert list(mutants(old, "def f(:\n")) == []
+
+
+def test_what_nobody_can_tell_is_not_counted_and_time_is_kept() -> None:
+    assert guard({"a.py": OLD}, {"a.py": NEW}, lambda _: None, in_time=lambda: True) == Guarded()
+    assert guard({"a.py": OLD}, {"a.py": NEW}, lambda _: True, in_time=lambda: False) == Guarded(ended=False)

@@ -1,0 +1,40 @@
+"""How closely the tests of a real tree watch a change."""
+
+from pathlib import Path
+
+import pytest
+
+from coder.core.ports import Limits
+from coder.core.values.verdict import Unguarded
+from coder.sandbox.process.process import ProcessSandbox
+from coder.verify.mutation.run import watched
+from coder.verify.project.project import find_project
+from coder.verify.warm.warm_tests import WarmRunner
+from tests.verify.conftest import Run
+
+OLD = "def low(x):\n    return x\n\n\ndef high(x):\n    return x\n"
+NEW = "def low(x):\n    return x + 1\n\n\ndef high(x):\n    return x + 2\n"
+TESTS = "from src import low, high\n\n\ndef test_low():\n    assert low(1) == 2\n"
+MORE = "import src\n\n\ndef test_high():\n    assert src.high(1) == 3\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "loose"),
+    [("def test_nothing():\n    pass\n", (Unguarded(path="src.py", line=6, what="is as it was before", whole_hunk=True),)), (MORE, ())],
+)
+def test_tests_that_import_what_changed_are_asked_too(
+    more: str, loose: tuple[Unguarded, ...], tmp_path: Path, sandbox: ProcessSandbox, runner_of: Run
+) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    for place, source in ((old, OLD), (new, NEW)):
+        place.mkdir()
+        (place / "src.py").write_text(source)
+        (place / "test_low.py").write_text(TESTS)
+        (place / "test_more.py").write_text(more)
+    after = runner_of(new).run(new)
+    project = find_project(new, sandbox=sandbox, environment={})
+    with WarmRunner(project, new, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None)) as warm:
+        found = watched(old, new, ["src.py"], targets=["test_low.py::test_low"], after=after, warm=warm)
+    assert found is not None
+    assert found.unguarded == loose
+    assert found.ended

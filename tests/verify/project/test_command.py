@@ -1,0 +1,59 @@
+"""Test commands as people type them."""
+
+from pathlib import Path
+
+import pytest
+
+from coder.verify.project.command import Command, interpreter_of, parse
+
+PYTHON = Path("/venv/bin/python")
+MODULE = ("/venv/bin/python", "-m", "pytest")
+
+
+@pytest.mark.parametrize(
+    ("text", "argv", "is_pytest"),
+    [
+        ("python -m pytest", MODULE, True),
+        ("python3.12 -m pytest -q tests/unit", (*MODULE, "-q", "tests/unit"), True),
+        ("pytest -k 'a b'", (*MODULE, "-k", "a b"), True),
+        ("uv run --frozen pytest -x", (*MODULE, "-x"), True),
+        ("poetry run python -m pytest", MODULE, True),
+        ("coverage run -m pytest tests", (*MODULE, "tests"), True),
+        ("python runtests.py --fast", ("/venv/bin/python", "runtests.py", "--fast"), False),
+        ("python -m unittest", ("/venv/bin/python", "-m", "unittest", "-v"), False),
+        ("python -m unittest discover -v -s tests", ("/venv/bin/python", "-m", "unittest", "discover", "-v", "-s", "tests"), False),
+        ("python manage.py test shop", ("/venv/bin/python", "manage.py", "test", "shop", "--verbosity=2"), False),
+        ("make test", ("make", "test"), False),
+        ("nox -s pytest-3.12", ("nox", "-s", "pytest-3.12"), False),
+        ("docker compose run web pytest", ("docker", "compose", "run", "web", "pytest"), False),
+        ("cd sub && pytest", ("sh", "-c", "cd sub && pytest"), False),
+    ],
+)
+def test_is_understood(text: str, argv: tuple[str, ...], is_pytest: bool) -> None:
+    assert parse(text, PYTHON) == Command(text=text, argv=argv, is_pytest=is_pytest)
+
+
+def test_assignments_go_to_the_environment() -> None:
+    command = parse("A=1 B='x y' pytest", PYTHON)
+    assert (command.environment, command.argv) == ({"A": "1", "B": "x y"}, MODULE)
+
+
+def test_the_projects_own_pytest_script_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "pytest").touch()
+    assert parse("pytest -q", tmp_path / "python").argv == (str(tmp_path / "python"), str(tmp_path / "pytest"), "-q")
+
+
+@pytest.mark.parametrize("text", ["", "A=1", "pytest 'open"])
+def test_what_is_no_command_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"command|quotation"):
+        parse(text, PYTHON)
+
+
+def test_an_interpreter_named_by_its_whole_path_is_meant(tmp_path: Path) -> None:
+    for name in ("python3", "python", "pytest"):
+        (tmp_path / name).touch()
+    assert interpreter_of(f"A=1 {tmp_path}/python3 -m pytest") == tmp_path / "python3"
+    assert interpreter_of(f"{tmp_path}/pytest -q") == tmp_path / "python"
+    assert interpreter_of("python -m pytest") is None
+    assert interpreter_of(f"{tmp_path}/python2 -m pytest") is None
+    assert interpreter_of("'") is None

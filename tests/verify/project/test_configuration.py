@@ -1,0 +1,78 @@
+"""What a repository's files say about its tests."""
+
+from pathlib import Path
+
+import pytest
+
+from coder.verify.project.configuration import (
+    hinted_commands,
+    how_tests_run,
+    may_configure,
+    needed_distributions,
+    needed_modules,
+    pytest_options,
+)
+from tests.builders import write
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({}, ("", {})),
+        ({"pyproject.toml": "[project]"}, ("", {})),
+        (
+            {"pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-q'"},
+            ("pyproject.toml", {"ini_options": {"addopts": "-q"}, "addopts": "-q"}),
+        ),
+        ({"pyproject.toml": "[tool.pytest]\naddopts = ['-q']"}, ("pyproject.toml", {"addopts": ["-q"]})),
+        ({"pytest.toml": "[pytest]\naddopts = ['-q']"}, ("pytest.toml", {"addopts": ["-q"]})),
+        ({"pytest.ini": "[pytest]\naddopts = -q", "tox.ini": "[pytest]\naddopts = -v"}, ("pytest.ini", {"addopts": "-q"})),
+        ({"pytest.ini": ""}, ("pytest.ini", {})),
+        ({"tox.ini": "[tox]"}, ("", {})),
+        ({"setup.cfg": "[tool:pytest]\naddopts = -q"}, ("setup.cfg", {"addopts": "-q"})),
+    ],
+)
+def test_pytests_options_are_found_as_pytest_finds_them(tmp_path: Path, files: dict[str, str], found: tuple[str, object]) -> None:
+    write(tmp_path, files)
+    assert pytest_options(tmp_path) == found
+
+
+@pytest.mark.parametrize(
+    ("options", "modules"),
+    [
+        ({"addopts": "-q --strict-markers"}, ()),
+        ({"addopts": "--cov=pkg --cov-report=xml"}, ("pytest_cov",)),
+        ({"addopts": "-n auto --dist loadfile"}, ("xdist",)),
+        ({"addopts": ["-n4", "-p", "my.plugin", "-p", "no:cacheprovider"]}, ("xdist", "my.plugin")),
+        ({"asyncio_mode": "auto"}, ("pytest_asyncio",)),
+        ({"addopts": "--open 'quote"}, ()),
+    ],
+)
+def test_plugins_that_options_need(options: dict[str, object], modules: tuple[str, ...]) -> None:
+    assert needed_modules(options) == modules
+
+
+def test_required_plugins_are_distributions() -> None:
+    assert needed_distributions({"required_plugins": "pytest-django>=3.0 pytest-html"}) == ("pytest-django", "pytest-html")
+
+
+def test_commands_are_hinted_at_in_an_order(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "pyproject.toml": "[tool.coder]\ntest = 'pytest -q'",
+            "tox.ini": "[testenv]\ncommands =\n    pip check\n    pytest tests {posargs:-v}\n",
+            "Makefile": "all: test\n\techo\ntest: build\n\t@python -m pytest tests\nlint:\n\truff\n",
+        },
+    )
+    assert [command for command, _ in hinted_commands(tmp_path)] == ["pytest -q", "", "pip check", "pytest tests", "python -m pytest tests"]
+
+
+def test_what_decides_how_tests_run_is_told_apart_from_the_rest(tmp_path: Path) -> None:
+    write(tmp_path, {"pyproject.toml": "[project]\nname = 'a'\n[tool.pytest.ini_options]\naddopts = '-q'"})
+    before = how_tests_run(tmp_path, "pyproject.toml")
+    write(tmp_path, {"pyproject.toml": "[project]\nname = 'b'\n[tool.pytest.ini_options]\naddopts = '-q'"})
+    assert how_tests_run(tmp_path, "pyproject.toml") == before
+    write(tmp_path, {"pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-q -k x'"})
+    assert how_tests_run(tmp_path, "pyproject.toml") != before
+    assert [path for path in ("a/conftest.py", "tox.ini", "a/b.py") if may_configure(path)] == ["a/conftest.py", "tox.ini"]

@@ -1,0 +1,131 @@
+"""How a project is tested, found in its files and environments."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from coder.core.errors import UserError
+from coder.sandbox.process.process import ProcessSandbox
+from coder.verify.project.project import DEFAULT_COMMAND, Project, find_project
+from tests.builders import write
+
+OWN = {"PATH": os.environ["PATH"]}
+
+
+def found(root: Path, sandbox: ProcessSandbox, *, environment: dict[str, str] | None = None, command: str | None = None) -> Project:
+    return find_project(root, sandbox=sandbox, environment={**OWN, **(environment or {})}, test_command=command)
+
+
+def fake_venv(place: Path) -> Path:
+    """An environment with an interpreter that has no packages at all."""
+    (place / "bin").mkdir(parents=True)
+    (place / "pyvenv.cfg").touch()
+    python = place / "bin" / "python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
+    python.chmod(0o755)
+    return python
+
+
+def test_without_anything_coders_own_interpreter_runs_pytest(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+    project = found(tmp_path, sandbox)
+    assert (project.interpreter, project.command.text, project.problem) == (Path(sys.executable), DEFAULT_COMMAND, None)
+    assert project.why[:2] == (
+        f"Interpreter: {sys.executable}, the interpreter that coder runs on, since no environment of the project was found.",
+        "Test command: python -m pytest, the default.",
+    )
+
+
+@pytest.mark.parametrize("place", [".venv", "venv", "env", ".tox/py311", ".nox/tests"])
+def test_an_environment_in_the_repository_is_used(tmp_path: Path, sandbox: ProcessSandbox, place: str) -> None:
+    python = fake_venv(tmp_path / place)
+    (tmp_path / place / "lib/python3.11/site-packages/pytest").mkdir(parents=True)
+    project = found(tmp_path, sandbox)
+    assert project.interpreter == python
+    assert project.environment["VIRTUAL_ENV"] == str(tmp_path / place)
+    assert project.environment["PATH"].startswith(f"{tmp_path / place / 'bin'}:")
+
+
+def test_the_active_environment_comes_first_unless_it_is_coders(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+    active = fake_venv(tmp_path / "active")
+    inside = fake_venv(tmp_path / "repo" / ".venv")
+    assert found(tmp_path / "repo", sandbox, environment={"VIRTUAL_ENV": str(tmp_path / "active")}).interpreter == active
+    assert found(tmp_path / "repo", sandbox, environment={"VIRTUAL_ENV": sys.prefix}).interpreter == inside
+
+
+def test_other_tools_environments_are_found(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+    pdm = fake_venv(tmp_path / "pdm")
+    write(tmp_path / "a", {".pdm-python": f"{pdm}\n"})
+    assert found(tmp_path / "a", sandbox).interpreter == pdm
+    conda = {"CONDA_PREFIX": str(tmp_path / "pdm"), "CONDA_DEFAULT_ENV": "work"}
+    (tmp_path / "b").mkdir()
+    assert found(tmp_path / "b", sandbox, environment=conda).interpreter == pdm
+    assert found(tmp_path / "b", sandbox, environment={**conda, "CONDA_DEFAULT_ENV": "base"}).interpreter == Path(sys.executable)
+
+
+def test_poetry_is_asked_where_it_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    python = fake_venv(tmp_path / "poetrys")
+    write(tmp_path / "bin", {"poetry": f'#!/bin/sh\n[ "$*" = "env info -p" ] && echo {tmp_path / "poetrys"}\n'})
+    (tmp_path / "bin" / "poetry").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    write(tmp_path / "repo", {"poetry.lock": ""})
+    with ProcessSandbox(os.environ) as sandbox:
+        assert found(tmp_path / "repo", sandbox).interpreter == python
+
+
+def test_a_missing_pytest_says_what_to_install_where(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+    python = fake_venv(tmp_path / ".venv")
+    write(tmp_path, {"pyproject.toml": "[tool.pytest.ini_options]\naddopts = '--cov=pkg'"})
+    problem = found(tmp_path, sandbox).problem
+    assert problem is not None
+    assert (problem.kind, problem.text) == (
+        "no_runner",
+        f"pytest is not installed in {python}. Install it there: {python} -m pip install pytest pytest-cov",
+    )
+    write(tmp_path, {"uv.lock": ""})
+    assert "uv add --dev pytest pytest-cov" in str(found(tmp_path, sandbox).problem)
+
+
+def test_a_missing_plugin_says_what_to_install_where(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+    write(tmp_path, {"pytest.ini": "[pytest]\nrequired_plugins = pytest-no-such>=1 pytest-xdist\naddopts = -p no_such_plugin -p pytester"})
+    problem = found(tmp_path, sandbox).problem
+    assert problem is not None
+    assert "pytest needs no-such-plugin, pytest-no-such, named in" in problem.text
+
+
+def test_an_interpreter_that_does_not_run_is_told(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+    fake_venv(tmp_path / ".venv").write_text("#!/bin/sh\nexit 3\n")
+    assert "could not be asked for its pytest" in str(found(tmp_path, sandbox).problem)
+
+
+@pytest.mark.parametrize(
+    ("files", "command", "text", "where"),
+    [
+        ({"pyproject.toml": "[tool.coder]\ntest = 'make check'"}, "pytest -q", "pytest -q", "as given"),
+        ({"pyproject.toml": "[tool.coder]\ntest = 'make check'"}, None, "make check", "from [tool.coder] in pyproject.toml"),
+        ({"tox.ini": "[testenv]\ncommands = pytest unit {posargs}"}, None, "pytest unit", "from commands in tox.ini"),
+        ({"tox.ini": "[testenv]\ncommands = {envpython} run.py"}, None, DEFAULT_COMMAND, "the default"),
+        ({"Makefile": "test:\n\tpytest unit\n", "pytest.ini": "[pytest]"}, None, DEFAULT_COMMAND, "the default, configured in pytest.ini"),
+        ({"Makefile": "test:\n\trm -rf x\n"}, None, DEFAULT_COMMAND, "the default"),
+    ],
+)
+def test_the_command_comes_from_where_it_is_said(
+    tmp_path: Path, sandbox: ProcessSandbox, files: dict[str, str], command: str | None, text: str, where: str
+) -> None:
+    write(tmp_path, files)
+    project = found(tmp_path, sandbox, command=command)
+    assert (project.command.text, project.why[1]) == (text, f"Test command: {text}, {where}.")
+
+
+def test_a_command_that_cannot_be_understood_is_a_users_error(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+    with pytest.raises(UserError, match="cannot be understood"):
+        found(tmp_path, sandbox, command="pytest 'open")
+
+
+def test_the_probe_needs_no_more_than_an_old_python() -> None:
+    target = Path(__file__).parents[3] / "coder" / "verify" / "target"
+    for name in ("coder_probe.py", "coder_pytest_report.py"):
+        code = f"import ast, pathlib; ast.parse(pathlib.Path({str(target / name)!r}).read_text(), feature_version=(3, 8))"
+        subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,49 @@
+"""Where importable code lies."""
+
+from pathlib import Path
+
+import pytest
+
+from coder.verify.project.roots import module_name, source_roots
+from tests.builders import write
+
+SETUP_CFG = "[options]\npackage_dir =\n    =lib\n[options.packages.find]\nwhere = lib\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "roots"),
+    [
+        ({"src/pkg/__init__.py": "", "tests/__init__.py": ""}, ["src"]),
+        ({"src/namespace/module.py": "", "setup.py": ""}, ["src"]),
+        ({"pkg/__init__.py": "", "tests/__init__.py": "", "setup.py": ""}, ["."]),
+        ({"module.py": "", "test_module.py": ""}, ["."]),
+        ({"tests/__init__.py": "", "docs/conf.py": "", "setup.py": "", "test_it.py": ""}, []),
+        ({"lib/pkg/__init__.py": "", "setup.cfg": SETUP_CFG, "tools/__init__.py": ""}, ["lib"]),
+        ({"lib/pkg/a.py": "", "setup.py": "setup(packages=find_packages(where='lib'), package_dir={'': 'lib'})"}, ["lib"]),
+        ({"lib/pkg/a.py": "", "pyproject.toml": "[tool.setuptools.packages.find]\nwhere = ['lib']"}, ["lib"]),
+        ({"lib/pkg/a.py": "", "pyproject.toml": "[tool.poetry]\npackages = [{include = 'pkg', from = 'lib'}]"}, ["lib"]),
+        ({"lib/pkg/a.py": "", "pyproject.toml": "[tool.hatch.build.targets.wheel]\npackages = ['lib/pkg']"}, ["lib"]),
+        ({"lib/pkg/a.py": "", "pyproject.toml": "[tool.pdm.build]\npackage-dir = 'lib'"}, ["lib"]),
+        ({"python/pkg/a.py": "", "pyproject.toml": "[tool.maturin]\npython-source = 'python'"}, ["python"]),
+        ({"pkg/__init__.py": "", "pyproject.toml": "[tool.setuptools.packages.find]\nwhere = ['../elsewhere']"}, ["."]),
+        ({"pkg/__init__.py": "", "pyproject.toml": "not toml ["}, ["."]),
+    ],
+)
+def test_are_found(tmp_path: Path, files: dict[str, str], roots: list[str]) -> None:
+    write(tmp_path, files)
+    assert [root.relative_to(tmp_path).as_posix() for root in source_roots(tmp_path)] == roots
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("src/pkg/module.py", "pkg.module"),
+        ("src/pkg/__init__.py", "pkg"),
+        ("other/deep/module.py", "deep.module"),
+        ("src/pkg/data.json", None),
+        ("src/pkg/not-a-name.py", None),
+    ],
+)
+def test_a_module_has_the_name_it_is_imported_by(tmp_path: Path, path: str, name: str | None) -> None:
+    write(tmp_path, {"src/pkg/__init__.py": "", "other/deep/__init__.py": ""})
+    assert module_name(path, tmp_path) == name

@@ -1,0 +1,33 @@
+from pathlib import Path
+
+import pytest
+
+from coder.verify.project.system_packages import system_package
+from tests.builders import write
+
+
+@pytest.mark.parametrize(
+    ("output", "release", "words"),
+    [
+        ("src/a.c:1:10: fatal error: Python.h: No such file or directory", "ID=debian", "sudo apt install python3-dev"),
+        (
+            "error: command 'gcc' failed: No such file or directory",
+            'ID=linuxmint\nID_LIKE="ubuntu debian"',
+            "sudo apt install build-essential",
+        ),
+        ("error: command 'x86_64-linux-gnu-gcc' failed: No such file or directory", "ID=fedora", "sudo dnf install gcc"),
+        ("/bin/sh: 1: g++: not found", "ID=alpine", "sudo apk add build-base"),
+        ("Error: pg_config executable not found.", "ID=arch", "sudo pacman -S postgresql-libs"),
+        ("ImportError: libGL.so.1: cannot open shared object file: No such file or directory", "ID=debian", "sudo apt install libgl1"),
+        ("error: can't find Rust compiler", "ID=opensuse-leap\nID_LIKE=suse", "sudo zypper install cargo"),
+        ("error: can't find Rust compiler", "ID=haiku", "This machine lacks Rust; install its package"),
+    ],
+)
+def test_names_the_distributions_command(tmp_path: Path, output: str, release: str, words: str) -> None:
+    write(tmp_path, {"etc/os-release": f"{release}\n"})
+    assert words in system_package(output, tmp_path)
+
+
+def test_says_nothing_of_what_is_no_system_package(tmp_path: Path) -> None:
+    assert system_package("ERROR: No matching distribution found for tabulate", tmp_path) == ""
+    assert system_package("error: command 'gcc' failed with exit code 1", tmp_path) == ""

@@ -1,0 +1,119 @@
+"""The right reason to be red."""
+
+import pytest
+
+from coder.core.values.verdict import Failure, TestResult
+from coder.verify.results.failure_reasons import is_named, why_not
+from tests.verify.fakes import passed, red
+
+ID = "tests/test_calc.py::test_it"
+SOURCE = (("tests/test_calc.py", 3, "test_it"), ("src/calc.py", 7, "add"))
+STDLIB = (*SOURCE, ("/usr/lib/python3.11/json/decoder.py", 355, "raw_decode"))
+
+
+@pytest.mark.parametrize(
+    ("result", "issue", "unchanged"),
+    [
+        (red(ID), "", False),
+        (red(ID, "Failed", "DID NOT RAISE <class 'ValueError'>"), "", False),
+        (red(ID, "TypeError", "unsupported operand"), "add() raises TypeError", False),
+        (red(ID, "CalcError", "cannot add\nmore"), "It says: cannot\n add", False),
+        (red(ID, "RuntimeError", "the stack has no  room"), "fails with 'the stack has no room'", False),
+        (red(ID, "IndexError", "", frames=SOURCE), "", True),
+        (red(ID, "JSONDecodeError", "", frames=STDLIB), "", True),
+        (red(ID, "TypeError", "'NoneType' object is not subscriptable"), "", True),
+        (red(ID, "FileNotFoundError", "[Errno 2] No such file or directory: 'x.cfg'", frames=SOURCE), "", True),
+        (red(ID, "NameError", "name 'x' is not defined", when="collect", frames=SOURCE), "", True),
+        (red(ID, "ImportError", "cannot import name 'x' from 'calc' (calc.py)", when="collect"), "", True),
+        (red(ID, "ModuleNotFoundError", "No module named 'calc.parts'"), "", True),
+        (red(ID, "ZeroDivisionError", "", when="setup", frames=SOURCE), "", True),
+    ],
+)
+def test_counts(result: TestResult, issue: str, unchanged: bool) -> None:
+    if result.failure and result.failure.type == "CalcError":
+        assert "CalcError" in why_not(result, issue=issue, unchanged=unchanged)  # too short to be a quotation
+        issue += ": CalcError"
+    assert why_not(result, issue=issue, unchanged=unchanged) == ""
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        (passed(ID), "passes already on the base"),
+        (passed(ID, "skipped"), "is skipped on the base"),
+        (passed(ID, "xfailed"), "is marked as an expected failure"),
+        (
+            red(ID, "ImportError", "cannot import name 'x' from 'far' (/usr/lib/far.py)"),
+            "does not get as far as the issue: ImportError: cannot import name 'x' from 'far' (/usr/lib/far.py)",
+        ),
+        (
+            red(ID, "FileNotFoundError", "[Errno 2] No such file or directory: 'x.cfg'", when="setup", frames=SOURCE),
+            "fails in a fixture: FileNotFoundError: [Errno 2] No such file or directory: 'x.cfg'",
+        ),
+        (red(ID, "SyntaxError", "bad"), "does not get as far as the issue: SyntaxError: bad"),
+        (
+            red(ID, "ModuleNotFoundError", "No module named 'far'", when="collect", frames=SOURCE),
+            "its file cannot be collected: ModuleNotFoundError: No module named 'far'",
+        ),
+        (red(ID, "Crash", "the worker died"), "does not get as far as the issue: Crash: the worker died"),
+        (red(ID, "Failed", "Timeout >1.0s"), "does not get as far as the issue: Failed: Timeout >1.0s"),
+        (red(ID, when="setup"), "fails in a fixture: AssertionError: assert 1 == 2"),
+        (red(ID, when="teardown"), "fails in a fixture: AssertionError: assert 1 == 2"),
+        (red(ID, when="collect"), "its file cannot be collected: AssertionError: assert 1 == 2"),
+        (red(ID, frames=[("tests/test_calc.py", 2, "setUp")]), "fails in a fixture: AssertionError: assert 1 == 2"),
+        (red(ID, "NameError", "x"), "fails in the test itself at tests/test_calc.py:3 and not in an assertion: NameError: x"),
+    ],
+)
+def test_does_not_count(result: TestResult, said: str) -> None:
+    assert why_not(result, issue="something about ImportError", unchanged=True) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "frames", "counts"),
+    [
+        (
+            "    53         if many:\n>   54             raise RuntimeError('read too often'",
+            (*SOURCE, ("tests/test_calc.py", 9, "read")),
+            True,
+        ),
+        (">   54             return 1 / 0", (*SOURCE, ("tests/test_calc.py", 9, "read")), False),
+        (">   54             raise RuntimeError('not ready')", SOURCE[:1], False),
+    ],
+)
+def test_what_a_double_in_the_test_raises_is_an_assertion(text: str, frames: tuple[tuple[str, int, str], ...], counts: bool) -> None:
+    result = red(ID, "RuntimeError", "read too often", frames=frames)
+    assert result.failure is not None
+    result = result.model_copy(update={"failure": result.failure.model_copy(update={"text": text})})
+    assert (why_not(result, issue="", unchanged=False) == "") is counts
+
+
+def test_a_new_test_must_assert_where_the_issue_names_no_error() -> None:
+    reason = why_not(red(ID, "IndexError", "", frames=SOURCE), issue="wrong sum", unchanged=False)
+    assert reason == "raises at src/calc.py:7 what the issue does not name (IndexError): let the test assert what should be true instead"
+
+
+def test_an_error_in_the_very_source_that_the_change_mends_counts() -> None:
+    broken = red(ID, "IndexError", "", frames=SOURCE)
+    assert why_not(broken, issue="wrong sum", unchanged=False, mended=["src/calc.py"]) == ""
+    assert why_not(broken, issue="wrong sum", unchanged=False, mended=["src/other.py"]) != ""
+    assert why_not(red(ID, "TypeError", "add() got an argument"), issue="", unchanged=False, mended=["tests/test_calc.py"]) != ""
+
+
+def test_what_never_ends_counts_where_the_code_is_and_the_change_makes_it_end_early() -> None:
+    stuck = red(ID, "TooLong", "the test did not end", frames=SOURCE).model_copy(update={"seconds": 60.0})
+    itself = red(ID, "TooLong", "the test did not end", frames=SOURCE[:1])
+    after = {seconds: passed(ID).model_copy(update={"seconds": seconds}) for seconds in (0.1, 50.0)}
+    assert why_not(stuck, issue="", unchanged=False) == ""
+    assert why_not(itself, issue="", unchanged=True) == ""
+    assert why_not(itself, issue="", unchanged=False).startswith("fails in the test itself")
+    assert why_not(stuck, issue="", unchanged=True, after=after[0.1]) == ""
+    slow = "had not ended after 60 s, and may have been slow only: now it takes 50 s"
+    assert why_not(stuck, issue="", unchanged=True, after=after[50.0]) == slow
+
+
+def test_a_message_is_quoted_even_where_names_stand_in_it() -> None:
+    issue = "creating an autospec gives warnings such as \"No '__dict__' attribute on 'NoneType' instance to cache ... property\""
+    named = Failure(type="DeprecationWarning", message="No '__dict__' attribute on 'NoneType' instance to cache 'get' property.")
+    other = Failure(type="DeprecationWarning", message="Use of 'x' is deprecated since 3")
+    assert is_named(named, issue)
+    assert not is_named(other, issue)

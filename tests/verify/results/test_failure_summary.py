@@ -1,0 +1,26 @@
+"""The distilled failure."""
+
+from coder.core.values.verdict import Problem, TestReport, Verdict, VerdictKind
+from coder.verify.results.failure_summary import LIMIT, distil
+from tests.verify.fakes import passed, red
+
+AT = ("calc.py", 2, "add")
+
+
+def test_alike_failures_are_told_once() -> None:
+    reds = tuple(red(f"t.py::test_{number}", frames=[AT]) for number in range(9))
+    verdict = Verdict(kind=VerdictKind.BROKEN, reason="It breaks.", broken=reds, still_red=(red("t.py::other", "KeyError"),))
+    assert distil(verdict) == (
+        "BROKEN: It breaks.\n\n"
+        "Broken by the change: t.py::test_0 fails\nAssertionError: assert 1 == 2\n"
+        "The same happens in t.py::test_1, t.py::test_2, t.py::test_3, t.py::test_4, t.py::test_5 and 3 more.\n\n"
+        "Not green yet: t.py::other fails\nKeyError: assert 1 == 2"
+    )
+
+
+def test_a_long_report_is_cut_to_its_limit() -> None:
+    reds = tuple(red(f"t.py::test_{number}", message="x" * 9000, frames=[("calc.py", number, "f")]) for number in range(8))
+    text = distil(TestReport(command="pytest", results=(passed("a"), *reds), problem=Problem(kind="timeout", text="Too slow.")))
+    assert text.startswith("1 passed, 8 failed, 0 skipped (pytest).\n\nToo slow.\n\nFailing: t.py::test_0 fails\nAssertionError: xxx")
+    assert text.endswith("... and 5 more that fail in 5 other ways.")
+    assert len(text) <= LIMIT

@@ -1,0 +1,135 @@
+"""Reports of runners that are not pytest."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from coder.core.values.verdict import Failure, Frame, TestResult
+from coder.verify.results.reports import junit, reported, tap, unittest
+
+SUITE = """import unittest
+
+
+class Counting(unittest.TestCase):
+    def test_error(self):
+        {}["k"]
+
+    def test_fail(self):
+        self.assertEqual(1, 2)
+
+    def test_noisy(self):
+        "It has a sentence."
+        print("FAIL is only said")
+
+    @unittest.skip("later")
+    def test_skipped(self): ...
+
+    @unittest.expectedFailure
+    def test_expected(self):
+        self.fail()
+
+    def test_sub(self):
+        for number in range(3):
+            with self.subTest(number=number):
+                self.assertEqual(number, 0)
+
+
+class Broken(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        raise ValueError("no")
+
+    def test_never(self): ...
+"""
+
+
+def brief(results: tuple[TestResult, ...]) -> list[tuple[str, str, str, str]]:
+    return [(item.id, item.outcome, item.when, f"{item.failure.type}: {item.failure.message}" if item.failure else "") for item in results]
+
+
+def test_unittest_is_read_as_it_really_prints(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(SUITE)
+    (tmp_path / "test_none.py").write_text("import nothing_of_this_name\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "unittest", "-v"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    found = unittest(done.stdout)
+    loading = [item.id for item in found if item.when == "collect"]
+    assert sorted(item for item in brief(found) if item[2] != "collect") == [
+        ("test_it.Broken.setUpClass", "error", "setup", "ValueError: no"),
+        ("test_it.Counting.test_error", "error", "call", "KeyError: 'k'"),
+        ("test_it.Counting.test_expected", "xfailed", "call", ""),
+        ("test_it.Counting.test_fail", "failed", "call", "AssertionError: 1 != 2"),
+        ("test_it.Counting.test_noisy", "passed", "call", ""),
+        ("test_it.Counting.test_skipped", "skipped", "call", ""),
+        ("test_it.Counting.test_sub", "failed", "call", "AssertionError: 1 != 0"),
+    ]
+    assert len(loading) == 1
+    frame = next(item.failure for item in found if item.failure and item.id.endswith("test_fail")).frames[-1]
+    assert (Path(frame.path).name, frame.line, frame.function) == ("test_it.py", 9, "test_fail")
+
+
+def test_unittest_that_did_not_come_to_its_end_says_nothing() -> None:
+    assert unittest("test_a (m.C.test_a) ... ok\n") == ()
+
+
+def test_before_python_3_11_the_name_was_not_repeated() -> None:
+    text = f"test_a (m.C) ... ok\n\n{'-' * 70}\nRan 1 test in 0.1s\n\nOK\n"
+    assert unittest(text) == (TestResult(id="m.C.test_a", outcome="passed"),)
+
+
+def test_tap_is_read_with_its_directives() -> None:
+    text = "TAP version 13\n1..5\nok 1 - works\nnot ok 2 - fails\n  # got 3\nok 3 # SKIP later\nnot ok 4 - hard # TODO\nok - works\n"
+    assert [(item.id, item.outcome) for item in tap(text)] == [
+        ("works", "passed"),
+        ("fails", "failed"),
+        ("test 3", "skipped"),
+        ("hard", "xfailed"),
+        ("works #2", "passed"),
+    ]
+
+
+def test_without_a_plan_there_is_no_tap() -> None:
+    assert tap("ok 1 - works\n") == ()
+
+
+XML = """<testsuites><testsuite name="s">
+<testcase classname="pkg.test_a" name="test_ok" time="0.25"/>
+<testcase classname="pkg.test_a" name="test_red"><failure type="builtins.KeyError" message="'k'">Traceback (most recent call last):
+  File "pkg/a.py", line 7, in find
+    return table[key]
+KeyError: 'k'</failure></testcase>
+<testcase classname="pkg.test_a" name="test_setup"><error message="ValueError: no"/></testcase>
+<testcase name="test_later"><skipped/></testcase>
+</testsuite></testsuites>"""
+
+
+def test_junit_is_read_whole() -> None:
+    ok, failed, error, skipped = junit(XML)
+    assert ok == TestResult(id="pkg.test_a::test_ok", outcome="passed", seconds=0.25)
+    assert failed.failure is not None
+    assert failed.failure.model_copy(update={"text": ""}) == Failure(
+        type="KeyError", message="'k'", frames=(Frame(path="pkg/a.py", line=7, function="find"),)
+    )
+    assert (error.outcome, error.failure and error.failure.type, error.failure and error.failure.message) == ("error", "ValueError", "no")
+    assert (skipped.id, skipped.outcome) == ("test_later", "skipped")
+
+
+@pytest.mark.parametrize("text", ["", "<a", '<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', "<html/>"])
+def test_what_is_no_junit_says_nothing(text: str) -> None:
+    assert junit(text) == ()
+
+
+def test_a_report_counts_only_if_this_run_wrote_it(tmp_path: Path) -> None:
+    report = tmp_path / "out" / "report.xml"
+    report.parent.mkdir()
+    report.write_text(XML)
+    os.utime(report, (1000, 1000))
+    argv = ("runner", "--xml=out/report.xml")
+    assert len(reported(argv, "", tmp_path, since=999.0)) == 4
+    assert reported(argv, "", tmp_path, since=1001.0) == ()
+    assert len(reported(("sh", "-c", "runner > 'out/report.xml'"), "", tmp_path, since=999.0)) == 4
+    assert reported(("make", "test"), "1..1\nok 1 - works\n", tmp_path, since=0.0) == (TestResult(id="works", outcome="passed"),)

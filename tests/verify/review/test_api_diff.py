@@ -1,0 +1,27 @@
+"""What callers of a module may notice."""
+
+import pytest
+
+from coder.verify.review.api_diff import surface_changes
+
+CALLED = "of m.py is called otherwise now"
+OLD = "def add(a, b=1, *, c):\n    pass\n\n\nclass Calc:\n    def run(self, x):\n        pass\n\n\nLIMIT = 3\n_PRIVATE = 4\n"
+
+
+@pytest.mark.parametrize(
+    ("new", "told"),
+    [
+        (OLD.replace("pass", "return 1"), []),
+        (OLD.replace("b=1, *", "b=1, d=2, *"), []),
+        (OLD.replace("_PRIVATE = 4\n", ""), []),
+        (OLD.replace("LIMIT", "LIMITS"), ["the public name `LIMIT` of m.py is gone"]),
+        (
+            OLD.replace("def run(self, x)", "def run(self, x, y)"),
+            [f"`Calc.run` {CALLED}: `(self, x, y)` for `(self, x)`"],
+        ),
+        (OLD.replace("a, b=1", "b=1, a=2"), [f"`add` {CALLED}: `(b=, a=, c, named)` for `(a, b=, c, named)`"]),
+        ("def (", []),
+    ],
+)
+def test_only_what_breaks_a_call_is_told(new: str, told: list[str]) -> None:
+    assert surface_changes({"m.py": OLD}, {"m.py": new}) == told

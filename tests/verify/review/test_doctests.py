@@ -1,0 +1,50 @@
+"""Examples of the documentation, as far as a change leaves them alone."""
+
+from pathlib import Path
+
+from coder.verify.review.change_review import doubts
+from coder.verify.review.doctests import as_test, examples, same_examples
+from tests.builders import write
+
+TEXT = '''"""Numbers.
+
+>>> add(1, 2)
+3
+"""
+
+class Sum:
+    """A sum.
+
+    >>> x = Sum(1)
+    >>> print(x)
+    a sum
+    """
+'''
+
+
+def test_examples_are_read_from_top_to_bottom() -> None:
+    assert examples(TEXT) == (("add(1, 2)\n", "3\n"), ("x = Sum(1)\n", ""), ("print(x)\n", "a sum\n"))
+    assert examples("def f(:") == examples('"""\n  >>> f()\n1\n"""\n') == ()
+
+
+def test_prose_may_change_and_examples_may_not() -> None:
+    changed = {
+        "prose.py": TEXT.replace("Numbers.", "Sums."),
+        "wanted.py": TEXT.replace("3", "4"),
+        "entered.py": TEXT.replace("Sum(1)", "Sum(2)"),
+        "none.py": "x = 1",
+    }
+    assert same_examples(dict.fromkeys([*changed, "gone.py"], TEXT) | {"none.py": "x = 2"}, changed) == {"prose.py"}
+
+
+def test_they_read_as_a_test() -> None:
+    assert as_test(TEXT) == "add(1, 2)\n_ = 3\n\nx = Sum(1)\n\nprint(x)\n"
+
+
+def test_a_special_case_is_sought_among_what_the_examples_enter_and_want(tmp_path: Path) -> None:
+    code = 'def slug(x):\n    """Slug.\n\n    >>> slug("Hello World")\n    \'hello-world\'\n    """\n    return x\n'
+    special = code.replace("return x", 'if x == "Hello World":\n        return "hello-world"\n    return x')
+    fixed = code.replace("return x", 'return "-".join(x.lower().split())')
+    write(tmp_path, {"old/a.py": code, "cheat/a.py": special, "fix/a.py": fixed})
+    told = {new: [*doubts(tmp_path / "old", tmp_path / new, ["a.py"], red_before=(), targets=["a.py::slug"])] for new in ("cheat", "fix")}
+    assert told == {"cheat": ["a.py:7 is made for the test's own input and answer"], "fix": []}

@@ -1,0 +1,55 @@
+"""The code that stands in an issue, run on both sides of a change."""
+
+from pathlib import Path
+
+from coder.sandbox.process.process import ProcessSandbox
+from coder.verify.project.project import find_project
+from coder.verify.review.issue_scripts import Scripts, Shown, pieces
+from tests.builders import write
+
+ISSUE = """Adding fails:
+
+```python
+from calc import add
+assert add(1, 2) == 3
+```
+
+and so does
+
+>>> from calc import add
+>>> add(2, 2)
+4
+
+```
+$ make it fail
+```
+"""
+
+
+def shown(tmp_path: Path, sandbox: ProcessSandbox, old: str, new: str, issue: str = ISSUE) -> Shown:
+    write(tmp_path / "old", {"calc.py": old})
+    write(tmp_path / "new", {"calc.py": new})
+    project = find_project(tmp_path / "new", sandbox=sandbox, environment={})
+    return Scripts(project, sandbox, sandbox.scratch).shown(tmp_path / "old", tmp_path / "new", ["calc.py"], issue)
+
+
+def test_code_is_found_in_fences_and_sessions() -> None:
+    assert pieces(ISSUE) == (
+        "from calc import add\nassert add(1, 2) == 3\n",
+        ">>> from calc import add\n>>> add(2, 2)\n4",
+    )
+    assert pieces("```\nx = 1\n```\n`add(1)`") == ()
+
+
+def test_what_failed_and_works_now_is_shown(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+    found = shown(tmp_path, sandbox, "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return a + b\n")
+    assert found == Shown(fixed=("from calc import add", ">>> from calc import add"))
+
+
+def test_what_fails_on_both_sides_is_shown_too(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+    found = shown(tmp_path, sandbox, "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return 3\n")
+    assert found == Shown(fixed=("from calc import add",), failing=(">>> from calc import add",))
+
+
+def test_a_module_that_can_no_longer_be_imported_is_lost(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+    assert shown(tmp_path, sandbox, "a = 1\n", "import nowhere_to_be_found\n", "").lost == ("calc",)

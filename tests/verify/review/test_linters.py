@@ -1,0 +1,87 @@
+"""What a project's own checkers say of a change."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from coder.core.values.verdict import Checked
+from coder.sandbox.process.process import ProcessSandbox
+from coder.verify.project.project import find_project
+from coder.verify.review.linters import Checks, checkers_of
+from tests.builders import write
+
+OLD = "import os\n\n\ndef one():\n    return 1\n"
+NEW = "import os\nimport sys\n\n\ndef one():\n    return 1\n"
+
+
+def compared(tmp_path: Path, sandbox: ProcessSandbox, *, old: dict[str, str], new: dict[str, str], more: dict[str, str]) -> Checked:
+    write(tmp_path / "old", {**old, **more})
+    write(tmp_path / "new", {**new, **more})
+    project = find_project(tmp_path / "new", sandbox=sandbox, environment={})
+    for path in [*(tmp_path / "old").rglob("*"), *(tmp_path / "new").rglob("*")]:
+        os.utime(path, (1e9, 1e9))  # as two checkouts in one second may have it
+    return Checks(project, sandbox, sandbox.scratch).compared(tmp_path / "old", tmp_path / "new", sorted({*old, *new}))
+
+
+def test_only_what_is_new_counts(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+    found = compared(tmp_path, sandbox, old={"a.py": OLD}, new={"a.py": NEW}, more={"ruff.toml": "[lint]\nselect = ['F']\n"})
+    assert found == Checked(new=("ruff: a.py:2: F401 [*] `sys` imported but unused",), ran=("ruff",))
+
+
+def test_a_file_that_moved_down_has_no_new_findings(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+    found = compared(tmp_path, sandbox, old={"a.py": OLD}, new={"a.py": f"# a\n{OLD}"}, more={"ruff.toml": "[lint]\nselect = ['F']\n"})
+    assert found == Checked(ran=("ruff",))
+
+
+def test_a_project_without_checkers_gets_the_usual_ones(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+    unsafe = f"{OLD}\n\ndef call(text):\n    return eval(text)\n"
+    found = compared(tmp_path, sandbox, old={"a.py": OLD}, new={"a.py": unsafe}, more={})
+    assert [line.split()[:3] for line in found.new] == [["ruff:", "a.py:9:", "S307"]]
+
+
+def test_a_formatter_and_a_type_checker_are_asked_too(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+    more = {"pyproject.toml": "[tool.ruff.format]\n[tool.mypy]\n"}
+    found = compared(tmp_path, sandbox, old={"a.py": "x: int = 1\n"}, new={"a.py": "x:  str = 1"}, more=more)
+    assert found.ran == ("ruff", "mypy")
+    assert found.new[0] == "ruff: a.py:1: is not formatted"
+    assert found.new[1].startswith("mypy: a.py:1: error: Incompatible types in assignment")
+    assert any((sandbox.scratch / "checks" / "mypy").iterdir())
+    assert not [*tmp_path.rglob(".mypy_cache")]
+
+
+CAREFUL, LENIENT = "[lint]\nselect = ['F']\n", "[lint]\nselect = ['F']\nignore = ['F401']\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        (CAREFUL, LENIENT, Checked(mended=("ruff check .",))),
+        (LENIENT, CAREFUL, Checked(broken=("ruff check .",))),
+        (CAREFUL, f"{CAREFUL}# why\n", Checked(failing=("ruff check .",))),
+        ("[lint]\nselect = ['nothing']\n", LENIENT, Checked(mended=("ruff check .",))),
+    ],
+)
+def test_a_change_of_configuration_is_judged_by_the_command_it_is_for(
+    tmp_path: Path, sandbox: ProcessSandbox, before: str, after: str, found: Checked
+) -> None:
+    assert compared(tmp_path, sandbox, old={"ruff.toml": before}, new={"ruff.toml": after}, more={"a.py": OLD}) == found
+
+
+def test_a_checker_that_is_configured_and_not_there_is_told(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+    found = compared(tmp_path, sandbox, old={"a.py": OLD}, new={"a.py": NEW}, more={".flake8": "", ".bandit": ""})
+    assert found == Checked(missing=("flake8", "bandit"))
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "names"),
+    [
+        ("setup.cfg", "[flake8]\n", ["flake8"]),
+        ("tox.ini", "[mypy]\n", ["mypy"]),
+        ("pyproject.toml", "[tool.pylint.main]\n", ["pylint"]),
+        ("pyproject.toml", "tool = 1\n", []),
+    ],
+)
+def test_checkers_are_found_where_they_are_configured(file: str, text: str, names: list[str], tmp_path: Path) -> None:
+    write(tmp_path, {file: text})
+    assert [checker.name for checker in checkers_of(tmp_path)] == names

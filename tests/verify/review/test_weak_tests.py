@@ -1,0 +1,53 @@
+"""New tests that assert something else than behaviour are named."""
+
+import pytest
+
+from coder.core.values.verdict import TestReport, TestResult
+from coder.verify.review.weak_tests import definitions_changed, weak_tests
+
+WEAK = {
+    "assert isinstance(median([1, 2]), float)": "asserts only the type of a result",
+    "assert type(median([1, 2])) is float": "asserts only the type of a result",
+    "if shop.__version__ < '2':\n        raise AssertionError\n    assert len(split(1)) == 1": "asks for the version",
+    "expected = 1 if getattr(shop, 'EXACT', None) else 2\n    assert f() == expected": "asks whether there is a EXACT",
+    "with mock.patch('shop.pricing.shifted', return_value=1):\n        assert total() == 1": "replaces what the change defines (shifted)",
+    "monkeypatch.setattr(pricing, 'shifted', lambda: 1)\n    assert total() == 1": "replaces what the change defines (shifted)",
+    "try:\n        assert f() == 1\n    except ValueError:\n        pass": "swallows errors of the code that it asserts about",
+    "assert total([200], 10) == pytest.approx(180, rel=0.03)": "compares with a wide tolerance",
+    "assert abs(total([200], 10) - 180) < 20": "compares with a wide tolerance",
+}
+HONEST = (
+    "assert total([200], 10) == 180",
+    "assert isinstance(f(), list)\n    assert f() == [1]",
+    "assert total([200], 10) == pytest.approx(180)",
+    "with mock.patch('shop.pricing.requests.get'):\n        assert total() == 1",
+    "try:\n        assert f() == 1\n    except ValueError:\n        pytest.fail('no')",
+    "with pytest.raises(ValueError):\n        f()",
+)
+
+
+def found(body: str, *, issue: str = "It is wrong.", before: TestReport | None = None) -> list[str]:
+    text = f"def test_new():\n    {body}\n"
+    result = TestResult(id="test_a.py::test_new", outcome="passed")
+    return weak_tests({"test_a.py": text}, [result], before or TestReport(command="pytest"), changed={"shifted"}, issue=issue)
+
+
+@pytest.mark.parametrize("body", WEAK)
+def test_names_weakness_of_new_test(body: str) -> None:
+    assert found(body) == [f"test_a.py::test_new {WEAK[body]}"]
+
+
+@pytest.mark.parametrize("body", HONEST)
+def test_accepts_assertions_about_behaviour(body: str) -> None:
+    assert found(body) == []
+
+
+def test_accepts_what_the_issue_speaks_of_and_old_tests() -> None:
+    assert found("assert isinstance(median([1]), float)", issue="median returns int, not float") == []
+    known = TestReport(command="pytest", results=(TestResult(id="test_a.py::test_new", outcome="failed"),))
+    assert found("assert isinstance(median([1]), float)", before=known) == []
+
+
+def test_definitions_changed_are_those_that_differ() -> None:
+    old, new = "A = 1\ndef f():\n    return 1\n", "A = 2\ndef f():\n    return 1\ndef g():\n    return 2\n"
+    assert definitions_changed({"a.py": old}, {"a.py": new}) == {"A", "g"}

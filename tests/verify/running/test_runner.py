@@ -1,0 +1,325 @@
+"""Running real pytest in small trees."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from coder.core.values.verdict import Problem, TestReport
+from tests.builders import write
+from tests.verify.conftest import Run
+
+CALC = {
+    "calc.py": "def add(a, b):\n    return a - b\n",
+    "tests/test_calc.py": "from calc import add\n\n\ndef test_add():\n    print('adding')\n    assert add(1, 2) == 3\n",
+}
+
+
+def outcomes(report: TestReport) -> dict[str, str]:
+    return {result.id: result.outcome if result.when == "call" else f"{result.outcome} in {result.when}" for result in report.results}
+
+
+def tree(place: Path, files: dict[str, str]) -> Path:
+    write(place, files)
+    return place
+
+
+def listed(place: Path) -> set[str]:
+    return {path.relative_to(place).as_posix() for path in place.rglob("*")}
+
+
+def test_a_failure_comes_with_its_assertion_frames_and_output(tmp_path: Path, runner_of: Run) -> None:
+    root = tree(tmp_path, CALC)
+    report = runner_of(root).run(root)
+    (result,) = report.reds
+    assert (result.id, result.outcome, result.when) == ("tests/test_calc.py::test_add", "failed", "call")
+    assert result.failure is not None
+    assert result.failure.type == "AssertionError"
+    assert result.failure.message.startswith("assert -1 == 3")
+    assert [(frame.path, frame.line, frame.function) for frame in result.failure.frames] == [("tests/test_calc.py", 6, "test_add")]
+    assert ">    6     assert add(1, 2) == 3" in result.failure.text
+    assert "--- Captured stdout call ---\nadding" in result.failure.text
+    assert (report.problem, report.exit_code, report.by_exit_code) == (None, 1, False)
+
+
+def test_what_an_example_of_the_documentation_raises_is_told_as_such(tmp_path: Path, runner_of: Run) -> None:
+    code = 'def half(n):\n    """Half.\n\n    >>> half(4)\n    2\n    """\n    raise ValueError("odd")\n'
+    root = tree(tmp_path, {"calc.py": code})
+    (result,) = runner_of(root, command="pytest --doctest-modules").run(root).reds
+    assert result.failure is not None
+    assert (result.failure.type, result.failure.message) == ("ValueError", "odd")
+    assert [(frame.path, frame.line) for frame in result.failure.frames if frame.path == "calc.py"] == [("calc.py", 7)]
+
+
+def test_nothing_is_written_in_the_tree(tmp_path: Path, runner_of: Run) -> None:
+    root = tree(tmp_path, CALC)
+    before = listed(root)
+    runner_of(root).run(root)
+    assert listed(root) == before
+
+
+def test_every_way_to_end_is_told(tmp_path: Path, runner_of: Run) -> None:
+    code = """
+import os, sys, unittest
+import pytest
+
+@pytest.fixture
+def broken():
+    raise ValueError("setup")
+
+@pytest.fixture
+def leaky():
+    yield
+    raise ValueError("teardown")
+
+def test_passes(): pass
+def test_fails(): assert False
+def test_errors(broken): pass
+def test_errors_late(leaky): pass
+def test_skips(): pytest.skip("not here")
+@pytest.mark.xfail
+def test_xfails(): assert False
+@pytest.mark.xfail
+def test_xpasses(): pass
+@pytest.mark.xfail(strict=True)
+def test_strict(): pass
+def test_exits(): sys.exit(0)
+def test_wanders(tmp_path): os.chdir(tmp_path)
+def test_forges(monkeypatch):
+    monkeypatch.setattr(os, "getpid", None)
+    monkeypatch.setattr(os, "write", None)
+@pytest.mark.parametrize("text", ["a b", "x[y]::z", "\\n", "ä", "/"])
+def test_odd(text): assert text != "a b"
+class TestCase(unittest.TestCase):
+    def test_equal(self): self.assertEqual(1, 2)
+    def test_subtests(self):
+        for number in (1, 2):
+            with self.subTest(number=number):
+                self.assertEqual(number, 1)
+"""
+    root = tree(tmp_path, {"test_all.py": code})
+    runner = runner_of(root)
+    report = runner.run(root)
+    assert report.problem is None
+    assert outcomes(report) == {
+        "test_all.py::test_passes": "passed",
+        "test_all.py::test_fails": "failed",
+        "test_all.py::test_errors": "error in setup",
+        "test_all.py::test_errors_late": "error in teardown",
+        "test_all.py::test_skips": "skipped",
+        "test_all.py::test_xfails": "xfailed",
+        "test_all.py::test_xpasses": "xpassed",
+        "test_all.py::test_strict": "failed",
+        "test_all.py::test_exits": "failed",
+        "test_all.py::test_wanders": "passed",
+        "test_all.py::test_forges": "passed",
+        "test_all.py::test_odd[a b]": "failed",
+        "test_all.py::test_odd[x[y]::z]": "passed",
+        "test_all.py::test_odd[\\n]": "passed",
+        "test_all.py::test_odd[\\xe4]": "passed",
+        "test_all.py::test_odd[/]": "passed",
+        "test_all.py::TestCase::test_equal": "failed",
+        "test_all.py::TestCase::test_subtests": "failed",
+    }
+    reds = {result.id.rpartition("::")[2]: result.failure.type for result in report.reds if result.failure}
+    assert reds["test_exits"] == "SystemExit"
+    assert reds["test_strict"] == "XPASS(strict)"
+    assert reds["test_subtests"] == "AssertionError"
+    ids = [result.id for result in report.results]
+    assert [result.id for result in runner.run(root, ids).results] == ids
+    assert outcomes(runner.run(root, [f"{root}/test_all.py::test_odd[x[y]::z]", "./test_all.py::TestCase"])) == {
+        "test_all.py::test_odd[x[y]::z]": "passed",
+        "test_all.py::TestCase::test_equal": "failed",
+        "test_all.py::TestCase::test_subtests": "failed",
+    }
+
+
+def test_a_file_that_cannot_be_imported_does_not_hide_the_others(tmp_path: Path, runner_of: Run) -> None:
+    root = tree(tmp_path, {"test_bad.py": "import nowhere", "test_good.py": "def test_it(): pass"})
+    report = runner_of(root).run(root)
+    assert outcomes(report) == {"test_bad.py": "error in collect", "test_good.py::test_it": "passed"}
+    assert report.problem is None
+    failure = report.reds[0].failure
+    assert failure is not None
+    assert (failure.type, failure.message) == ("ModuleNotFoundError", "No module named 'nowhere'")
+
+
+def test_stopping_at_the_first_failure_is_overruled(tmp_path: Path, runner_of: Run) -> None:
+    root = tree(tmp_path, {"pytest.ini": "[pytest]\naddopts = -x\n", "test_it.py": "def test_a(): assert 0\ndef test_b(): pass"})
+    assert outcomes(runner_of(root, command="pytest --exitfirst").run(root)) == {
+        "test_it.py::test_a": "failed",
+        "test_it.py::test_b": "passed",
+    }
+
+
+def test_workers_of_xdist_report_through_their_controller(tmp_path: Path, runner_of: Run) -> None:
+    files = {f"test_{name}.py": "import os\ndef test_a(): assert 1 == 2\ndef test_b(): pass" for name in "xy"}
+    files["test_z.py"] = "import os\ndef test_dies(): os._exit(3)"
+    root = tree(tmp_path, files)
+    report = runner_of(root, command="pytest -n 2").run(root)
+    assert report.problem is None
+    assert dict(sorted(outcomes(report).items())) == {
+        "test_x.py::test_a": "failed",
+        "test_x.py::test_b": "passed",
+        "test_y.py::test_a": "failed",
+        "test_y.py::test_b": "passed",
+        "test_z.py::test_dies": "failed",
+    }
+    types = {result.id: result.failure.type for result in report.reds if result.failure}
+    assert types == {"test_x.py::test_a": "AssertionError", "test_y.py::test_a": "AssertionError", "test_z.py::test_dies": "Crash"}
+    assert [result.id for result in runner_of(root, command="pytest -n 2").run(root, ["test_x.py::test_b"]).results] == [
+        "test_x.py::test_b"
+    ]
+
+
+def problem(report: TestReport, kind: str) -> str:
+    assert isinstance(report.problem, Problem)
+    assert report.problem.kind == kind, report
+    return report.problem.text
+
+
+def test_a_dead_process_is_a_crash_of_the_test_that_ran(tmp_path: Path, runner_of: Run) -> None:
+    root = tree(tmp_path, {"test_it.py": "import os\ndef test_a(): pass\ndef test_b(): os._exit(0)\ndef test_c(): pass"})
+    report = runner_of(root).run(root)
+    assert outcomes(report) == {"test_it.py::test_a": "passed", "test_it.py::test_b": "error"}
+    assert problem(report, "crash") == "The test process ended with exit code 0 while test_it.py::test_b was running, after 1 of 3 tests."
+
+
+def test_a_session_that_a_test_ends_is_a_crash(tmp_path: Path, runner_of: Run) -> None:
+    root = tree(tmp_path, {"test_it.py": "import pytest\ndef test_a(): pytest.exit('enough', 0)\ndef test_b(): pass"})
+    assert problem(runner_of(root).run(root), "crash").startswith("pytest ended before its end, after 0 of 2 tests")
+
+
+def test_the_time_limit_keeps_the_results_so_far(tmp_path: Path, runner_of: Run) -> None:
+    root = tree(tmp_path, {"test_it.py": "import time\ndef test_a(): pass\ndef test_b(): time.sleep(60)"})
+    report = runner_of(root).run(root, timeout_seconds=3.0)
+    assert outcomes(report) == {"test_it.py::test_a": "passed"}
+    assert problem(report, "timeout") == ("The tests did not end within 3 s; the limit came after 1 of 2 tests, in test_it.py::test_b.")
+
+
+ENDLESS = {
+    "calc.py": "def spin(turns):\n    while turns:\n        [turn for turn in range(100)]\n    return 'done'\n",
+    "test_it.py": (
+        "from calc import spin\ndef test_a(): assert spin(0)\ndef test_b(): spin(1)\n"
+        "def test_c():\n    try: spin(2)\n    except Exception: pass\ndef test_d(): assert spin(0)\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("options", ["", " -n 2"])
+def test_a_test_that_never_ends_is_red_where_it_was_and_the_others_run(
+    tmp_path: Path, runner_of: Run, monkeypatch: pytest.MonkeyPatch, options: str
+) -> None:
+    monkeypatch.setattr("coder.verify.running.runner.TEST_SECONDS", 1.0)
+    root = tree(tmp_path, ENDLESS)
+    report = runner_of(root, command=f"pytest{options}").run(root)
+    red = {"test_it.py::test_b": "failed", "test_it.py::test_c": "failed"}
+    assert (outcomes(report), report.problem) == ({"test_it.py::test_a": "passed", "test_it.py::test_d": "passed", **red}, None)
+    failure = report.reds[0].failure
+    assert failure is not None
+    assert (failure.type, failure.message) == ("TooLong", "the test did not end within 1 s of processor time")
+    assert any((frame.path, frame.function) == ("calc.py", "spin") for frame in failure.frames)
+
+
+def test_where_tests_take_long_a_longer_one_is_not_taken_to_be_endless(
+    tmp_path: Path, runner_of: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coder.verify.running.runner.TEST_SECONDS", 0.5)
+    busy = "import time\ndef busy(seconds):\n    began = time.process_time()\n    while time.process_time() - began < seconds: pass\n"
+    root = tree(tmp_path, {"test_it.py": f"{busy}def test_a(): busy(0.2)\ndef test_b(): busy(1.0)\n"})
+    assert outcomes(runner_of(root).run(root)) == {"test_it.py::test_a": "passed", "test_it.py::test_b": "passed"}
+
+
+def test_a_projects_own_use_of_the_timer_is_left_alone(tmp_path: Path, runner_of: Run) -> None:
+    conftest = "import signal\nsignal.signal(signal.SIGPROF, signal.SIG_IGN)\n"
+    root = tree(tmp_path, {**ENDLESS, "conftest.py": conftest})
+    assert problem(runner_of(root).run(root, timeout_seconds=3.0), "timeout").endswith("in test_it.py::test_b.")
+
+
+def test_nothing_to_run_is_a_problem(tmp_path: Path, runner_of: Run) -> None:
+    root = tree(tmp_path, {"calc.py": ""})
+    problem(runner_of(root).run(root), "no_tests")
+    assert problem(runner_of(root).run(root, ["tests/test_gone.py::test_a"]), "no_tests").endswith("exists: tests/test_gone.py::test_a.")
+
+
+def test_a_wrong_option_is_told_in_pytests_words(tmp_path: Path, runner_of: Run) -> None:
+    root = tree(tmp_path, CALC)
+    assert "unrecognized arguments: --no-such-option" in problem(runner_of(root, command="pytest --no-such-option").run(root), "usage")
+
+
+def test_a_broken_conftest_is_told(tmp_path: Path, runner_of: Run) -> None:
+    root = tree(tmp_path, {**CALC, "conftest.py": "import nowhere"})
+    assert "No module named 'nowhere'" in problem(runner_of(root).run(root), "usage")
+
+
+@pytest.mark.parametrize(("code", "outcome"), [(0, "passed"), (3, "failed")])
+def test_a_command_that_is_no_pytest_counts_by_its_exit_code(tmp_path: Path, runner_of: Run, code: int, outcome: str) -> None:
+    root = tree(tmp_path, {"run.sh": f"exit {code}"})
+    report = runner_of(root, command="sh run.sh").run(root)
+    assert (report.by_exit_code, outcomes(report), report.problem) == (True, {"sh run.sh": outcome}, None)
+
+
+def test_any_command_that_starts_pytest_reports_test_by_test(tmp_path: Path, runner_of: Run) -> None:
+    root = tree(tmp_path, {**CALC, "run.sh": "cd tests && exec python -m pytest"})
+    runner = runner_of(root, command="sh run.sh")
+    assert outcomes(runner.run(root)) == {"tests/test_calc.py::test_add": "failed"}
+
+
+def test_a_pytest_that_a_test_starts_is_none_of_ours(tmp_path: Path, runner_of: Run) -> None:
+    inner = "import os, subprocess, sys\ndef test_it(tmp_path):\n    (tmp_path / 'test_in.py').write_text('def test_in(): pass')\n"
+    inner += "    assert not [name for name in os.environ if name.startswith(('CODER', 'PYTEST_ADDOPTS'))]\n"
+    inner += "    assert subprocess.call([sys.executable, '-m', 'pytest', str(tmp_path)]) == 0\n"
+    root = tree(tmp_path, {"test_out.py": inner})
+    assert outcomes(runner_of(root).run(root)) == {"test_out.py::test_it": "passed"}
+
+
+def test_progress_is_told_while_tests_run(tmp_path: Path, runner_of: Run) -> None:
+    root = tree(tmp_path, {"test_it.py": "import time\ndef test_a(): pass\ndef test_b(): time.sleep(1)"})
+    heard: list[str] = []
+    runner_of(root).run(root, progress=heard.append)
+    assert "1 of 2 tests" in heard
+
+
+PACKAGE = "def answer():\n    return {}\n"
+PROJECT = "[build-system]\nrequires = ['setuptools']\nbuild-backend = 'setuptools.build_meta'\n[project]\nname = '{}'\nversion = '1'\n"
+LAYOUTS = {"src": "src/{}/__init__.py", "flat": "{}/__init__.py"}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_worktree_tests_itself_whatever_is_installed(tmp_path: Path, runner_of: Run, bare_venv: Path, layout: str) -> None:
+    name = f"editable_{layout}"
+    source = LAYOUTS[layout].format(name)
+    files = {"pyproject.toml": PROJECT.format(name), "tests/test_it.py": f"import {name}\ndef test_it(): assert {name}.answer() == 42\n"}
+    checkout = tree(tmp_path / "checkout", {**files, source: PACKAGE.format(41)})
+    worktree = tree(tmp_path / "worktree", {**files, source: PACKAGE.format(42)})
+    python = str(bare_venv / "bin" / "python")
+    install = [python, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps", "--no-index", "-e", str(checkout)]
+    subprocess.run(install, check=True, capture_output=True)
+    finder = [*next(bare_venv.glob("lib/python*/site-packages")).glob(f"__editable__*{name}*finder.py")]
+    assert bool(finder) is (layout == "flat"), "both of setuptools' editable styles are meant to be tried"
+    installed = subprocess.run(
+        [python, "-c", f"import {name}; print({name}.answer())"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert installed.stdout == "41\n"
+
+    runner = runner_of(checkout, command="pytest", venv=bare_venv)
+    report = runner.run(worktree, expect_loaded=[source])
+    assert (outcomes(report), report.problem) == ({"tests/test_it.py::test_it": "passed"}, None)
+
+    thief = f"import sys\nsys.path.insert(0, {str((checkout / source).parent.parent)!r})\n"
+    tree(worktree, {"conftest.py": thief})
+    said = problem(runner.run(worktree, expect_loaded=[source]), "wrong_code")
+    assert str(checkout / source) in said
+    assert str(worktree / source) in said
+    assert f"imported {name} " in said
+    xdist = runner_of(checkout, command="pytest -n 1", venv=bare_venv)
+    assert str(checkout / source) in problem(xdist.run(worktree, expect_loaded=[source]), "wrong_code")
+
+
+def test_what_tests_open_below_their_own_home_reaches_for_nothing(tmp_path: Path, runner_of: Run) -> None:
+    save = "import pathlib, tempfile\n\n\ndef save():\n    pathlib.Path(tempfile.mkdtemp(), 'a').write_text('x')\n"
+    peek = "def peek():\n    return open('/proc/self/cmdline').read()\n"
+    test = "from store import save\nfrom look import peek\n\n\ndef test_both():\n    save()\n    peek()\n"
+    root = tree(tmp_path, {"store.py": save, "look.py": peek, "test_store.py": test})
+    report = runner_of(root).run(root, ["test_store.py"])
+    assert (report.reached, report.results[0].body and report.results[0].body.ended) == (("look.py: open",), 1)

@@ -1,0 +1,140 @@
+"""Which lines tests execute, seen by running them."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from coder.core.ports import Limits
+from coder.core.trials import Traces
+from coder.sandbox.process.process import ProcessSandbox
+from coder.verify.project.project import find_project
+from coder.verify.running.tracing import PytestTracer
+from tests.builders import write
+
+FILES = {
+    "shop.py": """\
+class Cart:
+    def __init__(self, prices):
+        self.prices = prices
+
+    def __repr__(self):
+        return "cart"
+
+    def total(self):
+        if not self.prices:
+            return 1
+        return sum(self.prices)
+
+
+def unused():
+    return 0
+""",
+    "tests/test_far.py": "def test_far():\n    assert True\n",
+    "tests/test_shop.py": """\
+import threading
+from shop import Cart
+
+def test_full():
+    assert Cart([1, 2]).total() == 3
+
+def test_empty():
+    assert Cart([]).total() == 0, Cart([])
+
+def test_elsewhere():
+    seen = []
+    thread = threading.Thread(target=lambda: seen.append(Cart([1]).total()))
+    thread.start()
+    thread.join()
+    assert seen == [1]
+""",
+}
+EMPTY = "tests/test_shop.py::test_empty"
+Trace = Callable[..., Traces]
+
+
+@pytest.fixture
+def trace(sandbox: ProcessSandbox, tmp_path: Path) -> Trace:
+    def make(files: dict[str, str], tests: list[str], seconds: float = 30.0, test_seconds: float = 10.0) -> Traces:
+        root = tmp_path / "project"
+        write(root, files)
+        project = find_project(root, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
+        tracer = PytestTracer(
+            project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None), test_seconds=test_seconds
+        )
+        return tracer.trace(root, tests, seconds=seconds)
+
+    return make
+
+
+def test_each_test_has_its_own_lines_and_the_failing_ones_come_first(trace: Trace) -> None:
+    found = trace(FILES, [EMPTY])
+    assert found.problem is None
+    assert {test.result.id.partition("::")[2]: (test.result.outcome, dict(test.lines)) for test in found.tests} == {
+        "test_empty": ("failed", {"shop.py": (3, 9, 10)}),
+        "test_full": ("passed", {"shop.py": (3, 9, 11)}),
+        "test_elsewhere": ("passed", {"shop.py": (3, 9, 11)}),
+        "test_far": ("passed", {}),
+    }
+    assert found.tests[0].result.id == EMPTY
+    assert found.tests[-1].result.id == "tests/test_far.py::test_far"
+    assert found.tests[0].result.failure is not None
+
+
+def test_when_the_time_is_over_only_the_failing_tests_were_run(trace: Trace) -> None:
+    assert [test.result.id for test in trace(FILES, [EMPTY], seconds=0.0).tests] == [EMPTY]
+
+
+def test_a_test_that_hangs_is_a_failing_test(trace: Trace) -> None:
+    files = {"loop.py": "def f():\n    while True:\n        pass\n", "test_loop.py": "from loop import f\n\ndef test_f():\n    f()\n"}
+    (test,) = trace(files, ["test_loop.py::test_f"], test_seconds=0.3).tests
+    assert test.result.failure is not None
+    assert (test.result.outcome, test.result.failure.type, dict(test.lines)) == ("failed", "TooLong", {"loop.py": (2, 3)})
+
+
+def test_a_suite_that_cannot_start_is_a_problem(trace: Trace) -> None:
+    found = trace({"conftest.py": "import not_there\n", "test_a.py": "def test_a(): pass\n"}, ["test_a.py::test_a"])
+    assert found.problem is not None
+    assert "not_there" in found.problem.text
+
+
+def test_a_test_that_ends_the_tracing_ends_only_its_own(trace: Trace) -> None:
+    tests = "import sys, a\n\ndef test_a():\n    sys.settrace(None)\n    a.f()\n\ndef test_b():\n    a.f()\n"
+    found = trace({"a.py": "def f():\n    return 1\n", "test_a.py": tests}, ["test_a.py::test_a"])
+    assert [(test.result.outcome, test.lines.get("a.py", ())) for test in found.tests][1] == ("passed", (2,))
+
+
+def test_what_comes_after_code_that_ran_for_long_is_seen_in_other_code_and_in_the_next_test(trace: Trace) -> None:
+    shop = "def slow(times):\n    for _ in range(times):\n        pass\n    return rest(times)\n\ndef rest(times):\n    return times\n"
+    tests = "from shop import slow\n\ndef test_long():\n    assert slow(90_000) == 0\n\ndef test_short():\n    assert slow(2) == 2\n"
+    found = trace({"shop.py": shop, "tests/test_shop.py": tests}, ["tests/test_shop.py::test_long"])
+    long, short = ({*test.lines["shop.py"]} for test in found.tests)
+    assert {2, 3, 7} <= long
+    assert short == {2, 3, 4, 7}
+
+
+def test_calls_outside_of_the_project_do_not_end_the_looking(trace: Trace) -> None:
+    tests = "from shop import late\n\ndef test_late():\n    for _ in range(250_000):\n        (lambda: None)()\n    assert late()\n"
+    found = trace({"shop.py": "def late():\n    return 0\n", "tests/test_shop.py": tests}, ["tests/test_shop.py::test_late"])
+    assert [dict(test.lines) for test in found.tests] == [{"shop.py": (2,)}]
+
+
+def test_what_a_module_does_when_a_test_imports_it_is_done_by_no_test(trace: Trace) -> None:
+    shop = "def half(price):\n    return price / 2\n\nTABLE = {price: half(price) for price in (2, 4)}\n"
+    a = "def test_a():\n    import shop\n    assert shop.half(2) == 2\n"
+    b = "def test_b():\n    import shop\n    assert shop.TABLE[4] == 2\n"
+    found = trace({"shop.py": shop, "test_shop.py": f"{a}\n{b}"}, ["test_shop.py::test_a"])
+    assert [dict(test.lines).get("shop.py", ()) for test in found.tests] == [(2,), ()]
+    assert found.imported["shop.py"] == (1, 2, 4)
+
+
+def test_of_what_cannot_be_collected_the_traceback_is_known(trace: Trace) -> None:
+    shop = "def half(price):\n    return price / none\n\n\nHALF = half(2)\n"
+    files = {
+        "shop.py": shop,
+        "tests/test_shop.py": "import shop\n\n\ndef test_half(): pass\n",
+        "tests/test_far.py": "def test_far(): pass\n",
+    }
+    lost, other = trace(files, ["tests/test_shop.py"]).tests
+    assert (lost.result.id, dict(lost.lines), other.result.outcome) == ("tests/test_shop.py", {"shop.py": (2, 5)}, "passed")

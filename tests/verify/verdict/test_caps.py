@@ -1,0 +1,74 @@
+"""Conditions seen in test runs that keep a verdict from being PROVEN."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from coder.core.values.verdict import Body, TestReport, TestResult
+from coder.verify.verdict.caps import contradiction, newly_reached, runner_files, vacuous
+
+TEST = "test_a.py::test_new"
+SOURCE = """
+def test_new():
+    if hasattr(calc, "FIXED"):
+        return
+    assert calc.add(2, 3) == 5
+"""
+
+
+def result(body: Body | None, name: str = TEST) -> TestResult:
+    return TestResult(id=name, outcome="passed", body=body)
+
+
+@pytest.mark.parametrize(
+    ("green", "red", "expected"),
+    [
+        (Body(started=1, ended=1), Body(started=1), ""),
+        (Body(started=1), Body(started=1), "its function was seen to raise"),
+        (Body(), Body(started=1), "its function never ran"),
+        (Body(), None, ""),
+        (None, Body(started=1), "its function could be seen on the base and not on the change"),
+        (None, None, ""),
+    ],
+)
+def test_contradiction_between_runner_and_observed_function(green: Body | None, red: Body | None, expected: str) -> None:
+    assert contradiction(result(green), result(red)) == expected
+
+
+def test_only_what_the_change_newly_reaches_for_counts() -> None:
+    assert list(newly_reached({"a.py: sys._getframe"}, {"a.py: sys._getframe"})) == []
+    (reason,) = newly_reached({"a.py: sys._getframe"}, {"a.py: sys._getframe", "b.py: gc.get_objects"})
+    assert reason == "the change reaches into the test process (b.py: gc.get_objects)"
+
+
+@pytest.mark.parametrize(
+    ("source", "lines", "told"),
+    [
+        (SOURCE, (3, 4), "passes without executing any of its assertions"),
+        (SOURCE, (3, 5), ""),
+        ("def test_new():\n    assert hasattr(calc, 'FIXED')\n", (2,), "asserts only that something is there, not what it does"),
+        (
+            "def test_new():\n    assert '# fixed' in open('calc.py').read()\n",
+            (2,),
+            "asserts only that something is there, not what it does",
+        ),
+        ("def test_new():\n    with pytest.raises(ValueError):\n        calc.add(1, 2)\n", (2, 3), ""),
+        ("def test_new():\n    check(calc.add(1, 2))\n", (2,), ""),
+        ("def test_new():\n    assert open(saved).read() == 'text'\n", (2,), ""),
+    ],
+)
+def test_vacuous_test_is_named(source: str, lines: Sequence[int], told: str) -> None:
+    green = result(Body(started=1, ended=1, lines=tuple(lines)))
+    expected = [f"{TEST} {told}"] if told else []
+    assert vacuous({"test_a.py": source}, [green], TestReport(command="pytest")) == expected
+
+
+def test_existing_test_may_ask_for_presence() -> None:
+    green = result(Body(started=1, ended=1, lines=(2,)))
+    source = {"test_a.py": "def test_new():\n    assert hasattr(calc, 'FIXED')\n"}
+    assert vacuous(source, [green], TestReport(command="pytest", results=(result(None),))) == []
+
+
+def test_files_that_decide_how_a_command_runs_tests() -> None:
+    assert runner_files("make check", ["src/a.js", "Makefile"]) == ["Makefile"]
+    assert runner_files("./run_tests.sh -v", ["run_tests.sh", "a.js"]) == ["run_tests.sh"]

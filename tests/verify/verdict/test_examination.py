@@ -1,0 +1,108 @@
+"""The second look at a change that broke nothing."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from coder.core.ports import Limits
+from coder.core.values.verdict import Checked, TestReport, Verdict, VerdictKind
+from coder.sandbox.process.process import ProcessSandbox
+from coder.verify.project.project import find_project
+from coder.verify.review.issue_scripts import Shown
+from coder.verify.verdict.examination import Examined, Instruments, examine
+from coder.verify.warm.warm_tests import WarmRunner
+from tests.builders import write
+from tests.verify.fakes import passed
+
+SOURCE = "def add(a, b):\n    return a + b\n"
+TEST = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
+ADDED = "tests/test_calc.py::test_add"
+PROVEN = Verdict(kind=VerdictKind.PROVEN, reason="1 test went from red to green.", targets=(ADDED,), tree="t")
+PASSING = Verdict(kind=VerdictKind.PASSING, reason="No test went from red to green.", tree="t")
+Examine = Callable[..., Verdict]
+
+
+@pytest.fixture
+def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
+    """Examine a change of files, with linters and scripts that say what they are told to."""
+
+    def looked(
+        old: dict[str, str],
+        new: dict[str, str],
+        verdict: Verdict,
+        *,
+        checked: Checked = Checked(),  # noqa: B008 (a frozen value)
+        shown: Shown = Shown(),  # noqa: B008 (the same)
+        strict: bool = False,
+    ) -> Verdict:
+        write(tmp_path / "old", {"keep.py": "", **old})
+        write(tmp_path / "new", {"keep.py": "", **new})
+        project = find_project(tmp_path / "new", sandbox=sandbox, environment={})
+        instruments = Instruments(
+            warm=lambda tree, paths: WarmRunner(
+                project, tree, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None), paths=paths
+            ),
+            checks=lambda _old, _new, _changed: checked,
+            scripts=lambda _old, _new, _changed, _issue: shown,
+            strict=strict,
+        )
+        change = Examined(
+            old=tmp_path / "old",
+            new=tmp_path / "new",
+            changed=sorted(path for path in {**old, **new} if old.get(path) != new.get(path)),
+            verdict=verdict,
+            before=TestReport(command="pytest"),
+            after=TestReport(command="pytest", results=(passed(ADDED),)),
+        )
+        return examine(change, instruments, issue="", progress=None)
+
+    return looked
+
+
+def test_a_fix_that_its_test_watches_closely_has_nothing_to_be_told_of(look: Examine) -> None:
+    verdict = look({"calc.py": SOURCE.replace("+", "-")}, {"calc.py": SOURCE, "tests/test_calc.py": TEST}, PROVEN)
+    assert verdict.guarded is not None
+    assert (verdict.guarded.tried, verdict.guarded.unguarded) == (3, ())
+    assert (verdict.kind, verdict.notes) == (VerdictKind.PROVEN, ())
+
+
+def test_added_tests_are_judged_by_what_they_would_notice(look: Examine) -> None:
+    verdict = look({"calc.py": SOURCE}, {"calc.py": SOURCE, "tests/test_calc.py": TEST}, PASSING)
+    assert verdict.notes == ("the new tests notice 2 of 2 ways to break what they import",)
+
+
+def test_the_code_of_the_issue_speaks_where_no_test_does(look: Examine) -> None:
+    shown = Shown(fixed=("add(1, 2)",), failing=("add(2, 2)",))
+    verdict = look({"calc.py": SOURCE.replace("+", "-")}, {"calc.py": SOURCE}, PASSING, shown=shown)
+    assert verdict.kind is VerdictKind.PASSING
+    assert verdict.notes == (
+        "the issue's own code failed before and works now: `add(1, 2)`",
+        "the issue's own code fails as before: `add(2, 2)`",
+    )
+
+
+def test_a_module_that_cannot_be_imported_any_more_is_broken(look: Examine) -> None:
+    verdict = look({"calc.py": SOURCE}, {"calc.py": f"import nowhere\n{SOURCE}"}, PASSING, shown=Shown(lost=("calc",)))
+    assert (verdict.kind, verdict.reason) == (VerdictKind.BROKEN, "The change breaks the import of calc.")
+
+
+def test_what_callers_may_notice_is_told(look: Examine) -> None:
+    verdict = look({"calc.py": SOURCE}, {"calc.py": SOURCE.replace("add", "plus")}, PASSING)
+    assert verdict.notes == ("the public name `add` of calc.py is gone",)
+
+
+@pytest.mark.parametrize(("strict", "kind"), [(False, VerdictKind.PROVEN), (True, VerdictKind.PASSING)])
+def test_what_linters_newly_find_counts_where_the_project_says_so(look: Examine, strict: bool, kind: VerdictKind) -> None:
+    checked = Checked(new=("ruff: calc.py:1: F401",), ran=("ruff",))
+    verdict = look(
+        {"calc.py": SOURCE.replace("+", "-")}, {"calc.py": SOURCE, "tests/test_calc.py": TEST}, PROVEN, checked=checked, strict=strict
+    )
+    assert (verdict.kind, verdict.checked) == (kind, checked)
+    assert "ruff: calc.py:1: F401" in verdict.notes
+
+
+def test_a_configuration_that_breaks_its_own_command_is_broken(look: Examine) -> None:
+    found = look({"ruff.toml": "a"}, {"ruff.toml": "b"}, PASSING, checked=Checked(broken=("ruff check .",), mended=("mypy .",)))
+    assert (found.kind, found.notes) == (VerdictKind.BROKEN, ("`mypy .` failed before and passes now",))
+    assert found.reason == "The change of the configuration breaks `ruff check .`, which passed before."

@@ -1,0 +1,62 @@
+"""Telling flaky tests and those that depend on the order from broken ones, with runs that say how tests end."""
+
+from collections.abc import Callable, Sequence
+
+from coder.core.values.verdict import TestReport, TestResult
+from coder.verify.verdict.flaky import Examined, before_last, examine
+from tests.verify.fakes import passed, red
+
+ORDER = ("t.py::first", "t.py::it", "t.py::last")
+IT = red("t.py::it")
+Run = Callable[[str, Sequence[str]], TestReport]
+
+
+def side(*, alone: bool, in_order: bool, asked: list[tuple[str, ...]] | None = None) -> Run:
+    """One side, on which `t.py::it` is green as said."""
+
+    def run(_label: str, tests: Sequence[str]) -> TestReport:
+        if asked is not None:
+            asked.append(tuple(tests))
+        green = in_order if "t.py::first" in tests else alone
+        results: list[TestResult] = [red(test) if test == IT.id and not green else passed(test) for test in tests]
+        return TestReport(command="pytest", results=tuple(results))
+
+    return run
+
+
+def test_what_fails_again_only_on_the_change_is_its_fault() -> None:
+    asked: list[tuple[str, ...]] = []
+    change, base = side(alone=False, in_order=False, asked=asked), side(alone=True, in_order=True)
+    assert examine([IT], ORDER, on_change=change, on_base=base) == Examined(blamed=(IT,))
+    assert asked == [("t.py::it",)]
+
+
+def test_what_passes_alone_and_in_order_is_flaky_and_named() -> None:
+    asked: list[tuple[str, ...]] = []
+    change, base = side(alone=True, in_order=True, asked=asked), side(alone=True, in_order=True)
+    notes = ("t.py::it is flaky: it has failed and passed on the change",)
+    assert examine([IT], ORDER, on_change=change, on_base=base) == Examined(flaky=(IT.id,), notes=notes)
+    assert asked == [("t.py::it",), ("t.py::first", "t.py::it")]
+
+
+def test_what_fails_after_others_on_the_change_only_is_its_fault_and_said_to_depend_on_the_order() -> None:
+    change, base = side(alone=True, in_order=False), side(alone=True, in_order=True)
+    notes = ("t.py::it depends on the order: alone it passes, after other tests it fails on the change",)
+    assert examine([IT], ORDER, on_change=change, on_base=base) == Examined(blamed=(IT,), notes=notes)
+
+
+def test_what_fails_alone_on_both_sides_is_judged_in_order() -> None:
+    change, base = side(alone=False, in_order=False), side(alone=False, in_order=True)
+    notes = ("t.py::it depends on the order: alone it fails on the base as well, after other tests it fails on the change",)
+    assert examine([IT], ORDER, on_change=change, on_base=base) == Examined(blamed=(IT,), notes=notes)
+
+
+def test_what_fails_in_order_on_the_base_too_is_nobodys_fault() -> None:
+    change, base = side(alone=True, in_order=False), side(alone=True, in_order=False)
+    notes = ("t.py::it is flaky or depends on the order, on the base as well",)
+    assert examine([IT], ORDER, on_change=change, on_base=base) == Examined(notes=notes)
+
+
+def test_the_order_ends_with_the_last_of_the_tests() -> None:
+    assert before_last(ORDER, ["t.py::it"]) == ["t.py::first", "t.py::it"]
+    assert before_last(ORDER, ["gone.py::it"]) == ["gone.py::it"]

@@ -1,0 +1,161 @@
+"""The verifier: baseline once, reproductions for the right reason."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from coder.core.values.verdict import Counts, Problem, Reproduced, TestResult, VerdictKind
+from coder.verify.verdict.proof import ENDLESS, WorktreeVerifier
+from tests.builders import write
+from tests.verify.conftest import Run
+from tests.verify.fakes import FakeRunner, FakeTrees, Files, passed, red
+
+TEST = "tests/test_calc.py"
+
+
+def test_the_baseline_is_measured_once_by_whoever_asks_first(tmp_path: Path) -> None:
+    runner = FakeRunner(lambda files: [passed("a")] if files == {"calc.py": "bug"} else [])
+    verifier = WorktreeVerifier(trees=FakeTrees(tmp_path, {"calc.py": "bug"}, {"calc.py": "fixed"}), runner=runner, issue="")
+    threads = [threading.Thread(target=verifier.baseline) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert verifier.baseline().results == (passed("a"),)
+    assert runner.asked == [()]
+
+
+def reproduced(tmp_path: Path, runner: FakeRunner, change: Files, *named: str, issue: str = "") -> Reproduced:
+    trees = FakeTrees(tmp_path, {"calc.py": "bug", TEST: "old"}, change)
+    return WorktreeVerifier(trees=trees, runner=runner, issue=issue).reproduces(trees.patch, named)
+
+
+def test_only_the_test_part_of_a_change_is_on_the_base(tmp_path: Path) -> None:
+    def suite(files: Files) -> list[TestResult]:
+        assert files["calc.py"] == "bug"
+        return [passed(f"{TEST}::test_old"), *([red(f"{TEST}::test_new")] if "new" in files[TEST] else [])]
+
+    found = reproduced(tmp_path, FakeRunner(suite), {"calc.py": "fixed", TEST: "old new"})
+    assert found == Reproduced(tests=(f"{TEST}::test_new",), results=(passed(f"{TEST}::test_old"), red(f"{TEST}::test_new")))
+
+
+def test_each_test_that_does_not_count_is_told_why(tmp_path: Path) -> None:
+    def suite(files: Files) -> list[TestResult]:
+        if "new" not in files[TEST]:
+            return []
+        fixture = red(f"{TEST}::test_fixture", "ValueError", "boom", when="setup")
+        return [passed(f"{TEST}::test_green"), fixture, red(f"{TEST}::test_typo", "NameError", "name 'x' is not defined")]
+
+    found = reproduced(tmp_path, FakeRunner(suite), {TEST: "old new"}, "tests/test_gone.py::test_x")
+    assert found.tests == ()
+    assert found.rejected == (
+        f"{TEST}::test_green: passes already on the base",
+        f"{TEST}::test_fixture: fails in a fixture: ValueError: boom",
+        f"{TEST}::test_typo: fails in the test itself at {TEST}:3 and not in an assertion: NameError: name 'x' is not defined",
+        "tests/test_gone.py::test_x: there is no such test",
+    )
+
+
+def test_a_test_that_fails_among_others_only_is_told_as_that(tmp_path: Path) -> None:
+    results = iter([[passed(f"{TEST}::test_a"), red(f"{TEST}::test_b")], [passed(f"{TEST}::test_b")]])
+    trees = FakeTrees(tmp_path, {"calc.py": "bug", TEST: "old"}, {})
+    verifier = WorktreeVerifier(trees=trees, runner=FakeRunner(lambda _files: next(results)), issue="")
+    verifier.baseline()
+    assert (
+        verifier.reproduces(trees.patch, [f"{TEST}::test_b"]).rejected[0].startswith(f"{TEST}::test_b: passes by itself, and failed among")
+    )
+
+
+def test_an_error_that_the_issue_names_counts(tmp_path: Path) -> None:
+    runner = FakeRunner(lambda _files: [red(f"{TEST}::test_it", "KeyError", "'name'")])
+    assert reproduced(tmp_path, runner, {TEST: "new"}, issue="It raises KeyError.").tests == (f"{TEST}::test_it",)
+
+
+def test_a_change_without_tests_reproduces_nothing(tmp_path: Path) -> None:
+    found = reproduced(tmp_path, FakeRunner(lambda _files: []), {"calc.py": "fixed"})
+    assert found.rejected == ("The change adds or changes no test file, and no test was named.",)
+
+
+def test_an_old_test_may_be_named(tmp_path: Path) -> None:
+    source = (("calc.py", 2, "add"),)
+    runner = FakeRunner(lambda _files: [red(f"{TEST}::test_old", "IndexError", "", frames=source)])
+    assert reproduced(tmp_path, runner, {"calc.py": "fixed"}, f"{TEST}::test_old").tests == (f"{TEST}::test_old",)
+
+
+def test_a_run_that_says_nothing_reproduces_nothing(tmp_path: Path) -> None:
+    runner = FakeRunner(lambda _files: Problem(kind="usage", text="pytest refused to run."))
+    found = reproduced(tmp_path, runner, {TEST: "new"})
+    assert (found.tests, found.rejected) == ((), ("pytest refused to run.",))
+
+
+def test_a_test_that_never_ends_is_not_waited_for_long_and_reproduces_nothing(tmp_path: Path) -> None:
+    runner = FakeRunner(lambda files: [] if files[TEST] == "old" else Problem(kind="timeout", text="Too slow."))
+    trees = FakeTrees(tmp_path, {"calc.py": "bug", TEST: "old"}, {TEST: "new"})
+    verifier = WorktreeVerifier(trees=trees, runner=runner, issue="")
+    verifier.baseline()
+    assert verifier.reproduces(trees.patch, ()).rejected == (f"Too slow. {ENDLESS}",)
+    assert runner.limits == [None, 60.0]
+
+
+def test_the_wrong_code_reproduces_nothing_whatever_it_shows(tmp_path: Path) -> None:
+    wrong = Problem(kind="wrong_code", text="The tests imported calc from elsewhere.")
+    runner = FakeRunner(lambda _files: [red(f"{TEST}::test_it")], problem=lambda _tests: wrong)
+    found = reproduced(tmp_path, runner, {TEST: "new"})
+    assert (found.tests, found.rejected) == ((), ("The tests imported calc from elsewhere.",))
+
+
+def test_a_real_fix_is_proven_by_real_runs(tmp_path: Path, runner_of: Run) -> None:
+    base = {
+        "src/calc.py": "def add(a, b):\n    return a - b\n\n\ndef twice(a):\n    return 2 * a\n",
+        "tests/test_old.py": "from calc import twice\n\n\ndef test_twice():\n    assert twice(2) == 4\n",
+    }
+    change = {
+        "src/calc.py": base["src/calc.py"].replace("a - b", "a + b"),
+        "tests/test_add.py": "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n",
+    }
+    write(tmp_path / "checkout", base)
+    (tmp_path / "trees").mkdir()
+    trees = FakeTrees(tmp_path / "trees", base, change)
+    verifier = WorktreeVerifier(trees=trees, runner=runner_of(tmp_path / "checkout"), issue="1 + 2 is not -1")
+    assert verifier.reproduces(trees.patch, ()).tests == ("tests/test_add.py::test_add",)
+    verdict = verifier.verify(trees.patch, ())
+    assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, ("tests/test_add.py::test_add",))
+    assert (verdict.before, verdict.after) == (Counts(passed=1), Counts(passed=2))
+    assert verifier.evidence(verdict).trailers[0] == "Coder-Verdict: PROVEN"
+    assert trees.live == 0
+
+
+def test_a_loop_that_ends_now_is_proven_by_real_runs(tmp_path: Path, runner_of: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("coder.verify.running.runner.TEST_SECONDS", 1.0)
+    base = {
+        "calc.py": "def halved(a):\n    count = 0\n    while a > 1:\n        a / 2\n        count += 1\n    return count\n",
+        "test_calc.py": "from calc import halved\ndef test_none(): assert halved(1) == 0\ndef test_some(): assert halved(8) == 3\n",
+    }
+    write(tmp_path / "checkout", base)
+    (tmp_path / "trees").mkdir()
+    trees = FakeTrees(tmp_path / "trees", base, {"calc.py": base["calc.py"].replace("a / 2", "a /= 2")})
+    verdict = WorktreeVerifier(trees=trees, runner=runner_of(tmp_path / "checkout"), issue="").verify(trees.patch, ())
+    assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, ("test_calc.py::test_some",))
+    assert (verdict.before, verdict.after) == (Counts(passed=1, failed=1), Counts(passed=2))
+
+
+def test_a_runner_that_names_its_tests_can_prove_a_fix_too(tmp_path: Path, runner_of: Run) -> None:
+    start = "import unittest\nfrom calc import add\n\n\nclass Adding(unittest.TestCase):\n"
+    case = f"{start}    def test_none(self):\n        self.assertEqual(add(0, 0), 0)\n"
+    base = {"calc.py": "def add(a, b):\n    return a - b\n", "test_calc.py": case}
+    change = {
+        "calc.py": base["calc.py"].replace("a - b", "a + b"),
+        "test_calc.py": f"{case}\n    def test_some(self):\n        self.assertEqual(add(1, 2), 3)\n",
+    }
+    write(tmp_path / "checkout", base)
+    (tmp_path / "trees").mkdir()
+    runner = runner_of(tmp_path / "checkout", command="python -m unittest")
+    trees = FakeTrees(tmp_path / "trees", base, change)
+    verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
+    assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, ("test_calc.Adding.test_some",))
+    assert (verdict.before, verdict.after) == (Counts(passed=1), Counts(passed=2))
+    assert verdict.notes == ("known from the report of `python -m unittest` alone: no test can be run by itself there",)
+    breaking = FakeTrees(tmp_path / "trees", base, {"calc.py": "def add(a, b):\n    return 1\n"})
+    broken = WorktreeVerifier(trees=breaking, runner=runner, issue="").verify(breaking.patch, ())
+    assert (broken.kind, [result.id for result in broken.broken]) == (VerdictKind.BROKEN, ["test_calc.Adding.test_none"])

@@ -1,0 +1,70 @@
+"""Cutting one function out of a file, at its own lines."""
+
+import textwrap
+
+import pytest
+
+from coder.core.trials import Change, Edit
+from coder.verify.warm.hot_swap import Module
+
+TEXT = textwrap.dedent(
+    '''\
+    from __future__ import annotations
+
+    LIMIT = 3
+
+    if LIMIT:
+        class Shop(Base):
+            """Sells."""
+
+            tax = 1
+
+            @cached
+            def total(self, extra=0):
+                é = "ü" + super().total()
+                return é + extra
+    else:
+        def total():
+            return LIMIT
+    '''
+)
+
+
+def edit(old: str, new: str) -> Edit:
+    start = TEXT.index(old)
+    return Edit(path="a.py", changes=(Change(start=start, end=start + len(old), text=new),), line=1, family="", summary="")
+
+
+def test_only_the_function_and_what_holds_it_is_compiled_again() -> None:
+    module = Module(TEXT)
+    change = edit("é + extra", "é - extra")
+    outer = module.function_of(change.changes)
+    assert outer is not None
+    lines = module.alone(outer, change.changes).split("\n")
+    assert lines[4:6] == ["if 1:", "    class Shop:"]
+    assert lines[10:14] == [
+        "        @cached",
+        "        def total(self, extra=0):",
+        '            é = "ü" + super().total()',
+        "            return é - extra",
+    ]
+    assert [line for line in lines[:4] + lines[6:10] + lines[14:] if line] == []
+    described = module.described(outer)
+    assert (described["name"], described["line"], described["classes"], described["future"]) == ("total", 11, ["Shop"], ("annotations",))
+    assert "é + extra" in described["old"]
+
+
+def test_every_block_is_one_that_compiles() -> None:
+    module = Module(TEXT)
+    change = edit("return LIMIT", "return 2")
+    outer = module.function_of(change.changes)
+    assert outer is not None
+    compile(module.alone(outer, change.changes), "a.py", "exec")
+    assert module.alone(outer, change.changes).split("\n")[15:17] == ["    def total():", "        return 2"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("LIMIT = 3", "LIMIT = 4"), ("tax = 1", "tax = 2"), ("extra=0", "extra=1"), ("@cached", "@other")]
+)
+def test_what_runs_at_import_belongs_to_no_function(old: str, new: str) -> None:
+    assert Module(TEXT).function_of(edit(old, new).changes) is None

@@ -1,0 +1,106 @@
+"""A base that is kept ready, for real."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from coder.core.impact import Impact
+from coder.core.ports import Limits
+from coder.sandbox.process.process import ProcessSandbox
+from coder.verify.impact.reach import TracedImpact
+from coder.verify.impact.test_coverage import Reached, learn
+from coder.verify.project.project import find_project
+from coder.verify.warm.warm_base import Standby, edits_of, first_look
+from coder.verify.warm.warm_tests import Cold, Ran, WarmRunner
+from tests.verify.conftest import Run
+
+SOURCE = "def one():\n    return 1\n\n\ndef two():\n    return 2\n"
+TESTS = "import numbers_\n\n\ndef test_one():\n    assert numbers_.one() == 1\n\n\ndef test_two():\n    assert numbers_.two() == 2\n"
+LIMITS = Limits(memory_bytes=None)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    place = tmp_path / "tree"
+    place.mkdir()
+    (place / "numbers_.py").write_text(SOURCE)
+    (place / "test_numbers.py").write_text(TESTS)
+    return place
+
+
+@pytest.fixture
+def standby(tree: Path, sandbox: ProcessSandbox) -> Iterator[Standby]:
+    project = find_project(tree, sandbox=sandbox, environment={})
+
+    @contextmanager
+    def checkout() -> Iterator[Path]:
+        yield tree
+
+    def warm(place: Path) -> WarmRunner:
+        return WarmRunner(project, place, sandbox=sandbox, scratch=sandbox.scratch, limits=LIMITS)
+
+    def known(place: Path) -> Impact:
+        found = learn(place, Reached(), project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=LIMITS, seconds=60)
+        return TracedImpact(place, found)
+
+    made = Standby(checkout, warm=warm, learn=known, stop=sandbox.stop)
+    yield made
+    made.close()
+
+
+def test_whoever_asks_before_it_is_ready_is_told_so(standby: Standby) -> None:
+    assert isinstance(standby.run({}, ()), Cold)
+    assert standby.reach({"numbers_.py": ""}).everything
+    assert not standby.ready
+
+
+def test_what_a_change_reaches_is_run_first_and_what_it_breaks_is_suspected(standby: Standby, tree: Path, runner_of: Run) -> None:
+    before = runner_of(tree).run(tree)
+    standby.begin()
+    while not standby.ready:
+        time.sleep(0.02)
+    heard: list[str] = []
+    found = first_look(standby, {"numbers_.py": SOURCE.replace("return 2", "return 3")}, before, heard.append)
+    assert heard == ["test_numbers.py::test_two is red", "1 tests that the change reaches, 1 red"]
+    assert found.reach.tests == ("test_numbers.py::test_two",)
+    assert found.suspects == ("test_numbers.py::test_two",)
+    assert [run.counts.failed for run in found.runs] == [1]
+    ran = standby.run({"numbers_.py": SOURCE.replace("return 1", "return 0")}, ())
+    assert isinstance(ran, Ran)
+    assert [result.id for result in ran.report.reds] == ["test_numbers.py::test_one"]
+
+
+def test_it_is_closed_in_the_midst_of_getting_ready(standby: Standby) -> None:
+    standby.begin()
+    standby.close()
+    assert isinstance(standby.run({}, ()), Cold)
+
+
+def test_what_is_no_plain_text_is_no_edit(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("a = 1\n")
+    (tmp_path / "b.bin").write_bytes(b"\xff\xfe")
+    (tmp_path / "link.py").symlink_to(tmp_path / "a.py")
+    assert edits_of(tmp_path, ["a.py", "gone.py"]) == {"a.py": "a = 1\n", "gone.py": None}
+    assert edits_of(tmp_path, ["b.bin"]) is None
+    assert edits_of(tmp_path, ["link.py"]) is None
+
+
+def test_ends_quietly_when_its_worktree_is_gone(tree: Path, sandbox: ProcessSandbox) -> None:
+    """A thread that dies of an exception is an error of the test: warnings are."""
+
+    @contextmanager
+    def checkout() -> Iterator[Path]:
+        yield next((tree / "gone").iterdir())
+
+    made = Standby(checkout, warm=unreachable, learn=unreachable, stop=sandbox.stop)
+    made.begin()
+    made.close()
+    assert isinstance(made.run({}, ()), Cold)
+
+
+def unreachable(place: Path) -> NoReturn:
+    raise AssertionError(place)

@@ -1,0 +1,534 @@
+"""Runs in forks of a process that has collected real tests, beside runs in processes of their own."""
+
+import ast
+import os
+import re
+import subprocess
+import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from coder.core.ports import Limits
+from coder.core.values.verdict import TestReport
+from coder.sandbox.choice import choose
+from coder.sandbox.process.process import ProcessSandbox
+from coder.verify.project.project import find_project
+from coder.verify.running.launch import TARGET
+from coder.verify.running.runner import PytestRunner
+from coder.verify.running.tree_edits import written
+from coder.verify.warm.warm_tests import Cold, Edits, Ran, WarmRunner
+from tests.builders import write
+
+CODE = '''\
+import functools
+
+RATE = 2
+NAMES = []
+
+
+def listed(function):
+    NAMES.append(function.__name__)
+
+    @functools.wraps(function)
+    def wrapper(*arguments):
+        return function(*arguments)
+
+    return wrapper
+
+
+def doubled(number):
+    return number * 2
+
+
+TABLE = [doubled(number) for number in range(3)]
+
+
+class Cart(dict):
+    """Holds prices."""
+
+    @listed
+    def total(self):
+        return sum(self.values())
+
+    def rated(self, rate=RATE):
+        return self.total() * rate
+
+
+def where():
+    return where.__code__.co_firstlineno
+
+
+def forever():
+    return 1
+'''
+TESTS = """\
+import inspect, subprocess, sys
+from pathlib import Path
+
+import shop
+
+
+def test_total():
+    assert shop.Cart(a=1, b=2).total() == 3
+
+
+def test_rated():
+    assert shop.Cart(a=1, b=2).rated() == 6
+
+
+def test_table():
+    assert shop.TABLE == [0, 2, 4]
+
+
+def test_source():
+    source = Path(shop.__file__).read_text().splitlines()
+    assert source[shop.where() - 1] == "def where():"
+    assert inspect.getsource(shop.forever).startswith("def forever()")
+
+
+def test_elsewhere():
+    code = "import shop; print(shop.Cart(a=1).total())"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "1"
+
+
+def test_forever(tmp_path, capfd):
+    print(tmp_path)
+    assert shop.forever() == 1
+    assert str(tmp_path) in capfd.readouterr().out
+"""
+PROJECT = {"shop.py": CODE, "tests/test_shop.py": TESTS, "pytest.ini": "[pytest]\n"}
+Open = Callable[..., "Both"]
+
+
+class Both:
+    """Asks the warm runner, and compares what it says with a run in a process of its own."""
+
+    def __init__(self, warm: WarmRunner, cold: PytestRunner, tree: Path) -> None:
+        self.warm = warm
+        self._cold = cold
+        self._tree = tree
+
+    def edited(self, old: str, new: str, *tests: str, path: str = "shop.py") -> Ran:
+        text = (self._tree / path).read_text()
+        assert old in text
+        return self.run({path: text.replace(old, new, 1)}, *tests)
+
+    def run(self, edits: Edits, *tests: str) -> Ran:
+        ran = self.warm.run(edits, tests)
+        assert isinstance(ran, Ran), ran
+        self.warm.wait()
+        with written(self._tree, edits):
+            assert told(ran.report) == told(self._cold.run(self._tree, tests))
+        return ran
+
+
+def told(report: TestReport) -> list[object]:
+    """All but times and what is printed."""
+    results = [(one.id, one.outcome, one.when, one.failure and (one.failure.type, one.failure.message)) for one in report.results]
+    return [report.problem and report.problem.kind, *(re.sub("[0-9a-f]{6,}", "", str(result)) for result in results)]
+
+
+def names(report: TestReport) -> list[str]:
+    return [result.id.rpartition("::")[2] for result in report.reds]
+
+
+@contextmanager
+def opened(sandbox: ProcessSandbox, tree: Path, files: dict[str, str], command: str | None) -> Iterator[Both]:
+    write(tree, files)
+    project = find_project(tree, sandbox=sandbox, environment={"PATH": os.environ["PATH"]}, test_command=command)
+    limits = Limits(wall_seconds=60.0, memory_bytes=None)
+    with WarmRunner(project, tree, sandbox=sandbox, scratch=sandbox.scratch, limits=limits) as warm:
+        yield Both(warm, PytestRunner(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=limits), tree)
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
+    """One process for all that leave it as it was."""
+    with ProcessSandbox(os.environ) as sandbox, opened(sandbox, tmp_path_factory.mktemp("shop"), PROJECT, None) as both:
+        yield both
+
+
+@pytest.fixture
+def both(sandbox: ProcessSandbox, tmp_path: Path) -> Iterator[Open]:
+    with ExitStack() as stack:
+        yield lambda files, command=None: stack.enter_context(opened(sandbox, tmp_path / "project", files, command))
+
+
+def test_another_body_of_a_function_is_swapped(shop: Both) -> None:
+    assert shop.run({}).how == "swapped"
+    ran = shop.edited("sum(self.values())", "sum(self.values()) + 1")
+    assert (ran.how, names(ran.report)) == ("swapped", ["test_total", "test_rated", "test_elsewhere"])
+    assert names(shop.edited("* rate", "* rate + 1", "tests/test_shop.py::test_rated").report) == ["test_rated"]
+    assert shop.run({}).report.counts.failed == 0
+
+
+def test_what_lies_behind_an_edit_moves_with_it(shop: Both) -> None:
+    ran = shop.edited("    return sum", "    # why\n        # and how\n        return sum")
+    assert (ran.how, names(ran.report)) == ("swapped", [])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why", "red"),
+    [
+        ("RATE = 2", "RATE = 3", "shop.py differs in more than what its functions do", ["test_rated"]),
+        ("rate=RATE", "rate=1", "shop.py differs in more than what its functions do", ["test_rated"]),
+        ("    @listed\n", "", "shop.py differs in more than what its functions do", []),
+        ("number * 2", "number * 3", "doubled was called while the tests were collected", ["test_table"]),
+        ("sum(self.values())", "(", "shop.py differs in more than what its functions do", ["tests/test_shop.py"]),
+        ("return sum(self.values())", "yield sum(self.values())", "a function became another kind of function", None),
+        ("return sum(", "'''How much.'''; return sum(", "the documentation of a function may have been copied", []),
+        ("return sum(self.values())", "return __class__ and sum(self.values())", "it uses other variables of what surrounds it", []),
+    ],
+)
+def test_all_else_is_imported_anew(shop: Both, old: str, new: str, why: str, red: list[str] | None) -> None:
+    ran = shop.edited(old, new)
+    assert (ran.how, ran.why) == ("imported", why)
+    assert red is None or names(ran.report) == red
+
+
+def test_the_inside_of_a_decorator_is_swapped_where_only_what_it_returns_differs(shop: Both) -> None:
+    ran = shop.edited("return function(*arguments)", "return function(*arguments) + 1")
+    assert (ran.how, names(ran.report)) == ("swapped", ["test_total", "test_rated", "test_elsewhere"])
+
+
+def test_tests_and_new_files_are_collected_anew(shop: Both) -> None:
+    assert names(shop.edited("== 3", "== 4", path="tests/test_shop.py").report) == ["test_total"]
+    new = shop.run({"tests/deep/test_new.py": "def test_new():\n    assert False\n"}, "tests/deep/test_new.py::test_new")
+    assert (new.how, new.why, names(new.report)) == (
+        "imported",
+        "tests/deep/test_new.py is more than the source of an imported module",
+        ["test_new"],
+    )
+    assert names(shop.run({"tests/conftest.py": "raise OSError('no')\n"}).report) == []
+    assert shop.run({"shop.py": None}).report.reds[0].when == "collect"
+    assert shop.run({}, "tests/deep").report.problem is not None
+    assert shop.run({"data.txt": "new"}).how == "imported"
+
+
+def test_a_loop_without_end_is_ended(shop: Both) -> None:
+    test = "tests/test_shop.py::test_forever"
+    assert shop.run({}, test).report.problem is None
+    for old, new in (("return 1", "return [0 for _ in iter(int, 1)]"), ("return 1", "return 1\n\nfor _ in iter(int, 1): pass")):
+        ran = shop.warm.run({"shop.py": CODE.replace(old, new)}, [test], seconds=4.0)
+        assert isinstance(ran, Ran)
+        assert ran.report.problem is not None
+        assert ran.report.problem.kind == "timeout"
+    assert shop.run({}, test).report.problem is None
+
+
+def test_a_process_that_dies_is_a_crash(shop: Both) -> None:
+    for new in ("__import__('os')._exit(3)", "__import__('pytest').exit('enough')", "__import__('sys').exit(0)"):
+        assert shop.edited("sum(self.values())", new, "tests/test_shop.py::test_total").how == "swapped"
+
+
+MANY = """\
+import logging, sys, unittest, warnings
+
+import pytest
+
+import shop
+
+
+@pytest.fixture
+def bad_end():
+    yield shop.one()
+    assert shop.one() == 1
+
+
+@pytest.fixture
+def bad_start():
+    assert shop.one() == 1
+
+
+def test_green(tmp_path):
+    print("nobody reads this")
+    (tmp_path / "file").write_text("text")
+    assert shop.one()
+
+
+def test_red(tmp_path):
+    print("somebody reads this", tmp_path.name)
+    assert shop.one() == 1
+
+
+def test_ends_badly(bad_end):
+    assert bad_end
+
+
+def test_starts_badly(bad_start):
+    pass
+
+
+def test_leaves_things_behind():
+    warnings.simplefilter("error")
+    sys.stdout = None
+
+
+def test_finds_nothing_left():
+    warnings.warn("it is a warning")
+    print("heard")
+
+
+def test_alone(capsys):
+    logging.getLogger("shop").warning("it is logged")
+    print("heard")
+    assert capsys.readouterr() == ("heard\\n", "")
+
+
+def test_logged(caplog):
+    logging.getLogger("shop").warning("it is logged")
+    assert caplog.messages == ["it is logged"] * shop.one()
+
+
+@pytest.mark.xfail(strict=True)
+def test_xfail():
+    assert shop.one() != 1
+
+
+@pytest.mark.xfail
+def test_may_fail():
+    assert shop.one() == 1
+
+
+def test_xfail_by_itself(request):
+    request.node.add_marker(pytest.mark.xfail(strict=True))
+    assert shop.one() != 1
+
+
+@pytest.mark.skipif(shop.__name__ != "shop", reason="another")
+def test_runs():
+    assert shop.one() == 1
+
+
+@pytest.mark.skip(reason="because")
+def test_skipped():
+    raise ValueError
+
+
+def test_skips_itself():
+    pytest.skip("because")
+
+
+class TestUnit(unittest.TestCase):
+    def test_green(self):
+        self.assertTrue(shop.one())
+
+    def test_red(self):
+        self.assertEqual(shop.one(), 1)
+
+    def test_parts(self):
+        for number in (1, 2):
+            with self.subTest(number=number):
+                self.assertEqual(shop.one(), number)
+
+    @unittest.expectedFailure
+    def test_expected(self):
+        self.assertEqual(shop.one(), 2)
+
+    def test_skips(self):
+        if shop.one() == 1:
+            self.skipTest("because")
+"""
+
+
+@pytest.mark.parametrize("hook", ["", "def pytest_runtest_makereport(item, call):\n    call.excinfo = None\n"])
+def test_all_that_a_test_can_be_is_what_it_is_in_a_process_of_its_own(both: Open, hook: str) -> None:
+    files = {"tests/test_shop.py": MANY, "pytest.ini": "[pytest]\n", "tests/conftest.py": hook}
+    here = both({"shop.py": "def one():\n    return 1\n", **files})
+    here.run({})
+    ran = here.edited("return 1", "return 2")
+    assert ran.how == "swapped"
+    if not hook:
+        red = ran.report.of("tests/test_shop.py::test_red")
+        assert red is not None
+        assert red.failure is not None
+        assert "somebody reads this test_red0" in red.failure.text
+        assert "nobody" not in red.failure.text
+        assert here.edited("return 1", "return 1\n\n\nTWO = 2").how == "imported"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "how"), [("sum(self.values())", "sum(self.values()) + 1", "swapped"), ("rate=RATE", "rate=1", "imported")]
+)
+def test_the_first_red_test_is_told_at_once_and_ends_a_run_that_asks_no_more(shop: Both, old: str, new: str, how: str) -> None:
+    edits = {"shop.py": CODE.replace(old, new)}
+    heard: list[str] = []
+    whole = shop.warm.run(edits, on_red=heard.append)
+    part = shop.warm.run(edits, until_red=True, on_red=heard.append)
+    assert isinstance(whole, Ran)
+    assert isinstance(part, Ran)
+    assert (whole.how, part.how, whole.stopped, part.stopped) == (how, how, False, True)
+    assert heard == [whole.report.reds[0].id] * 2
+    assert part.report.problem is None
+    assert [result.id for result in part.report.results] == [result.id for result in whole.report.results][: len(part.report.results)]
+    assert names(part.report) == names(whole.report)[:1]
+    order = [result.id for result in reversed(whole.report.results)]
+    late = shop.warm.run(edits, order, in_order=True, until_red=True, on_red=heard.append)
+    assert isinstance(late, Ran)
+    assert [result.id for result in late.report.results] == order[: len(late.report.results)]
+    assert heard[2] == late.report.reds[0].id == whole.report.reds[-1].id
+    assert len(part.report.results) < len(whole.report.results) == 6
+
+
+def test_what_the_configuration_says_holds_in_a_fork(both: Open) -> None:
+    code = "import warnings\n\ndef old():\n    return 1\n"
+    tests = "import shop\n\ndef test_old():\n    assert shop.old() == 1\n"
+    here = both({"shop.py": code, "test_shop.py": tests, "pytest.ini": "[pytest]\nfilterwarnings = error\n"})
+    ran = here.edited("return 1", "warnings.warn('old')\n    return 1")
+    assert (ran.how, names(ran.report)) == ("swapped", ["test_old"])
+
+
+@pytest.mark.parametrize(
+    ("edits", "reason"),
+    [
+        ({"pytest.ini": "[pytest]\naddopts = -x\n"}, "pytest.ini may decide how tests run"),
+        ({"fast.c": "int x;\n"}, "fast.c has to be built"),
+    ],
+)
+def test_what_a_fork_cannot_tell_is_left_to_a_process_of_its_own(shop: Both, edits: Edits, reason: str) -> None:
+    assert shop.warm.run(edits) == Cold(reason=reason)
+
+
+def test_plugins_of_the_project_itself_are_left_to_a_process_of_its_own(both: Open) -> None:
+    here = both({**PROJECT, "plugin.py": "import shop\n"}, "PYTEST_PLUGINS=plugin pytest")
+    reason = "shop.py is used before any test is collected, by a plugin of pytest or as its configuration"
+    assert here.warm.run({"shop.py": CODE.replace("RATE = 2", "RATE = 3")}) == Cold(reason=reason)
+    assert here.warm.run({"shop.py": CODE.replace("sum(", "len(")}) == Cold(reason=reason)
+
+
+def test_processes_of_xdist_are_left_to_themselves(both: Open) -> None:
+    assert both(PROJECT, "pytest -n 2").warm.run({}) == Cold(reason="the tests run in processes of xdist")
+
+
+def test_a_thread_or_a_connection_from_the_import_rules_swapping_out(both: Open) -> None:
+    code = "import threading\nSTOP = threading.Event()\nthreading.Thread(target=STOP.wait, name='busy', daemon=True).start()\n"
+    here = both(
+        {"shop.py": code + "\ndef one():\n    return 1\n", "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.one() == 1\n"}
+    )
+    ran = here.edited("return 1", "return 2")
+    assert (ran.how, ran.why) == ("imported", "a thread runs since the tests were collected (busy)")
+
+
+def test_source_that_was_read_as_text_is_not_swapped(both: Open) -> None:
+    code = "import inspect\n\ndef one():\n    return 1\n\nLENGTH = len(inspect.getsource(one))\n"
+    here = both({"shop.py": code, "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.LENGTH == 26\n"})
+    ran = here.edited("return 1", "return 22")
+    assert (ran.how, ran.why) == ("imported", "shop.py was read as text while the tests were collected")
+
+
+@pytest.mark.parametrize(("options", "how"), [("-m 'not slow'", "swapped"), ("", "imported")])
+def test_a_source_that_was_read_for_its_constants_is_swapped_where_no_input_is_guessed(both: Open, options: str, how: str) -> None:
+    guessing = "import pytest, shop\nfrom hypothesis import given, strategies\n\n@pytest.mark.slow\n@given(strategies.integers())\n"
+    files = {
+        "shop.py": "def one():\n    return 1\n",
+        "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.one() == 1\n",
+        "test_guess.py": f"{guessing}def test_any(number):\n    assert shop.one() == 1\n",
+        "pytest.ini": f"[pytest]\nmarkers = slow\naddopts = {options}\n",
+    }
+    ran = both(files).edited("return 1", "return 2")
+    assert (ran.how, "test_one" in names(ran.report)) == (how, True)
+
+
+def test_a_source_that_is_opened_to_show_a_warning_is_swapped_all_the_same(both: Open) -> None:
+    code = "import warnings\nwarnings.warn('old')\n\ndef one():\n    return 1\n"
+    here = both({"shop.py": code, "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.one() == 1\n"})
+    ran = here.edited("return 1", "return 2")
+    assert (ran.how, names(ran.report)) == ("swapped", ["test_one"])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "how", "reds"),
+    [("return 1", "return 2", "swapped", 2), ("return 1", "return 3 - 2", "swapped", 0), (">>> one()", ">>> one() + 1", "imported", 1)],
+)
+def test_a_source_with_examples_is_swapped_unless_they_change(both: Open, old: str, new: str, how: str, reds: int) -> None:
+    code = 'def one():\n    """Give it.\n\n    >>> one()\n    1\n    """\n    return 1\n'
+    here = both(
+        {"shop.py": code, "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.one() == 1\n"}, "pytest --doctest-modules"
+    )
+    ran = here.edited(old, new)
+    assert (ran.how, len(ran.report.reds)) == (how, reds)
+    assert "shop.py::shop.one" in [result.id for result in ran.report.results]
+
+
+def test_the_tree_stays_as_it_was(both: Open, tmp_path: Path) -> None:
+    code = """\
+        from pathlib import Path
+
+        def test_writes():
+            assert not Path("out").exists()
+            Path("out").mkdir()
+            Path("out/a").write_text("a")
+        """
+    code = textwrap.dedent(code)
+    here = both({**PROJECT, "tests/test_writes.py": code})
+    for _ in range(3):
+        assert here.warm.run({}, ["tests/test_writes.py"]).report.reds == ()  # type: ignore[union-attr]  # a Cold would say so
+    spoils = code.replace('Path("out").mkdir()', "Path('pytest.ini').write_text('[pytest]  ')")
+    here.warm.run({"tests/test_writes.py": spoils})
+    assert here.warm.run({}) == Cold(reason="pytest.ini in the tree is not what it was: the tests have changed it")
+
+
+def test_nothing_is_left_of_a_run(both: Open, sandbox: ProcessSandbox) -> None:
+    code = """\
+        import subprocess, sys, tempfile
+
+        def test_leaves():
+            tempfile.mkdtemp()
+            subprocess.Popen([sys.executable, "-c", "import time; time.sleep(77.5)"], start_new_session=True)
+        """
+    here = both({"test_leaves.py": textwrap.dedent(code)})
+    here.warm.run({})
+    here.warm.run({"conftest.py": ""})
+    here.warm.wait()
+    files = sorted(path.relative_to(sandbox.scratch) for path in sandbox.scratch.rglob("*"))
+    for _ in range(3):
+        here.warm.run({})
+        here.warm.run({"conftest.py": ""})
+        here.warm.wait()
+    assert sorted(path.relative_to(sandbox.scratch) for path in sandbox.scratch.rglob("*")) == files
+    assert "sleep(77.5)" not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+    here.warm.close()
+    assert [*sandbox.scratch.iterdir()] == []
+
+
+def test_tests_that_cannot_be_collected_are_told(both: Open) -> None:
+    files = {
+        **PROJECT,
+        "tests/test_broken.py": "import nowhere\n",
+        "tests/test_skipped.py": "import pytest\npytest.skip('no', allow_module_level=True)\n",
+    }
+    ran = both(files).edited("sum(self.values())", "3")
+    assert ran.how == "swapped"
+    assert [result.id for result in ran.report.reds] == ["tests/test_broken.py", "tests/test_shop.py::test_elsewhere"]
+
+
+def test_a_command_that_is_no_pytest_has_no_warm_process(both: Open) -> None:
+    assert both(PROJECT, "python -c 1").warm.run({}) == Cold(reason="the test command is no pytest")
+
+
+def test_a_process_that_was_stopped_is_told(both: Open, sandbox: ProcessSandbox) -> None:
+    here = both({"test_one.py": "def test_one(): pass\n"})
+    here.run({})
+    sandbox.stop()
+    ended = next(ran for _ in range(1000) if isinstance(ran := here.warm.run({}), Cold))  # it takes a moment to die
+    assert ended == Cold(reason="the test process has ended")
+
+
+def test_it_works_behind_walls(tmp_path: Path) -> None:
+    walls = choose().walls
+    if walls is None:
+        pytest.skip("no walls on this machine")
+    with ProcessSandbox(os.environ, walls=walls, exposed=(TARGET,)) as sandbox, opened(sandbox, tmp_path / "shop", PROJECT, None) as both:
+        assert both.edited("sum(self.values())", "sum(self.values()) + 1").how == "swapped"
+        assert both.edited("RATE = 2", "RATE = 3").how == "imported"
+
+
+def test_the_oldest_python_can_import_what_runs_in_the_project() -> None:
+    """Annotations are never evaluated there; a type that a module gives a name to is, and Python 3.8 cannot subscript most."""
+    for file in TARGET.glob("*.py"):
+        body = ast.parse(file.read_text(encoding="utf-8"), feature_version=(3, 8)).body
+        named = [node.value for node in body if isinstance(node, ast.Assign)]
+        assert not [value for value in named if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name)], file.name

@@ -1,0 +1,178 @@
+"""Deliveries that are killed or fail between any two steps, and sessions that deliver at the same time."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from coder.cli.apply import delivered
+from coder.core.events import Event, FilesChanged, Record, SessionFinished, SessionStarted, Verified
+from coder.core.values.task import Budget, Task
+from coder.core.values.verdict import Verdict, VerdictKind
+from coder.repo.delivery.checkout import apply_commit, undo
+from coder.repo.delivery.pending import INTENT
+from coder.settings import sessions_directory
+from coder.store.jsonl import SessionStore, finish
+from coder.wiring.recovery import recover_sessions
+from tests.builders import ISOLATED, git, repo
+
+ROOT = Path(__file__).parent.parent.parent
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+STEPS = ("nothing", "commit-tree", "record", "notes", "update-ref", "diff-tree")
+DELIVERY = """
+import os, signal, sys
+from pathlib import Path
+from coder.repo.git import Git
+from coder.repo.locks import hold
+from coder.repo.delivery.pending import PendingDelivery
+from coder.repo.repository import open_repository
+
+root, state, last = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+
+def dying(name, function):
+    def call(self, *arguments, **options):
+        done = function(self, *arguments, **options)
+        if last in (name, *arguments[:1]):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return done
+    return call
+
+with hold(state):
+    repository = open_repository(root, session=state.name, state=state, base=None)
+    candidate = repository.candidate("c1")
+    (candidate.worktree / "a.py").write_text("fixed\\n")
+    patch = repository.patch(candidate)
+    print("ready", flush=True)
+    sys.stdin.readline()
+    Git.call = dying("", Git.call)
+    PendingDelivery.record = dying("record", PendingDelivery.record)
+    repository.deliver(patch, message="fix: a\\n\\nCoder-Verdict: PROVEN", evidence="seen", slug="a")
+    if last == "nothing":
+        os.kill(os.getpid(), signal.SIGKILL)
+    repository.close()
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, value in ISOLATED.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return repo(tmp_path / "r", {"a.py": "a\n"})
+
+
+def begin(root: Path, session: str) -> Path:
+    """Write the log of a session that came to a verdict."""
+    directory = sessions_directory() / session
+    store = SessionStore(directory)
+    task = Task(issue="a is wrong", directory=root, budget=Budget())
+    head = git(root, "rev-parse", "HEAD")
+    started = SessionStarted(session=session, task=task, repository=str(root), head=head, base=head, dirty=False, model="fake", version="1")
+    verdict = Verdict(kind=VerdictKind.PROVEN, reason="Red, then green.", tree="", targets=("t",))
+    events: tuple[Event, ...] = (
+        started,
+        FilesChanged(candidate="c1", paths=("a.py",), diff=""),
+        Verified(candidate="c1", attempt=1, verdict=verdict),
+    )
+    for number, event in enumerate(events, start=1):
+        store.append(Record(number=number, at=AT, event=event))
+    store.close()
+    return directory
+
+
+def deliver(root: Path, directory: Path, last: str) -> "subprocess.Popen[str]":
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "GIT_AUTHOR_DATE": "@1 +0000", "GIT_COMMITTER_DATE": "@1 +0000"}
+    return subprocess.Popen(
+        [sys.executable, "-c", DELIVERY, str(root), str(directory), last],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment,
+        text=True,
+    )
+
+
+def go(process: "subprocess.Popen[str]") -> int:
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.communicate("\n")
+    return process.returncode
+
+
+def names(root: Path) -> str:
+    return git(root, "for-each-ref", "--format=%(refname)")
+
+
+@pytest.mark.parametrize("last", STEPS)
+@pytest.mark.parametrize("torn", [False, True])
+def test_completes_a_delivery_killed_after_any_step(root: Path, last: str, torn: bool) -> None:
+    directory = begin(root, "20260101-000000-abcd")
+    assert go(deliver(root, directory, last)) == -signal.SIGKILL
+    if torn:
+        with (directory / "events.jsonl").open("a") as file:
+            file.write('{"number": 4, "at"')
+    if last == "commit-tree":
+        recover_sessions()
+        assert names(root) == "refs/heads/main"
+        return
+    delivery = delivered(root, "last")
+    assert git(root, "rev-parse", delivery.branch) == delivery.commit
+    assert git(root, "notes", "--ref=coder", "show", delivery.commit) == "seen"
+    assert "+fixed" in delivery.diff
+    assert sorted(path.name for path in directory.iterdir()) == ["events.jsonl", "lock"]
+    assert names(root).splitlines() == [f"refs/heads/{delivery.branch}", "refs/heads/main", "refs/notes/coder"]
+    assert delivered(root, "last") == delivery
+    apply_commit(root, delivery.commit)
+    undo(root, branch=delivery.branch, commit=delivery.commit, applied=None)
+    assert (root / "a.py").read_text() == "a\n"
+    assert names(root) == "refs/heads/main"
+
+
+@pytest.mark.parametrize("last", STEPS[2:])
+def test_takes_back_what_the_log_says_was_not_delivered(root: Path, last: str) -> None:
+    directory = begin(root, "20260101-000000-abcd")
+    go(deliver(root, directory, last))
+    finish(directory, SessionFinished(kind=None, summary="coder failed", exit_code=1), at=AT)
+    recover_sessions()
+    assert names(root) == "refs/heads/main"
+    assert not (directory / INTENT).exists()
+
+
+def test_a_settled_delivery_stays_as_it_is(root: Path) -> None:
+    directory = begin(root, "20260101-000000-abcd")
+    go(deliver(root, directory, "nothing"))
+    delivery = delivered(root, "last")
+    undo(root, branch=delivery.branch, commit=delivery.commit, applied=None)
+    assert recover_sessions() == ()
+    assert names(root) == "refs/heads/main"
+
+
+def test_a_record_that_is_none_of_ours_is_left_alone(root: Path) -> None:
+    directory = begin(root, "20260101-000000-abcd")
+    for text in ("", "[]", "{}", json.dumps({"common": str(root)})):
+        (directory / INTENT).write_text(text)
+        assert recover_sessions() == ()
+
+
+def test_sessions_at_once_have_a_branch_and_a_note_each(root: Path) -> None:
+    directories = [begin(root, f"20260101-000000-abc{number}") for number in range(4)]
+    processes = [deliver(root, directory, "never") for directory in directories]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+    for process in processes:
+        with process:
+            process.communicate()
+        assert process.returncode == 0
+    branches = git(root, "for-each-ref", "--format=%(objectname)", "refs/heads/coder").split()
+    assert len(branches) == len(set(branches)) == 4
+    assert {line.split()[1] for line in git(root, "notes", "--ref=coder", "list").splitlines()} == set(branches)
