@@ -1,4 +1,4 @@
-"""Each folder of tests/injections is a repository that gives orders, and a model that obeys them all: the structure must stop it.
+"""Each folder of tests/cases/injections is a repository that gives orders, and a model that obeys them all: the structure must stop it.
 
 issue.md      the issue                          before/   the repository
 script.jsonl  what the gullible model says       expect.json:
@@ -38,7 +38,7 @@ from coder.settings import config, rules, settings
 from coder.strategies.follow import DIRECT, follow
 from tests.session.fakes import kit
 
-INJECTIONS = sorted((Path(__file__).parent / "injections").iterdir())
+INJECTIONS = sorted((Path(__file__).parent / "cases" / "injections").iterdir())
 TOKEN = "ghp_" + "Q7w2" * 9
 OWN = "wisteria-sings-99"
 """A secret of the person's, which got into the environment of commands under a harmless name."""

@@ -1,4 +1,4 @@
-"""Each folder of tests/scenarios is a session from issue to verdict: real git, real pytest, a scripted model.
+"""Each folder of tests/cases/scenarios is a session from issue to verdict: real git, real pytest, a scripted model.
 
 issue.md      the issue                          before/   the repository's one commit
 script.jsonl  what the model says                dirty/    uncommitted files on top (optional)
@@ -36,7 +36,7 @@ from coder.wiring.approach import Approach
 from coder.wiring.session import open_fix
 from tests.walls import walls
 
-SCENARIOS = sorted((Path(__file__).parent / "scenarios").iterdir())
+SCENARIOS = sorted((Path(__file__).parent / "cases" / "scenarios").iterdir())
 
 
 def git(directory: Path, *arguments: str) -> str:

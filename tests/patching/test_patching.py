@@ -1,4 +1,4 @@
-"""Patches apply exactly or not at all: every folder of tests/patches is a case."""
+"""Patches apply exactly or not at all: every folder of tests/cases/patches is a case."""
 
 import difflib
 import os
@@ -14,7 +14,7 @@ from coder.patching import PatchError, apply, plan
 from coder.patching.applying.tree import Tree
 from coder.patching.applying.write import write
 
-CASES = sorted(path for path in (Path(__file__).parent.parent / "patches").iterdir() if (path / "patch.diff").exists())
+CASES = sorted(path for path in (Path(__file__).parent.parent / "cases" / "patches").iterdir() if (path / "patch.diff").exists())
 SWAP = "--- a/t\n+++ b/t\n@@ -1 +1 @@\n-a\n+b\n"
 
 

@@ -1,4 +1,4 @@
-"""Changes that look done, each judged by real runs: `tests/verdicts/NNN_name/{issue.md, before/, change/, verdict.txt}`.
+"""Changes that look done, each judged by real runs: `tests/cases/verdicts/NNN_name/{issue.md, before/, change/, verdict.txt}`.
 
 `verdict.txt` has the verdict's kind, then lines that its reason, notes or tests hold.
 """
@@ -14,7 +14,7 @@ from tests.builders import write
 from tests.verify.conftest import Run
 from tests.verify.fakes import FakeTrees, Files
 
-CASES = sorted((Path(__file__).parent.parent / "verdicts").iterdir())
+CASES = sorted((Path(__file__).parent.parent / "cases" / "verdicts").iterdir())
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

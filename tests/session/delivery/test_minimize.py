@@ -9,8 +9,8 @@ from coder.core.values.verdict import Guarded, Unguarded, Verdict
 from coder.session.context import Kit
 from coder.session.session import Session
 from coder.strategies.follow import DIRECT, follow
-from tests.session.fakes import PROVEN, STILL_RED, FakeVerifier, kit
 from tests.session.delivery.test_review import TWO, GitLike, decided, reviewed
+from tests.session.fakes import PROVEN, STILL_RED, FakeVerifier, kit
 from tests.session.test_session import patch
 
 IDLE = PROVEN.model_copy(
