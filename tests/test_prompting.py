@@ -4,7 +4,7 @@ from typing import Any
 import jinja2
 import pytest
 
-from coder.core.decisions import Diagnosed
+from coder.core.events import Diagnosed
 from coder.core.notes import Finding, Findings, Plan, Step
 from coder.core.phases import EDIT
 from coder.core.values.plan import written

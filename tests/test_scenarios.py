@@ -23,8 +23,18 @@ from typing import Any
 
 import pytest
 
-from coder.core.decisions import CandidateDropped, Diagnosed, StrategyChosen
-from coder.core.events import CandidateForked, MessageFinished, NoteMade, PhaseEntered, Record, SessionFinished, ToolFinished
+from coder.core.events import (
+    CandidateDropped,
+    CandidateForked,
+    Diagnosed,
+    MessageFinished,
+    NoteMade,
+    PhaseEntered,
+    Record,
+    SessionFinished,
+    StrategyChosen,
+    ToolFinished,
+)
 from coder.core.messages import UserMessage
 from coder.core.notes import Findings, Plan
 from coder.core.values.task import Budget, Task

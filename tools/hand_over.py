@@ -1,10 +1,10 @@
-"""The tool `hand_over`, and the note it builds."""
+"""The tool `hand_over`, in the forms for fixers, planners and reviewers, and the note it builds."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
 
 from coder.core.errors import ToolError
-from coder.core.notes import Diagnosis, Done, Findings, GiveUp, Note, Plan, Reproduction, Sites
+from coder.core.notes import Diagnosis, Done, Finding, Findings, GiveUp, Note, Plan, Reproduction, Sites, Step
 from coder.tools.tool import tool
 from coder.workspace.workspace import Workspace
 
@@ -30,6 +30,47 @@ def hand_over(
         start_over: For diagnosis: take back all that you changed outside the tests, and try another way.
     """
     note = note_of({"kind": kind, "summary": summary, "places": places, "tests": tests, "start_over": start_over})
+    return f"Handed over: {note.kind}."
+
+
+@tool(name="hand_over")
+def hand_over_plan(
+    workspace: Workspace,  # noqa: ARG001  # every tool takes one
+    kind: Literal["plan", "give_up"],
+    summary: str,
+    steps: tuple[Step, ...] = (),
+) -> str:
+    """Hand over the plan, or what is left of it.
+
+    Args:
+        kind: `plan`, or `give_up` where nothing can be done here.
+        summary: The plan's idea, or what you think of the step just done: one line.
+        steps: Small changes in order, one to five, each with `intent` (what is true of the code afterwards), `files` (paths that it
+            changes) and `check` (the id of the test that shows it done, or a sentence). When you judge a step: leave them out to go on as
+            planned, or give all that are left, changed.
+    """
+    note = note_of({"kind": kind, "summary": summary, "steps": steps})
+    return f"Handed over: {note.kind}."
+
+
+@tool(name="hand_over")
+def hand_over_findings(
+    workspace: Workspace,  # noqa: ARG001  # every tool takes one
+    kind: Literal["findings"],
+    summary: str,
+    approve: bool,
+    findings: tuple[Finding, ...] = (),
+) -> str:
+    """Hand over what you found; this ends the review.
+
+    Args:
+        kind: `findings`.
+        summary: Your judgement in one sentence.
+        approve: False only where something must be changed before this goes anywhere.
+        findings: Each with `severity` (`blocker`, `major`, `minor`), `path` and `line` (of the changed file, from 1) where it must be
+            mended, and `text`: what is wrong, and for which input it shows.
+    """
+    note = note_of({"kind": kind, "summary": summary, "approve": approve, "findings": findings})
     return f"Handed over: {note.kind}."
 
 

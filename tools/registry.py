@@ -1,11 +1,10 @@
 """The tools a model may call, in an order that never changes: prompt caches key on it."""
 
-from coder.tools import hand_over_findings, hand_over_plan
 from coder.tools.apply_patch import apply_patch
 from coder.tools.dependents import dependents
 from coder.tools.find_symbol import find_symbol
 from coder.tools.git_history import git_history
-from coder.tools.hand_over import hand_over
+from coder.tools.hand_over import hand_over, hand_over_findings, hand_over_plan
 from coder.tools.list_files import list_files
 from coder.tools.locate_fault import locate_fault
 from coder.tools.outline import outline
@@ -33,7 +32,7 @@ TOOLS: tuple[Tool, ...] = (
 )
 
 READING = tuple(one for one in TOOLS if not (one.writes or one.asks) and one.name not in ("run_tests", "hand_over"))
-PLANNING: tuple[Tool, ...] = (*READING, hand_over_plan.hand_over)
+PLANNING: tuple[Tool, ...] = (*READING, hand_over_plan)
 """For whoever plans and changes nothing."""
-REVIEWING: tuple[Tool, ...] = (*READING, hand_over_findings.hand_over)
+REVIEWING: tuple[Tool, ...] = (*READING, hand_over_findings)
 """For whoever judges a change and runs nothing."""

@@ -1,7 +1,7 @@
 """The tool `run_command`."""
 
 from coder.core.errors import ToolError
-from coder.core.ports import Limits
+from coder.core.ports.sandbox import Limits
 from coder.tools.tool import tool
 from coder.workspace.places import name_places
 from coder.workspace.workspace import Workspace

@@ -79,11 +79,11 @@ class Tool:
 @overload
 def tool(function: Callable[..., str]) -> Tool: ...
 @overload
-def tool(*, writes: bool = False, asks: bool = False) -> Callable[[Callable[..., str]], Tool]: ...
+def tool(*, name: str = "", writes: bool = False, asks: bool = False) -> Callable[[Callable[..., str]], Tool]: ...
 def tool(
-    function: Callable[..., str] | None = None, *, writes: bool = False, asks: bool = False
+    function: Callable[..., str] | None = None, *, name: str = "", writes: bool = False, asks: bool = False
 ) -> Tool | Callable[[Callable[..., str]], Tool]:
-    """Make `function(workspace, ...)` a Tool.
+    """Make `function(workspace, ...)` a Tool, called by the function's name unless `name` is another.
 
     The docstring is what the model reads; each argument is described in its `Args:` section.
 
@@ -91,11 +91,11 @@ def tool(
         TypeError: an argument has no type or no description.
     """
     if function is None:
-        return lambda given: _build(given, writes=writes, asks=asks)
-    return _build(function, writes=writes, asks=asks)
+        return lambda decorated: _build(decorated, name=name, writes=writes, asks=asks)
+    return _build(function, name=name, writes=writes, asks=asks)
 
 
-def _build(function: Callable[..., str], *, writes: bool, asks: bool) -> Tool:
+def _build(function: Callable[..., str], *, name: str, writes: bool, asks: bool) -> Tool:
     description, described = _parse(inspect.getdoc(function) or "")
     fields: dict[str, Any] = {}
     for parameter in list(inspect.signature(function, eval_str=True).parameters.values())[1:]:
@@ -103,8 +103,8 @@ def _build(function: Callable[..., str], *, writes: bool, asks: bool) -> Tool:
             raise TypeError(f"{function.__name__}: argument {parameter.name} needs a type and a line under Args:")
         default = ... if parameter.default is parameter.empty else parameter.default
         fields[parameter.name] = (parameter.annotation, Field(default, description=described[parameter.name]))
-    arguments: type[BaseModel] = create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)
-    return Tool(name=function.__name__, function=function, arguments=arguments, description=description, writes=writes, asks=asks)
+    arguments: type[BaseModel] = create_model(name or function.__name__, __config__=ConfigDict(extra="forbid"), **fields)
+    return Tool(name=name or function.__name__, function=function, arguments=arguments, description=description, writes=writes, asks=asks)
 
 
 def _parse(docstring: str) -> tuple[str, dict[str, str]]:

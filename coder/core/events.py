@@ -6,14 +6,53 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from coder.core.decisions import CandidateDropped, CandidateScored, Diagnosed, StrategyChosen
 from coder.core.messages import AssistantMessage, Spent, ToolCall, ToolMessage, Usage, UserMessage
 from coder.core.notes import Note, Plan
 from coder.core.phases import PhaseName
 from coder.core.values.base import EventValue, Value
 from coder.core.values.candidate import Delivery
 from coder.core.values.task import Task
-from coder.core.values.verdict import Counts, Verdict, VerdictKind
+from coder.core.values.verdict import Cause, Counts, Verdict, VerdictKind
+
+
+class StrategyChosen(EventValue):
+    """How the work goes on from here, and why."""
+
+    type: Literal["strategy_chosen"] = "strategy_chosen"
+    strategy: str
+    reason: str
+
+
+class CandidateScored(EventValue):
+    """A candidate's place among its siblings, by evidence."""
+
+    type: Literal["candidate_scored"] = "candidate_scored"
+    candidate: str
+    score: tuple[int, ...]
+    """Compared from left to right, greater is better."""
+    reason: str
+
+
+class CandidateDropped(EventValue):
+    """Nobody works on this candidate any more."""
+
+    type: Literal["candidate_dropped"] = "candidate_dropped"
+    candidate: str
+    reason: str
+
+
+class Diagnosed(EventValue):
+    """One way in which tests fail after a change, counted over the attempts."""
+
+    type: Literal["diagnosed"] = "diagnosed"
+    candidate: str
+    signature: str
+    tests: tuple[str, ...]
+    cause: Cause
+    attempts: int
+    """Verifications in which it was seen so far."""
+    was: Cause | None = None
+    """What it was taken for, until mending that side had failed too often."""
 
 
 class SessionStarted(EventValue):

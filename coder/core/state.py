@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from coder.core.decisions import CandidateDropped
 from coder.core.events import (
     BudgetSpent,
+    CandidateDropped,
     CandidateForked,
     ContextCompacted,
     Event,

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
-from coder.core.ports import Model
+from coder.core.ports.model import Model
 from coder.models.catalog import Choice, key_for
 from coder.models.servers import is_loopback, takes_tools
 from coder.models.wire.retry import Patience

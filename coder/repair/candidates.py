@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from coder.core.trials import Edit
+from coder.core.ports.repair import Edit
 from coder.core.values.verdict import Failure
 from coder.python.source import Source, header, own_nodes
 from coder.repair.context.endless_loops import may_end, never_ended

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from coder.core.ports import Progress, TestRunner
-from coder.core.trials import Tracer, Trials
+from coder.core.ports.repair import Tracer, Trials
+from coder.core.ports.sandbox import Progress
+from coder.core.ports.tests import TestRunner
 from coder.core.values.proposal import Proposal, Proposals, Suspect
 from coder.index.index import SymbolIndex
 from coder.python.source import Source

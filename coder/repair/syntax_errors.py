@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from coder.core.trials import Change, Edit
+from coder.core.ports.repair import Change, Edit
 from coder.core.values.verdict import Failure
 from coder.python.parsing import parsed
 from coder.repair.candidates import Candidate

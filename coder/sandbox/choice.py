@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from coder.core.errors import SandboxError, UserError
-from coder.core.ports import Limits
+from coder.core.ports.sandbox import Limits
 from coder.sandbox.backends.backend import Walls
 from coder.sandbox.backends.bubblewrap import Bubblewrap
 from coder.sandbox.backends.container import ENGINES, Container

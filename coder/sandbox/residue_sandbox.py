@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from coder.core.policy import Policy
-from coder.core.ports import Execution, Limits, Progress, Sandbox
+from coder.core.ports.sandbox import Execution, Limits, Progress, Sandbox
 from coder.sandbox.residue import Finding, findings, remove, survey
 
 

@@ -3,8 +3,12 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
-from coder.core.equipment import Equipment
-from coder.core.ports import Model, Prompts, Proposer, Repository, Sandbox, Store, Verifier
+from coder.core.ports.model import Model, Prompts
+from coder.core.ports.repair import Proposer
+from coder.core.ports.repository import Repository
+from coder.core.ports.sandbox import Sandbox
+from coder.core.ports.store import Store
+from coder.core.ports.tests import Equipment, Verifier
 from coder.core.values.candidate import Candidate
 from coder.core.values.proposal import Proposals
 from coder.core.values.task import Task

@@ -3,7 +3,7 @@
 from coder.core.errors import ModelError
 from coder.core.events import BudgetSpent, ContextCompacted, MessageFinished, ReasoningStreamed, TextStreamed, Warned
 from coder.core.messages import AssistantMessage, Delta, Reply, Request, Usage, UserMessage
-from coder.core.ports import Model
+from coder.core.ports.model import Model
 from coder.core.state import conversation
 from coder.core.values.candidate import Candidate
 from coder.permissions.data_marking import marked

@@ -1,6 +1,6 @@
 """The choice of a strategy by what is seen on the way, each with its reason."""
 
-from coder.core.decisions import StrategyChosen
+from coder.core.events import StrategyChosen
 from coder.core.notes import Sites
 from coder.core.state import notes
 from coder.core.values.candidate import Candidate

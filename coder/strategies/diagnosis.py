@@ -3,8 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from coder.core.decisions import Diagnosed
-from coder.core.events import FilesChanged, NoteMade, Record, Verified
+from coder.core.events import Diagnosed, FilesChanged, NoteMade, Record, Verified
 from coder.core.notes import Diagnosis
 from coder.core.state import lineage
 from coder.core.values.candidate import Candidate

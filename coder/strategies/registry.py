@@ -6,7 +6,7 @@ from coder.core.phases import PhaseName
 from coder.session.context import Strategy
 from coder.session.phase import Purpose
 from coder.strategies.auto import auto
-from coder.strategies.candidate_score import score
+from coder.strategies.candidate_status import score
 from coder.strategies.follow import DIRECT, ONCE, START, follow
 from coder.strategies.offline import search_repair
 from coder.strategies.phases import PURPOSES

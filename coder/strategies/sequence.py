@@ -3,8 +3,7 @@
 from coder.core.state import notes
 from coder.core.values.candidate import Candidate
 from coder.session.context import Kit, Strategy
-from coder.strategies.candidate_score import settled
-from coder.strategies.candidate_status import fresh, given_up
+from coder.strategies.candidate_status import fresh, given_up, settled
 
 
 def chain(*strategies: Strategy) -> Strategy:

@@ -14,9 +14,9 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from coder.core.commands import Answer, Word
-from coder.core.decisions import CandidateDropped, StrategyChosen
 from coder.core.events import (
     BaselineMeasured,
+    CandidateDropped,
     CandidateForked,
     Event,
     Failed,
@@ -28,6 +28,7 @@ from coder.core.events import (
     ReasoningStreamed,
     Record,
     SessionStarted,
+    StrategyChosen,
     TextStreamed,
     ToolFinished,
     ToolStarted,

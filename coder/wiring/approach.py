@@ -7,7 +7,7 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from coder.core.errors import UserError
-from coder.core.ports import Model
+from coder.core.ports.model import Model
 from coder.core.values.candidate import Patch
 from coder.core.values.task import Task
 from coder.models.catalog import Choice, at, choose, place

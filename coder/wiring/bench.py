@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from coder.core.ports import Limits, Repository
+from coder.core.ports.repository import Repository
+from coder.core.ports.sandbox import Limits
 from coder.core.values.task import Task
 from coder.permissions.private_files import DENY_READ
 from coder.repair.proposer import TemplateProposer

@@ -4,7 +4,7 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from coder.core.trials import Compared, Edit, Trials, Tried
+from coder.core.ports.repair import Compared, Edit, Trials, Tried
 
 
 class CountedTrials:

@@ -4,7 +4,7 @@ import secrets
 import tempfile
 from pathlib import Path
 
-from coder.core.ports import Progress
+from coder.core.ports.sandbox import Progress
 from coder.core.values.proposal import Suspected
 from coder.core.values.task import Task
 from coder.repo.locks import hold

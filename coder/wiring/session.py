@@ -12,7 +12,9 @@ from pathlib import Path
 
 from coder import __version__
 from coder.core.events import SessionFinished
-from coder.core.ports import Faults, Progress, Verifier
+from coder.core.ports.repair import Faults
+from coder.core.ports.sandbox import Progress
+from coder.core.ports.tests import Verifier
 from coder.core.values.candidate import Candidate
 from coder.core.values.paths import node_ids
 from coder.core.values.proposal import Suspected

@@ -9,7 +9,8 @@ from pathlib import Path, PurePosixPath
 
 from coder.core.errors import ToolError
 from coder.core.policy import Policy
-from coder.core.ports import History, Progress, Sandbox
+from coder.core.ports.repository import History
+from coder.core.ports.sandbox import Progress, Sandbox
 from coder.core.values.proposal import Suspected
 from coder.core.values.verdict import TestReport
 from coder.index.index import SymbolIndex

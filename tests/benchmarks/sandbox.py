@@ -21,7 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from coder.core.errors import SandboxError
-from coder.core.ports import Limits
+from coder.core.ports.sandbox import Limits
 from coder.sandbox.backends.backend import Walls
 from coder.sandbox.backends.bubblewrap import Bubblewrap
 from coder.sandbox.choice import backends, probe

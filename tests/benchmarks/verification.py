@@ -25,7 +25,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from coder.core.ports import Limits
+from coder.core.ports.sandbox import Limits
 from coder.core.values.paths import is_test_path
 from coder.core.values.verdict import TestReport
 from coder.sandbox.process.process import ProcessSandbox

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from coder.core.errors import ModelError
 from coder.core.messages import Delta, Reply, Request, ToolSpec, Usage, UserMessage
-from coder.core.ports import Model
+from coder.core.ports.model import Model
 from coder.models import cassette
 from coder.models.catalog import Choice
 from coder.models.opening import open_model

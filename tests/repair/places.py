@@ -2,7 +2,7 @@
 
 import ast
 
-from coder.core.trials import Edit
+from coder.core.ports.repair import Edit
 from coder.core.values.verdict import Failure
 from coder.python.source import Source
 from coder.repair.candidates import Candidate

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports import Progress
-from coder.core.trials import Compared, Trace, Traces
+from coder.core.ports.repair import Compared, Trace, Traces
+from coder.core.ports.sandbox import Progress
 from coder.core.values.proposal import Proposals
 from coder.core.values.verdict import Failure, Outcome, Problem, TestReport, TestResult
 from coder.patching import apply

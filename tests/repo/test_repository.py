@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import GitError, UserError
-from coder.core.ports import History, Repository
+from coder.core.ports.repository import History, Repository
 from coder.core.values.candidate import Patch
 from coder.repo.delivery.pending import INTENT
 from coder.repo.repository import SessionRepository, open_repository

@@ -26,7 +26,7 @@ from functools import cached_property
 from pathlib import Path
 
 from coder.core.errors import CoderError, ToolError
-from coder.core.ports import Limits
+from coder.core.ports.sandbox import Limits
 from coder.patching.applying.tree import Tree
 from coder.patching.errors import PatchError
 from coder.sandbox.backends.backend import Walls

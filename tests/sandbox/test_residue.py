@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from coder.core.ports import Execution
+from coder.core.ports.sandbox import Execution
 from coder.sandbox.residue import findings, survey
 from coder.sandbox.residue_sandbox import Surveyed
 from tests.builders import write

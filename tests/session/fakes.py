@@ -10,7 +10,9 @@ from decimal import Decimal
 from pathlib import Path
 
 from coder.core.policy import Policy
-from coder.core.ports import Execution, Limits, Progress, Repository, Verifier
+from coder.core.ports.repository import Repository
+from coder.core.ports.sandbox import Execution, Limits, Progress
+from coder.core.ports.tests import Verifier
 from coder.core.values.candidate import Candidate, Delivery, Patch
 from coder.core.values.history import Change
 from coder.core.values.proposal import Proposals

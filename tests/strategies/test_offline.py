@@ -8,7 +8,7 @@ from pathlib import Path
 
 from coder.core.events import FilesChanged, NoteMade, PhaseEntered, Verified
 from coder.core.notes import Done, GiveUp, Note, Sites
-from coder.core.ports import Progress
+from coder.core.ports.sandbox import Progress
 from coder.core.values.candidate import Candidate, Patch
 from coder.core.values.proposal import Proposal, Proposals, Suspect
 from coder.core.values.task import Budget

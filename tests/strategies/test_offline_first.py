@@ -8,7 +8,7 @@ import pytest
 
 from coder.core.events import NoteMade, Verified
 from coder.core.notes import Done, Plan, Step
-from coder.core.ports import Progress
+from coder.core.ports.sandbox import Progress
 from coder.core.values.candidate import Candidate
 from coder.core.values.proposal import Proposals
 from coder.core.values.verdict import Guarded, Verdict

@@ -9,7 +9,7 @@ import pytest
 
 from coder.core.errors import GitError, ToolError
 from coder.core.policy import Policy
-from coder.core.ports import Execution, Limits, Progress
+from coder.core.ports.sandbox import Execution, Limits, Progress
 from coder.core.values.history import Change
 from coder.core.values.verdict import TestReport
 from coder.index.index import SymbolIndex

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from coder.core.ports import Progress
+from coder.core.ports.sandbox import Progress
 from coder.core.values.proposal import Suspect, Suspected
 from coder.core.values.verdict import TestReport, TestResult
 from coder.tools.locate_fault import locate_fault

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from coder.core.ports import Progress
+from coder.core.ports.sandbox import Progress
 from coder.core.values.candidate import Patch
 from coder.core.values.verdict import Failure, Frame, Outcome, Problem, TestReport, TestResult, When
 from tests.builders import write

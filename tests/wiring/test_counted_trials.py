@@ -3,7 +3,7 @@
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
-from coder.core.trials import Change, Compared, Edit, Tried
+from coder.core.ports.repair import Change, Compared, Edit, Tried
 from coder.wiring.counted_trials import CountedTrials
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from coder.core.errors import ModelError
 from coder.core.messages import AssistantMessage, Delta, Message, Reply, Request, ToolCall, ToolMessage, ToolSpec, UserMessage
-from coder.core.ports import Model
+from coder.core.ports.model import Model
 
 GUIDE = """\
 # Tools

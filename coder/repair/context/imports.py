@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from types import ModuleType
 
-from coder.core.trials import Change
+from coder.core.ports.repair import Change
 from coder.python.source import Source, is_docstring
 
 MODULES = (

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from coder.core.trials import Change
+from coder.core.ports.repair import Change
 from coder.core.values.verdict import Failure, Frame
 from coder.python.parsing import expression
 from coder.python.source import Function, Source

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from coder.core.trials import Trace
+from coder.core.ports.repair import Trace
 from coder.core.values.paths import is_test_path
 from coder.core.values.proposal import Suspect
 from coder.core.values.verdict import Failure

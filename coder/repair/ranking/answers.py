@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from coder.core.trials import Compared
+from coder.core.ports.repair import Compared
 
 PART = "\t"
 """Stands between the parts of an answer."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from coder.core.trials import Compared
+from coder.core.ports.repair import Compared
 from coder.python.parsing import parsed
 from coder.python.source import Source
 from coder.repair.candidates import Candidate

@@ -6,7 +6,7 @@ and Correctness for Generate-and-Validate Patch Generation Systems", ISSTA 2015)
 
 from collections.abc import Mapping, Sequence
 
-from coder.core.trials import Compared
+from coder.core.ports.repair import Compared
 from coder.python.source import Source
 from coder.repair.candidates import Candidate
 from coder.repair.ranking.behavioral_clusters import is_blind

@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from coder.core.trials import Compared
+from coder.core.ports.repair import Compared
 from coder.python.source import Source
 from coder.repair.ranking.answers import PART
 

@@ -4,8 +4,8 @@ import ast
 from collections.abc import Sequence
 from pathlib import Path
 
-from coder.core.ports import Progress
-from coder.core.trials import Trace, Tracer, Traces
+from coder.core.ports.repair import Trace, Tracer, Traces
+from coder.core.ports.sandbox import Progress
 from coder.core.values.paths import meant
 from coder.core.values.proposal import Suspect, Suspected
 from coder.python.source import Source

@@ -6,8 +6,8 @@ from dataclasses import replace
 from itertools import combinations, pairwise, product
 from pathlib import Path
 
-from coder.core.ports import Progress
-from coder.core.trials import Trials
+from coder.core.ports.repair import Trials
+from coder.core.ports.sandbox import Progress
 from coder.repair.candidates import Candidate, ranked
 from coder.repair.search.search import Search, search
 

@@ -6,7 +6,7 @@ What repeats is what a hand repeats, after S. Saha et al., "Harnessing Evolution
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
-from coder.core.trials import Change
+from coder.core.ports.repair import Change
 from coder.python.source import Source
 from coder.repair.candidates import Candidate
 

@@ -6,8 +6,9 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from coder.core.ports import Progress, TestRunner
-from coder.core.trials import Edit, Trials
+from coder.core.ports.repair import Edit, Trials
+from coder.core.ports.sandbox import Progress
+from coder.core.ports.tests import TestRunner
 from coder.core.values.paths import meant
 from coder.repair.candidates import Candidate
 

@@ -4,8 +4,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from coder.core.ports import TestRunner
-from coder.core.trials import Compared, Trials
+from coder.core.ports.repair import Compared, Trials
+from coder.core.ports.tests import TestRunner
 from coder.repair.candidates import Candidate
 from coder.repair.ranking.answers import levelled
 from coder.repair.ranking.behavioral_clusters import Opinion, decided, is_blind, opinions

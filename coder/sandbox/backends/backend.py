@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from coder.core.errors import SandboxError
 from coder.core.policy import Policy
-from coder.core.ports import Limits
+from coder.core.ports.sandbox import Limits
 from coder.sandbox.view.view import View
 
 

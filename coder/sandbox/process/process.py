@@ -6,23 +6,68 @@ import selectors
 import signal
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from codecs import getincrementaldecoder
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from coder.core.errors import SandboxError
 from coder.core.policy import Policy
-from coder.core.ports import Execution, Limits, Progress
+from coder.core.ports.sandbox import Execution, Limits, Progress
 from coder.permissions.private_files import DENY_READ
 from coder.sandbox.backends.backend import Command, Vanished, Walled, Walls
-from coder.sandbox.process.capture import Capture
 from coder.sandbox.process.launcher_client import Launcher, Lifeline, Pipes
 from coder.sandbox.process.scratch import Scratch
 from coder.sandbox.view.environment import filtered, private_places
 from coder.sandbox.view.linked_worktree import git_directory, holds
 from coder.sandbox.view.private_files import private_files
 from coder.sandbox.view.view import check_place, tools, view
+
+LINE = 2000
+"""Characters after which a line without an end is handed on as it is."""
+
+
+class Capture:
+    """What one command has printed so far."""
+
+    def __init__(self, limit: int) -> None:
+        """Keep at most `limit` bytes: one half from the start, the other from the end."""
+        self._half = max(limit // 2, 1)
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._dropped = 0
+        self._decoder = getincrementaldecoder("utf-8")("replace")
+        self._line = ""
+
+    def feed(self, data: bytes) -> Iterator[str]:
+        """Take the next bytes and yield the lines that they complete, without their ends."""
+        room = self._half - len(self._head)
+        if room > 0:
+            self._head += data[:room]
+            data_left = data[room:]
+        else:
+            data_left = data
+        self._tail += data_left
+        if (excess := len(self._tail) - self._half) > 0:
+            del self._tail[:excess]
+            self._dropped += excess
+        *lines, self._line = (self._line + self._decoder.decode(data)).split("\n")
+        yield from lines
+        if len(self._line) > LINE:
+            yield self._line
+            self._line = ""
+
+    @property
+    def truncated(self) -> bool:
+        return self._dropped > 0
+
+    @property
+    def text(self) -> str:
+        """All that was kept, with a line in the place of what was dropped."""
+        gap = f"\n... {self._dropped} bytes of output dropped here ...\n".encode() if self._dropped else b""
+        return (bytes(self._head) + gap + bytes(self._tail)).decode("utf-8", "replace")
+
 
 GRACE_SECONDS = 8.0
 """The launcher gets this long to end a tree before it is killed itself."""

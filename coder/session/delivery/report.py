@@ -3,8 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from coder.core.decisions import CandidateDropped
-from coder.core.events import FilesChanged, NoteMade, Record, Verified
+from coder.core.events import CandidateDropped, FilesChanged, NoteMade, Record, Verified
 from coder.core.notes import Diagnosis, Done, Findings, GiveUp, Sites
 from coder.core.values.paths import is_test_path
 from coder.core.values.verdict import Cause, TestResult, Verdict, VerdictKind

@@ -5,8 +5,7 @@ from collections.abc import Awaitable, Callable
 from coder.core.errors import LimitReached, ModelError
 from coder.core.values.candidate import Candidate
 from coder.session.context import Kit, Strategy
-from coder.strategies.candidate_score import Score
-from coder.strategies.candidate_status import fresh, good, mendable, red
+from coder.strategies.candidate_status import Score, fresh, good, mendable, red
 from coder.strategies.tree.branch import branches, drop, race, teach, twin
 from coder.strategies.verify_phase import attempts_left
 

@@ -4,14 +4,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 
-from coder.core.decisions import CandidateDropped
-from coder.core.events import CandidateForked, FilesChanged
+from coder.core.events import CandidateDropped, CandidateForked, FilesChanged
 from coder.core.state import verdicts, working
 from coder.core.values.base import Value
 from coder.core.values.candidate import Candidate
 from coder.session.context import Kit
 from coder.session.turn import say
-from coder.strategies.candidate_score import settled, trace
+from coder.strategies.candidate_status import settled, trace
 from coder.strategies.restart import bring_tests
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from coder.core.impact import Reach
+from coder.core.ports.tests import Reach
 from coder.core.values.paths import file_of, is_test_file, is_test_path
 from coder.verify.impact.import_graph import ImportGraph
 from coder.verify.impact.test_coverage import Reached

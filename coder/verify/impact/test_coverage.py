@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from coder.core.ports import Limits, Sandbox
+from coder.core.ports.sandbox import Limits, Sandbox
 from coder.core.values.base import Value
 from coder.files.regular_files import read_regular_text
 from coder.verify.impact.import_graph import files_of, imported_names

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from coder.core.errors import SandboxError, UserError
 from coder.core.policy import READ_ONLY
-from coder.core.ports import Limits, Sandbox
+from coder.core.ports.sandbox import Limits, Sandbox
 from coder.core.values.base import Value
 from coder.core.values.verdict import Problem
 from coder.verify.project.command import Command, interpreter_of, parse

@@ -10,7 +10,7 @@ from textwrap import dedent
 
 from coder.core.errors import SandboxError
 from coder.core.policy import READ_ONLY
-from coder.core.ports import Limits, Sandbox
+from coder.core.ports.sandbox import Limits, Sandbox
 from coder.core.values.base import Value
 from coder.python.parsing import parsed
 from coder.verify.project.project import Project

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from coder.core.errors import SandboxError
 from coder.core.policy import READ_ONLY
-from coder.core.ports import Execution, Limits, Sandbox
+from coder.core.ports.sandbox import Execution, Limits, Sandbox
 from coder.core.values.base import Value
 from coder.core.values.verdict import Checked
 from coder.verify.project.project import Project

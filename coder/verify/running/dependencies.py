@@ -8,7 +8,7 @@ from pathlib import Path
 
 from coder.core.errors import SandboxError
 from coder.core.policy import READ_ONLY, Policy
-from coder.core.ports import Execution, Limits, Sandbox
+from coder.core.ports.sandbox import Execution, Limits, Sandbox
 from coder.core.values.verdict import TestReport
 from coder.verify.project.configuration import DISTRIBUTION_OF_MODULE
 from coder.verify.project.project import Project

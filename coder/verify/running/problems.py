@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from coder.core.ports import Execution
+from coder.core.ports.sandbox import Execution
 from coder.core.values.verdict import Problem
 from coder.verify.running.recording import Recording
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from coder.core.errors import SandboxError
-from coder.core.ports import Execution, Limits, Progress, Sandbox
+from coder.core.ports.sandbox import Execution, Limits, Progress, Sandbox
 from coder.core.values.verdict import Failure, Problem, TestReport, TestResult
 from coder.verify.project.project import Project
 from coder.verify.project.roots import module_name

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from coder.core.errors import SandboxError
-from coder.core.ports import Limits, Progress, Sandbox
-from coder.core.trials import Trace, Traces
+from coder.core.ports.repair import Trace, Traces
+from coder.core.ports.sandbox import Limits, Progress, Sandbox
 from coder.core.values.paths import is_test_path
 from coder.core.values.verdict import Problem, TestResult
 from coder.verify.project.project import Project

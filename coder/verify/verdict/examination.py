@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from coder.core.ports import Progress
+from coder.core.ports.sandbox import Progress
 from coder.core.values.paths import file_of, is_test_path
 from coder.core.values.verdict import Checked, Guarded, TestReport, Verdict, VerdictKind
 from coder.verify.impact.import_graph import imported_by

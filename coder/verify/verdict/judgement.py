@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from coder.core.ports import Progress, TestRunner
+from coder.core.ports.sandbox import Progress
+from coder.core.ports.tests import TestRunner
 from coder.core.values.candidate import Patch
 from coder.core.values.paths import file_of, is_test_file, is_test_path, meant
 from coder.core.values.verdict import TestReport, TestResult, Tie, Verdict, VerdictKind

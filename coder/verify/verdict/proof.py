@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
-from coder.core.ports import Around, Progress, TestRunner
+from coder.core.ports.repository import Around
+from coder.core.ports.sandbox import Progress
+from coder.core.ports.tests import TestRunner
 from coder.core.values.candidate import Patch
 from coder.core.values.paths import file_of, is_test_file, is_test_path, meant
 from coder.core.values.verdict import Evidence, Problem, Reproduced, TestReport, TestResult, Tie, Verdict

@@ -5,7 +5,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from coder.core.ports import Progress, TestRunner
+from coder.core.ports.sandbox import Progress
+from coder.core.ports.tests import TestRunner
 from coder.core.values.base import Value
 from coder.core.values.paths import meant
 from coder.core.values.verdict import Run, TestReport, TestResult

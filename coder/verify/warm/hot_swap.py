@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from coder.core.trials import Change
+from coder.core.ports.repair import Change
 from coder.python.parsing import parsed
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

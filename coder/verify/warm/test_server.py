@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from coder.core.errors import SandboxError
-from coder.core.ports import Execution, Limits, Sandbox
+from coder.core.ports.sandbox import Execution, Limits, Sandbox
 from coder.core.values.base import Value
 from coder.verify.project.project import Project
 from coder.verify.running.launch import Launch, launch

@@ -9,8 +9,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from coder.core.ports import Limits, Sandbox
-from coder.core.trials import Compared, Edit, Tried
+from coder.core.ports.repair import Compared, Edit, Tried
+from coder.core.ports.sandbox import Limits, Sandbox
 from coder.verify.project.project import Project
 from coder.verify.running.launch import sources
 from coder.verify.running.runner import paths_of

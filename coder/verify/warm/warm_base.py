@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from coder.core.impact import Impact, Reach
-from coder.core.ports import Progress
+from coder.core.ports.sandbox import Progress
+from coder.core.ports.tests import Impact, Reach
 from coder.core.values.base import Value
 from coder.core.values.verdict import Run, TestReport
 from coder.patching import PatchError

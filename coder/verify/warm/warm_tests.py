@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Literal, Self
 
-from coder.core.ports import Limits, Sandbox
+from coder.core.ports.sandbox import Limits, Sandbox
 from coder.core.values.base import Value
 from coder.core.values.paths import is_test_path, meant
 from coder.core.values.verdict import Problem, TestReport

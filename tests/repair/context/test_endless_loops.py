@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from coder.core.trials import Change
+from coder.core.ports.repair import Change
 from coder.python.source import Source
 from coder.repair.context.endless_loops import may_end
 

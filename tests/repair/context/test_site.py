@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from coder.core.trials import Edit
+from coder.core.ports.repair import Edit
 from coder.python.source import Source
 from coder.repair.context.site import Site
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coder.core.trials import Trace
+from coder.core.ports.repair import Trace
 from coder.core.values.proposal import Suspect
 from coder.core.values.verdict import Failure, Frame, Outcome, TestResult
 from coder.python.source import Source

@@ -1,6 +1,6 @@
 """Which passing tests guard an edit."""
 
-from coder.core.trials import Trace
+from coder.core.ports.repair import Trace
 from coder.core.values.verdict import TestResult
 from coder.python.source import Source
 from coder.repair.localization.guarding_tests import Guards

@@ -1,6 +1,6 @@
 """What the answers of an edit say of it."""
 
-from coder.core.trials import Compared
+from coder.core.ports.repair import Compared
 from coder.repair.ranking.answers import changed, contradicting, levelled, stumbling
 
 CALLS = ("same(1)", "same(2)", "same(3)", "main(0)")

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from coder.core.trials import Compared
+from coder.core.ports.repair import Compared
 from coder.python.source import Source
 from coder.repair.candidates import Candidate
 from coder.repair.ranking.behavioral_clusters import Opinion, apart, decided, opinions

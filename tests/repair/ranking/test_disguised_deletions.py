@@ -1,6 +1,6 @@
 """Removals in disguise."""
 
-from coder.core.trials import Compared
+from coder.core.ports.repair import Compared
 from coder.python.source import Source
 from coder.repair.ranking.disguised_deletions import removals, unmasked
 from tests.repair.places import candidate

@@ -1,6 +1,6 @@
 """Answers held against annotations."""
 
-from coder.core.trials import Compared
+from coder.core.ports.repair import Compared
 from coder.python.source import Source
 from coder.repair.ranking.type_hints import hints, mistyped
 

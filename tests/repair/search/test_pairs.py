@@ -3,7 +3,7 @@
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
-from coder.core.trials import Compared, Edit, Tried
+from coder.core.ports.repair import Compared, Edit, Tried
 from coder.repair.search.pairs import halves, search_pairs
 from coder.repair.search.search import search
 from tests.repair.places import candidate

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports import Progress
-from coder.core.trials import Compared, Edit, Tried
+from coder.core.ports.repair import Compared, Edit, Tried
+from coder.core.ports.sandbox import Progress
 from coder.core.values.verdict import Outcome, Problem, TestReport, TestResult
 from coder.repair.candidates import Candidate
 from coder.repair.search.search import ENOUGH, ENOUGH_ALONE, FURTHER, confirmed, search, search_alone, written

@@ -8,7 +8,7 @@ import pytest
 
 from coder.core.errors import SandboxError, UserError
 from coder.core.policy import READ_ONLY, Policy
-from coder.core.ports import Limits
+from coder.core.ports.sandbox import Limits
 from coder.sandbox.backends.container import GUARD, Container, client_environment
 from coder.sandbox.choice import containers, probe, required
 from coder.sandbox.process.process import ProcessSandbox

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports import Limits
+from coder.core.ports.sandbox import Limits
 from coder.sandbox.backends.backend import Walls
 from coder.sandbox.kernel.broker import can_broker
 from coder.sandbox.process.process import ProcessSandbox

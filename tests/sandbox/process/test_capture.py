@@ -1,6 +1,6 @@
 """The bounded capture of a stream."""
 
-from coder.sandbox.process.capture import LINE, Capture
+from coder.sandbox.process.process import LINE, Capture
 
 
 def test_keeps_everything_that_fits() -> None:

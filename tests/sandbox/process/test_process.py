@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from coder.core.errors import SandboxError
-from coder.core.ports import Limits
+from coder.core.ports.sandbox import Limits
 from coder.sandbox.process.process import ProcessSandbox
 from tests.sandbox.processes import MARK, all_gone, appears, children, living
 

@@ -1,7 +1,6 @@
 from datetime import UTC, datetime
 
-from coder.core.decisions import CandidateDropped
-from coder.core.events import Event, FilesChanged, NoteMade, Record, Verified
+from coder.core.events import CandidateDropped, Event, FilesChanged, NoteMade, Record, Verified
 from coder.core.notes import Diagnosis, GiveUp, Sites
 from coder.core.values.verdict import Failure, Frame, TestResult, Verdict, VerdictKind
 from coder.session.delivery.report import explanation

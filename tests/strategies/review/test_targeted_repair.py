@@ -10,9 +10,8 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 
-from coder.core.decisions import CandidateDropped
 from coder.core.errors import ModelError
-from coder.core.events import CandidateForked, Verified
+from coder.core.events import CandidateDropped, CandidateForked, Verified
 from coder.core.messages import AssistantMessage, Delta, Reply, Request, ToolCall, Usage
 from coder.core.notes import Finding, Findings
 from coder.core.values.candidate import Candidate, Patch

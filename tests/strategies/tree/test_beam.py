@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.decisions import CandidateDropped
 from coder.core.errors import ModelError
-from coder.core.events import CandidateForked, MessageFinished, Verified
+from coder.core.events import CandidateDropped, CandidateForked, MessageFinished, Verified
 from coder.core.values.candidate import Candidate, Patch
 from coder.core.values.task import Budget
 from coder.core.values.verdict import Verdict
 from coder.models.scripted import Scripted
 from coder.session.context import Kit, Strategy
-from coder.strategies.candidate_score import score
+from coder.strategies.candidate_status import score
 from coder.strategies.tree.beam import beam
 from coder.strategies.tree.branch import SEEDS, branches
 from tests.session.fakes import PROVEN, RED, STILL_RED, FakeRepository, kit

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.impact import Reach
-from coder.core.ports import Limits
+from coder.core.ports.sandbox import Limits
+from coder.core.ports.tests import Reach
 from coder.sandbox.process.process import ProcessSandbox
 from coder.verify.impact.reach import TracedImpact
 from coder.verify.impact.test_coverage import Entry, Reached, learn, load, save

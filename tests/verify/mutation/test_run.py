@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports import Limits
+from coder.core.ports.sandbox import Limits
 from coder.core.values.verdict import Unguarded
 from coder.sandbox.process.process import ProcessSandbox
 from coder.verify.mutation.run import watched

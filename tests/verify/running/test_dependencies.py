@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports import Limits
+from coder.core.ports.sandbox import Limits
 from coder.core.values.verdict import TestReport
 from coder.sandbox.choice import choose
 from coder.sandbox.process.process import ProcessSandbox

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports import Limits
+from coder.core.ports.sandbox import Limits
 from coder.core.values.verdict import Checked, TestReport, Verdict, VerdictKind
 from coder.sandbox.process.process import ProcessSandbox
 from coder.verify.project.project import find_project

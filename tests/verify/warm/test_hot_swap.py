@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from coder.core.trials import Change, Edit
+from coder.core.ports.repair import Change, Edit
 from coder.verify.warm.hot_swap import Module
 
 TEXT = textwrap.dedent(

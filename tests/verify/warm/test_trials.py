@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from coder.core.ports import Limits
-from coder.core.trials import Change, Edit
+from coder.core.ports.repair import Change, Edit
+from coder.core.ports.sandbox import Limits
 from coder.sandbox.process.process import ProcessSandbox
 from coder.verify.project.project import find_project
 from coder.verify.warm.trials import PytestTrials

@@ -8,8 +8,8 @@ from typing import NoReturn
 
 import pytest
 
-from coder.core.impact import Impact
-from coder.core.ports import Limits
+from coder.core.ports.sandbox import Limits
+from coder.core.ports.tests import Impact
 from coder.sandbox.process.process import ProcessSandbox
 from coder.verify.impact.reach import TracedImpact
 from coder.verify.impact.test_coverage import Reached, learn

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from coder.core.trials import Change
+from coder.core.ports.repair import Change
 from coder.python.source import Function
 from coder.repair.context.scope import arguments_of, idle, local_names, module_names, most_alike, own_attributes
 from coder.repair.context.site import Rewrite, Site

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
-from coder.core.trials import Change
+from coder.core.ports.repair import Change
 from coder.python.source import Function, Source
 from coder.repair.context.imports import first_statement
 from coder.repair.context.scope import arguments_of, module_names

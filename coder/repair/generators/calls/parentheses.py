@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from coder.core.trials import Change
+from coder.core.ports.repair import Change
 from coder.python.source import Function, Source
 from coder.repair.context.site import Rewrite, Site
 from coder.repair.generators.names.suggestions import said

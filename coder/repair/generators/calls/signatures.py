@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from coder.core.trials import Change
+from coder.core.ports.repair import Change
 from coder.python.parsing import expression
 from coder.python.source import Function
 from coder.repair.context.donor_code import calls, visible

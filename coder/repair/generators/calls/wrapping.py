@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from coder.core.trials import Change
+from coder.core.ports.repair import Change
 from coder.python.source import Source
 from coder.repair.context.donor_code import BUILTIN, visible
 from coder.repair.context.site import Rewrite, Site

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from itertools import pairwise
 
-from coder.core.trials import Change
+from coder.core.ports.repair import Change
 from coder.repair.context.scope import arguments_of, own_attributes
 from coder.repair.context.site import Rewrite, Site
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 
-from coder.core.trials import Change
+from coder.core.ports.repair import Change
 from coder.core.values.verdict import Failure
 from coder.python.source import Function, Source, is_docstring, own_nodes
 from coder.repair.context.scope import arguments_of, local_names, own_attributes

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from coder.core.trials import Change
+from coder.core.ports.repair import Change
 from coder.repair.context.endless_loops import never_ended
 from coder.repair.context.scope import stored
 from coder.repair.context.site import Rewrite, Site

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from itertools import product
 
-from coder.core.trials import Change
+from coder.core.ports.repair import Change
 from coder.core.values.verdict import Failure
 from coder.python.source import Function, Source, is_docstring
 from coder.repair.context.donor_code import BUILTIN, visible

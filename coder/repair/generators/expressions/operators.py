@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from coder.core.trials import Change
+from coder.core.ports.repair import Change
 from coder.repair.context.site import ATOMS, Rewrite, Site
 from coder.repair.generators.expressions.negation import is_condition
 

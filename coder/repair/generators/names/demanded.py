@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from coder.core.trials import Change
+from coder.core.ports.repair import Change
 from coder.core.values.paths import is_test_path
 from coder.core.values.verdict import Failure
 from coder.python.source import Function, Source

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 
-from coder.core.trials import Change
+from coder.core.ports.repair import Change
 from coder.python.source import Source
 from coder.repair.context.imports import SUCCESSORS, inserted, offered
 from coder.repair.context.site import Rewrite, Site

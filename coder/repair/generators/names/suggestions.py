@@ -5,7 +5,7 @@ import builtins
 import re
 from collections.abc import Iterator
 
-from coder.core.trials import Change
+from coder.core.ports.repair import Change
 from coder.core.values.verdict import Failure
 from coder.python.source import Function, Source
 from coder.repair.context.imports import imports

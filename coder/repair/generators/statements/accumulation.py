@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from coder.core.trials import Change
+from coder.core.ports.repair import Change
 from coder.python.source import Function, is_docstring
 from coder.repair.context.scope import local_names, own_attributes
 from coder.repair.context.site import Rewrite, Site

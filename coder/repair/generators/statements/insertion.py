@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 
-from coder.core.trials import Change
+from coder.core.ports.repair import Change
 from coder.python.source import Function, Source, is_docstring
 from coder.repair.context.scope import CACHED, arguments_of, local_names, stored, unread
 from coder.repair.context.site import Rewrite, Site

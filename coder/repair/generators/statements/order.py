@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 
-from coder.core.trials import Change
+from coder.core.ports.repair import Change
 from coder.python.source import Source, is_docstring
 from coder.repair.context.donor_code import visible
 from coder.repair.context.site import Rewrite, Site

@@ -6,7 +6,7 @@ import re
 import tokenize
 from collections.abc import Iterator, Set
 
-from coder.core.trials import Change
+from coder.core.ports.repair import Change
 from coder.repair.context.scope import local_names
 from coder.repair.context.site import Rewrite, Site
 from coder.repair.generators.text.strings import compared, counterpart

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 
-from coder.core.trials import Change
+from coder.core.ports.repair import Change
 from coder.python.parsing import expression
 from coder.python.source import Source
 from coder.repair.context.scope import module_names

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
-from coder.core.trials import Change
+from coder.core.ports.repair import Change
 from coder.core.values.verdict import Failure
 from coder.repair.context.site import Rewrite, Site
 

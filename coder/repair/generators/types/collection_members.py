@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from coder.core.trials import Change
+from coder.core.ports.repair import Change
 from coder.core.values.verdict import Failure
 from coder.repair.context.donor_code import BUILTIN
 from coder.repair.context.scope import likeness, module_names, short_texts

@@ -1,11 +1,12 @@
-"""What a search for a repair asks of whoever can run tests: traces of them, and trials of many edits."""
+"""Ports of repair without a model: tracing, trials of edits, proposals, fault localization."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
-from coder.core.ports import Progress
+from coder.core.ports.sandbox import Progress
 from coder.core.values.base import Value
+from coder.core.values.proposal import Proposals, Suspected
 from coder.core.values.verdict import Problem, TestResult
 
 
@@ -107,3 +108,31 @@ class Trials(Protocol):
     def compare(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Compared:
         """Let edits answer the calls that `tests` and the edits' guards make, and others like them."""
         ...
+
+
+class Proposer(Protocol):
+    """Finds changes by itself, with no model."""
+
+    def propose(
+        self,
+        tree: Path,
+        tests: Sequence[str],
+        issue: str,
+        *,
+        seconds: float,
+        progress: Progress | None = None,
+        may_write: Callable[[str], bool] | None = None,
+        guards: Sequence[str] = (),
+    ) -> Proposals:
+        """Search at most `seconds` for changes of the sources in `tree` (written to, but left as it was) that turn `tests` green.
+
+        `may_write` says of a path relative to the tree whether it may be changed; None is all. `guards` are tests (ids) that must stay
+        green, besides those that are seen to execute what is changed.
+        """
+
+
+class Faults(Protocol):
+    """Finds the place of a fault by running tests."""
+
+    def suspects(self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None) -> Suspected:
+        """Which functions of `tree` failing `tests` (ids) execute that their passing neighbours do not; nothing is changed."""

@@ -1,0 +1,18 @@
+"""The port of the store that keeps session logs."""
+
+from typing import Protocol
+
+from coder.core.events import Record
+
+
+class Store(Protocol):
+    """Where a session's records and large outputs are kept."""
+
+    def append(self, record: Record) -> None:
+        """Write one record and flush it."""
+
+    def keep(self, text: str) -> str:
+        """Store a large output and return its SHA-256."""
+
+    def blob(self, sha256: str) -> str:
+        """A stored output by its SHA-256."""
