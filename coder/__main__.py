@@ -16,12 +16,17 @@ def main() -> None:
         print(f"coder {__version__}")
         return
     if sys.platform == "win32":
-        print("coder runs on Linux and macOS. On Windows, run it inside WSL: learn.microsoft.com/windows/wsl", file=sys.stderr)
+        print(
+            "coder runs on Linux and macOS. On Windows, run it inside WSL: learn.microsoft.com/windows/wsl",
+            file=sys.stderr,
+        )
         raise SystemExit(2)
     _forget_current_directory()
     _speak_any_encoding(sys.stdin, sys.stdout, sys.stderr)
     sys.excepthook = _crashed
-    gc.set_threshold(50_000)  # what imports and an index make is kept: looking through it every 700 objects is a seventh of a short command
+    gc.set_threshold(
+        50_000
+    )  # what imports and an index make is kept: looking through it every 700 objects is a seventh of a short command
     from coder.cli.app import run
 
     code = run()

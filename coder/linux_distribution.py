@@ -22,7 +22,11 @@ OS_RELEASE_BYTES = 20_000
 
 def distributions(root: Path = Path("/")) -> tuple[str, ...]:
     """Return the distribution's own name, then those that it is like; empty where it does not say."""
-    words = (read_regular(root / "etc" / "os-release", limit_bytes=OS_RELEASE_BYTES) or b"").decode("utf-8", "replace").splitlines()
+    words = (
+        (read_regular(root / "etc" / "os-release", limit_bytes=OS_RELEASE_BYTES) or b"")
+        .decode("utf-8", "replace")
+        .splitlines()
+    )
     fields = dict(line.split("=", 1) for line in words if "=" in line)
     return tuple(f"{fields.get('ID', '')} {fields.get('ID_LIKE', '')}".replace('"', "").split())
 

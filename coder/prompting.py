@@ -14,7 +14,9 @@ class PackagedPrompts:
     @cached_property
     def _environment(self) -> Environment:
         environment = Environment(
-            loader=FunctionLoader(lambda name: (files("coder.prompts") / f"{name}.md").read_text(encoding="utf-8")),
+            loader=FunctionLoader(
+                lambda name: (files("coder.prompts") / f"{name}.md").read_text(encoding="utf-8")
+            ),
             undefined=StrictUndefined,
             autoescape=False,
             trim_blocks=True,

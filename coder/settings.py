@@ -106,7 +106,16 @@ class Setting(Value):
 MODES: tuple[Mode, ...] = get_args(Mode)
 LISTS = ("allow", "ask", "deny", "deny_read", "fallback_models", "branch_models")
 """Settings of which each file's entries count; the environment has none of them."""
-NARROWING = ("attempts", "max_usd", "max_tokens", "max_seconds", "max_requests", "suite_seconds", "sandbox_memory_mb", "sandbox_processes")
+NARROWING = (
+    "attempts",
+    "max_usd",
+    "max_tokens",
+    "max_seconds",
+    "max_requests",
+    "suite_seconds",
+    "sandbox_memory_mb",
+    "sandbox_processes",
+)
 """What a repository may lower, never raise."""
 REPOSITORY = (*NARROWING, "test", "checks", "suite", "approve", "ask", "deny", "deny_read")
 """What a repository may say at all: it must not choose who gets to read its user's code, or the bill."""
@@ -132,7 +141,10 @@ def index_database(root: Path, environment: Mapping[str, str] = os.environ) -> P
 
 
 def settings(
-    repository: Path | None = None, *, flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] = os.environ
+    repository: Path | None = None,
+    *,
+    flags: Mapping[str, Any] | None = None,
+    environment: Mapping[str, str] = os.environ,
 ) -> tuple[Setting, ...]:
     """Every setting in the order of Config's fields.
 
@@ -144,16 +156,25 @@ def settings(
         UserError: a file cannot be parsed, a name is unknown, or a value does not fit.
     """
     user = config_directory(environment) / "config.toml"
-    chosen = {name: Setting(name=name, value=field.default, source="default") for name, field in Config.model_fields.items()}
+    chosen = {
+        name: Setting(name=name, value=field.default, source="default")
+        for name, field in Config.model_fields.items()
+    }
     _overlay(chosen, _table(user, ()), source=str(user))
     if repository is not None:
         project = repository / "pyproject.toml"
         _overlay_repository(chosen, _table(project, ("tool", "coder")), source=f"{project} [tool.coder]")
-    variables = {name: environment.get(f"CODER_{name.upper()}") for name in Config.model_fields if name not in LISTS}
+    variables = {
+        name: environment.get(f"CODER_{name.upper()}") for name in Config.model_fields if name not in LISTS
+    }
     for name, text in variables.items():
         if text:
             _overlay(chosen, {name: text}, source=f"CODER_{name.upper()}")
-    _overlay(chosen, {name: value for name, value in (flags or {}).items() if value is not None}, source="command line")
+    _overlay(
+        chosen,
+        {name: value for name, value in (flags or {}).items() if value is not None},
+        source="command line",
+    )
     return tuple(chosen.values())
 
 
@@ -170,13 +191,17 @@ def sandbox_caps(chosen: Config) -> dict[str, int]:
 
 def rules(chosen: Config) -> tuple[Rule, ...]:
     """The commands of a configuration that are allowed, asked about and denied."""
-    return tuple(written(pattern, action) for action in get_args(Action) for pattern in getattr(chosen, action))
+    return tuple(
+        written(pattern, action) for action in get_args(Action) for pattern in getattr(chosen, action)
+    )
 
 
 def _overlay(chosen: dict[str, Setting], values: Mapping[str, Any], *, source: str) -> None:
     for name, value in values.items():
         if name not in Config.model_fields:
-            raise UserError(f"{source} sets {name!r}, which is no setting. There are: {', '.join(Config.model_fields)}.")
+            raise UserError(
+                f"{source} sets {name!r}, which is no setting. There are: {', '.join(Config.model_fields)}."
+            )
         chosen[name] = Setting(name=name, value=_checked(name, value, source), source=source)
 
 
@@ -189,7 +214,11 @@ def _overlay_repository(chosen: dict[str, Setting], values: Mapping[str, Any], *
         present = chosen[name].value
         if name in LISTS:
             added = tuple(entry for entry in wish if not entry.startswith("!"))
-            chosen[name] = Setting(name=name, value=(*present, *added), source=f"{chosen[name].source}, {source}" if present else source)
+            chosen[name] = Setting(
+                name=name,
+                value=(*present, *added),
+                source=f"{chosen[name].source}, {source}" if present else source,
+            )
         elif not _widens(name, wish, present):
             chosen[name] = Setting(name=name, value=wish, source=source)
 
@@ -210,10 +239,14 @@ def passed_over(repository: Path) -> tuple[str, ...]:
     told = []
     for name in _table(repository / "pyproject.toml", ("tool", "coder")):
         if name in Config.model_fields and name not in REPOSITORY:
-            told.append(f"[tool.coder] sets {name!r}, which a repository may not: it is passed over. Your own settings may.")
+            told.append(
+                f"[tool.coder] sets {name!r}, which a repository may not: it is passed over. Your own settings may."
+            )
         elif name not in Config.model_fields:
             near = get_close_matches(name, REPOSITORY, n=1)
-            told.append(f"[tool.coder] sets {name!r}, which is no setting.{f' Is {near[0]!r} meant?' if near else ''}")
+            told.append(
+                f"[tool.coder] sets {name!r}, which is no setting.{f' Is {near[0]!r} meant?' if near else ''}"
+            )
     return tuple(told)
 
 
@@ -254,13 +287,20 @@ def forget(directory: Path, environment: Mapping[str, str] = os.environ) -> None
     """Trust a repository no longer, and forget what was allowed always in it."""
     root = str(directory.resolve())
     _keep("trusted.json", [other for other in _trusted(environment) if other != root], environment)
-    _keep("allowed.json", {other: held for other, held in _table_of_rules(environment).items() if other != root}, environment)
+    _keep(
+        "allowed.json",
+        {other: held for other, held in _table_of_rules(environment).items() if other != root},
+        environment,
+    )
 
 
 def allowed(directory: Path, environment: Mapping[str, str] = os.environ) -> tuple[Rule, ...]:
     """What the person has allowed always in this repository; what cannot be read counts as nothing."""
     try:
-        return tuple(Rule.model_validate(rule) for rule in _table_of_rules(environment).get(str(directory.resolve()), []))
+        return tuple(
+            Rule.model_validate(rule)
+            for rule in _table_of_rules(environment).get(str(directory.resolve()), [])
+        )
     except ValidationError:
         return ()
 

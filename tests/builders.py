@@ -18,7 +18,14 @@ ISOLATED = {
 def git(directory: Path, *arguments: str) -> str:
     """Run git as a person would, deaf to this machine's configuration; return what it printed, stripped."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    done = subprocess.run(["git", *arguments], cwd=directory, env=inherited | ISOLATED, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["git", *arguments],
+        cwd=directory,
+        env=inherited | ISOLATED,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode != 0:
         raise AssertionError(f"git {' '.join(arguments)}: {done.stderr}")
     return done.stdout.strip()

@@ -19,7 +19,9 @@ def _guard(event: str, arguments: tuple[object, ...]) -> None:
         return
     address = arguments[1]
     if isinstance(address, tuple) and address[0] not in _allowed:
-        raise AssertionError(f"a test tried to connect to {address}; mark it `loopback` if it talks to a server of its own")
+        raise AssertionError(
+            f"a test tried to connect to {address}; mark it `loopback` if it talks to a server of its own"
+        )
 
 
 sys.addaudithook(_guard)
@@ -34,7 +36,11 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(config, "workerinput") or config.option.collectonly:
         return
-    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONDONTWRITEBYTECODE", "PYTEST_ADDOPTS")}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("PYTHONDONTWRITEBYTECODE", "PYTEST_ADDOPTS")
+    }
     with tempfile.TemporaryDirectory() as place:
         Path(place, "test_red.py").write_text("def test_red():\n    assert 0\n", encoding="utf-8")
         words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_red.py"]

@@ -25,7 +25,9 @@ from coder.wiring.session import open_fix
 from tests.test_scenarios import git
 from tests.walls import walls
 
-CANARIES: list[dict[str, str]] = json.loads((Path(__file__).parent / "canaries.json").read_text(encoding="utf-8"))
+CANARIES: list[dict[str, str]] = json.loads(
+    (Path(__file__).parent / "canaries.json").read_text(encoding="utf-8")
+)
 FAULT, FIX = "def twice(x):\n    return x + 3\n", "    return x + x"
 TEST = """from shop import twice
 
@@ -69,11 +71,15 @@ def script() -> list[Any]:
     def fix(request: Request) -> Any:
         seen = "\n".join(message.text for message in request.messages)
         shown = next(
-            line.partition("| ")[2] for line in seen.splitlines() if "password = " in line and "|" in line and PLACEHOLDER.search(line)
+            line.partition("| ")[2]
+            for line in seen.splitlines()
+            if "password = " in line and "|" in line and PLACEHOLDER.search(line)
         )
         renamed = shown.replace("password", "db_password")
         diff = f"--- a/shop.py\n+++ b/shop.py\n@@\n-{shown}\n+{renamed}\n@@\n def twice(x):\n-    return x + 3\n+{FIX}\n"
-        return Step(text="Add x to itself.", calls=(ScriptedCall(name="apply_patch", arguments={"diff": diff}),)).reply(99)
+        return Step(
+            text="Add x to itself.", calls=(ScriptedCall(name="apply_patch", arguments={"diff": diff}),)
+        ).reply(99)
 
     looks: tuple[tuple[str, dict[str, Any]], ...] = (
         ("read", {"path": "shop.py"}),
@@ -90,7 +96,11 @@ def script() -> list[Any]:
 
 def collect(root: Path, state: Path, requests: list[Request]) -> dict[str, bytes]:
     """Return everything that left the process or stays on disk, by name."""
-    found = {str(path): path.read_bytes() for path in state.rglob("*") if path.is_file() and "worktrees" not in path.parts}
+    found = {
+        str(path): path.read_bytes()
+        for path in state.rglob("*")
+        if path.is_file() and "worktrees" not in path.parts
+    }
     found["requests"] = "\n".join(request.model_dump_json() for request in requests).encode()
     found["messages"] = git(root, "log", "--all", "--format=%B%d").encode()
     found["notes"] = git(root, "log", "--branches", "--notes=coder", "--format=%N").encode()
@@ -116,7 +126,9 @@ def test_no_planted_secret_is_sent_or_kept(tmp_path: Path, monkeypatch: pytest.M
     assert '+db_password = "hunter2-otter"' in delivered_diff(root, finished.delivery)
     everything = collect(root, tmp_path / "state", model.requests)
     assert len(CANARIES) >= 30
-    assert any(name.endswith("events.jsonl") for name in everything) and any(name.endswith(".sqlite") for name in everything)
+    assert any(name.endswith("events.jsonl") for name in everything) and any(
+        name.endswith(".sqlite") for name in everything
+    )
     assert b"[masked: a secret " in everything["messages"]
     found = [
         (canary["value"], name)

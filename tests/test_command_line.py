@@ -44,7 +44,11 @@ class Place:
     def __init__(self, root: Path) -> None:
         self.repository = repo(root / "repository", FILES)
         self.environment = {
-            **{name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "LANG", "TMPDIR")},
+            **{
+                name: value
+                for name, value in os.environ.items()
+                if name in ("PATH", "HOME", "LANG", "TMPDIR")
+            },
             "XDG_STATE_HOME": str(root / "state"),
             "XDG_CONFIG_HOME": str(root / "config"),
             "OLLAMA_HOST": "127.0.0.1:9",
@@ -56,7 +60,13 @@ class Place:
 
     def coder(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            self.command(*arguments), cwd=self.repository, env=self.environment, capture_output=True, text=True, check=False, timeout=120
+            self.command(*arguments),
+            cwd=self.repository,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
         )
 
     def fix(self, server: Fake, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -76,9 +86,9 @@ class Place:
 
     def traces(self) -> tuple[str, str]:
         """What a session leaves while it works: its private refs, its worktrees."""
-        return git(self.repository, "for-each-ref", "refs/coder"), git(self.repository, "worktree", "list", "--porcelain").partition(
-            "\n\n"
-        )[2]
+        return git(self.repository, "for-each-ref", "refs/coder"), git(
+            self.repository, "worktree", "list", "--porcelain"
+        ).partition("\n\n")[2]
 
 
 @pytest.fixture
@@ -100,7 +110,11 @@ def test_a_fix_is_proven_taken_and_taken_back(place: Place, server: Fake) -> Non
     assert "PROVEN" in done.stdout
     assert "\x1b" not in done.stdout
     branch = git(place.repository, "for-each-ref", "--format=%(refname:short)", "refs/heads/coder").strip()
-    assert git(place.repository, "log", "-1", "--format=%(trailers:key=Coder-Verdict,valueonly)", branch).strip().startswith("PROVEN")
+    assert (
+        git(place.repository, "log", "-1", "--format=%(trailers:key=Coder-Verdict,valueonly)", branch)
+        .strip()
+        .startswith("PROVEN")
+    )
     assert "test_half_past_nine" in git(place.repository, "notes", "--ref=coder", "show", branch)
     assert {**place.untouched(), "branches": ""} == {**before, "branches": ""}
     assert place.coder("apply", "last").returncode == 0
@@ -115,27 +129,45 @@ def test_json_is_one_object_a_line_and_ends_with_the_verdict(place: Place, serve
     server.turns += [LOOK, PATCH]
     done = place.fix(server, "--json")
     events = [json.loads(line) for line in done.stdout.splitlines()]
-    kinds = [event["event"] for event in events if event["event"] != "warning"]  # of walls that are reduced on this machine
+    kinds = [
+        event["event"] for event in events if event["event"] != "warning"
+    ]  # of walls that are reduced on this machine
     assert kinds[:3] + kinds[-2:] == ["started", "baseline", "phase", "verified", "finished"]
-    assert [event["phase"] for event in events if event["event"] == "phase"] == ["locate", "reproduce", "edit", "verify"]
-    assert [(event["name"], event["ok"]) for event in events if event["event"] == "tool"] == [("search", True), ("apply_patch", True)]
+    assert [event["phase"] for event in events if event["event"] == "phase"] == [
+        "locate",
+        "reproduce",
+        "edit",
+        "verify",
+    ]
+    assert [(event["name"], event["ok"]) for event in events if event["event"] == "tool"] == [
+        ("search", True),
+        ("apply_patch", True),
+    ]
     assert (events[-1]["verdict"], events[-1]["exit_code"], events[-1]["requests"]) == ("PROVEN", 0, 2)
 
 
-def test_a_dry_run_leaves_nothing_and_writes_the_diff_where_told(place: Place, server: Fake, tmp_path: Path) -> None:
+def test_a_dry_run_leaves_nothing_and_writes_the_diff_where_told(
+    place: Place, server: Fake, tmp_path: Path
+) -> None:
     server.turns += [PATCH]
     before = place.untouched()
     done = place.fix(server, "--dry-run", "--output", str(tmp_path / "fix.diff"))
     assert done.returncode == 0
     assert "+    return int(hours) * 60 + int(rest)" in (tmp_path / "fix.diff").read_text()
     assert place.untouched() == before
-    assert git(place.repository, "for-each-ref").splitlines() == git(place.repository, "for-each-ref", "refs/heads").splitlines()
+    assert (
+        git(place.repository, "for-each-ref").splitlines()
+        == git(place.repository, "for-each-ref", "refs/heads").splitlines()
+    )
     assert "+ int(rest)" in place.coder("log", "diff", "last").stdout
 
 
 def test_a_plan_is_made_edited_and_run(place: Place, server: Fake, tmp_path: Path) -> None:
     steps = [{"intent": "The sign is right.", "files": ["clock.py"], "check": ISSUE.split()[0]}]
-    server.turns += [Turn(calls=(call("hand_over", kind="plan", summary="The sign is wrong.", steps=steps),)), PATCH]
+    server.turns += [
+        Turn(calls=(call("hand_over", kind="plan", summary="The sign is wrong.", steps=steps),)),
+        PATCH,
+    ]
     before, plan = place.untouched(), tmp_path / "plan.md"
     made = place.fix(server, "--plan-only", "--output", str(plan))
     assert (made.returncode, place.untouched()) == (0, before), made.stderr
@@ -213,7 +245,12 @@ def test_no_repository_or_no_commit_is_a_line(place: Place, tmp_path: Path, bare
 def start(place: Place, server: Fake) -> "subprocess.Popen[str]":
     command = place.command("fix", ISSUE, "--base-url", f"{server.url}/v1", "--model", "fake", "--trust")
     return subprocess.Popen(
-        command, cwd=place.repository, env=place.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command,
+        cwd=place.repository,
+        env=place.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
 
 
@@ -232,18 +269,28 @@ def children(pid: int) -> list[int]:
 
 
 def alive(pids: list[int]) -> list[int]:
-    return [pid for pid in pids if Path(f"/proc/{pid}").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text()]
+    return [
+        pid
+        for pid in pids
+        if Path(f"/proc/{pid}").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text()
+    ]
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for children in /proc")
 @pytest.mark.parametrize("moment", ["tests", "model"])
-def test_ctrl_c_stops_soon_kills_every_child_and_says_where_things_stand(place: Place, server: Fake, moment: str) -> None:
-    (place.repository / "test_slow.py").write_text(f"import time\n\n\ndef test_slow():\n    time.sleep({60 if moment == 'tests' else 0})\n")
+def test_ctrl_c_stops_soon_kills_every_child_and_says_where_things_stand(
+    place: Place, server: Fake, moment: str
+) -> None:
+    (place.repository / "test_slow.py").write_text(
+        f"import time\n\n\ndef test_slow():\n    time.sleep({60 if moment == 'tests' else 0})\n"
+    )
     server.turns += [Turn(text="I think", stalls=True)]
     before = place.untouched()
     running = start(place, server)
     deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and not (len(children(running.pid)) >= 2 if moment == "tests" else server.requests):
+    while time.monotonic() < deadline and not (
+        len(children(running.pid)) >= 2 if moment == "tests" else server.requests
+    ):
         time.sleep(0.05)
     offspring = children(running.pid)
     running.send_signal(signal.SIGINT)
@@ -256,7 +303,9 @@ def test_ctrl_c_stops_soon_kills_every_child_and_says_where_things_stand(place: 
     assert place.traces() == ("", "")
 
 
-def test_killed_at_any_moment_nothing_of_the_persons_is_touched_and_the_next_run_cleans_up(place: Place, server: Fake) -> None:
+def test_killed_at_any_moment_nothing_of_the_persons_is_touched_and_the_next_run_cleans_up(
+    place: Place, server: Fake
+) -> None:
     (place.repository / "notes.txt").write_text("uncommitted\n")
     before = place.untouched()
     moments = random.Random(4)
@@ -267,7 +316,9 @@ def test_killed_at_any_moment_nothing_of_the_persons_is_touched_and_the_next_run
         running.kill()
         running.communicate()
         left = place.untouched()
-        left["branches"] = "\n".join(line for line in left["branches"].splitlines() if "refs/heads/coder/" not in line)
+        left["branches"] = "\n".join(
+            line for line in left["branches"].splitlines() if "refs/heads/coder/" not in line
+        )
         assert left == before
     server.turns[:] = [PATCH]
     assert place.fix(server, "--dry-run").returncode == 0
@@ -284,7 +335,9 @@ def test_without_a_command_and_without_a_terminal_there_is_help_and_exit_2(place
 
 def test_without_a_model_the_engine_of_its_own_proves_a_fix(place: Place) -> None:
     with (place.repository / "test_clock.py").open("a") as file:
-        file.write('\n\ndef test_writes():\n    open("clock.py", "a").write("#")\n    open("new.txt", "a").write(str(minutes("01:00")))\n')
+        file.write(
+            '\n\ndef test_writes():\n    open("clock.py", "a").write("#")\n    open("new.txt", "a").write(str(minutes("01:00")))\n'
+        )
     git(place.repository, "commit", "-qam", "test more")
     before = place.untouched()
     done = place.coder("fix", ISSUE, "--trust")
@@ -314,7 +367,9 @@ def test_the_demo_ends_in_proven_and_says_what_to_try_next(place: Place) -> None
     assert "coder apply" in done.stdout
 
 
-def test_a_fix_of_another_repository_is_not_the_last_of_this_one(place: Place, server: Fake, tmp_path: Path) -> None:
+def test_a_fix_of_another_repository_is_not_the_last_of_this_one(
+    place: Place, server: Fake, tmp_path: Path
+) -> None:
     server.turns += [PATCH]
     place.fix(server)
     other = repo(tmp_path / "other", FILES)
@@ -327,7 +382,11 @@ def test_a_fix_of_another_repository_is_not_the_last_of_this_one(place: Place, s
 
 def test_a_reader_that_goes_away_ends_the_session_quietly(place: Place, server: Fake) -> None:
     server.turns += [LOOK] * 20
-    command = " ".join(place.command("fix", f"'{ISSUE}'", "--base-url", f"{server.url}/v1", "--model", "fake", "--trust", "--verbose"))
+    command = " ".join(
+        place.command(
+            "fix", f"'{ISSUE}'", "--base-url", f"{server.url}/v1", "--model", "fake", "--trust", "--verbose"
+        )
+    )
     done = subprocess.run(
         ["bash", "-c", f"{command} | head -2"],
         cwd=place.repository,
@@ -344,11 +403,15 @@ def test_a_reader_that_goes_away_ends_the_session_quietly(place: Place, server: 
 
 def test_a_persons_own_change_is_judged_and_judged_again(place: Place, tmp_path: Path) -> None:
     (place.repository / "fix.diff").write_text(FIX)
-    proven = place.coder("verify", "fix.diff", "--trust", "--against", "HEAD", "--evidence", str(tmp_path / "evidence.json"))
+    proven = place.coder(
+        "verify", "fix.diff", "--trust", "--against", "HEAD", "--evidence", str(tmp_path / "evidence.json")
+    )
     assert proven.returncode == 0, proven.stdout + proven.stderr
     assert "PROVEN  1 test went from red to green" in proven.stdout
     assert git(place.repository, "status", "--porcelain") == "?? fix.diff"
-    elsewhere = place.coder("verify", "fix.diff", "--trust", "--against", "HEAD", "--issue", "The colours of the page are wrong.")
+    elsewhere = place.coder(
+        "verify", "fix.diff", "--trust", "--against", "HEAD", "--issue", "The colours of the page are wrong."
+    )
     assert (elsewhere.returncode, "nothing ties" in elsewhere.stdout) == (3, True)
     (place.repository / "clock.py").write_text(FILES["clock.py"].replace("-", "*"))
     git(place.repository, "commit", "--quiet", "--all", "--message", "clock: minutes are multiplied")
@@ -363,10 +426,17 @@ def test_a_persons_own_change_is_judged_and_judged_again(place: Place, tmp_path:
 def test_check_runs_no_test_command_that_evidence_from_elsewhere_names(place: Place, tmp_path: Path) -> None:
     (place.repository / "fix.diff").write_text(FIX)
     file = tmp_path / "evidence.json"
-    assert place.coder("verify", "fix.diff", "--trust", "--against", "HEAD", "--evidence", str(file)).returncode == 0
+    assert (
+        place.coder("verify", "fix.diff", "--trust", "--against", "HEAD", "--evidence", str(file)).returncode
+        == 0
+    )
     file.write_text(json.dumps({**json.loads(file.read_text()), "test_command": f"touch {tmp_path}/ran"}))
     refused = place.coder("verify", "--check", "--evidence", str(file), "--trust")
-    assert (refused.returncode, "so it was not run" in refused.stderr, (tmp_path / "ran").exists()) == (2, True, False)
+    assert (refused.returncode, "so it was not run" in refused.stderr, (tmp_path / "ran").exists()) == (
+        2,
+        True,
+        False,
+    )
 
 
 def test_a_fix_on_a_newer_head_is_unverified_until_it_is_judged_there(place: Place, server: Fake) -> None:
@@ -393,7 +463,9 @@ def test_a_fix_that_fails_on_a_newer_head_is_not_applied(place: Place, server: F
     server.turns += [PATCH]
     assert place.fix(server).returncode == 0
     path = next(place.repository.rglob("test_*.py"))
-    path.write_text(path.read_text() + "\n\ndef test_contradicts():\n    assert minutes('09:30') == 9 * 60 - 30\n")
+    path.write_text(
+        path.read_text() + "\n\ndef test_contradicts():\n    assert minutes('09:30') == 9 * 60 - 30\n"
+    )
     git(place.repository, "commit", "-qam", "contradict")
     before = place.untouched()
     done = place.coder("apply", "last", "--verify", "--trust")

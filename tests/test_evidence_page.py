@@ -14,7 +14,14 @@ from coder.core.attestation import FORMAT, Attestation
 from coder.core.values.base import Value
 
 PAGE = (Path(__file__).parents[1] / "docs" / "evidence.md").read_text(encoding="utf-8")
-WORDS = {str: "text", int: "number", float: "number", bool: "true or false", datetime: "time, UTC, ISO 8601", Decimal: "number as text"}
+WORDS = {
+    str: "text",
+    int: "number",
+    float: "number",
+    bool: "true or false",
+    datetime: "time, UTC, ISO 8601",
+    Decimal: "number as text",
+}
 
 
 def models() -> list[type[Value]]:
@@ -54,9 +61,15 @@ def kind(annotation: Any) -> str:
 
 def test_every_part_is_told_with_all_its_fields() -> None:
     sections = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
-    told = {name: re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \|$", text, re.MULTILINE) for name, text in sections.items()}
+    told = {
+        name: re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \|$", text, re.MULTILINE)
+        for name, text in sections.items()
+    }
     rows = {name: [(field, type_) for field, type_, _ in found] for name, found in told.items() if found}
-    assert rows == {model.__name__: [(name, kind(field.annotation)) for name, field in model.model_fields.items()] for model in models()}
+    assert rows == {
+        model.__name__: [(name, kind(field.annotation)) for name, field in model.model_fields.items()]
+        for model in models()
+    }
 
 
 def test_the_format_is_the_one_in_use() -> None:

@@ -104,12 +104,18 @@ def wired(case: Path, scene: Scene, sandbox: ProcessSandbox, *, off: str) -> tup
     """The session of a case, with one guard off; empty: with none."""
     expect = scene.expect
     steps = load(case / "script.jsonl")
-    model = Scripted([_same_ids(step, number) for number, step in enumerate(steps)] if "same_ids" in expect else steps)
+    model = Scripted(
+        [_same_ids(step, number) for number, step in enumerate(steps)] if "same_ids" in expect else steps
+    )
     plain = kit(scene.root, issue=(case / "issue.md").read_text(encoding="utf-8"), merge=True)
     secrets = Unmasked() if off == "masking" else Secrets(own=(OWN,))
     log = EventLog(secrets=secrets)
     attended = "attended" in expect or "answers" in expect or off == "review"
-    workspace = replace(plain.workspace(plain.repository.candidate("c1")), sandbox=sandbox, deny_read=() if off == "private" else DENY_READ)
+    workspace = replace(
+        plain.workspace(plain.repository.candidate("c1")),
+        sandbox=sandbox,
+        deny_read=() if off == "private" else DENY_READ,
+    )
     made = replace(
         plain,
         model=model,
@@ -142,7 +148,9 @@ def _rights(scene: Scene, off: str) -> Rights:
 
 def _same_ids(step: Step, number: int) -> Any:
     reply = step.reply(number)
-    calls = tuple(call.model_copy(update={"id": f"call_{index}"}) for index, call in enumerate(reply.message.calls))
+    calls = tuple(
+        call.model_copy(update={"id": f"call_{index}"}) for index, call in enumerate(reply.message.calls)
+    )
     return reply.model_copy(update={"message": reply.message.model_copy(update={"calls": calls})})
 
 
@@ -155,7 +163,11 @@ def played(made: Kit, expect: dict[str, Any]) -> SessionFinished:
         running = asyncio.ensure_future(session.run())
         async for record in made.log.follow():
             if isinstance(record.event, QuestionAsked):
-                option = "deliver" if "deliver" in record.event.options else next(answers, expect.get("attended", "refuse"))
+                option = (
+                    "deliver"
+                    if "deliver" in record.event.options
+                    else next(answers, expect.get("attended", "refuse"))
+                )
                 session.send(Answer(question=record.event.question, option=option))
         return await running
 
@@ -208,5 +220,7 @@ def test_without_its_guard_the_same_orders_succeed(case: Path, scene: Scene, san
 
 def is_fenced(request: Request) -> bool:
     """Does every answer of a tool stand between delimiters that it does not hold itself?"""
-    found = [FENCED.fullmatch(message.text) for message in request.messages if isinstance(message, ToolMessage)]
+    found = [
+        FENCED.fullmatch(message.text) for message in request.messages if isinstance(message, ToolMessage)
+    ]
     return all(match is not None and match[1] not in match[2] for match in found)

@@ -50,7 +50,12 @@ HOMES = {
 }
 LINKS = ("coder/tools/", "coder/prompts/")
 FOUND = [*ROOT.glob("coder/**/*.py"), *ROOT.glob("tools/**/*.py")]
-UI_READS = ("coder.patching.git_hunks.", "coder.session.log.", "coder.patching.git_hunks.", "coder.session.log.")
+UI_READS = (
+    "coder.patching.git_hunks.",
+    "coder.session.log.",
+    "coder.patching.git_hunks.",
+    "coder.session.log.",
+)
 OTHERS = ("demo/project", "bench/suite", "coder/tools/", "coder/prompts/")
 """Data, and links to directories at the top of the repository."""
 MODULES = sorted(path for path in FOUND if not any(part in path.as_posix() for part in OTHERS))
@@ -87,7 +92,9 @@ def faults(path: Path) -> list[str]:
             if own == "ui" and name.startswith(UI_READS):
                 continue
             if other != own and (LAYERS.get(other, 99) >= LAYERS[own] or (own == "ui" and other != "core")):
-                found.append(f"{path.relative_to(ROOT)} imports {name}: imports point down; a front end knows core and the log")
+                found.append(
+                    f"{path.relative_to(ROOT)} imports {name}: imports point down; a front end knows core and the log"
+                )
         elif top in HOMES and own not in HOMES[top]:
             found.append(f"{path.relative_to(ROOT)} imports {name}: its one home is {sorted(HOMES[top])}")
     return found

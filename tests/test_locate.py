@@ -48,7 +48,9 @@ def test_json_has_files_symbols_and_reasons(tree: Path, capsys: pytest.CaptureFi
     assert "defines total, named in the title" in found["reasons"]["shop/cart.py::Cart.total"]
 
 
-def test_the_issue_may_be_a_file_or_standard_input(tree: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_issue_may_be_a_file_or_standard_input(
+    tree: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tree / "issue.md").write_text("send prints", encoding="utf-8")
     monkeypatch.chdir(tree)
     monkeypatch.setattr("sys.stdin", io.StringIO("send prints"))
@@ -82,21 +84,29 @@ def test_commits_of_a_checkout_count(tree: Path, capsys: pytest.CaptureFixture[s
     ],
 )
 def test_wrong_use_is_one_line_and_2(
-    arguments: tuple[str, ...], told: str, tree: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    arguments: tuple[str, ...],
+    told: str,
+    tree: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tree)
     assert run(["locate", *arguments]) == 2
     assert capsys.readouterr() == ("", f"coder: {told}\n")
 
 
-def test_an_empty_tree_and_a_strange_issue_are_answered(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_tree_and_a_strange_issue_are_answered(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tree.parent / "empty").mkdir()
     assert run(["locate", "anything", "--repo", str(tree.parent / "empty")]) == 0
     assert run(["locate", "\N{SNOWMAN}", "--repo", str(tree)]) == 0
     assert capsys.readouterr().out == "Nothing in this tree says anything of the issue.\n" * 2
 
 
-def test_failing_tests_point_to_functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_failing_tests_point_to_functions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     checks = "from calc import add, double\n\ndef test_add():\n    assert add(1, 2) == 3\n\ndef test_double():\n    assert double(2) == 4\n"
     source = "def add(a, b):\n    return a - b\n\n\ndef double(a):\n    return a * 2\n"
@@ -109,5 +119,7 @@ def test_failing_tests_point_to_functions(tmp_path: Path, monkeypatch: pytest.Mo
     assert [suspect["place"] for suspect in found["suspects"]] == ["calc.py::add"]
     assert sorted(path.name for path in root.iterdir()) == [".git", "calc.py", "test_calc.py"]
     assert run(["locate", "adding is wrong", "--tests", "--unsafe-no-sandbox", "--repo", str(root)]) == 0
-    head = "Executed by failing tests (1) and less by passing ones\n 1  add\n      calc.py:2, suspicion 1.00\n\n"
+    head = (
+        "Executed by failing tests (1) and less by passing ones\n 1  add\n      calc.py:2, suspicion 1.00\n\n"
+    )
     assert capsys.readouterr().out.startswith(head)

@@ -5,7 +5,9 @@ import pytest
 from coder.__main__ import _crashed, _speak_any_encoding
 
 
-def test_a_crash_report_holds_no_secret(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crash_report_holds_no_secret(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SHOP_TOKEN", "wisteria-sings-99")
     try:
         raise ValueError("401 for wisteria-sings-99, then for ghp_" + "aB3d" * 9)

@@ -13,7 +13,9 @@ ROOT = Path(__file__).parent.parent
 
 def tracked() -> set[str]:
     """Where each tracked source file belongs in site-packages."""
-    listed = subprocess.run(["git", "ls-files", "coder", "tools", "prompts"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["git", "ls-files", "coder", "tools", "prompts"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     places = (name if name.startswith("coder/") else f"coder/{name}" for name in listed.splitlines())
     return {place for place in places if place not in ("coder/tools", "coder/prompts")}
 
@@ -24,7 +26,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = tmp_path_factory.mktemp("source")
     subprocess.run(["git", "clone", "-q", "--no-hardlinks", str(ROOT), str(source)], check=True)
     for change in subprocess.run(
-        ["git", "diff", "--name-only", "--no-renames", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["git", "diff", "--name-only", "--no-renames", "HEAD"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout.split():
         target = source / change
         target.unlink(missing_ok=True)
@@ -45,7 +51,18 @@ def test_the_wheel_holds_what_is_tracked_and_nothing_else(wheel: Path) -> None:
 def site(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel installed, without what it depends on."""
     place = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--target", str(place), str(wheel)]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--no-deps",
+        "--no-index",
+        "--target",
+        str(place),
+        str(wheel),
+    ]
     subprocess.run(command, check=True, capture_output=True)
     return place
 
@@ -53,7 +70,15 @@ def site(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def hostile(directory: Path, *names: str) -> Path:
     """A repository whose modules leave a mark where they are run."""
     planted = 'from pathlib import Path\n\nPath(__file__).parent.joinpath("RAN").touch()\n'
-    for name in ("tools/__init__.py", "prompts/__init__.py", "conftest.py", "sitecustomize.py", "typer.py", "rich.py", *names):
+    for name in (
+        "tools/__init__.py",
+        "prompts/__init__.py",
+        "conftest.py",
+        "sitecustomize.py",
+        "typer.py",
+        "rich.py",
+        *names,
+    ):
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
         (directory / name).write_text(planted, encoding="utf-8")
     subprocess.run(["git", "init", "-q"], cwd=directory, check=True)
@@ -62,7 +87,9 @@ def hostile(directory: Path, *names: str) -> Path:
 
 def start(site: Path, directory: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
     state = {"XDG_CONFIG_HOME": str(site), "XDG_STATE_HOME": str(site), "PYTHONPATH": str(site)}
-    return subprocess.run(command, cwd=directory, env={**os.environ, **state}, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=directory, env={**os.environ, **state}, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.mark.parametrize("argument", ["--version", "--help", "config", "doctor"])

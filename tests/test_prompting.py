@@ -13,18 +13,31 @@ from coder.core.values.task import Task
 from coder.core.values.verdict import Failure, Reproduced, TestReport, TestResult, Verdict, VerdictKind
 from coder.prompting import PackagedPrompts
 
-RED = TestResult(id="tests/test_a.py::test_a", outcome="failed", failure=Failure(type="AssertionError", message="assert 1 == 2\nmore"))
+RED = TestResult(
+    id="tests/test_a.py::test_a",
+    outcome="failed",
+    failure=Failure(type="AssertionError", message="assert 1 == 2\nmore"),
+)
 TASK = Task(issue="It is wrong.", directory=Path("repository"))
 PLAN = Plan(
     summary="The sign goes.",
-    steps=(Step(intent="A test shows it.", files=("tests/test_a.py",), check="tests/test_a.py::test_a"), Step(intent="It is gone.")),
+    steps=(
+        Step(intent="A test shows it.", files=("tests/test_a.py",), check="tests/test_a.py::test_a"),
+        Step(intent="It is gone."),
+    ),
 )
 FINDING = Finding(severity="major", path="a.py", line=3, text="It fails for an empty list.")
-NOTED = Verdict(kind=VerdictKind.PASSING, reason="No test went from red to green.", notes=("test_a fails as before: assert 1 == 2",))
+NOTED = Verdict(
+    kind=VerdictKind.PASSING,
+    reason="No test went from red to green.",
+    notes=("test_a fails as before: assert 1 == 2",),
+)
 DIFF = "--- a/a.py\n+++ b/a.py\n@@ -2 +2 @@\n-x\n+y\n"
 HINTS = Proposals(
     suspects=(Suspect(place="a.py::f", line=2, score=1.0),),
-    proposals=(Proposal(diff=DIFF, summary="f: y for x", place="a.py::f", apart="f(1) gives 2, elsewhere 3"),),
+    proposals=(
+        Proposal(diff=DIFF, summary="f: y for x", place="a.py::f", apart="f(1) gives 2, elsewhere 3"),
+    ),
 )
 CASES: dict[str, dict[str, Any]] = {
     "system": {},
@@ -48,8 +61,17 @@ CASES: dict[str, dict[str, Any]] = {
         "explanation": "It is still red.",
         "left": 1,
         "found": (
-            Diagnosed(candidate="c1", signature="ValueError in a.py, f", tests=("t",), cause="logic", attempts=2, was="test error"),
-            Diagnosed(candidate="c1", signature="KeyError in b.py, g", tests=("u",), cause="logic", attempts=3),
+            Diagnosed(
+                candidate="c1",
+                signature="ValueError in a.py, f",
+                tests=("t",),
+                cause="logic",
+                attempts=2,
+                was="test error",
+            ),
+            Diagnosed(
+                candidate="c1", signature="KeyError in b.py, g", tests=("u",), cause="logic", attempts=3
+            ),
         ),
         "places": ("a.py:3",),
         "asked": 1,
@@ -76,7 +98,9 @@ CASES: dict[str, dict[str, Any]] = {
         "brief": "Tests.",
         "task": TASK,
         "diff": "+x",
-        "verdict": Verdict(kind=VerdictKind.PROVEN, reason="1 test went from red to green.", notes=("a note",)),
+        "verdict": Verdict(
+            kind=VerdictKind.PROVEN, reason="1 test went from red to green.", notes=("a note",)
+        ),
         "around": "a.py\n    1| x",
         "paths": ("a.py",),
         "failure": "",

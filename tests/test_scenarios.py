@@ -79,7 +79,9 @@ def make_editable(root: Path, source: Path) -> None:
 
 def run(scenario: Path, root: Path, expect: dict[str, Any]) -> tuple[SessionFinished, list[Record]]:
     flags = expect.get("flags", {})
-    budget = Budget(attempts=flags.get("attempts", 3), tokens=flags.get("max_tokens"), requests=flags.get("max_requests"))
+    budget = Budget(
+        attempts=flags.get("attempts", 3), tokens=flags.get("max_tokens"), requests=flags.get("max_requests")
+    )
     task = Task(
         issue=(scenario / "issue.md").read_text(encoding="utf-8").strip(),
         directory=root,
@@ -89,7 +91,12 @@ def run(scenario: Path, root: Path, expect: dict[str, Any]) -> tuple[SessionFini
         trusted=True,
         budget=budget,
     )
-    strategy = offered(flags.get("strategy", "linear"), width=flags.get("width", 3), rounds=flags.get("rounds", 2), review_rounds=2)
+    strategy = offered(
+        flags.get("strategy", "linear"),
+        width=flags.get("width", 3),
+        rounds=flags.get("rounds", 2),
+        review_rounds=2,
+    )
     if seconds := flags.get("search_seconds"):
         strategy = offline_first(strategy, seconds=seconds)
     how = Approach(model=Scripted(load(scenario / "script.jsonl")), strategy=strategy, reason="")
@@ -114,7 +121,9 @@ def test_scenario(scenario: Path, root: Path) -> None:
     untouched = snapshot(root)
     finished, records = run(scenario, root, expect)
     assert snapshot(root, without_branch=finished.delivery.branch if finished.delivery else "") == untouched
-    assert seen(finished, records, expect) == {name: value for name, value in expect.items() if name not in ("flags", "editable")}
+    assert seen(finished, records, expect) == {
+        name: value for name, value in expect.items() if name not in ("flags", "editable")
+    }
     if (scenario / "after").is_dir():
         assert delivered(root, finished, scenario / "after") == contents(scenario / "after")
 
@@ -123,7 +132,9 @@ def seen(finished: SessionFinished, records: list[Record], expect: dict[str, Any
     """What happened, in the words of expect.json; where words are looked for, those that are there."""
     events = [record.event for record in records]
     told = "\n".join(
-        event.message.text for event in events if isinstance(event, MessageFinished) and isinstance(event.message, UserMessage)
+        event.message.text
+        for event in events
+        if isinstance(event, MessageFinished) and isinstance(event.message, UserMessage)
     )
     message = (
         finished.delivery
@@ -137,20 +148,49 @@ def seen(finished: SessionFinished, records: list[Record], expect: dict[str, Any
         "targets": list(finished.verdict.targets) if finished.verdict else [],
         "phases": [event.phase for event in events if isinstance(event, PhaseEntered)],
         "subject": (message or "").strip(),
-        "refused": [event.message.name for event in events if isinstance(event, ToolFinished) and not event.message.ok],
-        "changed": [line[6:] for line in (finished.delivery.diff if finished.delivery else "").splitlines() if line.startswith("+++ b/")],
+        "refused": [
+            event.message.name for event in events if isinstance(event, ToolFinished) and not event.message.ok
+        ],
+        "changed": [
+            line[6:]
+            for line in (finished.delivery.diff if finished.delivery else "").splitlines()
+            if line.startswith("+++ b/")
+        ],
         "report": [words for words in expect.get("report", []) if words in finished.report],
         "said": [words for words in expect.get("said", []) if words in told],
-        "summary": next((words for words in [expect.get("summary")] if words and words in finished.summary), finished.summary),
-        "dropped": [[who, words] for who, words in expect.get("dropped", []) if any(_went(event, who, words) for event in events)],
-        "chosen": [event.strategy for event in events if isinstance(event, StrategyChosen)],
-        "diagnosed": [[event.was, event.cause] for event in events if isinstance(event, Diagnosed) and event.was],
-        "readers": sorted(
-            [event.candidate, event.note.approve] for event in events if isinstance(event, NoteMade) and isinstance(event.note, Findings)
+        "summary": next(
+            (words for words in [expect.get("summary")] if words and words in finished.summary),
+            finished.summary,
         ),
-        "menders": [[event.candidate, event.approach] for event in events if isinstance(event, CandidateForked) and event.role == "mender"],
-        "plans": [len(event.note.steps) for event in events if isinstance(event, NoteMade) and isinstance(event.note, Plan)],
-        "evidence": [words for words in expect.get("evidence", []) if finished.verdict and words in "\n".join(finished.verdict.notes)],
+        "dropped": [
+            [who, words]
+            for who, words in expect.get("dropped", [])
+            if any(_went(event, who, words) for event in events)
+        ],
+        "chosen": [event.strategy for event in events if isinstance(event, StrategyChosen)],
+        "diagnosed": [
+            [event.was, event.cause] for event in events if isinstance(event, Diagnosed) and event.was
+        ],
+        "readers": sorted(
+            [event.candidate, event.note.approve]
+            for event in events
+            if isinstance(event, NoteMade) and isinstance(event.note, Findings)
+        ),
+        "menders": [
+            [event.candidate, event.approach]
+            for event in events
+            if isinstance(event, CandidateForked) and event.role == "mender"
+        ],
+        "plans": [
+            len(event.note.steps)
+            for event in events
+            if isinstance(event, NoteMade) and isinstance(event.note, Plan)
+        ],
+        "evidence": [
+            words
+            for words in expect.get("evidence", [])
+            if finished.verdict and words in "\n".join(finished.verdict.notes)
+        ],
         "diff_only": bool(finished.delivery and finished.delivery.diff and not finished.delivery.branch),
     }
     return {name: facts[name] for name in expect if name in facts}
@@ -181,7 +221,9 @@ def snapshot(root: Path, without_branch: str = "") -> dict[str, Any]:
 def contents(directory: Path, skip: tuple[str, ...] = ()) -> dict[str, str]:
     files = (path for path in sorted(directory.rglob("*")) if path.is_file())
     relative = ((path, path.relative_to(directory)) for path in files)
-    return {str(name): path.read_text(encoding="utf-8") for path, name in relative if name.parts[0] not in skip}
+    return {
+        str(name): path.read_text(encoding="utf-8") for path, name in relative if name.parts[0] not in skip
+    }
 
 
 def delivered(root: Path, finished: SessionFinished, after: Path) -> dict[str, str]:

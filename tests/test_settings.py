@@ -6,7 +6,19 @@ import pytest
 
 from coder.core.errors import UserError
 from coder.permissions.command_rules import Rule, written
-from coder.settings import Config, allow, allowed, config, forget, passed_over, rules, sandbox_caps, settings, trust, trusted
+from coder.settings import (
+    Config,
+    allow,
+    allowed,
+    config,
+    forget,
+    passed_over,
+    rules,
+    sandbox_caps,
+    settings,
+    trust,
+    trusted,
+)
 
 
 def environment(root: Path, user: str = "", **variables: str) -> dict[str, str]:
@@ -35,11 +47,21 @@ def test_each_source_goes_over_the_one_before(tmp_path: Path) -> None:
     root = repository(tmp_path, "attempts = 4")
     assert value("attempts", root, environment=user) == (4, f"{root / 'pyproject.toml'} [tool.coder]")
     assert value("attempts", root, environment={**user, "CODER_ATTEMPTS": "2"}) == (2, "CODER_ATTEMPTS")
-    assert value("attempts", root, environment=user, flags={"attempts": 7, "model": None}) == (7, "command line")
+    assert value("attempts", root, environment=user, flags={"attempts": 7, "model": None}) == (
+        7,
+        "command line",
+    )
 
 
 @pytest.mark.parametrize(
-    "table", ["attempts = 9", 'model = "openai:x"', 'base_url = "http://evil.example"', 'strategy = "offline"', "unknown = 1"]
+    "table",
+    [
+        "attempts = 9",
+        'model = "openai:x"',
+        'base_url = "http://evil.example"',
+        'strategy = "offline"',
+        "unknown = 1",
+    ],
 )
 def test_a_repository_may_only_narrow(tmp_path: Path, table: str) -> None:
     assert config(settings(repository(tmp_path, table), environment=environment(tmp_path))) == Config()
@@ -81,7 +103,10 @@ def test_what_is_allowed_always_is_remembered_outside_of_the_repository(tmp_path
     place = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
     root = tmp_path / "repository"
     root.mkdir()
-    first, second = Rule(action="allow", program="make", arguments=("docs",)), Rule(action="allow", program="pip", network=True)
+    first, second = (
+        Rule(action="allow", program="make", arguments=("docs",)),
+        Rule(action="allow", program="pip", network=True),
+    )
     allow(root, [first], place)
     allow(root, [second, first], place)
     assert allowed(root, place) == (first, second)
@@ -107,17 +132,28 @@ def test_what_is_remembered_and_cannot_be_read_allows_nothing(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("own", "wish", "holds"), [("auto-edit", "ask", "ask"), ("ask", "full", "ask"), ("full", "read-only", "read-only")]
+    ("own", "wish", "holds"),
+    [("auto-edit", "ask", "ask"), ("ask", "full", "ask"), ("full", "read-only", "read-only")],
 )
-def test_a_repository_may_ask_for_stricter_approvals_only(tmp_path: Path, own: str, wish: str, holds: str) -> None:
+def test_a_repository_may_ask_for_stricter_approvals_only(
+    tmp_path: Path, own: str, wish: str, holds: str
+) -> None:
     root = repository(tmp_path, f'approve = "{wish}"')
     assert config(settings(root, environment=environment(tmp_path, f'approve = "{own}"\n'))).approve == holds
 
 
 def test_a_repository_adds_to_what_is_denied_and_allows_nothing(tmp_path: Path) -> None:
-    root = repository(tmp_path, 'allow = ["git push"]\ndeny = ["make deploy"]\ndeny_read = ["live/*", "!.env"]')
-    chosen = config(settings(root, environment=environment(tmp_path, 'allow = ["make *"]\ndeny = ["npm start"]\n')))
-    assert rules(chosen) == (written("make *", "allow"), written("npm start", "deny"), written("make deploy", "deny"))
+    root = repository(
+        tmp_path, 'allow = ["git push"]\ndeny = ["make deploy"]\ndeny_read = ["live/*", "!.env"]'
+    )
+    chosen = config(
+        settings(root, environment=environment(tmp_path, 'allow = ["make *"]\ndeny = ["npm start"]\n'))
+    )
+    assert rules(chosen) == (
+        written("make *", "allow"),
+        written("npm start", "deny"),
+        written("make deploy", "deny"),
+    )
     assert chosen.deny_read == ("live/*",)
 
 
@@ -136,7 +172,9 @@ def test_what_a_repository_says_in_vain_is_told(tmp_path: Path) -> None:
 
 def test_the_sandbox_limits_are_settings_that_a_repository_may_only_lower(tmp_path: Path) -> None:
     root = repository(tmp_path, "sandbox_memory_mb = 512\nsandbox_processes = 5000\nsandbox_cpu_seconds = 1")
-    chosen = config(settings(root, environment={"XDG_CONFIG_HOME": str(tmp_path), "CODER_SANDBOX_CPU_SECONDS": "20"}))
+    chosen = config(
+        settings(root, environment={"XDG_CONFIG_HOME": str(tmp_path), "CODER_SANDBOX_CPU_SECONDS": "20"})
+    )
     assert sandbox_caps(chosen) == {"resident_bytes": 512 << 20, "processes": 1024, "cpu_seconds": 20}
 
 
@@ -144,4 +182,9 @@ def test_a_repository_may_only_widen_what_is_run(tmp_path: Path) -> None:
     user = {"XDG_CONFIG_HOME": str(tmp_path)}
     assert config(settings(repository(tmp_path, 'suite = "impacted"'), environment=user)).suite == "auto"
     assert config(settings(repository(tmp_path, 'suite = "whole"'), environment=user)).suite == "whole"
-    assert config(settings(repository(tmp_path, "foreground_suite_seconds = 1"), environment=user)).foreground_suite_seconds == 60
+    assert (
+        config(
+            settings(repository(tmp_path, "foreground_suite_seconds = 1"), environment=user)
+        ).foreground_suite_seconds
+        == 60
+    )

@@ -5,7 +5,19 @@ import sys
 
 import pytest
 
-HEAVY = {"pydantic", "pydantic_ai", "rich", "textual", "git", "jinja2", "tree_sitter", "unidiff", "ripgrepy", "asyncio", "coder.wiring"}
+HEAVY = {
+    "pydantic",
+    "pydantic_ai",
+    "rich",
+    "textual",
+    "git",
+    "jinja2",
+    "tree_sitter",
+    "unidiff",
+    "ripgrepy",
+    "asyncio",
+    "coder.wiring",
+}
 SCRIPT = """
 import sys
 sys.argv = ["coder", {argument!r}]

@@ -42,7 +42,9 @@ def session(root: Path, *, trusted: bool) -> tuple[str, list[str]]:
     task = Task(issue="VALUE is wrong.", directory=root, trusted=trusted)
     with open_fix(task, Config(), how=how, root=root, walls=walls(), attended=False) as opened:
         asyncio.run(opened.session.run())
-    told = "\n".join(message.text for message in model.requests[0].messages if isinstance(message, UserMessage))
+    told = "\n".join(
+        message.text for message in model.requests[0].messages if isinstance(message, UserMessage)
+    )
     return told, [record.event.text for record in opened.log.records if isinstance(record.event, Warned)]
 
 

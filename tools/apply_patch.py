@@ -36,9 +36,14 @@ def apply_patch(workspace: Workspace, diff: str, allow_syntax_error: bool = Fals
         )
         _check_allowed(workspace, planned)
         if planned.syntax_errors and not allow_syntax_error:
-            raise PatchError("With this patch the file would no longer parse. " + "\n".join(planned.syntax_errors[:MOST_FAULTS]))
+            raise PatchError(
+                "With this patch the file would no longer parse. "
+                + "\n".join(planned.syntax_errors[:MOST_FAULTS])
+            )
         if cut := [line for change in planned.changes for line in _cut(change)]:
-            raise PatchError("A new test goes behind all lines of the one before it. " + "\n".join(cut[:MOST_FAULTS]))
+            raise PatchError(
+                "A new test goes behind all lines of the one before it. " + "\n".join(cut[:MOST_FAULTS])
+            )
         write(planned, Tree(workspace.root))
     except PatchError as error:
         workspace.failed_hunks.update(error.failed)
@@ -57,14 +62,24 @@ def _check_allowed(workspace: Workspace, planned: Applied) -> None:
 
 
 def _cut(change: Change) -> list[str]:
-    return tests_cut(change.before.text, change.after.text, change.path) if change.before and change.after else []
+    return (
+        tests_cut(change.before.text, change.after.text, change.path)
+        if change.before and change.after
+        else []
+    )
 
 
 def _report(planned: Applied) -> str:
     lines = [_shown(change) for change in planned.changes]
     found = planned.undefined_names
     python = any(change.path.endswith(".py") and change.after for change in planned.changes)
-    said = ["New undefined names, to be mended:", *found[:20]] if found else ["It parses, and no new undefined name."] if python else []
+    said = (
+        ["New undefined names, to be mended:", *found[:20]]
+        if found
+        else ["It parses, and no new undefined name."]
+        if python
+        else []
+    )
     return "\n".join([*lines, *said])
 
 
@@ -81,7 +96,9 @@ def _shown(change: Change) -> str:
     shift = 0
     for edit in change.edits:
         first, count = edit.start + shift + 1, len(edit.lines)
-        places.append(f"{first}-{first + count - 1}" if count > 1 else str(first) if count else f"before {first}")
+        places.append(
+            f"{first}-{first + count - 1}" if count > 1 else str(first) if count else f"before {first}"
+        )
         shift += count - (edit.end - edit.start)
     more = f" and {len(places) - MOST_PLACES} more places" if len(places) > MOST_PLACES else ""
     return f"{head}: changed, now line{'s' * (len(places) > 1 or '-' in places[0])} {', '.join(places[:MOST_PLACES])}{more}"

@@ -37,8 +37,12 @@ def dependents(workspace: Workspace, name: str) -> str:
     places = meant(snapshot, wanted)
     if not places:
         near = ", ".join(snapshot.similar(wanted.rpartition(".")[2]))
-        raise ToolError(f"{name!r} is neither a file nor a symbol defined here.{f' Near: {near}.' if near else ''} Try find_symbol.")
-    return _report(workspace, snapshot, f"{wanted} is used", users(snapshot, places), others=_namesakes(snapshot, places))
+        raise ToolError(
+            f"{name!r} is neither a file nor a symbol defined here.{f' Near: {near}.' if near else ''} Try find_symbol."
+        )
+    return _report(
+        workspace, snapshot, f"{wanted} is used", users(snapshot, places), others=_namesakes(snapshot, places)
+    )
 
 
 def _namesakes(snapshot: Snapshot, places: Sequence[Place]) -> int:
@@ -46,13 +50,20 @@ def _namesakes(snapshot: Snapshot, places: Sequence[Place]) -> int:
     return sum(place not in places for place in snapshot.defined(bare))
 
 
-def _report(workspace: Workspace, snapshot: Snapshot, said: str, uses: Iterable[Use], *, others: int = 0) -> str:
+def _report(
+    workspace: Workspace, snapshot: Snapshot, said: str, uses: Iterable[Use], *, others: int = 0
+) -> str:
     readable = [use for use in ordered(uses) if workspace.may_read(use.path)]
-    groups = {"source": [use for use in readable if standing(use.path) == 0], "tests": [use for use in readable if standing(use.path) == 1]}
+    groups = {
+        "source": [use for use in readable if standing(use.path) == 0],
+        "tests": [use for use in readable if standing(use.path) == 1],
+    }
     groups["elsewhere"] = [use for use in readable if standing(use.path) == 2]
     if not readable:
         return f"{said} nowhere in this repository."
-    caution = f" ({counted(others, 'other definition')} of that name: some uses may mean those)" if others else ""
+    caution = (
+        f" ({counted(others, 'other definition')} of that name: some uses may mean those)" if others else ""
+    )
     lines = [f"{said} by{caution}"]
     for title, group in groups.items():
         if group:
@@ -69,7 +80,10 @@ def _files(workspace: Workspace, snapshot: Snapshot, uses: Sequence[Use]) -> Ite
             by_owner.setdefault(around[-1] if around else None, []).append(line)
             workspace.name(use.path, line)
         yield f"  {shown(use.path)}"
-        yield from (f"    {owner.name if owner else 'top level'}: {_lines(lines)}" for owner, lines in by_owner.items())
+        yield from (
+            f"    {owner.name if owner else 'top level'}: {_lines(lines)}"
+            for owner, lines in by_owner.items()
+        )
     if len(uses) > MOST_FILES:
         yield f"  and {counted(len(uses) - MOST_FILES, 'more file')}"
 

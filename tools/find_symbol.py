@@ -40,13 +40,23 @@ def find_symbol(workspace: Workspace, name: str, path: str = "") -> str:
     wanted = name.strip().removesuffix("()").replace("::", ".").replace("#", ".").strip(".")
     bare = wanted.rpartition(".")[2]
     if not re.fullmatch(r"[^\W\d][\w$]*", bare):
-        raise ToolError(f"{name!r} is not a name. Give one such as 'parse' or 'Parser.parse'; for any other text use search.")
+        raise ToolError(
+            f"{name!r} is not a name. Give one such as 'parse' or 'Parser.parse'; for any other text use search."
+        )
     snapshot = workspace.index.current()
-    places = [place for place in meant(snapshot, wanted) if inside(place.path, where) and workspace.may_read(place.path)]
+    places = [
+        place
+        for place in meant(snapshot, wanted)
+        if inside(place.path, where) and workspace.may_read(place.path)
+    ]
     uses = [use for use in snapshot.used(bare) if inside(use.path, where) and workspace.may_read(use.path)]
     if not places and not uses:
         return _unknown(workspace, snapshot, bare, where)
-    overriding = [place for place in _overriding(snapshot, places) if place not in places and workspace.may_read(place.path)]
+    overriding = [
+        place
+        for place in _overriding(snapshot, places)
+        if place not in places and workspace.may_read(place.path)
+    ]
     return "\n".join(
         [
             *_defined(workspace, snapshot, wanted, places),
@@ -63,8 +73,14 @@ def meant(snapshot: Snapshot, wanted: str) -> list[Place]:
     every = sorted(snapshot.defined(bare), key=lambda place: (standing(place.path), place.path))
     if "." not in wanted:
         return every
-    exact = [place for place in every if place.definition and named(wanted, (place.definition,)) and _module_fits(wanted, place)]
-    resolved = [place for place in resolve(snapshot, wanted) if place.definition and place.definition.bare == bare]
+    exact = [
+        place
+        for place in every
+        if place.definition and named(wanted, (place.definition,)) and _module_fits(wanted, place)
+    ]
+    resolved = [
+        place for place in resolve(snapshot, wanted) if place.definition and place.definition.bare == bare
+    ]
     return list(dict.fromkeys([*exact, *resolved])) or every
 
 
@@ -89,7 +105,9 @@ def _defined(workspace: Workspace, snapshot: Snapshot, wanted: str, places: Sequ
 
 def _overridden_in(workspace: Workspace, overriding: Sequence[Place]) -> Iterator[str]:
     if overriding:
-        yield f"overridden {counted(len(overriding), 'time')}" + (":" if len(overriding) <= MOST_OVERRIDES else ", such as:")
+        yield f"overridden {counted(len(overriding), 'time')}" + (
+            ":" if len(overriding) <= MOST_OVERRIDES else ", such as:"
+        )
     for place in overriding[:MOST_OVERRIDES]:
         yield from _line(workspace, place, "")
 
@@ -126,7 +144,9 @@ def _overriding(snapshot: Snapshot, places: Sequence[Place]) -> list[Place]:
     if not owners or len(owners) > MOST_LOOKED_BELOW:
         return []
     others = [place for place in snapshot.defined(bare) if _owner(place) and place not in places]
-    return [place for place in others[:MOST_COMPARED] if owners & _ancestors(snapshot, place.path, _owner(place))]
+    return [
+        place for place in others[:MOST_COMPARED] if owners & _ancestors(snapshot, place.path, _owner(place))
+    ]
 
 
 def _ancestors(snapshot: Snapshot, path: str, owner: str) -> set[tuple[str, str]]:
@@ -145,7 +165,11 @@ def _ancestors(snapshot: Snapshot, path: str, owner: str) -> set[tuple[str, str]
 
 def _owner(place: Place) -> str:
     """The qualified name of a method's class; empty for what is none."""
-    return place.definition.name.rpartition(".")[0] if place.definition and place.definition.kind == "method" else ""
+    return (
+        place.definition.name.rpartition(".")[0]
+        if place.definition and place.definition.kind == "method"
+        else ""
+    )
 
 
 def _re_exported(workspace: Workspace, snapshot: Snapshot, bare: str) -> Iterator[str]:
@@ -158,7 +182,10 @@ def _re_exported(workspace: Workspace, snapshot: Snapshot, bare: str) -> Iterato
 def _without(uses: Sequence[Use], places: Sequence[Place]) -> list[Use]:
     """The uses that are not the definitions themselves."""
     defining = {(place.path, place.definition.line) for place in places if place.definition}
-    kept = (Use(path=use.path, lines=tuple(line for line in use.lines if (use.path, line) not in defining)) for use in uses)
+    kept = (
+        Use(path=use.path, lines=tuple(line for line in use.lines if (use.path, line) not in defining))
+        for use in uses
+    )
     return ordered(use for use in kept if use.lines)
 
 

@@ -46,12 +46,16 @@ def git_history(
     if commit and not re.fullmatch(r"[A-Za-z0-9][\w./^~@{}-]*", commit):
         raise ToolError(f"{commit!r} is no commit. Give a hash from this tool's other answers, or a tag.")
     if len(word) > LONGEST_WORD or "\0" in word:
-        raise ToolError(f"A word has at most {LONGEST_WORD} characters and no NUL. Give the most telling part of it.")
+        raise ToolError(
+            f"A word has at most {LONGEST_WORD} characters and no NUL. Give the most telling part of it."
+        )
     try:
         if hot:
             text = hottest(workspace, relative)
         else:
-            text = _asked(workspace, relative, symbol=symbol, line=line, last_line=last_line, word=word, commit=commit)
+            text = _asked(
+                workspace, relative, symbol=symbol, line=line, last_line=last_line, word=word, commit=commit
+            )
     except CoderError as error:
         raise ToolError(f"git cannot answer that: {error} Check the path, line and commit.") from None
     name_places(workspace, text)
@@ -60,18 +64,38 @@ def git_history(
     return "\n".join(map(visible, text.split("\n"))) or "No commit fits."
 
 
-def _asked(workspace: Workspace, path: str | None, *, symbol: str, line: int | None, last_line: int | None, word: str, commit: str) -> str:
+def _asked(
+    workspace: Workspace,
+    path: str | None,
+    *,
+    symbol: str,
+    line: int | None,
+    last_line: int | None,
+    word: str,
+    commit: str,
+) -> str:
     if commit:
         return workspace.history.show(commit, path)
     if line is None and not symbol:
         return workspace.history.log(path=path, word=word or None)
     if path is None:
         raise ToolError("A line or symbol needs the path of its file, which search and find_symbol tell.")
-    first, last = _of_symbol(workspace, path, symbol) if symbol else _at_base(workspace, path, line or 1, max(line or 1, last_line or 0))
+    first, last = (
+        _of_symbol(workspace, path, symbol)
+        if symbol
+        else _at_base(workspace, path, line or 1, max(line or 1, last_line or 0))
+    )
     last = min(last, first + MOST_LINES - 1)
-    made, commits = workspace.history.blame(path, first, last), workspace.history.log(path=path, lines=(first, last))
+    made, commits = (
+        workspace.history.blame(path, first, last),
+        workspace.history.log(path=path, lines=(first, last)),
+    )
     others = [commit for commit in commits.split("\n") if commit.partition(" ")[0] not in made]
-    before = "\n".join(["Newest other commits that changed them:", *others]) if others else "No other commit changed them lately."
+    before = (
+        "\n".join(["Newest other commits that changed them:", *others])
+        if others
+        else "No other commit changed them lately."
+    )
     return f"Lines {first}-{last} of {shown(path)} were made by\n{made}\n{before}"
 
 
@@ -79,7 +103,9 @@ def _base(workspace: Workspace, path: str) -> str:
     """The file as the session found it: what this session changes is not in git's history."""
     base = workspace.history.file(path)
     if base is None:
-        raise ToolError(f"{shown(path)} is no text file that git had when the session began, so it has no history.")
+        raise ToolError(
+            f"{shown(path)} is no text file that git had when the session began, so it has no history."
+        )
     return base.replace("\r\n", "\n")
 
 
@@ -90,7 +116,9 @@ def _of_symbol(workspace: Workspace, path: str, symbol: str) -> tuple[int, int]:
         return meant[0].start, meant[0].end
     names = ", ".join(item.name for item in meant or found if item.kind != "variable")[:600]
     if meant:
-        raise ToolError(f"{shown(path)} defines {symbol!r} {len(meant)} times, as {names}. Give the dotted name, or line= and last_line=.")
+        raise ToolError(
+            f"{shown(path)} defines {symbol!r} {len(meant)} times, as {names}. Give the dotted name, or line= and last_line=."
+        )
     raise ToolError(
         f"{shown(path)} did not define {symbol!r} when the session began. It defined: {names or 'nothing that can be made out'}."
     )
@@ -103,7 +131,9 @@ def _at_base(workspace: Workspace, path: str, first: int, last: int) -> tuple[in
         return first, last
     same = min(len(base), len(now))
     above = next((index for index in range(same) if base[index] != now[index]), same)
-    below = next((index for index in range(same - above) if base[-1 - index] != now[-1 - index]), same - above)
+    below = next(
+        (index for index in range(same - above) if base[-1 - index] != now[-1 - index]), same - above
+    )
     moved = len(base) - len(now)
     start = first if first <= above else first + moved if first > len(now) - below else above + 1
     end = last if last <= above else last + moved if last > len(now) - below else len(base) - below

@@ -29,7 +29,9 @@ def hand_over(
         tests: For sites, reproduction: ids of tests that fail because of the issue.
         start_over: For diagnosis: take back all that you changed outside the tests, and try another way.
     """
-    note = note_of({"kind": kind, "summary": summary, "places": places, "tests": tests, "start_over": start_over})
+    note = note_of(
+        {"kind": kind, "summary": summary, "places": places, "tests": tests, "start_over": start_over}
+    )
     return f"Handed over: {note.kind}."
 
 
@@ -83,18 +85,24 @@ def note_of(arguments: Mapping[str, Any]) -> Note:
     kind, summary = arguments["kind"], str(arguments["summary"]).strip()
     places, tests = tuple(arguments.get("places") or ()), tuple(arguments.get("tests") or ())
     if not summary:
-        raise ToolError(f"A note of kind {kind!r} needs a summary: say in one to five sentences what is to be known.")
+        raise ToolError(
+            f"A note of kind {kind!r} needs a summary: say in one to five sentences what is to be known."
+        )
     match kind:
         case "sites":
             if not places:
-                raise ToolError("A note of kind 'sites' needs places: the paths, or path:line, where the change belongs.")
+                raise ToolError(
+                    "A note of kind 'sites' needs places: the paths, or path:line, where the change belongs."
+                )
             return Sites(summary=summary, places=places, tests=tests)
         case "reproduction":
             return Reproduction(summary=summary, tests=tests)
         case "plan":
             return Plan(summary=summary, steps=tuple(arguments["steps"]))
         case "findings":
-            return Findings(summary=summary, approve=bool(arguments["approve"]), findings=tuple(arguments["findings"]))
+            return Findings(
+                summary=summary, approve=bool(arguments["approve"]), findings=tuple(arguments["findings"])
+            )
         case "done":
             return Done(summary=summary)
         case "diagnosis":

@@ -25,7 +25,9 @@ def list_files(workspace: Workspace, path: str = "", glob: str = "", depth: int 
     if not absolute.is_dir():
         raise ToolError(f"{shown(relative)} is a file; open it with read.")
     if "\0" in glob or len(glob) > LONGEST_GLOB:
-        raise ToolError(f"A glob has at most {LONGEST_GLOB:,} characters and no NUL; give one such as '**/test_*.py'.")
+        raise ToolError(
+            f"A glob has at most {LONGEST_GLOB:,} characters and no NUL; give one such as '**/test_*.py'."
+        )
     found = listing(workspace.root, relative, glob=glob)
     paths = found.paths
     place = "the root" if relative == "." else shown(relative)
@@ -40,14 +42,24 @@ def list_files(workspace: Workspace, path: str = "", glob: str = "", depth: int 
     for entry in entries[:MOST_LINES]:
         if not entry.endswith("/"):
             workspace.name(prefix + entry)
-    more = f"\n... {counted(len(entries) - MOST_LINES, 'more line')}; narrow it with path= or glob=" if len(entries) > MOST_LINES else ""
-    return f"{counted(len(paths), 'file')} below {place}{f' like {glob}' if glob else ''}{cut}\n" + "\n".join(lines) + more
+    more = (
+        f"\n... {counted(len(entries) - MOST_LINES, 'more line')}; narrow it with path= or glob="
+        if len(entries) > MOST_LINES
+        else ""
+    )
+    return (
+        f"{counted(len(paths), 'file')} below {place}{f' like {glob}' if glob else ''}{cut}\n"
+        + "\n".join(lines)
+        + more
+    )
 
 
 def _entries(paths: list[str], depth: int) -> list[str]:
     """The files and directories (with a slash at the end) of the first levels, each directory before what is in it."""
     folders = {folder for path in paths for folder in _folders(path) if folder.count("/") <= depth}
-    return sorted({path for path in paths if path.count("/") < depth} | folders, key=lambda entry: entry.split("/"))
+    return sorted(
+        {path for path in paths if path.count("/") < depth} | folders, key=lambda entry: entry.split("/")
+    )
 
 
 def _folders(path: str) -> list[str]:
@@ -60,4 +72,8 @@ def _line(entry: str, counts: Counter[str], *, flat: bool) -> str:
         return shown(entry)
     name = entry.rstrip("/").rpartition("/")[2]
     indent = "  " * entry.rstrip("/").count("/")
-    return f"{indent}{shown(name)}/  ({counted(counts[entry], 'file')})" if entry.endswith("/") else f"{indent}{shown(name)}"
+    return (
+        f"{indent}{shown(name)}/  ({counted(counts[entry], 'file')})"
+        if entry.endswith("/")
+        else f"{indent}{shown(name)}"
+    )

@@ -26,16 +26,29 @@ def locate_fault(workspace: Workspace, tests: tuple[str, ...] = ()) -> str:
     Args:
         tests: Ids of failing tests: `tests/test_x.py::test_y`; empty is all that fail on the untouched code.
     """
-    named = tuple(checked_test(workspace, test) for test in tests) or tuple(result.id for result in workspace.baseline().reds)
+    named = tuple(checked_test(workspace, test) for test in tests) or tuple(
+        result.id for result in workspace.baseline().reds
+    )
     if not named:
-        raise ToolError("No test fails on the untouched code. Name one that fails on the code as it is now, or write one first.")
+        raise ToolError(
+            "No test fails on the untouched code. Name one that fails on the code as it is now, or write one first."
+        )
     found = workspace.suspects(named, workspace.progress)
     if found.problem:
         return f"The fault cannot be located by tests: {found.problem}"
     head = f"Told from {counted(len(found.tests), 'failing test')}; most suspicious first (Ochiai, 1 is only failing tests):"
-    rest = [f"{_title(number, suspect)}" for number, suspect in enumerate(found.suspects[SHOWN:NAMED], SHOWN + 1)]
+    rest = [
+        f"{_title(number, suspect)}" for number, suspect in enumerate(found.suspects[SHOWN:NAMED], SHOWN + 1)
+    ]
     return "\n\n".join(
-        [head, *(_window(workspace, number, suspect) for number, suspect in enumerate(found.suspects[:SHOWN], 1)), "\n".join(rest)]
+        [
+            head,
+            *(
+                _window(workspace, number, suspect)
+                for number, suspect in enumerate(found.suspects[:SHOWN], 1)
+            ),
+            "\n".join(rest),
+        ]
     ).strip()
 
 
@@ -50,8 +63,12 @@ def _window(workspace: Workspace, number: int, suspect: Suspect) -> str:
     if not workspace.may_read(path):
         return _title(number, suspect)
     relative, source = load(workspace, path)
-    around = [item for item in enclosing(suspect.line, definitions(relative, source.text)) if item.kind != "class"]
-    first, last = (around[-1].start, around[-1].end) if around else (suspect.line - AROUND, suspect.line + AROUND)
+    around = [
+        item for item in enclosing(suspect.line, definitions(relative, source.text)) if item.kind != "class"
+    ]
+    first, last = (
+        (around[-1].start, around[-1].end) if around else (suspect.line - AROUND, suspect.line + AROUND)
+    )
     if last - first > LONGEST_FUNCTION:
         first, last = max(first, suspect.line - AROUND), min(last, suspect.line + AROUND)
     window = excerpt(workspace, Spot(path=relative, first=first, last=last), most=WINDOW_CHARACTERS)

@@ -85,9 +85,15 @@ def _fitting(blocks: Sequence[str], room: int) -> Iterator[str]:
 
 def _directory(workspace: Workspace, relative: str) -> str:
     snapshot = workspace.index.current()
-    paths = [path for path in snapshot.paths if path.endswith(SOURCE) and inside(path, relative) and workspace.may_read(path)]
+    paths = [
+        path
+        for path in snapshot.paths
+        if path.endswith(SOURCE) and inside(path, relative) and workspace.may_read(path)
+    ]
     if not paths:
-        raise ToolError(f"There is no source file below {shown(relative)}. See what there is with list_files(path={relative!r}).")
+        raise ToolError(
+            f"There is no source file below {shown(relative)}. See what there is with list_files(path={relative!r})."
+        )
     paths.sort(key=lambda path: (standing(path), path.count("/"), path))
     without, blocks = _blocks(snapshot, paths)
     kept = list(_fitting(blocks, MOST_CHARACTERS))
@@ -102,7 +108,10 @@ def _blocks(snapshot: Snapshot, paths: Sequence[str]) -> tuple[str, list[str]]:
     """What each file defines, in as much detail as there is room for."""
     if len(paths) <= MOST_FILES:
         for without, kept, line in DETAILS:
-            blocks = ["\n".join([shown(path), *(line(item) for item in snapshot.definitions(path) if kept(item))]) for path in paths]
+            blocks = [
+                "\n".join([shown(path), *(line(item) for item in snapshot.definitions(path) if kept(item))])
+                for path in paths
+            ]
             if sum(len(block) + 1 for block in blocks) <= MOST_CHARACTERS:
                 return without, blocks
     return " (top-level names only)", [_names(snapshot, path) for path in paths[:MOST_FILES]]

@@ -17,7 +17,14 @@ MOST_NAMES = 30
 
 
 @tool
-def read(workspace: Workspace, path: str, line: int | None = None, symbol: str | None = None, before: int = 10, after: int = 60) -> str:
+def read(
+    workspace: Workspace,
+    path: str,
+    line: int | None = None,
+    symbol: str | None = None,
+    before: int = 10,
+    after: int = 60,
+) -> str:
     """Open a window of a file: lines around `line`, a whole `symbol`, or a whole file of up to 200 lines.
 
     Only of files that something you saw has named: the issue, a search, listing, outline, traceback, or an earlier call of the same
@@ -44,7 +51,14 @@ def read(workspace: Workspace, path: str, line: int | None = None, symbol: str |
 
 
 def _window(
-    source: Source, path: str, *, found: Sequence[Definition], line: int | None, symbol: str | None, before: int, after: int
+    source: Source,
+    path: str,
+    *,
+    found: Sequence[Definition],
+    line: int | None,
+    symbol: str | None,
+    before: int,
+    after: int,
 ) -> tuple[int, int]:
     """The first and last line to show."""
     total = len(source.lines)
@@ -66,13 +80,23 @@ def _window(
 def _of_symbol(symbol: str, path: str, found: Sequence[Definition]) -> tuple[int, int]:
     meant = named(symbol, found)
     if not meant:
-        near = difflib.get_close_matches(symbol.rpartition(".")[2], [item.bare for item in found], n=3, cutoff=0.75)
+        near = difflib.get_close_matches(
+            symbol.rpartition(".")[2], [item.bare for item in found], n=3, cutoff=0.75
+        )
         alike = [item.name for item in found if item.bare in near]
-        told = f"Near: {', '.join(alike[:6])}" if alike else f"It defines: {_names(found, MOST_NAMES) or 'nothing that can be made out'}"
-        raise ToolError(f"{shown(path)} does not define {symbol!r}. {told}. Where it is defined, find_symbol(name={symbol!r}) says.")
+        told = (
+            f"Near: {', '.join(alike[:6])}"
+            if alike
+            else f"It defines: {_names(found, MOST_NAMES) or 'nothing that can be made out'}"
+        )
+        raise ToolError(
+            f"{shown(path)} does not define {symbol!r}. {told}. Where it is defined, find_symbol(name={symbol!r}) says."
+        )
     if len(meant) > 1:
         places = ", ".join(f"{item.name} (line {item.line})" for item in meant[:10])
-        raise ToolError(f"{shown(path)} defines {symbol!r} {len(meant)} times: {places}. Give the dotted name, or line=.")
+        raise ToolError(
+            f"{shown(path)} defines {symbol!r} {len(meant)} times: {places}. Give the dotted name, or line=."
+        )
     return meant[0].start, meant[0].end
 
 
@@ -92,13 +116,17 @@ def window(source: Source, path: str, *, first: int, last: int, found: Sequence[
     while len(body) > MOST_CHARACTERS and last > first:
         last -= max(1, (last - first) // 8)
         body = numbered(source.lines, first, last)
-    headers = [numbered(source.lines, item.line, item.line) for item in enclosing(first, found) if item.line < first]
+    headers = [
+        numbered(source.lines, item.line, item.line) for item in enclosing(first, found) if item.line < first
+    ]
     head = f"{shown(path)}, lines {first}-{last} of {total} ({_above(first, found)}; {_below(last, total, found)})"
     foreign = [] if source.encoding == "utf-8" else [f"Not UTF-8: read as {source.encoding}."]
     clip = []
     if last < asked:
         left = _names([item for item in found if last < item.line <= asked], MOST_NAMES)
-        clip = [f"Clipped; line {asked} was asked for: go on with line={last + 1}, before=0.{f' Left out: {left}.' if left else ''}"]
+        clip = [
+            f"Clipped; line {asked} was asked for: go on with line={last + 1}, before=0.{f' Left out: {left}.' if left else ''}"
+        ]
     return "\n".join([head, *foreign, *headers, *(["      ..."] if headers else []), body, *clip])
 
 
@@ -116,7 +144,11 @@ def _below(last: int, total: int, found: Sequence[Definition]) -> str:
     if last >= total:
         return "ends at the bottom"
     scopes = [item for item in found if item.kind != "variable"]
-    going = [f"{item.name} to {item.end}" for item in scopes if item.start <= last < item.end and item.kind != "class"][-1:]
+    going = [
+        f"{item.name} to {item.end}"
+        for item in scopes
+        if item.start <= last < item.end and item.kind != "class"
+    ][-1:]
     following = [f"{item.name} at {item.line}" for item in scopes if item.start > last][:1]
     told = ", ".join([*going, *following])
     return f"{counted(total - last, 'line')} below{f': {told}' if told else ''}"

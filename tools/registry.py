@@ -31,7 +31,9 @@ TOOLS: tuple[Tool, ...] = (
     hand_over,
 )
 
-READING = tuple(one for one in TOOLS if not (one.writes or one.asks) and one.name not in ("run_tests", "hand_over"))
+READING = tuple(
+    one for one in TOOLS if not (one.writes or one.asks) and one.name not in ("run_tests", "hand_over")
+)
 PLANNING: tuple[Tool, ...] = (*READING, hand_over_plan)
 """For whoever plans and changes nothing."""
 REVIEWING: tuple[Tool, ...] = (*READING, hand_over_findings)

@@ -35,7 +35,11 @@ def run_command(workspace: Workspace, command: str, timeout_seconds: int = 60, n
     )
     name_places(workspace, ran.output)
     end = (
-        f"exit code {ran.exit_code}" if ran.exit_code is not None else f"ended by the sandbox: {ran.exceeded}" if ran.exceeded else "killed"
+        f"exit code {ran.exit_code}"
+        if ran.exit_code is not None
+        else f"ended by the sandbox: {ran.exceeded}"
+        if ran.exceeded
+        else "killed"
     )
     if ran.timed_out:
         end = f"stopped at its time limit of {seconds} s; this is what it had printed"

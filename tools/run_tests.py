@@ -26,7 +26,9 @@ def run_tests(workspace: Workspace, tests: tuple[str, ...] = ()) -> str:
     report = workspace.run(tuple(checked_test(workspace, test) for test in tests), workspace.progress)
     if report.problem is not None:
         tail = "\n".join(report.output.splitlines()[-30:])
-        return f"The run says nothing about the code: {report.problem.text}\n[{report.command}]\n{tail}".rstrip()
+        return (
+            f"The run says nothing about the code: {report.problem.text}\n[{report.command}]\n{tail}".rstrip()
+        )
     if report.by_exit_code:
         tail = "\n".join(report.output.splitlines()[-60:])
         return f"{'Passed' if not report.reds else 'Failed'} (the command's exit code is {report.exit_code}).\n[{report.command}]\n{tail}"
@@ -41,7 +43,9 @@ def checked_test(workspace: Workspace, test: str) -> str:
     """
     path, colons, rest = test.strip().partition("::")
     if not path or path.startswith("-"):
-        raise ToolError(f"{test!r} is no test. Give node ids, files or directories, such as 'tests/test_x.py::test_y'.")
+        raise ToolError(
+            f"{test!r} is no test. Give node ids, files or directories, such as 'tests/test_x.py::test_y'."
+        )
     absolute, relative = workspace.resolve(path)
     if not absolute.exists():
         raise ToolError(f"{relative} does not exist.{alike(workspace, relative)}")
@@ -55,13 +59,17 @@ def _compared(workspace: Workspace, report: TestReport, baseline: TestReport) ->
     still = [result for result in report.reds if result.id in red_before]
     fixed = [result.id for result in report.results if result.green and result.id in red_before]
     counts = report.counts
-    head = f"{counts.passed} passed, {counts.failed} failed, {counts.skipped} skipped in {report.seconds:.1f} s"
+    head = (
+        f"{counts.passed} passed, {counts.failed} failed, {counts.skipped} skipped in {report.seconds:.1f} s"
+    )
     if baseline.problem is not None:
         head += f"\nThere is nothing to compare with: {baseline.problem.text}"
     parts = [head]
     if new:
         added = sum(result.id not in before for result in new)
-        parts.append(f"New failures: {len(new)}{f' ({added} of tests that the untouched code does not have)' if added else ''}")
+        parts.append(
+            f"New failures: {len(new)}{f' ({added} of tests that the untouched code does not have)' if added else ''}"
+        )
     parts += _explained(workspace, new)
     if fixed:
         parts.append(_listed("Fixed (red on the untouched code, green now)", fixed))

@@ -9,7 +9,16 @@ from coder.core.errors import ToolError
 from coder.files.ripgrep import FileFound, Found, Hit, grep, shown, tally
 from coder.index import Definition, definitions, enclosing
 from coder.tools.tool import tool
-from coder.workspace.files import SOURCE, bytes_of, check_readable, clipped, counted, decoded, existing, standing
+from coder.workspace.files import (
+    SOURCE,
+    bytes_of,
+    check_readable,
+    clipped,
+    counted,
+    decoded,
+    existing,
+    standing,
+)
 from coder.workspace.workspace import Workspace
 
 MOST_MATCHES = 80
@@ -59,24 +68,38 @@ def search(
     context = max(0, min(context, 10))
     found = _found(workspace, pattern, where, options=options, context=context)
     if not found.count:
-        return _nothing(workspace, pattern, where=where, glob=glob, literal=literal, ignore_case=ignore_case, found=found)
+        return _nothing(
+            workspace, pattern, where=where, glob=glob, literal=literal, ignore_case=ignore_case, found=found
+        )
     for file in found.files:
         workspace.name(file.path)
     return _report(workspace, found, context=context)
 
 
-def _found(workspace: Workspace, pattern: str, where: str, *, options: tuple[str, ...], context: int) -> Found:
+def _found(
+    workspace: Workspace, pattern: str, where: str, *, options: tuple[str, ...], context: int
+) -> Found:
     """All hits; where there are very many, the counts of all files and the first hits of those that will be shown."""
     root, deny_read = workspace.root, workspace.deny_read
     most = VERY_MANY // (1 + 2 * context)
-    found = grep(root, pattern, path=where, options=(*options, f"--context={context}"), most=most, deny_read=deny_read)
+    found = grep(
+        root, pattern, path=where, options=(*options, f"--context={context}"), most=most, deny_read=deny_read
+    )
     if not found.full:
         return found
     counts, cut = tally(root, pattern, path=where, options=options, deny_read=deny_read)
     shown_of_each = f"--max-count={MOST_MATCHES if len(counts) == 1 else A_FILE}"
-    first = grep(root, pattern, path=_ranked(counts)[:LOOKED_INTO], options=(*options, shown_of_each), deny_read=deny_read)
+    first = grep(
+        root,
+        pattern,
+        path=_ranked(counts)[:LOOKED_INTO],
+        options=(*options, shown_of_each),
+        deny_read=deny_read,
+    )
     records = {file.path: file.records for file in first.files}
-    files = (FileFound(path=path, count=count, records=records.get(path, b"")) for path, count in counts.items())
+    files = (
+        FileFound(path=path, count=count, records=records.get(path, b"")) for path, count in counts.items()
+    )
     return Found(files=tuple(files), cut=cut)
 
 
@@ -87,9 +110,13 @@ def _ranked(counts: Mapping[str, int]) -> list[str]:
 
 def _check(pattern: str, glob: str) -> None:
     if not pattern or "\n" in pattern or "\0" in pattern:
-        raise ToolError("A pattern is one line of text that is not empty. Search for the most telling line of it.")
+        raise ToolError(
+            "A pattern is one line of text that is not empty. Search for the most telling line of it."
+        )
     if len(pattern) > LONGEST_PATTERN or len(glob) > LONGEST_PATTERN or "\0" in glob:
-        raise ToolError(f"A pattern or glob has at most {LONGEST_PATTERN:,} characters and no NUL. Search for a telling part of it.")
+        raise ToolError(
+            f"A pattern or glob has at most {LONGEST_PATTERN:,} characters and no NUL. Search for a telling part of it."
+        )
 
 
 def checked_path(workspace: Workspace, path: str) -> str:
@@ -118,7 +145,9 @@ def _report(workspace: Workspace, found: Found, *, context: int) -> str:
     if found.cut:
         head += f" (not all: {found.cut}; narrow it with path= or glob=)"
     if found.count <= MOST_MATCHES:
-        hits, fits = _with_context(sorted(found.hits, key=lambda hit: (standing(hit.path), hit.path, hit.line)), context)
+        hits, fits = _with_context(
+            sorted(found.hits, key=lambda hit: (standing(hit.path), hit.path, hit.line)), context
+        )
         cut = f"; context={fits}, for {MOST_LINES} lines are the most" if fits < context else ""
         return f"{head}{cut}\n{_located(workspace, hits)}"
     if len(counts) == 1:
@@ -141,7 +170,12 @@ def _with_context(hits: Sequence[Hit], context: int) -> tuple[Sequence[Hit], int
     for hit in matches:
         centres.setdefault(hit.path, []).append(hit.line)
     for around in (context, *(fewer for fewer in FEWER if fewer < context)):
-        near = {(path, line + step) for path, lines in centres.items() for line in lines for step in range(-around, around + 1)}
+        near = {
+            (path, line + step)
+            for path, lines in centres.items()
+            for line in lines
+            for step in range(-around, around + 1)
+        }
         kept = [hit for hit in hits if (hit.path, hit.line) in near]
         if len(kept) <= MOST_LINES:
             return kept, around
@@ -161,7 +195,9 @@ def _located(workspace: Workspace, hits: Sequence[Hit]) -> str:
         for hit in own:
             workspace.name(path, hit.line)
         blocks.append((path, "\n".join(by_definition(own, _defined(workspace, path)))))
-    return blocks[0][1] if len(blocks) == 1 else "\n".join(f"{shown(path)}\n{block}" for path, block in blocks)
+    return (
+        blocks[0][1] if len(blocks) == 1 else "\n".join(f"{shown(path)}\n{block}" for path, block in blocks)
+    )
 
 
 def _defined(workspace: Workspace, path: str) -> Sequence[Definition]:
@@ -177,7 +213,9 @@ def by_definition(hits: Sequence[Hit], found: Sequence[Definition]) -> Iterator[
     matches = [hit.line for hit in hits if hit.spans]
     around = {line: next(iter(enclosing(line, found)[::-1]), None) for line in matches}
     told = False
-    for item, group in groupby(hits, key=lambda hit: around[min(matches, key=lambda line: abs(line - hit.line))]):
+    for item, group in groupby(
+        hits, key=lambda hit: around[min(matches, key=lambda line: abs(line - hit.line))]
+    ):
         if item is not None:
             yield f"  in {item.name} (lines {item.start}-{item.end})"
         elif told:
@@ -198,7 +236,16 @@ def _lines(hits: Sequence[Hit]) -> str:
     return "\n".join(lines)
 
 
-def _nothing(workspace: Workspace, pattern: str, *, where: str, glob: str, literal: bool, ignore_case: bool, found: Found) -> str:
+def _nothing(
+    workspace: Workspace,
+    pattern: str,
+    *,
+    where: str,
+    glob: str,
+    literal: bool,
+    ignore_case: bool,
+    found: Found,
+) -> str:
     place = "" if where == "." else f" in {where}"
     said = f"No match for {pattern!r}{place}{f', in files like {glob}' if glob else ''}."
     if found.cut:
@@ -213,11 +260,20 @@ def _nothing(workspace: Workspace, pattern: str, *, where: str, glob: str, liter
     else:
         loose = ()
     if loose:
-        hints.append(f"{counted(len(loose), 'match')} with ignore_case=true and word=false, such as {places_of(workspace, loose)}.")
+        hints.append(
+            f"{counted(len(loose), 'match')} with ignore_case=true and word=false, such as {places_of(workspace, loose)}."
+        )
     if (glob or place) and not hints:
-        wide = grep(workspace.root, pattern, options=("--fixed-strings",) if literal else (), deny_read=workspace.deny_read).hits
+        wide = grep(
+            workspace.root,
+            pattern,
+            options=("--fixed-strings",) if literal else (),
+            deny_read=workspace.deny_read,
+        ).hits
         if wide:
-            hints.append(f"{counted(len(wide), 'match')} elsewhere in the repository, such as {places_of(workspace, wide)}.")
+            hints.append(
+                f"{counted(len(wide), 'match')} elsewhere in the repository, such as {places_of(workspace, wide)}."
+            )
     if not hints and (near := _spellings(similar, pattern)):
         hints.append(f"Near spellings that do occur: {', '.join(near)}.")
     return " ".join([said, *(hints or ["Try a shorter or more general pattern."])])
@@ -245,4 +301,6 @@ def _spellings(similar: Sequence[Hit], pattern: str) -> list[str]:
     import difflib
 
     words = Counter(hit.text[start:end] for hit in similar for start, end in hit.spans)
-    return difflib.get_close_matches(pattern.rpartition(".")[2], [word for word, _ in words.most_common(5000)], n=4, cutoff=0.75)
+    return difflib.get_close_matches(
+        pattern.rpartition(".")[2], [word for word, _ in words.most_common(5000)], n=4, cutoff=0.75
+    )

@@ -22,7 +22,9 @@ def tests_for(workspace: Workspace, name: str) -> str:
     """
     snapshot = workspace.index.current()
     wanted = name.strip().removesuffix("()").replace("::", ".").strip(".")
-    places = [place for place in meant(snapshot, wanted) if standing(place.path) == 0] or meant(snapshot, wanted)
+    places = [place for place in meant(snapshot, wanted) if standing(place.path) == 0] or meant(
+        snapshot, wanted
+    )
     if not places:
         near = ", ".join(snapshot.similar(wanted.rpartition(".")[2]))
         raise ToolError(f"{name!r} is not defined here.{f' Near: {near}.' if near else ''} Try find_symbol.")

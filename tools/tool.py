@@ -54,14 +54,21 @@ class Tool:
                 f"Nothing was done. Send the call again with one JSON object: {self.usage}"
             ) from None
         except RecursionError:
-            raise ToolError(f"The arguments of {self.name} nest too deep. Nothing was done. It takes: {self.usage}") from None
+            raise ToolError(
+                f"The arguments of {self.name} nest too deep. Nothing was done. It takes: {self.usage}"
+            ) from None
         except UnicodeEncodeError:
             raise ToolError(
                 f"The arguments of {self.name} hold half of a surrogate pair. Nothing was done. Write that character whole."
             ) from None
         except ValidationError as error:
-            faults = "; ".join(f"{'.'.join(map(str, fault['loc'])) or 'arguments'}: {fault['msg']}" for fault in error.errors()[:5])
-            raise ToolError(f"The arguments of {self.name} do not fit: {faults}. Nothing was done. It takes: {self.usage}") from None
+            faults = "; ".join(
+                f"{'.'.join(map(str, fault['loc'])) or 'arguments'}: {fault['msg']}"
+                for fault in error.errors()[:5]
+            )
+            raise ToolError(
+                f"The arguments of {self.name} do not fit: {faults}. Nothing was done. It takes: {self.usage}"
+            ) from None
         return {name: getattr(values, name) for name in self.arguments.model_fields}
 
     @property
@@ -79,7 +86,9 @@ class Tool:
 @overload
 def tool(function: Callable[..., str]) -> Tool: ...
 @overload
-def tool(*, name: str = "", writes: bool = False, asks: bool = False) -> Callable[[Callable[..., str]], Tool]: ...
+def tool(
+    *, name: str = "", writes: bool = False, asks: bool = False
+) -> Callable[[Callable[..., str]], Tool]: ...
 def tool(
     function: Callable[..., str] | None = None, *, name: str = "", writes: bool = False, asks: bool = False
 ) -> Tool | Callable[[Callable[..., str]], Tool]:
@@ -100,11 +109,22 @@ def _build(function: Callable[..., str], *, name: str, writes: bool, asks: bool)
     fields: dict[str, Any] = {}
     for parameter in list(inspect.signature(function, eval_str=True).parameters.values())[1:]:
         if parameter.annotation is parameter.empty or parameter.name not in described:
-            raise TypeError(f"{function.__name__}: argument {parameter.name} needs a type and a line under Args:")
+            raise TypeError(
+                f"{function.__name__}: argument {parameter.name} needs a type and a line under Args:"
+            )
         default = ... if parameter.default is parameter.empty else parameter.default
         fields[parameter.name] = (parameter.annotation, Field(default, description=described[parameter.name]))
-    arguments: type[BaseModel] = create_model(name or function.__name__, __config__=ConfigDict(extra="forbid"), **fields)
-    return Tool(name=name or function.__name__, function=function, arguments=arguments, description=description, writes=writes, asks=asks)
+    arguments: type[BaseModel] = create_model(
+        name or function.__name__, __config__=ConfigDict(extra="forbid"), **fields
+    )
+    return Tool(
+        name=name or function.__name__,
+        function=function,
+        arguments=arguments,
+        description=description,
+        writes=writes,
+        asks=asks,
+    )
 
 
 def _parse(docstring: str) -> tuple[str, dict[str, str]]:
@@ -125,7 +145,11 @@ def _plain(schema: dict[str, Any]) -> dict[str, Any]:
     """Drop what only costs tokens (titles) and turn `X or null` into X: every provider accepts the rest."""
     if "anyOf" in schema:
         schema = {**schema, **next(option for option in schema["anyOf"] if option.get("type") != "null")}
-    kept = {key: value for key, value in schema.items() if key not in ("title", "anyOf") and not (key == "default" and value is None)}
+    kept = {
+        key: value
+        for key, value in schema.items()
+        if key not in ("title", "anyOf") and not (key == "default" and value is None)
+    }
     if "properties" in kept:
         kept["properties"] = {name: _plain(field) for name, field in kept["properties"].items()}
     if "items" in kept:

@@ -33,7 +33,10 @@ def chart(points: Sequence[Point], *, across: str, up: str) -> str:
     """A scatter plot with intervals; the x axis begins at 0. Marks that would hide one another stand side by side."""
     ticks = _ticks(max((point.x for point in points), default=0.0))
     places = _beside([_x(point.x, ticks[-1]) for point in points])
-    parts = [*_frame(across, up, ticks), *(_mark(point, number, places[number]) for number, point in enumerate(points))]
+    parts = [
+        *_frame(across, up, ticks),
+        *(_mark(point, number, places[number]) for number, point in enumerate(points)),
+    ]
     name = escape(f"{up} against {across}", quote=True)
     return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{name}">{"".join(parts)}</svg>'
 
@@ -54,7 +57,9 @@ def _beside(places: Sequence[float]) -> list[float]:
         groups.append([number])
         while len(groups) > 1 and _spread(groups[-1], places)[0] - _spread(groups[-2], places)[-1] < APART:
             groups[-2:] = [groups[-2] + groups[-1]]
-    found = {number: place for group in groups for number, place in zip(group, _spread(group, places), strict=True)}
+    found = {
+        number: place for group in groups for number, place in zip(group, _spread(group, places), strict=True)
+    }
     return [found[number] for number in range(len(places))]
 
 
@@ -75,11 +80,19 @@ def _frame(across: str, up: str, ticks: Sequence[float]) -> list[str]:
     parts = []
     for quarter in range(5):
         share = quarter / 4
-        parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{_y(share):.1f}" y2="{_y(share):.1f}"/>')
-        parts.append(f'<text x="{LEFT - 6}" y="{_y(share) + 4:.1f}" text-anchor="end">{100 * share:.0f} %</text>')
+        parts.append(
+            f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{_y(share):.1f}" y2="{_y(share):.1f}"/>'
+        )
+        parts.append(
+            f'<text x="{LEFT - 6}" y="{_y(share) + 4:.1f}" text-anchor="end">{100 * share:.0f} %</text>'
+        )
     for value in ticks:
-        parts.append(f'<text x="{_x(value, ticks[-1]):.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{value:g}</text>')
-    parts.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 8}" text-anchor="middle">{escape(across)}</text>')
+        parts.append(
+            f'<text x="{_x(value, ticks[-1]):.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{value:g}</text>'
+        )
+    parts.append(
+        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 8}" text-anchor="middle">{escape(across)}</text>'
+    )
     parts.append(f"<title>{escape(up)} against {escape(across)}</title>")
     return parts
 

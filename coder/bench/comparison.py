@@ -68,11 +68,20 @@ def _told(one: Outcome | None) -> str:
     if one is None:
         return "not run"
     counts = ((one.attempts, "attempt"), (one.spent.requests, "request"))
-    return ", ".join([verdict(one), f"hidden tests: {hidden(one)}", *(f"{count} {name}{'s' * (count != 1)}" for count, name in counts)])
+    return ", ".join(
+        [
+            verdict(one),
+            f"hidden tests: {hidden(one)}",
+            *(f"{count} {name}{'s' * (count != 1)}" for count, name in counts),
+        ]
+    )
 
 
 def markdown(comparison: Comparison) -> str:
     """The sentence, and a row for each difference."""
-    rows = [(one.task, one.strategy, one.model, str(one.seed), one.before, one.after) for one in comparison.differences]
+    rows = [
+        (one.task, one.strategy, one.model, str(one.seed), one.before, one.after)
+        for one in comparison.differences
+    ]
     head = ("task", "strategy", "model", "seed", "before", "now")
     return f"{comparison.sentence}\n" + (f"\n{table(head, rows)}\n" if rows else "")

@@ -80,7 +80,12 @@ class Outcome(Value):
 
 
 def jobs(
-    tasks: Iterable[tuple[str, str]], *, strategies: Sequence[str], models: Sequence[str], seeds: int, budget: Budget
+    tasks: Iterable[tuple[str, str]],
+    *,
+    strategies: Sequence[str],
+    models: Sequence[str],
+    seeds: int,
+    budget: Budget,
 ) -> tuple[Job, ...]:
     """Every task (name and digest) under every strategy, model and seed; without a model where the strategy asks none."""
     made = (

@@ -26,7 +26,13 @@ pre { overflow-x: auto; font-size: 12px; }
 def page(name: str, outcomes: Sequence[Outcome], comparison: Comparison | None = None) -> str:
     """The whole page."""
     groups = sums(outcomes)
-    parts = [f"<h1>{escape(name)}</h1>", _legend(groups), _charts(groups), "<h2>Strategies and models</h2>", _groups(groups)]
+    parts = [
+        f"<h1>{escape(name)}</h1>",
+        _legend(groups),
+        _charts(groups),
+        "<h2>Strategies and models</h2>",
+        _groups(groups),
+    ]
     parts += ["<h2>Task by task</h2>", _tasks(groups, outcomes)]
     if comparison is not None:
         parts += ["<h2>Compared with the other run</h2>", _comparison(comparison)]
@@ -51,10 +57,18 @@ def _charts(groups: Sequence[Sums]) -> str:
     drawn = []
     for name, across, field in kinds:
         points = [
-            Point(label=one.label, x=float(getattr(one, field)), y=one.solved.value, low=one.solved.low, high=one.solved.high)
+            Point(
+                label=one.label,
+                x=float(getattr(one, field)),
+                y=one.solved.value,
+                low=one.solved.low,
+                high=one.solved.high,
+            )
             for one in groups
         ]
-        drawn.append(f"<figure><figcaption>Solved against {name}</figcaption>{chart(points, across=across, up='solved')}</figure>")
+        drawn.append(
+            f"<figure><figcaption>Solved against {name}</figcaption>{chart(points, across=across, up='solved')}</figure>"
+        )
     return f'<div class="charts">{"".join(drawn)}</div>'
 
 
@@ -74,7 +88,13 @@ def _groups(groups: Sequence[Sums]) -> str:
     rows = []
     for number, one in enumerate(groups):
         shares = (_share(one.proven), _share(one.solved), str(one.wrongly_proven), _share(one.left_alone))
-        costs = (f"{one.attempts:.1f}", f"{one.requests:.1f}", escape(money(one.usd)), f"{one.seconds:.1f}", _roles(one))
+        costs = (
+            f"{one.attempts:.1f}",
+            f"{one.requests:.1f}",
+            escape(money(one.usd)),
+            f"{one.seconds:.1f}",
+            _roles(one),
+        )
         rows.append((_dot(number), escape(one.strategy), escape(one.model), str(one.runs), *shares, *costs))
     note = "<p>Shares are of the tasks that can be solved, with 95 % intervals (Wilson). What stands without a unit is a mean of a run.</p>"
     return _table((*head, "USD", "seconds", "tokens of all runs, by role"), rows) + note
@@ -87,7 +107,10 @@ def _share(share: Share) -> str:
 
 
 def _roles(sums: Sums) -> str:
-    told = (f"{role}: {used.input:,} in, {used.cached:,} cached, {used.output:,} out" for role, used in sums.tokens.items())
+    told = (
+        f"{role}: {used.input:,} in, {used.cached:,} cached, {used.output:,} out"
+        for role, used in sums.tokens.items()
+    )
     return "".join(f"<small>{escape(line)}</small>" for line in told) or "none"
 
 
@@ -97,7 +120,10 @@ def _tasks(groups: Sequence[Sums], outcomes: Sequence[Outcome]) -> str:
     for one in ordered(outcomes):
         ended.setdefault(one.job.task, {}).setdefault(f"{one.job.strategy}, {one.job.model}", []).append(one)
     labels = [one.label for one in groups]
-    return _table(("task", *labels), [(escape(task), *(_ends(found.get(label, [])) for label in labels)) for task, found in ended.items()])
+    return _table(
+        ("task", *labels),
+        [(escape(task), *(_ends(found.get(label, [])) for label in labels)) for task, found in ended.items()],
+    )
 
 
 def _ends(outcomes: Sequence[Outcome]) -> str:
@@ -107,7 +133,13 @@ def _ends(outcomes: Sequence[Outcome]) -> str:
     right = [_right(one) for one in outcomes]
     word = f"{sum(right)} of {len(right)}"
     if len(outcomes) == 1:
-        word = ("solved" if outcomes[0].solvable else "left alone") if right[0] else "wrong" if outcomes[0].delivered else "not solved"
+        word = (
+            ("solved" if outcomes[0].solvable else "left alone")
+            if right[0]
+            else "wrong"
+            if outcomes[0].delivered
+            else "not solved"
+        )
     return f'<span class="{"good" if all(right) else "bad"}">{word}</span>'
 
 
@@ -116,7 +148,10 @@ def _right(one: Outcome) -> bool:
 
 
 def _comparison(comparison: Comparison) -> str:
-    rows = [tuple(map(escape, (one.task, one.strategy, one.model, str(one.seed), one.before, one.after))) for one in comparison.differences]
+    rows = [
+        tuple(map(escape, (one.task, one.strategy, one.model, str(one.seed), one.before, one.after)))
+        for one in comparison.differences
+    ]
     told = f"<p>{escape(comparison.sentence)}</p>"
     return told + (_table(("task", "strategy", "model", "seed", "before", "now"), rows) if rows else "")
 
@@ -126,12 +161,35 @@ def _runs(outcomes: Sequence[Outcome]) -> str:
     for one in outcomes:
         ended = f'<span class="{"good" if _right(one) else "bad"}">{escape(verdict(one))}</span>'
         change = (
-            f"<details><summary>{escape(hidden(one))}</summary><pre>{escape(one.diff)}</pre></details>" if one.diff else escape(hidden(one))
+            f"<details><summary>{escape(hidden(one))}</summary><pre>{escape(one.diff)}</pre></details>"
+            if one.diff
+            else escape(hidden(one))
         )
         what = map(escape, (one.job.task, one.job.strategy, one.job.model, str(one.job.seed)))
-        costs = map(escape, (str(one.attempts), str(one.spent.requests), money(one.spent.cost_usd), f"{one.seconds:.1f}", one.summary))
+        costs = map(
+            escape,
+            (
+                str(one.attempts),
+                str(one.spent.requests),
+                money(one.spent.cost_usd),
+                f"{one.seconds:.1f}",
+                one.summary,
+            ),
+        )
         rows.append((*what, ended, change, *costs))
-    head = ("task", "strategy", "model", "seed", "verdict", "hidden tests", "attempts", "requests", "USD", "seconds", "why")
+    head = (
+        "task",
+        "strategy",
+        "model",
+        "seed",
+        "verdict",
+        "hidden tests",
+        "attempts",
+        "requests",
+        "USD",
+        "seconds",
+        "why",
+    )
     return _table(head, rows)
 
 

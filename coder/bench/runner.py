@@ -40,7 +40,9 @@ def run_all(
 ) -> Iterator[tuple[Job, Outcome | JobFailed]]:
     """Run jobs in parallel, and yield each with its end as it comes; `state` is where their sessions are kept."""
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, mp_context=context, initializer=_settle, initargs=(str(state),)) as pool:
+    with ProcessPoolExecutor(
+        processes, mp_context=context, initializer=_settle, initargs=(str(state),)
+    ) as pool:
         waiting = {pool.submit(run, job, task, walls): job for job, task in pairs}
         try:
             for done in as_completed(waiting):
@@ -70,7 +72,10 @@ def _settle(state: str) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     os.environ["XDG_STATE_HOME"] = state
     os.environ["GIT_CONFIG_GLOBAL"] = os.devnull
-    for active in ("VIRTUAL_ENV", "CONDA_PREFIX"):  # of whatever the person is at, which is none of these repositories
+    for active in (
+        "VIRTUAL_ENV",
+        "CONDA_PREFIX",
+    ):  # of whatever the person is at, which is none of these repositories
         os.environ.pop(active, None)
 
 
@@ -87,7 +92,9 @@ def run(job: Job, task: SuiteTask, walls: Walls | None) -> Outcome:
         config = configured(root, _flags(job, task))
         finished, session = _session(job, task, config, root=root, walls=walls)
         diff = finished.delivery.diff if finished.delivery else ""
-        report = _hidden(task, config, diff, Path(name).resolve() / "judged" / task.name, walls) if diff else None
+        report = (
+            _hidden(task, config, diff, Path(name).resolve() / "judged" / task.name, walls) if diff else None
+        )
     return Outcome(
         job=job,
         solvable=task.facts.solvable,
@@ -96,7 +103,10 @@ def run(job: Job, task: SuiteTask, walls: Walls | None) -> Outcome:
         delivered=bool(diff),
         hidden=report.counts if report else Counts(),
         hidden_problem=_hidden_problem(report) if report else "",
-        passes_hidden=report is not None and not report.problem and not report.reds and report.counts.passed > 0,
+        passes_hidden=report is not None
+        and not report.problem
+        and not report.reds
+        and report.counts.passed > 0,
         attempts=finished.attempts,
         spent=finished.spent,
         roles=finished.roles or ({"executor": finished.spent} if finished.spent.requests else {}),
@@ -128,9 +138,20 @@ def _flags(job: Job, task: SuiteTask) -> dict[str, Any]:
     }
 
 
-def _session(job: Job, task: SuiteTask, config: Config, *, root: Path, walls: Walls | None) -> tuple[SessionFinished, str]:
-    wanted = Task(issue=task.issue, directory=root, test_command=config.test, dry_run=True, trusted=True, budget=job.budget)
-    with open_fix(wanted, config, how=_approach(job, task, config), root=root, walls=walls, attended=False) as opened:
+def _session(
+    job: Job, task: SuiteTask, config: Config, *, root: Path, walls: Walls | None
+) -> tuple[SessionFinished, str]:
+    wanted = Task(
+        issue=task.issue,
+        directory=root,
+        test_command=config.test,
+        dry_run=True,
+        trusted=True,
+        budget=job.budget,
+    )
+    with open_fix(
+        wanted, config, how=_approach(job, task, config), root=root, walls=walls, attended=False
+    ) as opened:
         finished = asyncio.run(opened.session.run())
     if finished.kind is None:
         raise JobFailed(finished.summary)

@@ -56,14 +56,20 @@ class SuiteTask(Value):
     @property
     def hidden_tests(self) -> tuple[str, ...]:
         """Paths of the hidden test files, relative to the repository's root."""
-        found = (path for path in sorted(_files(self.folder / "hidden")) if path.suffix == ".py" and path.stem.startswith("test_"))
+        found = (
+            path
+            for path in sorted(_files(self.folder / "hidden"))
+            if path.suffix == ".py" and path.stem.startswith("test_")
+        )
         return tuple(path.relative_to(self.folder / "hidden").as_posix() for path in found)
 
     def digest(self) -> str:
         """Changes whenever anything in the task changes."""
         found = sha256()
         for path in sorted(_files(self.folder)):
-            found.update(path.relative_to(self.folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+            found.update(
+                path.relative_to(self.folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0"
+            )
         return found.hexdigest()[:16]
 
     def unpack(self, directory: Path) -> None:
@@ -80,7 +86,9 @@ class SuiteTask(Value):
 
     def reveal(self, directory: Path) -> None:
         """Put the hidden tests over the files there."""
-        shutil.copytree(self.folder / "hidden", directory, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*DROPPINGS))
+        shutil.copytree(
+            self.folder / "hidden", directory, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*DROPPINGS)
+        )
 
 
 def load(suite: str, only: Sequence[str] = ()) -> tuple[SuiteTask, ...]:
@@ -89,14 +97,24 @@ def load(suite: str, only: Sequence[str] = ()) -> tuple[SuiteTask, ...]:
     Raises:
         UserError: there is no such suite, or one of its tasks lacks something.
     """
-    folder = Path(str(files("coder.bench") / "suite")) if suite == STARTER and not Path(suite).is_dir() else Path(suite)
+    folder = (
+        Path(str(files("coder.bench") / "suite"))
+        if suite == STARTER and not Path(suite).is_dir()
+        else Path(suite)
+    )
     if not folder.is_dir():
-        raise UserError(f"There is no suite {suite!r}: it is a folder of tasks, or `{STARTER}`, which coder brings along.")
+        raise UserError(
+            f"There is no suite {suite!r}: it is a folder of tasks, or `{STARTER}`, which coder brings along."
+        )
     found = [_task(place) for place in sorted(folder.iterdir()) if (place / "issue.md").is_file()]
     if not found:
-        raise UserError(f"{folder} holds no task: each is a folder with issue.md, repository/ (or an archive of it) and hidden/.")
+        raise UserError(
+            f"{folder} holds no task: each is a folder with issue.md, repository/ (or an archive of it) and hidden/."
+        )
     if unknown := sorted({*only} - {task.name for task in found}):
-        raise UserError(f"{folder} holds no task {unknown[0]!r}. There are: {', '.join(task.name for task in found)}.")
+        raise UserError(
+            f"{folder} holds no task {unknown[0]!r}. There are: {', '.join(task.name for task in found)}."
+        )
     return tuple(task for task in found if not only or task.name in only)
 
 
@@ -105,11 +123,15 @@ def _task(place: Path) -> SuiteTask:
         raise UserError(f"{place} has no repository/ and no archive of one ({', '.join(ARCHIVES)}).")
     try:
         written = (place / "task.toml").read_text(encoding="utf-8") if (place / "task.toml").is_file() else ""
-        task = SuiteTask(name=place.name, folder=place.resolve(), facts=Facts.model_validate(tomllib.loads(written)))
+        task = SuiteTask(
+            name=place.name, folder=place.resolve(), facts=Facts.model_validate(tomllib.loads(written))
+        )
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValidationError) as error:
         raise UserError(f"{place / 'task.toml'}: {' '.join(str(error).split())}") from None
     if not task.hidden_tests:
-        raise UserError(f"{place / 'hidden'} holds no tests (test_*.py), so nobody could say whether the task is solved.")
+        raise UserError(
+            f"{place / 'hidden'} holds no tests (test_*.py), so nobody could say whether the task is solved."
+        )
     return task
 
 

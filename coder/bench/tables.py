@@ -8,7 +8,15 @@ from collections.abc import Sequence
 from coder.bench.outcome import Outcome
 from coder.bench.summary import Share, Sums, sums
 
-GROUPS = ("strategy", "model", "runs", "PROVEN", "solved by hidden tests", "wrongly PROVEN", "rightly left alone")
+GROUPS = (
+    "strategy",
+    "model",
+    "runs",
+    "PROVEN",
+    "solved by hidden tests",
+    "wrongly PROVEN",
+    "rightly left alone",
+)
 MEANS = ("attempts", "requests", "tokens in, cached, out", "USD", "seconds")
 COLUMNS = (
     "task",
@@ -77,7 +85,10 @@ def written(share: Share) -> str:
 
 
 def _group(one: Sums) -> tuple[str, ...]:
-    tokens = [sum(getattr(role, kind) for role in one.tokens.values()) / one.runs for kind in ("input", "cached", "output")]
+    tokens = [
+        sum(getattr(role, kind) for role in one.tokens.values()) / one.runs
+        for kind in ("input", "cached", "output")
+    ]
     shares = (written(one.proven), written(one.solved), str(one.wrongly_proven), written(one.left_alone))
     costs = (
         f"{one.attempts:.1f}",
@@ -103,14 +114,35 @@ def hidden(one: Outcome) -> str:
         return "nothing delivered"
     if one.hidden_problem:
         return f"could not be run: {one.hidden_problem}"
-    return "pass" if one.passes_hidden else f"{one.hidden.failed} fail" if one.hidden.failed else "could not be run"
+    return (
+        "pass"
+        if one.passes_hidden
+        else f"{one.hidden.failed} fail"
+        if one.hidden.failed
+        else "could not be run"
+    )
 
 
 def _run(one: Outcome) -> tuple[str, ...]:
     tokens = one.spent.input_tokens + one.spent.output_tokens
-    costs = (str(one.attempts), str(one.spent.requests), str(tokens), money(one.spent.cost_usd), f"{one.seconds:.1f}")
+    costs = (
+        str(one.attempts),
+        str(one.spent.requests),
+        str(tokens),
+        money(one.spent.cost_usd),
+        f"{one.seconds:.1f}",
+    )
     explanation = "" if one.delivered else " ".join(one.summary.split())
-    return (one.job.task, one.job.strategy, one.job.model, str(one.job.seed), verdict(one), hidden(one), *costs, explanation)
+    return (
+        one.job.task,
+        one.job.strategy,
+        one.job.model,
+        str(one.job.seed),
+        verdict(one),
+        hidden(one),
+        *costs,
+        explanation,
+    )
 
 
 def comma_separated(outcomes: Sequence[Outcome]) -> str:
@@ -121,9 +153,25 @@ def comma_separated(outcomes: Sequence[Outcome]) -> str:
     for one in ordered(outcomes):
         job, spent = one.job, one.spent
         roles = json.dumps({role: each.model_dump(mode="json") for role, each in sorted(one.roles.items())})
-        what = (job.task, job.strategy, job.model, job.seed, one.solvable, verdict(one), one.passes_hidden, one.hidden_problem)
+        what = (
+            job.task,
+            job.strategy,
+            job.model,
+            job.seed,
+            one.solvable,
+            verdict(one),
+            one.passes_hidden,
+            one.hidden_problem,
+        )
         came = (one.hidden.passed, one.hidden.failed, one.delivered, one.attempts, spent.requests)
-        cost = (spent.input_tokens, spent.cached_tokens, spent.output_tokens, spent.cost_usd, roles, round(one.seconds, 3))
+        cost = (
+            spent.input_tokens,
+            spent.cached_tokens,
+            spent.output_tokens,
+            spent.cost_usd,
+            roles,
+            round(one.seconds, 3),
+        )
         rows.writerow((*what, *came, *cost, one.session, one.summary))
     return text.getvalue()
 
@@ -132,6 +180,10 @@ def as_json(outcomes: Sequence[Outcome]) -> str:
     """The sums and every run, with its change."""
     groups = [one.model_dump(mode="json") for one in sums(outcomes)]
     return (
-        json.dumps({"sums": groups, "runs": [one.model_dump(mode="json") for one in ordered(outcomes)]}, indent=1, ensure_ascii=False)
+        json.dumps(
+            {"sums": groups, "runs": [one.model_dump(mode="json") for one in ordered(outcomes)]},
+            indent=1,
+            ensure_ascii=False,
+        )
         + "\n"
     )

@@ -45,7 +45,9 @@ def options(
     if context.invoked_subcommand is not None:
         return 0
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        print(f"{context.get_help()}\n\nThe interface needs a terminal. In a pipe: coder fix -", file=sys.stderr)
+        print(
+            f"{context.get_help()}\n\nThe interface needs a terminal. In a pipe: coder fix -", file=sys.stderr
+        )
         return 2
     from coder.cli.tui import run_tui
 
@@ -65,7 +67,9 @@ def run(arguments: list[str] | None = None) -> int:
         print("Interrupted.", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered has nowhere to go
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # what is still buffered has nowhere to go
         return 141
     except OSError as error:
         print(

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from coder.settings import Config
 
 WhatArgument = Annotated[
-    str, typer.Argument(metavar="[FILE|-|ID]", help="A diff in a file or on standard input; or a session's id, `last` or `session:ID`.")
+    str,
+    typer.Argument(
+        metavar="[FILE|-|ID]",
+        help="A diff in a file or on standard input; or a session's id, `last` or `session:ID`.",
+    ),
 ]
 CheckOption = Annotated[bool, typer.Option("--check", help="Say what would happen, and write nothing.")]
 ReverseOption = Annotated[bool, typer.Option("--reverse", "-R", help="Take the change back.")]
@@ -31,7 +35,9 @@ def apply(
     what: WhatArgument = "-",
     check: CheckOption = False,
     reverse: ReverseOption = False,
-    verify: Annotated[bool, typer.Option("--verify", help="Judge a session's fix on HEAD first, where that is newer.")] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Judge a session's fix on HEAD first, where that is newer.")
+    ] = False,
     repo: RepositoryOption = Path(),
     trust: TrustOption = False,
     unsafe_no_sandbox: UnsafeOption = False,
@@ -86,7 +92,9 @@ def _session(repo: Path, id: str) -> "tuple[Task, SessionFinished]":
     directory = find(sessions_directory(), id, repository=place(repo).root, delivered=True)
     started, finished = ends(directory)
     if started is None or finished is None or finished.delivery is None:
-        raise UserError(f"Session {directory.name} delivered no fix. What it tried: coder log show {directory.name}")
+        raise UserError(
+            f"Session {directory.name} delivered no fix. What it tried: coder log show {directory.name}"
+        )
     return started.task, finished
 
 
@@ -104,7 +112,9 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
     fixed, finished = _session(repo, id)
     delivery = finished.delivery
     if delivery is None or not delivery.commit:
-        raise UserError("This session's fix is a diff on uncommitted work, no commit: apply it, then judge it with coder verify.")
+        raise UserError(
+            "This session's fix is a diff on uncommitted work, no commit: apply it, then judge it with coder verify."
+        )
     made = unverified_copy(repo, delivery.commit)
     if made is None:
         print(printable(apply_commit(repo, delivery.commit)))
@@ -117,10 +127,14 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
         return task_for(fixed.issue, config, directory=root, base=head, given=True, needs_ties=False)
 
     flags: dict[str, Any] = {"test": fixed.test_command}
-    judged = run_task(repo, task, flags=flags, trusted=trust, unsafe=unsafe, json=False, output=None, verbose=False, how=how).finished
+    judged = run_task(
+        repo, task, flags=flags, trusted=trust, unsafe=unsafe, json=False, output=None, verbose=False, how=how
+    ).finished
     verdict = judged.verdict
     if verdict is None or not verdict.good:
-        print(f"Not applied, and nothing was changed: on {head[:10]} the fix is {verdict.label if verdict else 'without a verdict'}.")
+        print(
+            f"Not applied, and nothing was changed: on {head[:10]} the fix is {verdict.label if verdict else 'without a verdict'}."
+        )
         return judged.exit_code or INCONCLUSIVE
     evidence = Evidence(trailers=trailers(verdict), page=page(verdict))
     print(printable(apply_verified(repo, delivery.commit, copy=copy, evidence=evidence)))
@@ -141,9 +155,13 @@ def _diff(what: str) -> str | None:
     except (FileNotFoundError, NotADirectoryError):
         if path.name == what and not path.suffix:
             return None
-        raise UserError(f"There is no file {what!r}. A diff on standard input is `-`, a session `session:ID`.") from None
+        raise UserError(
+            f"There is no file {what!r}. A diff on standard input is `-`, a session `session:ID`."
+        ) from None
     except (OSError, ValueError) as error:
-        raise UserError(f"{what!r} cannot be read: {error.strerror if isinstance(error, OSError) else error}.") from None
+        raise UserError(
+            f"{what!r} cannot be read: {error.strerror if isinstance(error, OSError) else error}."
+        ) from None
 
 
 def _typed() -> bytes:
@@ -154,7 +172,9 @@ def _typed() -> bytes:
         print("Paste the diff, end with Ctrl-D.", file=sys.stderr)
     data = sys.stdin.buffer.read()
     if at_terminal and any(len(line) >= LONGEST_TYPED_BYTES for line in data.split(b"\n")):
-        raise UserError("A line is longer than a terminal hands on, so a part of it is lost. Save the diff in a file: coder apply FILE")
+        raise UserError(
+            "A line is longer than a terminal hands on, so a part of it is lost. Save the diff in a file: coder apply FILE"
+        )
     return data
 
 
@@ -193,7 +213,11 @@ def _apply_diff(repo: Path, text: str, *, check: bool, reverse: bool) -> None:
     for fault in planned.syntax_errors:
         print(f"Warning: Python no longer parses. {printable(fault)}", file=sys.stderr)
     counted = f"{len(planned.changes)} file{'s' if len(planned.changes) > 1 else ''}"
-    print(f"{counted} would be changed; nothing was written." if check else f"{counted} changed; nothing was staged or committed.")
+    print(
+        f"{counted} would be changed; nothing was written."
+        if check
+        else f"{counted} changed; nothing was staged or committed."
+    )
 
 
 def _planned(directory: Path, text: str, *, reverse: bool) -> "tuple[Path, Applied]":
@@ -230,6 +254,10 @@ def _apply_session(repo: Path, id: str, *, check: bool, reverse: bool) -> None:
     if not delivery.commit:
         print(printable(apply_diff(repo, delivery.diff, check=check, reverse=reverse)))
     elif reverse:
-        raise UserError(f"This session's fix is the commit {delivery.commit[:10]}. Take it back with: coder undo {id}")
+        raise UserError(
+            f"This session's fix is the commit {delivery.commit[:10]}. Take it back with: coder undo {id}"
+        )
     else:
-        print(printable(check_commit(repo, delivery.commit) if check else apply_commit(repo, delivery.commit)))
+        print(
+            printable(check_commit(repo, delivery.commit) if check else apply_commit(repo, delivery.commit))
+        )

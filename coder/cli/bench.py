@@ -21,22 +21,46 @@ RUNS = "runs.jsonl"
 
 
 def bench(
-    suite: Annotated[str, typer.Argument(metavar="SUITE", help="A folder of tasks, or `starter`: the tasks that coder brings along.")],
+    suite: Annotated[
+        str,
+        typer.Argument(
+            metavar="SUITE", help="A folder of tasks, or `starter`: the tasks that coder brings along."
+        ),
+    ],
     strategy: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A strategy; may be repeated.", show_default="linear; offline without a model")
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A strategy; may be repeated.",
+            show_default="linear; offline without a model",
+        ),
     ] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option(metavar="PROVIDER:NAME", help="A model, or `scripted`: what each task's script says; may be repeated."),
+        typer.Option(
+            metavar="PROVIDER:NAME",
+            help="A model, or `scripted`: what each task's script says; may be repeated.",
+        ),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="How often each is run.")] = 1,
-    task: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this task; may be repeated.", show_default="all")] = None,
-    output: Annotated[Path | None, typer.Option(metavar="DIR", help="Where results are kept.", show_default="bench-SUITE")] = None,
-    compare: Annotated[Path | None, typer.Option(metavar="DIR", help="Compare with the results kept there, task by task.")] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at a time.", show_default="half of the processors")] = None,
+    task: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this task; may be repeated.", show_default="all"),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where results are kept.", show_default="bench-SUITE")
+    ] = None,
+    compare: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Compare with the results kept there, task by task.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Runs at a time.", show_default="half of the processors")
+    ] = None,
     attempts: Annotated[int, typer.Option(min=1, help="Red verifications before giving up.")] = 3,
     max_requests: Annotated[int | None, typer.Option(min=1, metavar="N", help="Requests of a run.")] = None,
-    max_candidates: Annotated[int | None, typer.Option(min=1, metavar="N", help="Edits that a run without a model may try.")] = None,
+    max_candidates: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Edits that a run without a model may try.")
+    ] = None,
     max_usd: Annotated[float | None, typer.Option(metavar="X", help="Money limit of a run.")] = None,
     max_tokens: Annotated[int | None, typer.Option(metavar="N", help="Token limit of a run.")] = None,
     max_seconds: Annotated[float | None, typer.Option(metavar="N", help="Time limit of a run.")] = None,
@@ -59,7 +83,14 @@ def bench(
         raise UserError(f"{compare} holds no results ({RUNS}) to compare with.")
     tasks = {one.name: one for one in load(suite, task or ())}
     money = None if max_usd is None else Decimal(str(max_usd))
-    budget = Budget(usd=money, tokens=max_tokens, seconds=max_seconds, requests=max_requests, candidates=max_candidates, attempts=attempts)
+    budget = Budget(
+        usd=money,
+        tokens=max_tokens,
+        seconds=max_seconds,
+        requests=max_requests,
+        candidates=max_candidates,
+        attempts=attempts,
+    )
     strategies = strategy or (["linear"] if model else ["offline"])
     if not model and any(one != "offline" for one in strategies):
         raise UserError("Name a model for these strategies: --model PROVIDER:NAME, or --model scripted.")
@@ -68,7 +99,9 @@ def bench(
     place = output or Path(f"bench-{Path(suite).resolve().name}")
     place.mkdir(parents=True, exist_ok=True)
     try:
-        failed = _run(plan, tasks, place, processes=jobs or max(1, (os.cpu_count() or 2) // 2), unsafe=unsafe_no_sandbox)
+        failed = _run(
+            plan, tasks, place, processes=jobs or max(1, (os.cpu_count() or 2) // 2), unsafe=unsafe_no_sandbox
+        )
     except KeyboardInterrupt:
         print(f"Interrupted; what is done is kept in {place}: repeat the command to go on.", file=sys.stderr)
         return 130
@@ -81,7 +114,9 @@ def bench(
     return 1 if failed else 0
 
 
-def _run(plan: "Sequence[Job]", tasks: "dict[str, SuiteTask]", place: Path, *, processes: int, unsafe: bool) -> int:
+def _run(
+    plan: "Sequence[Job]", tasks: "dict[str, SuiteTask]", place: Path, *, processes: int, unsafe: bool
+) -> int:
     """Run what is not recorded yet, and record it; how many failed."""
     from coder.bench.outcome import Outcome, record, recorded
     from coder.bench.runner import run_all
@@ -95,7 +130,9 @@ def _run(plan: "Sequence[Job]", tasks: "dict[str, SuiteTask]", place: Path, *, p
         return 0
     failed = 0
     pairs = [(job, tasks[job.task]) for job in missing]
-    ends = run_all(pairs, state=(place / "state").resolve(), walls=required(unsafe=unsafe), processes=processes)
+    ends = run_all(
+        pairs, state=(place / "state").resolve(), walls=required(unsafe=unsafe), processes=processes
+    )
     for number, (job, end) in enumerate(ends, 1):
         if isinstance(end, Outcome):
             record(place / RUNS, end)
@@ -108,7 +145,11 @@ def _run(plan: "Sequence[Job]", tasks: "dict[str, SuiteTask]", place: Path, *, p
 def _told(end: "Outcome | Exception") -> str:
     from coder.bench.tables import hidden, verdict
 
-    return f"not run: {end}" if isinstance(end, Exception) else f"{verdict(end)}, hidden tests: {hidden(end)}, {end.seconds:.1f} s"
+    return (
+        f"not run: {end}"
+        if isinstance(end, Exception)
+        else f"{verdict(end)}, hidden tests: {hidden(end)}, {end.seconds:.1f} s"
+    )
 
 
 def _write(place: Path, name: str, outcomes: "Sequence[Outcome]", comparison: "Comparison | None") -> None:

@@ -16,6 +16,14 @@ def config(repo: RepositoryOption = Path()) -> None:
     except UserError:
         root = None
     for setting in settings(root):
-        value = ", ".join(setting.value) if isinstance(setting.value, tuple) else "" if setting.value is None else str(setting.value)
+        value = (
+            ", ".join(setting.value)
+            if isinstance(setting.value, tuple)
+            else ""
+            if setting.value is None
+            else str(setting.value)
+        )
         print(f"{setting.name:<14} {value:<28} {setting.source}")
-    print(f"\nYour own settings go into {config_directory() / 'config.toml'}; a repository's into [tool.coder] of its pyproject.toml.")
+    print(
+        f"\nYour own settings go into {config_directory() / 'config.toml'}; a repository's into [tool.coder] of its pyproject.toml."
+    )

@@ -15,8 +15,12 @@ if TYPE_CHECKING:
 
 def demo(
     model: Annotated[str | None, typer.Option(metavar="PROVIDER:NAME", help="The model to use.")] = None,
-    base_url: Annotated[str | None, typer.Option(metavar="URL", help="An OpenAI-compatible server to use.")] = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Use no model, even where there is one.")] = False,
+    base_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="An OpenAI-compatible server to use.")
+    ] = None,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Use no model, even where there is one.")
+    ] = False,
     unsafe_no_sandbox: UnsafeOption = False,
 ) -> int:
     """Watch coder fix a real bug in a small repository that it brings along; no key needed."""
@@ -37,7 +41,16 @@ def demo(
     def task(root: Path, config: "Config") -> "Task":
         return task_for(issue, config, directory=root)
 
-    ended = run_task(directory, task, flags=flags, trusted=True, unsafe=unsafe_no_sandbox, json=False, output=None, verbose=False)
+    ended = run_task(
+        directory,
+        task,
+        flags=flags,
+        trusted=True,
+        unsafe=unsafe_no_sandbox,
+        json=False,
+        output=None,
+        verbose=False,
+    )
     code = ended.finished.exit_code
     print(f"\nLook around:     cd {directory} && git log --all --oneline --notes=coder")
     print("On your own:     cd your/repository && coder fix 'what is wrong'")

@@ -68,7 +68,9 @@ def _repository(directory: Path) -> Iterator[Finding]:
     yield (
         trusted(root),
         "trust",
-        "as you have said" if trusted(root) else f"not trusted: its tests run in the sandbox alone; if it is yours: coder trust {root}",
+        "as you have said"
+        if trusted(root)
+        else f"not trusted: its tests run in the sandbox alone; if it is yours: coder trust {root}",
     )
     yield project.problem is None, "tests", project.problem.text if project.problem else project.command.text
     for reason in project.why:
@@ -90,12 +92,24 @@ def _models() -> Iterator[Finding]:
     chosen = config(settings())
     try:
         choice = choose(
-            model=None, configured=chosen.model, base_url=chosen.base_url, environment=os.environ, local=lambda _environment: running
+            model=None,
+            configured=chosen.model,
+            base_url=chosen.base_url,
+            environment=os.environ,
+            local=lambda _environment: running,
         )
-        yield choice is not None, "model", f"{choice.name} ({choice.reason})" if choice else "none: set a key, or start a model server"
+        yield (
+            choice is not None,
+            "model",
+            f"{choice.name} ({choice.reason})" if choice else "none: set a key, or start a model server",
+        )
     except UserError as error:
         yield False, "model", str(error)
-    yield True, "offline", "without a model, simple bugs that a test shows are repaired by the built-in engine: coder fix --offline"
+    yield (
+        True,
+        "offline",
+        "without a model, simple bugs that a test shows are repaired by the built-in engine: coder fix --offline",
+    )
 
 
 def _terminal() -> Iterator[Finding]:
@@ -103,5 +117,9 @@ def _terminal() -> Iterator[Finding]:
         yield True, "terminal", "output goes to a pipe: plain lines, and nobody to ask"
         return
     size = os.get_terminal_size()
-    colours = "no colours: NO_COLOR is set" if os.environ.get("NO_COLOR") else os.environ.get("TERM", "of unknown kind")
+    colours = (
+        "no colours: NO_COLOR is set"
+        if os.environ.get("NO_COLOR")
+        else os.environ.get("TERM", "of unknown kind")
+    )
     yield True, "terminal", f"{size.columns} x {size.lines}, {colours}"

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coder.cli.options import ApproveOption, RepositoryOption, SuiteOption, TrustOption, UnsafeOption, issue_text, plan_in
+from coder.cli.options import (
+    ApproveOption,
+    RepositoryOption,
+    SuiteOption,
+    TrustOption,
+    UnsafeOption,
+    issue_text,
+    plan_in,
+)
 
 if TYPE_CHECKING:
     from coder.core.values.task import Task
@@ -27,49 +35,100 @@ class Strategy(StrEnum):
 
 
 def fix(
-    issue: Annotated[str, typer.Argument(metavar="ISSUE", help="What is wrong: text, @file, or - for standard input.")],
+    issue: Annotated[
+        str, typer.Argument(metavar="ISSUE", help="What is wrong: text, @file, or - for standard input.")
+    ],
     repo: RepositoryOption = Path(),
     model: Annotated[str | None, typer.Option(metavar="PROVIDER:NAME", help="The model to use.")] = None,
-    strategy: Annotated[Strategy | None, typer.Option(help="How to go about it.", show_default="linear; offline without a model")] = None,
+    strategy: Annotated[
+        Strategy | None,
+        typer.Option(help="How to go about it.", show_default="linear; offline without a model"),
+    ] = None,
     offline_first: Annotated[
-        bool | None, typer.Option("--offline-first/--no-offline-first", help="Search ten seconds before a model.", show_default="on")
+        bool | None,
+        typer.Option(
+            "--offline-first/--no-offline-first", help="Search ten seconds before a model.", show_default="on"
+        ),
     ] = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Use no model and no network: --strategy offline.")] = False,
-    base_url: Annotated[str | None, typer.Option(metavar="URL", help="An OpenAI-compatible server to use.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the fix as a diff; leave nothing in the repository.")] = False,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Use no model and no network: --strategy offline.")
+    ] = False,
+    base_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="An OpenAI-compatible server to use.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the fix as a diff; leave nothing in the repository.")
+    ] = False,
     attempts: Annotated[
-        int | None, typer.Option(min=1, help="Red verifications before giving up, over all branches of a tree.", show_default="3")
+        int | None,
+        typer.Option(
+            min=1, help="Red verifications before giving up, over all branches of a tree.", show_default="3"
+        ),
     ] = None,
-    test: Annotated[str | None, typer.Option(metavar="CMD", help="The project's test command.", show_default="found out")] = None,
+    test: Annotated[
+        str | None, typer.Option(metavar="CMD", help="The project's test command.", show_default="found out")
+    ] = None,
     suite: SuiteOption = None,
-    base: Annotated[str | None, typer.Option(metavar="REV", help="Start from REV, without uncommitted work.")] = None,
-    only: Annotated[list[str] | None, typer.Option(metavar="PATH", help="Change nothing but this path or glob; may be repeated.")] = None,
+    base: Annotated[
+        str | None, typer.Option(metavar="REV", help="Start from REV, without uncommitted work.")
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATH", help="Change nothing but this path or glob; may be repeated."),
+    ] = None,
     max_usd: Annotated[float | None, typer.Option(metavar="X", help="Money limit.")] = None,
     max_tokens: Annotated[int | None, typer.Option(metavar="N", help="Token limit.")] = None,
     max_seconds: Annotated[float | None, typer.Option(metavar="N", help="Time limit.")] = None,
-    max_requests: Annotated[int | None, typer.Option(metavar="N", help="Limit of requests to models.")] = None,
+    max_requests: Annotated[
+        int | None, typer.Option(metavar="N", help="Limit of requests to models.")
+    ] = None,
     planner_model: Annotated[str | None, typer.Option(metavar="NAME", help="The model that plans.")] = None,
-    reviewer_model: Annotated[str | None, typer.Option(metavar="NAME", help="The model that reviews.")] = None,
+    reviewer_model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The model that reviews.")
+    ] = None,
     fallback_model: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Goes on when the model is down; may be repeated.")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Goes on when the model is down; may be repeated."),
     ] = None,
     width: Annotated[
-        int | None, typer.Option(min=1, max=5, help="Candidates of a tree at once; never more than attempts are left.", show_default="3")
+        int | None,
+        typer.Option(
+            min=1,
+            max=5,
+            help="Candidates of a tree at once; never more than attempts are left.",
+            show_default="3",
+        ),
     ] = None,
-    review_rounds: Annotated[int | None, typer.Option(min=0, help="Times that a review is answered.", show_default="2")] = None,
-    plan_only: Annotated[bool, typer.Option("--plan-only", help="Show a plan and change nothing: --strategy plan.")] = False,
-    plan: Annotated[Path | None, typer.Option(metavar="FILE.md", help="Run this plan, such as one of --plan-only, edited.")] = None,
-    minimise: Annotated[bool, typer.Option("--minimise", help="Deliver only the hunks that the verdict needs.")] = False,
-    keep_comments: Annotated[bool, typer.Option("--keep-comments", help="With --minimise: comments and documentation stay.")] = False,
-    keep_steps: Annotated[bool, typer.Option("--keep-steps", help="Deliver each step as a commit, the verdict on the last.")] = False,
+    review_rounds: Annotated[
+        int | None, typer.Option(min=0, help="Times that a review is answered.", show_default="2")
+    ] = None,
+    plan_only: Annotated[
+        bool, typer.Option("--plan-only", help="Show a plan and change nothing: --strategy plan.")
+    ] = False,
+    plan: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.md", help="Run this plan, such as one of --plan-only, edited."),
+    ] = None,
+    minimise: Annotated[
+        bool, typer.Option("--minimise", help="Deliver only the hunks that the verdict needs.")
+    ] = False,
+    keep_comments: Annotated[
+        bool, typer.Option("--keep-comments", help="With --minimise: comments and documentation stay.")
+    ] = False,
+    keep_steps: Annotated[
+        bool, typer.Option("--keep-steps", help="Deliver each step as a commit, the verdict on the last.")
+    ] = False,
     approve: ApproveOption = None,
     trust: TrustOption = False,
     unsafe_no_sandbox: UnsafeOption = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a line instead of text.")] = False,
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the fix there as a diff, too; with --plan-only the plan.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the fix there as a diff, too; with --plan-only the plan."),
     ] = None,
-    merge: Annotated[bool, typer.Option("--merge", help="Bring a PROVEN fix onto the current branch.")] = False,
+    merge: Annotated[
+        bool, typer.Option("--merge", help="Bring a PROVEN fix onto the current branch.")
+    ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show what tools answer.")] = False,
 ) -> int:
     """Fix an issue on a branch of its own, and prove it with tests.
@@ -79,7 +138,9 @@ def fix(
     from coder.core.errors import UserError
 
     if merge and dry_run:
-        raise UserError("--merge brings the fix onto your branch and --dry-run leaves nothing: give one of them.")
+        raise UserError(
+            "--merge brings the fix onto your branch and --dry-run leaves nothing: give one of them."
+        )
     if offline and (model or strategy not in (None, Strategy.offline)):
         raise UserError("--offline works without a model: leave --model and --strategy away.")
     if plan is not None and (plan_only or offline or strategy not in (None, Strategy.plan)):
@@ -92,11 +153,30 @@ def fix(
     own = plan_in(plan) if plan is not None else None
     allowed = tuple(path.removeprefix("./") for path in only or ())
     how = "offline" if offline else "plan" if plan_only or plan else strategy and strategy.value
-    flags: dict[str, Any] = {"model": model, "strategy": how, "base_url": base_url, "attempts": attempts, "test": test}
+    flags: dict[str, Any] = {
+        "model": model,
+        "strategy": how,
+        "base_url": base_url,
+        "attempts": attempts,
+        "test": test,
+    }
     flags |= {"approve": approve and approve.value, "suite": suite and suite.value}
-    flags |= {"max_usd": None if max_usd is None else Decimal(str(max_usd)), "max_tokens": max_tokens, "max_seconds": max_seconds}
-    flags |= {"offline_first": offline_first, "max_requests": max_requests, "width": width, "review_rounds": review_rounds}
-    flags |= {"planner_model": planner_model, "reviewer_model": reviewer_model, "fallback_models": fallback_model and tuple(fallback_model)}
+    flags |= {
+        "max_usd": None if max_usd is None else Decimal(str(max_usd)),
+        "max_tokens": max_tokens,
+        "max_seconds": max_seconds,
+    }
+    flags |= {
+        "offline_first": offline_first,
+        "max_requests": max_requests,
+        "width": width,
+        "review_rounds": review_rounds,
+    }
+    flags |= {
+        "planner_model": planner_model,
+        "reviewer_model": reviewer_model,
+        "fallback_models": fallback_model and tuple(fallback_model),
+    }
 
     def task(root: Path, config: "Config") -> "Task":
         return task_for(
@@ -117,7 +197,16 @@ def fix(
     try:
         from coder.cli.running import run_task
 
-        ended = run_task(repo, task, flags=flags, trusted=trust, unsafe=unsafe_no_sandbox, json=json, output=output, verbose=verbose)
+        ended = run_task(
+            repo,
+            task,
+            flags=flags,
+            trusted=trust,
+            unsafe=unsafe_no_sandbox,
+            json=json,
+            output=output,
+            verbose=verbose,
+        )
         return ended.finished.exit_code
     except KeyboardInterrupt:
         print("Interrupted before the work began; your files are as they were.", file=sys.stderr)

@@ -21,13 +21,26 @@ WIDTH = 80
 
 
 def locate(
-    issue: Annotated[str | None, typer.Argument(metavar="ISSUE", help="What is wrong: text, @file, or - for standard input.")] = None,
-    repo: Annotated[
-        Path | None, typer.Option("--repo", metavar="DIR", help="The tree to look in, git or not.", show_default="this repository")
+    issue: Annotated[
+        str | None,
+        typer.Argument(metavar="ISSUE", help="What is wrong: text, @file, or - for standard input."),
     ] = None,
-    issue_file: Annotated[Path | None, typer.Option("--issue", metavar="FILE", help="Read the issue from a file: as @FILE.")] = None,
-    tests: Annotated[bool, typer.Option("--tests", help="Run the tests, and rank what failing ones execute as well.")] = False,
-    test: Annotated[list[str] | None, typer.Option("--test", metavar="ID", help="With --tests: this failing test alone; again.")] = None,
+    repo: Annotated[
+        Path | None,
+        typer.Option(
+            "--repo", metavar="DIR", help="The tree to look in, git or not.", show_default="this repository"
+        ),
+    ] = None,
+    issue_file: Annotated[
+        Path | None, typer.Option("--issue", metavar="FILE", help="Read the issue from a file: as @FILE.")
+    ] = None,
+    tests: Annotated[
+        bool, typer.Option("--tests", help="Run the tests, and rank what failing ones execute as well.")
+    ] = False,
+    test: Annotated[
+        list[str] | None,
+        typer.Option("--test", metavar="ID", help="With --tests: this failing test alone; again."),
+    ] = None,
     unsafe_no_sandbox: UnsafeOption = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object instead of text.")] = False,
 ) -> None:
@@ -55,8 +68,17 @@ def _traced(root: Path, tests: tuple[str, ...], *, unsafe: bool) -> "Suspected":
 
     top = find(root).root
     walls = required(unsafe=unsafe, image=configured(top, {}).image)
-    settle(top, attended=sys.stdin.isatty() and sys.stdout.isatty(), walled=walls is not None and not walls.reduced)
-    return suspected(top, tests, walls=walls, progress=lambda line: print(f"\r{line[:WIDTH]:<{WIDTH}}", end="\r", file=sys.stderr))
+    settle(
+        top,
+        attended=sys.stdin.isatty() and sys.stdout.isatty(),
+        walled=walls is not None and not walls.reduced,
+    )
+    return suspected(
+        top,
+        tests,
+        walls=walls,
+        progress=lambda line: print(f"\r{line[:WIDTH]:<{WIDTH}}", end="\r", file=sys.stderr),
+    )
 
 
 def located(root: Path, text: str) -> "Located":
@@ -90,7 +112,9 @@ def _recent(root: Path) -> "tuple[Change, ...]":
         return ()
     try:
         place = find(root)
-        return GitHistory(git=place.git, revision=place.head, seconds=HISTORY_SECONDS).recent(count=MOST_COMMITS)
+        return GitHistory(git=place.git, revision=place.head, seconds=HISTORY_SECONDS).recent(
+            count=MOST_COMMITS
+        )
     except CoderError:
         return ()
 
@@ -106,10 +130,17 @@ def _as_json(found: "Located | None", traced: "Suspected | None") -> str:
     answer: dict[str, object] = {}
     if found is not None:
         reasons = {likely.name: likely.reasons for likely in (*found.files, *found.symbols) if likely.reasons}
-        answer |= {"files": [likely.path for likely in found.files], "symbols": [likely.name for likely in found.symbols]}
+        answer |= {
+            "files": [likely.path for likely in found.files],
+            "symbols": [likely.name for likely in found.symbols],
+        }
         answer["reasons"] = reasons
     if traced is not None:
-        answer |= {"suspects": [suspect.model_dump() for suspect in traced.suspects], "failing": traced.tests, "problem": traced.problem}
+        answer |= {
+            "suspects": [suspect.model_dump() for suspect in traced.suspects],
+            "failing": traced.tests,
+            "problem": traced.problem,
+        }
     return json.dumps(answer, ensure_ascii=True)
 
 
@@ -140,7 +171,11 @@ def _by_words(found: "Located") -> str:
         lines += ["", "Definitions"]
     for number, likely in enumerate(found.symbols[:MOST_SHOWN], 1):
         if likely.item is not None:
-            lines += [f"{number:>2}  {likely.item.name}", f"      {_shown(likely.path)}:{likely.item.line}", *_why(likely)]
+            lines += [
+                f"{number:>2}  {likely.item.name}",
+                f"      {_shown(likely.path)}:{likely.item.line}",
+                *_why(likely),
+            ]
     return "\n".join(lines)
 
 
@@ -152,4 +187,6 @@ def _shown(path: str) -> str:
 
 def _why(likely: "Likely") -> list[str]:
     text = "".join(character if character.isprintable() else "?" for character in "; ".join(likely.reasons))
-    return textwrap.wrap(text, WIDTH - 6, initial_indent=" " * 6, subsequent_indent=" " * 6, max_lines=2, placeholder=" …")
+    return textwrap.wrap(
+        text, WIDTH - 6, initial_indent=" " * 6, subsequent_indent=" " * 6, max_lines=2, placeholder=" …"
+    )

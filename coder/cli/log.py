@@ -9,12 +9,15 @@ from coder.cli.options import SessionArgument
 if TYPE_CHECKING:
     from pathlib import Path
 
-app = typer.Typer(help="List sessions; show one, or its diff.", rich_markup_mode=None, invoke_without_command=True)
+app = typer.Typer(
+    help="List sessions; show one, or its diff.", rich_markup_mode=None, invoke_without_command=True
+)
 
 
 @app.callback()
 def listing(
-    context: typer.Context, everywhere: Annotated[bool, typer.Option("--all", help="Sessions of all repositories.")] = False
+    context: typer.Context,
+    everywhere: Annotated[bool, typer.Option("--all", help="Sessions of all repositories.")] = False,
 ) -> None:
     """List this repository's sessions, the newest last."""
     if context.invoked_subcommand is not None:
@@ -89,14 +92,21 @@ def diff(id: SessionArgument) -> None:
     started, finished = ends(directory)
     changes = [record.event.diff for record in read(directory) if isinstance(record.event, FilesChanged)]
     delivery = finished.delivery if finished else None
-    text = delivered_diff(Path(started.repository), delivery) if started and delivery else next(reversed(changes), "")
+    text = (
+        delivered_diff(Path(started.repository), delivery)
+        if started and delivery
+        else next(reversed(changes), "")
+    )
     if not text:
         raise UserError(f"Session {directory.name} changed nothing.")
     print(text, end="" if text.endswith("\n") else "\n")
 
 
 @app.command()
-def evidence(id: SessionArgument, json: Annotated[bool, typer.Option("--json", help="All of it, as evidence.json.")] = False) -> None:
+def evidence(
+    id: SessionArgument,
+    json: Annotated[bool, typer.Option("--json", help="All of it, as evidence.json.")] = False,
+) -> None:
     """Print what a session's verdict rests on; --json is what `coder verify --check` reads."""
     from coder.core.attestation import attestation
     from coder.core.errors import UserError

@@ -10,8 +10,12 @@ import typer
 if TYPE_CHECKING:
     from coder.core.notes import Plan
 
-RepositoryOption = Annotated[Path, typer.Option("--repo", metavar="DIR", help="The repository, or a place in it.", show_default="here")]
-SessionArgument = Annotated[str, typer.Argument(metavar="ID", help="A session's id, its beginning or its end, or `last`.")]
+RepositoryOption = Annotated[
+    Path, typer.Option("--repo", metavar="DIR", help="The repository, or a place in it.", show_default="here")
+]
+SessionArgument = Annotated[
+    str, typer.Argument(metavar="ID", help="A session's id, its beginning or its end, or `last`.")
+]
 
 
 class Approve(StrEnum):
@@ -23,7 +27,10 @@ class Approve(StrEnum):
     full = "full"
 
 
-ApproveOption = Annotated[Approve | None, typer.Option(help="What is done unasked.", show_default="auto-edit: what stays in the sandbox")]
+ApproveOption = Annotated[
+    Approve | None,
+    typer.Option(help="What is done unasked.", show_default="auto-edit: what stays in the sandbox"),
+]
 
 
 class Suite(StrEnum):
@@ -36,10 +43,17 @@ class Suite(StrEnum):
 
 SuiteOption = Annotated[
     Suite | None,
-    typer.Option(help="What runs for a verdict; auto: the whole suite where it takes under a minute.", show_default="auto"),
+    typer.Option(
+        help="What runs for a verdict; auto: the whole suite where it takes under a minute.",
+        show_default="auto",
+    ),
 ]
-UnsafeOption = Annotated[bool, typer.Option("--unsafe-no-sandbox", help="Run commands and tests with all your rights.")]
-TrustOption = Annotated[bool, typer.Option("--trust", help="Trust this repository without asking, this once.")]
+UnsafeOption = Annotated[
+    bool, typer.Option("--unsafe-no-sandbox", help="Run commands and tests with all your rights.")
+]
+TrustOption = Annotated[
+    bool, typer.Option("--trust", help="Trust this repository without asking, this once.")
+]
 
 
 def issue_text(typed: str) -> str:

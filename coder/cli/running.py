@@ -90,5 +90,7 @@ def _write(path: Path, text: str, *, what: str, kept: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise UserError(f"The {what} could not be written to {path}: {error.strerror}. It is kept: {kept}") from None
+        raise UserError(
+            f"The {what} could not be written to {path}: {error.strerror}. It is kept: {kept}"
+        ) from None
     print(f"The {what} is in {path}.", file=sys.stderr)

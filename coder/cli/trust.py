@@ -7,8 +7,12 @@ import typer
 
 
 def trust(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The repository, or a directory inside it.")] = Path(),
-    forget: Annotated[bool, typer.Option("--forget", help="Trust it no longer, and forget what was allowed always.")] = False,
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The repository, or a directory inside it.")
+    ] = Path(),
+    forget: Annotated[
+        bool, typer.Option("--forget", help="Trust it no longer, and forget what was allowed always.")
+    ] = False,
 ) -> None:
     """Trust a repository: its tests need no sandbox with whole walls, and its AGENTS.md is sent to the model."""
     from coder.repo.git import find

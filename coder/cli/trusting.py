@@ -23,7 +23,9 @@ def settle(root: Path, *, attended: bool, walled: bool) -> bool:
     if walled:
         return False
     if not attended:
-        raise UserError(f"{root} is not trusted, and its tests would run on this machine. Run `coder trust {root}` once, or add --trust.")
+        raise UserError(
+            f"{root} is not trusted, and its tests would run on this machine. Run `coder trust {root}` once, or add --trust."
+        )
     if not typer.confirm(f"The tests of {root} will run on this machine, as you. Trust this repository?"):
         raise UserError(f"{root} is not trusted: nothing was run.")
     trust(root)

@@ -77,5 +77,7 @@ def _open(issue: str, directory: Path, root: Path, *, trusted: bool, walls: "Wal
     task = task_for(issue_text(issue), config, directory=directory, trusted=trusted)
     with ExitStack() as stack:
         how = approach(config, named=None)
-        opened = stack.enter_context(open_fix(task, config, how=how, root=root, walls=walls, attended=True, reviews=True))
+        opened = stack.enter_context(
+            open_fix(task, config, how=how, root=root, walls=walls, attended=True, reviews=True)
+        )
         return OpenSession(opened, stack.pop_all())

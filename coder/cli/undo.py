@@ -19,7 +19,11 @@ def undo(
     from coder.repo.delivery.checkout import undo as take_back
 
     delivery = delivered(repo, id)
-    what = f"the branch {delivery.branch} with {delivery.commit[:10]}" if delivery.branch else "the diff, out of the working tree"
+    what = (
+        f"the branch {delivery.branch} with {delivery.commit[:10]}"
+        if delivery.branch
+        else "the diff, out of the working tree"
+    )
     if not yes:
         asked = typer.confirm(f"Take back {what}? Where the current branch holds the fix, it is reverted.")
         if not asked:

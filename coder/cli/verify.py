@@ -31,18 +31,32 @@ def verify(
     against: Annotated[
         str | None,
         typer.Option(
-            metavar="REV", help="What to compare with.", show_default="HEAD; of a branch, where it began; of a commit, its parent"
+            metavar="REV",
+            help="What to compare with.",
+            show_default="HEAD; of a branch, where it began; of a commit, its parent",
         ),
     ] = None,
     issue: Annotated[
-        str, typer.Option(metavar="ISSUE", help="What the change is for, as for fix.", show_default="the commit's message")
+        str,
+        typer.Option(
+            metavar="ISSUE", help="What the change is for, as for fix.", show_default="the commit's message"
+        ),
     ] = "",
     repo: RepositoryOption = Path(),
-    evidence: Annotated[Path | None, typer.Option(metavar="FILE.json", help="Write there all that the verdict rests on.")] = None,
-    check: Annotated[bool, typer.Option("--check", help="Judge again what --evidence attests, and say whether it still holds.")] = False,
-    test: Annotated[str | None, typer.Option(metavar="CMD", help="The project's test command.", show_default="found out")] = None,
+    evidence: Annotated[
+        Path | None, typer.Option(metavar="FILE.json", help="Write there all that the verdict rests on.")
+    ] = None,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Judge again what --evidence attests, and say whether it still holds."),
+    ] = False,
+    test: Annotated[
+        str | None, typer.Option(metavar="CMD", help="The project's test command.", show_default="found out")
+    ] = None,
     suite: SuiteOption = None,
-    trust: Annotated[bool, typer.Option("--trust", help="Run this repository's code without asking, this once.")] = False,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Run this repository's code without asking, this once.")
+    ] = False,
     unsafe_no_sandbox: UnsafeOption = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a line instead of text.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show more on the way.")] = False,
@@ -60,17 +74,39 @@ def verify(
     try:
         if attested is not None:
             targets = attested.verdict.targets
-            how, given = judging(repo, diff=attested.diff, revision=None, against=attested.base, named=targets, tree=attested.verdict.tree)
+            how, given = judging(
+                repo,
+                diff=attested.diff,
+                revision=None,
+                against=attested.base,
+                named=targets,
+                tree=attested.verdict.tree,
+            )
         else:
             how, given = judging(repo, diff=_diff(change, repo), revision=change, against=against)
 
         def task(root: Path, config: "Config") -> "Task":
             said = attested.issue if attested else issue_text(issue) if issue else given.issue
             needs_ties = bool(attested.verdict.untied if attested else issue)
-            return task_for(said or UNSAID, config, directory=root, base=given.base, given=True, needs_ties=needs_ties)
+            return task_for(
+                said or UNSAID, config, directory=root, base=given.base, given=True, needs_ties=needs_ties
+            )
 
-        flags: dict[str, Any] = {"suite": suite and suite.value, "test": test or (attested and _own_command(attested.test_command, repo))}
-        ended = run_task(repo, task, flags=flags, trusted=trust, unsafe=unsafe_no_sandbox, json=json, output=None, verbose=verbose, how=how)
+        flags: dict[str, Any] = {
+            "suite": suite and suite.value,
+            "test": test or (attested and _own_command(attested.test_command, repo)),
+        }
+        ended = run_task(
+            repo,
+            task,
+            flags=flags,
+            trusted=trust,
+            unsafe=unsafe_no_sandbox,
+            json=json,
+            output=None,
+            verbose=verbose,
+            how=how,
+        )
         if attested is not None:
             return _compared(attested, ended.finished)
         if evidence is not None and (known := attestation(ended.log.records)):
@@ -95,7 +131,9 @@ def _own_command(stored: str | None, repo: Path) -> str | None:
         return None
     print(f"The evidence names the test command: {stored}", file=sys.stderr)
     if stored not in {command for command, _ in hinted_commands(find(repo).root)}:
-        raise UserError(f"This repository names no test command {stored!r}, so it was not run. If it is yours, add --test {stored!r}.")
+        raise UserError(
+            f"This repository names no test command {stored!r}, so it was not run. If it is yours, add --test {stored!r}."
+        )
     return stored
 
 
@@ -126,15 +164,21 @@ def _attested(file: Path | None, change: str | None) -> "Attestation":
     from coder.core.errors import UserError
 
     if file is None or change is not None:
-        raise UserError("--check judges again what an evidence file attests: coder verify --evidence FILE.json --check")
+        raise UserError(
+            "--check judges again what an evidence file attests: coder verify --evidence FILE.json --check"
+        )
     try:
         attested = Attestation.model_validate_json(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"The evidence {str(file)!r} cannot be read: {error.strerror}.") from None
     except (ValidationError, UnicodeDecodeError):
-        raise UserError(f"{str(file)!r} is no evidence of this version's format; coder verify --evidence writes it.") from None
+        raise UserError(
+            f"{str(file)!r} is no evidence of this version's format; coder verify --evidence writes it."
+        ) from None
     if not attested.repeatable:
-        raise UserError("That verdict was given on top of uncommitted work, which nobody kept: it cannot be judged again.")
+        raise UserError(
+            "That verdict was given on top of uncommitted work, which nobody kept: it cannot be judged again."
+        )
     return attested
 
 

@@ -42,7 +42,9 @@ def attestation(records: Sequence[Record]) -> Attestation | None:
         return None
     at, verdict = judged[-1]
     finished = next((record.event for record in records if isinstance(record.event, SessionFinished)), None)
-    diff = next((record.event.diff for record in reversed(records) if isinstance(record.event, FilesChanged)), "")
+    diff = next(
+        (record.event.diff for record in reversed(records) if isinstance(record.event, FilesChanged)), ""
+    )
     delivery = finished.delivery if finished else None
     on_head = delivery is not None and not delivery.needs_uncommitted_work
     return Attestation(

@@ -99,4 +99,6 @@ class GiveUp(Value):
     """Suspected places, most suspicious first."""
 
 
-Note = Annotated[Sites | Reproduction | Plan | Done | Diagnosis | Findings | GiveUp, Field(discriminator="kind")]
+Note = Annotated[
+    Sites | Reproduction | Plan | Done | Diagnosis | Findings | GiveUp, Field(discriminator="kind")
+]

@@ -4,7 +4,9 @@ from typing import Literal
 
 from coder.core.values.base import Value
 
-PhaseName = Literal["locate", "reproduce", "plan", "edit", "verify", "diagnose", "repair", "review", "explain"]
+PhaseName = Literal[
+    "locate", "reproduce", "plan", "edit", "verify", "diagnose", "repair", "review", "explain"
+]
 NoteKind = Literal["sites", "reproduction", "plan", "done", "diagnosis", "findings", "give_up"]
 
 

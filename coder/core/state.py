@@ -32,7 +32,12 @@ ADVISER = "failure"
 def lineage(records: Sequence[Record], candidate: str) -> list[Record]:
     """The records that concern a candidate: those of its ancestors up to each fork, then its own."""
     fork = next(
-        (record.event for record in records if isinstance(record.event, CandidateForked) and record.event.candidate == candidate), None
+        (
+            record.event
+            for record in records
+            if isinstance(record.event, CandidateForked) and record.event.candidate == candidate
+        ),
+        None,
     )
     own = [record for record in records if getattr(record.event, "candidate", None) == candidate]
     if fork is None or not fork.parent:
@@ -46,7 +51,9 @@ def conversation(records: Sequence[Record], candidate: str) -> tuple[Message, ..
     What the person or the harness says while calls are open comes after their answers: providers accept no other order.
     """
     mine = lineage(records, candidate)
-    compacted = max((record.event.before for record in mine if isinstance(record.event, ContextCompacted)), default=0)
+    compacted = max(
+        (record.event.before for record in mine if isinstance(record.event, ContextCompacted)), default=0
+    )
     messages: list[Message] = []
     held: list[Message] = []
     for record in mine:
@@ -81,7 +88,9 @@ def unanswered(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
 
 def notes(records: Sequence[Record], candidate: str) -> tuple[Note, ...]:
     """The candidate's notes, oldest first."""
-    return tuple(record.event.note for record in lineage(records, candidate) if isinstance(record.event, NoteMade))
+    return tuple(
+        record.event.note for record in lineage(records, candidate) if isinstance(record.event, NoteMade)
+    )
 
 
 def gave_up(records: Sequence[Record], candidate: str) -> bool:
@@ -103,7 +112,9 @@ def named_tests(records: Sequence[Record], candidate: str) -> tuple[str, ...]:
 
 def verdicts(records: Sequence[Record], candidate: str) -> tuple[Verdict, ...]:
     """The candidate's verdicts, oldest first."""
-    return tuple(record.event.verdict for record in lineage(records, candidate) if isinstance(record.event, Verified))
+    return tuple(
+        record.event.verdict for record in lineage(records, candidate) if isinstance(record.event, Verified)
+    )
 
 
 def opinions(records: Sequence[Record], candidate: str) -> dict[str, Findings]:
@@ -111,7 +122,11 @@ def opinions(records: Sequence[Record], candidate: str) -> dict[str, Findings]:
     found: dict[str, Findings] = {}
     for record in records:
         event = record.event
-        if isinstance(event, NoteMade) and isinstance(event.note, Findings) and event.candidate.startswith(f"{candidate}/"):
+        if (
+            isinstance(event, NoteMade)
+            and isinstance(event.note, Findings)
+            and event.candidate.startswith(f"{candidate}/")
+        ):
             found[event.candidate.rpartition("/")[2]] = event.note
     found.pop(ADVISER, None)
     return found
@@ -119,7 +134,11 @@ def opinions(records: Sequence[Record], candidate: str) -> dict[str, Findings]:
 
 def working(records: Sequence[Record]) -> tuple[str, ...]:
     """Candidates that an executor works on, oldest first."""
-    forked = [record.event.candidate for record in records if isinstance(record.event, CandidateForked) and record.event.role == "executor"]
+    forked = [
+        record.event.candidate
+        for record in records
+        if isinstance(record.event, CandidateForked) and record.event.role == "executor"
+    ]
     dropped = {record.event.candidate for record in records if isinstance(record.event, CandidateDropped)}
     return tuple(name for name in forked if name not in dropped)
 
@@ -148,7 +167,9 @@ class Status(Value):
 
 def advance(status: Status, record: Record) -> Status:
     """The status after one more record."""
-    return status.model_copy(update={"newest": record.at, "started": status.started or record.at, **_news(status, record.event)})
+    return status.model_copy(
+        update={"newest": record.at, "started": status.started or record.at, **_news(status, record.event)}
+    )
 
 
 def status(records: Iterable[Record]) -> Status:
@@ -189,5 +210,7 @@ def _stub(message: ToolMessage) -> ToolMessage:
     if len(message.text) <= STUB_CHARACTERS:
         return message
     return message.model_copy(
-        update={"text": f"{message.text[:STUB_CHARACTERS]}\n[the rest was dropped to make room; call {message.name} again if you need it]"}
+        update={
+            "text": f"{message.text[:STUB_CHARACTERS]}\n[the rest was dropped to make room; call {message.name} again if you need it]"
+        }
     )

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 LARGEST_BYTES = 5_000_000
-OPENED_BY_NAME = frozenset({".gitignore", ".gitattributes", ".gitmodules", ".mailmap", ".ignore", ".rgignore"})
+OPENED_BY_NAME = frozenset(
+    {".gitignore", ".gitattributes", ".gitmodules", ".mailmap", ".ignore", ".rgignore"}
+)
 
 
 def read_regular(path: Path, *, within: Path | None = None, limit_bytes: int = LARGEST_BYTES) -> bytes | None:

@@ -37,7 +37,19 @@ LARGEST_FILE = "4M"
 ASIDE = ("--glob", "!.git", "--glob", "!.venv")
 """What is nobody's work, ignored or not: `python -m venv` writes no .gitignore before 3.13."""
 TALLIED = re.compile(rb"([^\0]+)\0(\d+)\n")
-__all__ = ["FileFound", "Found", "Hit", "Listing", "binary", "grep", "list_paths", "listing", "ripgrep_version", "shown", "tally"]
+__all__ = [
+    "FileFound",
+    "Found",
+    "Hit",
+    "Listing",
+    "binary",
+    "grep",
+    "list_paths",
+    "listing",
+    "ripgrep_version",
+    "shown",
+    "tally",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +120,9 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the same
         with self._started(command) as process, selectors.DefaultSelector() as selector:
             assert process.stdout is not None and process.stderr is not None
             selector.register(process.stdout, selectors.EVENT_READ)
-            with contextlib.suppress(AttributeError, OSError):  # only Linux can, and not beyond the user's limit
+            with contextlib.suppress(
+                AttributeError, OSError
+            ):  # only Linux can, and not beyond the user's limit
                 fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, CHUNK_BYTES)
             size = 0
             try:
@@ -126,7 +140,9 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the same
     def _read(self, descriptor: int, selector: selectors.BaseSelector) -> Iterator[bytes]:
         end = time.monotonic() + SECONDS
         if not selector.select(PATIENCE_SECONDS) and (pipe := next(pipes(self._root), None)):
-            raise ToolError(f"{pipe} is not a regular file, and a search would wait for it for ever. Remove it and try again.")
+            raise ToolError(
+                f"{pipe} is not a regular file, and a search would wait for it for ever. Remove it and try again."
+            )
         while selector.select(max(0, end - time.monotonic())):
             time.sleep(PAUSE)
             if not (chunk := os.read(descriptor, CHUNK_BYTES)):
@@ -138,9 +154,13 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the same
         environment = {"PATH": os.defpath, "LC_ALL": "C.UTF-8"}
         pipe = subprocess.PIPE
         try:
-            return subprocess.Popen(command, cwd=self._root, env=environment, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)
+            return subprocess.Popen(
+                command, cwd=self._root, env=environment, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe
+            )
         except OSError as error:
-            raise ToolError(f"Nothing can be searched: {error.strerror}, when ripgrep was started in {self._root.name}.") from None
+            raise ToolError(
+                f"Nothing can be searched: {error.strerror}, when ripgrep was started in {self._root.name}."
+            ) from None
 
 
 @cache
@@ -156,7 +176,9 @@ def binary() -> str:
     for place in places:
         if place.is_file() and os.access(place, os.X_OK):
             return str(place)
-    raise ToolError("ripgrep (rg) is not installed here, so nothing can be searched. Install it, or set CODER_RG to its path.")
+    raise ToolError(
+        "ripgrep (rg) is not installed here, so nothing can be searched. Install it, or set CODER_RG to its path."
+    )
 
 
 def ripgrep_version() -> str:
@@ -167,11 +189,15 @@ def ripgrep_version() -> str:
     """
     try:
         path = binary()
-        ran = subprocess.run([path, "--no-config", "--version"], capture_output=True, text=True, timeout=SECONDS, check=True)
+        ran = subprocess.run(
+            [path, "--no-config", "--version"], capture_output=True, text=True, timeout=SECONDS, check=True
+        )
     except ToolError as error:
         raise UserError(str(error)) from None
     except (OSError, subprocess.SubprocessError) as error:
-        raise UserError(f"{path} does not run: {error}. Install ripgrep, or set CODER_RG to its path.") from None
+        raise UserError(
+            f"{path} does not run: {error}. Install ripgrep, or set CODER_RG to its path."
+        ) from None
     return f"{ran.stdout.splitlines()[0]} ({path})"
 
 
@@ -206,7 +232,9 @@ def grep(
     if not gathered and not ripgrep.cut:
         _check(ripgrep)
     allowed = readable([file.path for file in gathered], deny_read)
-    found = sorted((file for file in gathered if file.count and file.path in allowed), key=lambda file: file.path)
+    found = sorted(
+        (file for file in gathered if file.count and file.path in allowed), key=lambda file: file.path
+    )
     files = (FileFound(path=file.path, count=file.count, records=b"".join(file.records)) for file in found)
     return Found(files=tuple(files), cut=ripgrep.cut, full=full)
 
@@ -242,7 +270,12 @@ class _Gathered:
 
 
 def tally(
-    root: Path, pattern: str, *, path: str = ".", options: tuple[str, ...] = (), deny_read: Sequence[str] = DENY_READ
+    root: Path,
+    pattern: str,
+    *,
+    path: str = ".",
+    options: tuple[str, ...] = (),
+    deny_read: Sequence[str] = DENY_READ,
 ) -> tuple[dict[str, int], str]:
     """How many lines of each file match, and why those are not all; of very many this is faster than to look at them.
 
@@ -260,7 +293,9 @@ def tally(
 
 def _check(ripgrep: SafeRipgrep) -> None:
     if ripgrep.error:
-        raise ToolError(f"ripgrep cannot search for this: {_reason(ripgrep.error)} For plain text instead of a pattern set literal=true.")
+        raise ToolError(
+            f"ripgrep cannot search for this: {_reason(ripgrep.error)} For plain text instead of a pattern set literal=true."
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -292,7 +327,9 @@ def listing(root: Path, path: str = ".", *, glob: str = "") -> Listing:
     if not output and ripgrep.error:
         raise ToolError(f"Files cannot be listed: {_reason(ripgrep.error)}")
     names = output[: output.rfind(b"\0") + 1].split(b"\0")[:-1]
-    return Listing(paths=tuple(sorted(os.fsdecode(name).removeprefix("./") for name in names)), cut=ripgrep.cut)
+    return Listing(
+        paths=tuple(sorted(os.fsdecode(name).removeprefix("./") for name in names)), cut=ripgrep.cut
+    )
 
 
 def shown(path: str) -> str:

@@ -16,7 +16,11 @@ MATCH = b'{"type":"match"'
 CONTEXT = b'{"type":"context"'
 LONGEST_RECORD = 1 << 20
 TOO_LONG = "(a line too long to show)"
-TOO_LONG_RECORD = MATCH + b',"data":{"lines":{"text":"%s"},"line_number":%%s,"submatches":[{"start":0,"end":0}]}}\n' % TOO_LONG.encode()
+TOO_LONG_RECORD = (
+    MATCH
+    + b',"data":{"lines":{"text":"%s"},"line_number":%%s,"submatches":[{"start":0,"end":0}]}}\n'
+    % TOO_LONG.encode()
+)
 PLAIN_PATH = re.compile(rb'\{"type":"begin","data":\{"path":\{"text":"([^"\\]*)"\}')
 LINE_NUMBER = re.compile(rb'"\},"line_number":(\d+),')
 
@@ -85,7 +89,9 @@ def _hit(path: str, data: dict[str, Any]) -> Hit | None:
     if data["line_number"] is None:
         return None
     raw = _bytes(data["lines"]).partition(b"\n")[0].removesuffix(b"\r")
-    spans = tuple((len(_text(raw[: item["start"]])), len(_text(raw[: item["end"]]))) for item in data["submatches"])
+    spans = tuple(
+        (len(_text(raw[: item["start"]])), len(_text(raw[: item["end"]]))) for item in data["submatches"]
+    )
     return Hit(path=path, line=data["line_number"], text=_text(raw), spans=spans)
 
 

@@ -59,7 +59,9 @@ class Database:
             if self._path.exists():
                 os.utime(self._path)
         place = ":memory:" if self._path is None else os.fspath(self._path)
-        connection = sqlite3.connect(place, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(
+            place, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False
+        )
         connection.execute("PRAGMA page_size = 16384")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA journal_size_limit = 1000000")
@@ -126,18 +128,29 @@ class Database:
 
     def listing(self, root: bytes) -> Any:
         """What was kept for a tree, or None."""
-        return next((json.loads(text) for (text,) in self._rows("SELECT listing FROM tree WHERE root = ?", root)), None)
+        return next(
+            (json.loads(text) for (text,) in self._rows("SELECT listing FROM tree WHERE root = ?", root)),
+            None,
+        )
 
     def keep_listing(self, root: bytes, listing: object) -> None:
         with self._lock:
             text = json.dumps(listing, separators=(",", ":"))
-            self._connection.execute("INSERT OR REPLACE INTO tree VALUES (?, ?, ?)", (root, time.time(), text))
+            self._connection.execute(
+                "INSERT OR REPLACE INTO tree VALUES (?, ?, ?)", (root, time.time(), text)
+            )
 
     def known(self, keys: Iterable[bytes]) -> dict[bytes, int]:
         """The ids of those contents that are held."""
-        return {key: found[0][0] for key in keys if (found := self._rows("SELECT id FROM file WHERE key = ?", key))}
+        return {
+            key: found[0][0]
+            for key in keys
+            if (found := self._rows("SELECT id FROM file WHERE key = ?", key))
+        }
 
-    def add(self, files: Mapping[bytes, tuple[int, str, str]], parse: Callable[..., Iterable[Part]]) -> dict[bytes, int]:
+    def add(
+        self, files: Mapping[bytes, tuple[int, str, str]], parse: Callable[..., Iterable[Part]]
+    ) -> dict[bytes, int]:
         """Parse and hold files given as key: (size, path, absolute path), inside a transaction; what changed meanwhile is left out."""
         before = self._connection.execute("SELECT next_document FROM meta").fetchone()[0]
         count = before
@@ -147,9 +160,14 @@ class Database:
             count += wanted
             return int(count - wanted)
 
-        ids = {key: self._connection.execute("INSERT INTO file (key) VALUES (?)", (key,)).lastrowid for key in files}
+        ids = {
+            key: self._connection.execute("INSERT INTO file (key) VALUES (?)", (key,)).lastrowid
+            for key in files
+        }
         jobs = [(size, ids[key], key, path, absolute) for key, (size, path, absolute) in files.items()]
-        self._store(sorted(parse(jobs, allocate), key=lambda part: part.files[0].first_document if part.files else 0))
+        self._store(
+            sorted(parse(jobs, allocate), key=lambda part: part.files[0].first_document if part.files else 0)
+        )
         self._connection.execute("UPDATE meta SET next_document = ?", (count,))
         self._connection.execute("DELETE FROM file WHERE first_document IS NULL")
         return self.known(files)
@@ -165,7 +183,8 @@ class Database:
             for text, entries in part.terms.items():
                 pieces.setdefault(text, []).append(entries)
         self._connection.executemany(
-            "INSERT INTO term VALUES (?, ?, ?)", ((text, segment, b"".join(pieces[text])) for text in sorted(pieces))
+            "INSERT INTO term VALUES (?, ?, ?)",
+            ((text, segment, b"".join(pieces[text])) for text in sorted(pieces)),
         )
 
     def _merging(self, files: int) -> tuple[int, dict[str, list[bytes]]]:
@@ -177,7 +196,9 @@ class Database:
             taken.append(segments[-1][0])
             files += segments.pop()[1]
         for segment in reversed(taken):
-            for text, entries in self._connection.execute("SELECT text, entries FROM term WHERE segment = ?", (segment,)):
+            for text, entries in self._connection.execute(
+                "SELECT text, entries FROM term WHERE segment = ?", (segment,)
+            ):
                 pieces.setdefault(text, []).append(entries)
             self._connection.execute("DELETE FROM term WHERE segment = ?", (segment,))
             self._connection.execute("DELETE FROM segment WHERE id = ?", (segment,))
@@ -195,11 +216,18 @@ class Database:
     def terms(self, kind: str) -> list[str]:
         """All texts of a kind."""
         after = chr(ord(kind) + 1)
-        return [text[1:] for (text,) in self._rows("SELECT DISTINCT text FROM term WHERE text >= ? AND text < ?", kind, after)]
+        return [
+            text[1:]
+            for (text,) in self._rows(
+                "SELECT DISTINCT text FROM term WHERE text >= ? AND text < ?", kind, after
+            )
+        ]
 
     def facts(self, identity: int, column: Literal["definitions", "imports", "bases", "names"]) -> str:
         """One column of a content's facts, as `FileRow` has it; empty where it is not held."""
-        return next((text for (text,) in self._rows(f"SELECT {column} FROM facts WHERE id = ?", identity)), "")
+        return next(
+            (text for (text,) in self._rows(f"SELECT {column} FROM facts WHERE id = ?", identity)), ""
+        )
 
     def lengths(self) -> list[tuple[int, int, bytes]]:
         """Id, first document and lengths of each content."""
@@ -211,7 +239,10 @@ def _format() -> str:
     """Changes with the code that decides what is held."""
     folder = Path(__file__).parent
     package = folder.parent
-    sources = [*sorted(folder.glob("**/*.py")), *(package / "files" / f"{name}.py" for name in ("tokenize", "ripgrep"))]
+    sources = [
+        *sorted(folder.glob("**/*.py")),
+        *(package / "files" / f"{name}.py" for name in ("tokenize", "ripgrep")),
+    ]
     sources += [package / "permissions" / name for name in ("secrets.py", "secret_assignments.py")]
     return sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 

@@ -43,7 +43,9 @@ def named(symbol: str, found: Sequence[Definition]) -> tuple[Definition, ...]:
     wanted = symbol.removesuffix("()").replace("::", ".").strip(".")
     if exact := tuple(item for item in found if item.name == wanted):
         return exact
-    return tuple(item for item in found if item.name.endswith(f".{wanted}") or wanted.endswith(f".{item.name}"))
+    return tuple(
+        item for item in found if item.name.endswith(f".{wanted}") or wanted.endswith(f".{item.name}")
+    )
 
 
 def enclosing(line: int, found: Sequence[Definition]) -> tuple[Definition, ...]:

@@ -43,7 +43,9 @@ class SymbolIndex:
 
     def known(self, path: str, data: bytes) -> tuple[Definition, ...] | None:
         """The definitions of a file with this content, much sooner than they are read from it; None where that was not yet done."""
-        if (self._database is None and (self._path is None or not self._path.exists())) or not self._lock.acquire(blocking=False):
+        if (
+            self._database is None and (self._path is None or not self._path.exists())
+        ) or not self._lock.acquire(blocking=False):
             return None
         try:
             database = self._opened()
@@ -71,7 +73,11 @@ class SymbolIndex:
             with database.writing():
                 database.wipe()
             self._remember(database, database.epoch)
-        changed = [path for path, seen in now.files.items() if path not in self._sources or seen != self._listing.files.get(path)]
+        changed = [
+            path
+            for path, seen in now.files.items()
+            if path not in self._sources or seen != self._listing.files.get(path)
+        ]
         doubtful = [path for path, seen in now.files.items() if seen == UNTRUSTED and path not in changed]
         if self._snapshot and not changed and not doubtful and now.paths == self._listing.paths:
             return self._snapshot
@@ -90,12 +96,15 @@ class SymbolIndex:
             return
         paths, files, watched, self._sources = kept
         looks: list[dict[str, Look]] = [
-            {path: (size, time, inode) for path, (size, time, inode) in seen.items()} for seen in (files, watched)
+            {path: (size, time, inode) for path, (size, time, inode) in seen.items()}
+            for seen in (files, watched)
         ]
         self._listing = Listing(paths=tuple(paths), files=looks[0], watched=looks[1])
 
     def _keep(self, database: Database, listing: Listing, sources: dict[str, int]) -> None:
-        database.keep_listing(os.fsencode(self._root), [listing.paths, listing.files, listing.watched, sources])
+        database.keep_listing(
+            os.fsencode(self._root), [listing.paths, listing.files, listing.watched, sources]
+        )
 
     def _identified(self, database: Database, paths: Collection[str]) -> dict[str, int]:
         """The content ids of files, those never seen before parsed."""

@@ -10,8 +10,41 @@ from pathlib import Path
 from coder.files.ripgrep import list_paths
 
 LANGUAGES = (
-    *(".py", ".pyi", ".pyx", ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".go", ".rs", ".java", ".rb", ".rake"),
-    *(".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".php", ".cs", ".kt", ".swift", ".scala", ".lua", ".sh"),
+    *(
+        ".py",
+        ".pyi",
+        ".pyx",
+        ".js",
+        ".jsx",
+        ".mjs",
+        ".cjs",
+        ".ts",
+        ".tsx",
+        ".mts",
+        ".cts",
+        ".go",
+        ".rs",
+        ".java",
+        ".rb",
+        ".rake",
+    ),
+    *(
+        ".c",
+        ".h",
+        ".cc",
+        ".cpp",
+        ".cxx",
+        ".hh",
+        ".hpp",
+        ".hxx",
+        ".php",
+        ".cs",
+        ".kt",
+        ".swift",
+        ".scala",
+        ".lua",
+        ".sh",
+    ),
 )
 LARGEST_BYTES = 2_000_000
 RULES = (".gitignore", ".ignore", ".rgignore")
@@ -40,7 +73,9 @@ def look(root: Path, before: Listing) -> Listing:
     """List what has come and gone since, and see what each file looks like now."""
     now = time.time_ns()
     base = os.fspath(root)
-    if before.watched and all(_look(base, path, now) == seen != UNTRUSTED for path, seen in before.watched.items()):
+    if before.watched and all(
+        _look(base, path, now) == seen != UNTRUSTED for path, seen in before.watched.items()
+    ):
         paths, watched = before.paths, before.watched
     else:
         paths = list_paths(root)
@@ -62,11 +97,17 @@ def _source(base: str, path: str, now: int) -> Look | None:
         found = os.lstat(f"{base}/{path}")
     except (OSError, ValueError):
         return None
-    return _trusted(found, now) if stat.S_ISREG(found.st_mode) and 0 < found.st_size <= LARGEST_BYTES else None
+    return (
+        _trusted(found, now) if stat.S_ISREG(found.st_mode) and 0 < found.st_size <= LARGEST_BYTES else None
+    )
 
 
 def _trusted(found: os.stat_result, now: int) -> Look:
-    return (found.st_size, found.st_mtime_ns, found.st_ino) if found.st_mtime_ns < now - RACY_NANOSECONDS else UNTRUSTED
+    return (
+        (found.st_size, found.st_mtime_ns, found.st_ino)
+        if found.st_mtime_ns < now - RACY_NANOSECONDS
+        else UNTRUSTED
+    )
 
 
 def _rules(paths: Iterable[str]) -> list[str]:

@@ -84,7 +84,11 @@ class _Terms:
 
     def packed(self) -> dict[str, bytes]:
         kinds = ((DEFINED, self.defined), (USED, self.used), (TOKEN, self.tokens), (DERIVED, self.derived))
-        return {kind + text: array("I", numbers).tobytes() for kind, held in kinds for text, numbers in held.items()}
+        return {
+            kind + text: array("I", numbers).tobytes()
+            for kind, held in kinds
+            for text, numbers in held.items()
+        }
 
 
 def parse(files: Sequence[Job]) -> Parsed:
@@ -108,7 +112,9 @@ def read_bytes(absolute: str) -> bytes | None:
 
 def key_of(path: str, data: bytes) -> bytes:
     """What names a content: the same bytes read as the same language."""
-    return blake2b(data, digest_size=16, person=path.rpartition(".")[2][-16:].encode("ascii", "replace")).digest()
+    return blake2b(
+        data, digest_size=16, person=path.rpartition(".")[2][-16:].encode("ascii", "replace")
+    ).digest()
 
 
 def _row(identity: int, text: str, facts: Facts, first_document: int, terms: _Terms) -> FileRow:
@@ -132,7 +138,13 @@ def _row(identity: int, text: str, facts: Facts, first_document: int, terms: _Te
         definitions="\n".join(map(dumped, facts.definitions)),
         imports=_json([(item.module, item.name, item.alias, item.line) for item in facts.imports]),
         bases=_json(facts.bases),
-        names="\n".join(sorted(name for name in names if name not in defining or not defining[name].issuperset(facts.uses[name]))),
+        names="\n".join(
+            sorted(
+                name
+                for name in names
+                if name not in defining or not defining[name].issuperset(facts.uses[name])
+            )
+        ),
     )
 
 
@@ -155,7 +167,9 @@ _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 def dumped(item: Definition) -> str:
     """One definition as a line of text."""
-    return _json((item.name, item.kind, item.start, item.line, item.end, item.signature, item.summary, *item.docstring))
+    return _json(
+        (item.name, item.kind, item.start, item.line, item.end, item.signature, item.summary, *item.docstring)
+    )
 
 
 def defined(lines: str) -> tuple[Definition, ...]:

@@ -34,7 +34,11 @@ def resolve(snapshot: Snapshot, dotted: str, *, importer: str = "") -> tuple[Pla
 def module_paths(snapshot: Snapshot, dotted: str, *, importer: str = "") -> tuple[str, ...]:
     """The files that a module's name means, leading dots relative to `importer`."""
     name = absolute(dotted, importer)
-    found = [path for path in snapshot.modules.get(name.rpartition(".")[2], ()) if f".{module_of(path)}".endswith(f".{name}")]
+    found = [
+        path
+        for path in snapshot.modules.get(name.rpartition(".")[2], ())
+        if f".{module_of(path)}".endswith(f".{name}")
+    ]
     nearest = min((path.count("/") - path.endswith(PACKAGE) for path in found), default=0)
     best = tuple(path for path in found if path.count("/") - path.endswith(PACKAGE) == nearest)
     return best if name and len(best) <= MOST_MODULES else ()
@@ -43,13 +47,19 @@ def module_paths(snapshot: Snapshot, dotted: str, *, importer: str = "") -> tupl
 def re_exports(snapshot: Snapshot, name: str) -> tuple[tuple[str, Import], ...]:
     """The packages that import a bare name to pass it on, each with the import."""
     inside = [use.path for use in snapshot.used(name) if use.path.endswith(PACKAGE)]
-    return tuple((path, item) for path in inside for item in snapshot.imports(path) if name in (item.name, item.alias))
+    return tuple(
+        (path, item) for path in inside for item in snapshot.imports(path) if name in (item.name, item.alias)
+    )
 
 
 def imported(snapshot: Snapshot, path: str) -> frozenset[str]:
     """The other files that a file imports."""
     names = (item.dotted for item in snapshot.imports(path))
-    places = (place for name in names for place in resolve(snapshot, name, importer=path if name.startswith(".") else ""))
+    places = (
+        place
+        for name in names
+        for place in resolve(snapshot, name, importer=path if name.startswith(".") else "")
+    )
     return frozenset(place.path for place in places) - {path}
 
 
@@ -111,7 +121,9 @@ def _taken(search: _Search, module: str, parts: Sequence[str], importer: str, de
             yield from _inside(search, path, parts, depth - 1)
 
 
-def _attribute(search: _Search, path: str, own: dict[str, Definition], parts: Sequence[str], depth: int) -> Iterator[Place]:
+def _attribute(
+    search: _Search, path: str, own: dict[str, Definition], parts: Sequence[str], depth: int
+) -> Iterator[Place]:
     """The definition that most of the parts name; what a class does not have is looked for in its bases."""
     size = max(size for size in range(1, len(parts) + 1) if ".".join(parts[:size]) in own)
     name = ".".join(parts[:size])
@@ -134,19 +146,28 @@ def importers(snapshot: Snapshot, path: str) -> tuple[tuple[str, int], ...]:
     found: dict[str, int] = {}
     for other in snapshot.sources:
         for item in snapshot.imports(other) if other != path else ():
-            if stem in (item.name, absolute(item.module, other).rpartition(".")[2], _stem(item.module)) and _imports(
-                snapshot, other, item, path
-            ):
+            if stem in (
+                item.name,
+                absolute(item.module, other).rpartition(".")[2],
+                _stem(item.module),
+            ) and _imports(snapshot, other, item, path):
                 found.setdefault(other, item.line)
     return tuple(sorted(found.items()))
 
 
 def _stem(written: str) -> str:
     """The bare name of `./lib/box.js`, `lib/box.h` or `lib.box`."""
-    return written.rpartition("/")[2].partition(".")[0] if "/" in written or written.endswith(".h") else written.rpartition(".")[2]
+    return (
+        written.rpartition("/")[2].partition(".")[0]
+        if "/" in written or written.endswith(".h")
+        else written.rpartition(".")[2]
+    )
 
 
 def _imports(snapshot: Snapshot, importer: str, item: Import, path: str) -> bool:
     if not importer.endswith((".py", ".pyi")):
         return True
-    return any(path in module_paths(snapshot, module, importer=importer) for module in dict.fromkeys((item.module, item.dotted)))
+    return any(
+        path in module_paths(snapshot, module, importer=importer)
+        for module in dict.fromkeys((item.module, item.dotted))
+    )

@@ -61,7 +61,9 @@ class Snapshot:
     def imports(self, path: str) -> tuple[Import, ...]:
         """What a file imports, in order."""
         rows = json.loads(self._column(path, "imports") or "[]")
-        return tuple(Import(module=module, name=name, alias=alias, line=line) for module, name, alias, line in rows)
+        return tuple(
+            Import(module=module, name=name, alias=alias, line=line) for module, name, alias, line in rows
+        )
 
     def bases(self, path: str) -> Mapping[str, tuple[str, ...]]:
         """The base classes of each class of a file, as written, by its qualified name."""
@@ -176,7 +178,9 @@ class Snapshot:
 
     def _places(self, term: str) -> tuple[Place, ...]:
         found = [place for entry in self.database.entries(term) for place in self.document(entry >> 8)]
-        return tuple(sorted(found, key=lambda place: (place.path, place.definition.line if place.definition else 0)))
+        return tuple(
+            sorted(found, key=lambda place: (place.path, place.definition.line if place.definition else 0))
+        )
 
     def _lines(self, identity: int) -> list[str]:
         if identity not in self._texts:

@@ -101,15 +101,23 @@ class Cassette:
             ModelError: the recorded one, or one that names what differs from the recording.
         """
         if self._played == len(self._takes):
-            raise ModelError(f"The cassette holds {self._played} replies and was asked for one more: record it again.")
+            raise ModelError(
+                f"The cassette holds {self._played} replies and was asked for one more: record it again."
+            )
         take = self._takes[self._played]
         self._played += 1
         if different := difference(take.request, fingerprint(request)):
-            raise ModelError(f"Request {self._played} is not the recorded one: {different}. Record the cassette again.")
+            raise ModelError(
+                f"Request {self._played} is not the recorded one: {different}. Record the cassette again."
+            )
         for delta in take.deltas:
             on_delta(delta)
         if take.reply is None:
-            raise take.error.raised() if take.error else ModelError(f"Take {self._played} of the cassette is empty.")
+            raise (
+                take.error.raised()
+                if take.error
+                else ModelError(f"Take {self._played} of the cassette is empty.")
+            )
         return take.reply
 
 
@@ -120,9 +128,13 @@ def load(path: Path) -> Cassette:
         UserError: the file is no recording.
     """
     try:
-        return Cassette([Take.model_validate_json(line) for line in path.read_text(encoding="utf-8").splitlines()])
+        return Cassette(
+            [Take.model_validate_json(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        )
     except (OSError, ValueError) as error:
-        raise UserError(f"{path} is no recorded exchange ({' '.join(str(error).split())[:120]}). Record it again.") from None
+        raise UserError(
+            f"{path} is no recorded exchange ({' '.join(str(error).split())[:120]}). Record it again."
+        ) from None
 
 
 def fingerprint(request: Request) -> Fingerprint:

@@ -25,7 +25,9 @@ class Provider(Value):
 
 
 PROVIDERS = (
-    Provider(name="anthropic", keys=("ANTHROPIC_API_KEY",), default="claude-sonnet-5-5", families=("claude-",)),
+    Provider(
+        name="anthropic", keys=("ANTHROPIC_API_KEY",), default="claude-sonnet-5-5", families=("claude-",)
+    ),
     Provider(
         name="openai",
         keys=("OPENAI_API_KEY",),
@@ -33,7 +35,12 @@ PROVIDERS = (
         families=("gpt-4", "gpt-5", "gpt-6", "o1", "o3", "o4"),
         address="OPENAI_BASE_URL",
     ),
-    Provider(name="google", keys=("GOOGLE_API_KEY", "GEMINI_API_KEY"), default="gemini-4-argon", families=("gemini-",)),
+    Provider(
+        name="google",
+        keys=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+        default="gemini-4-argon",
+        families=("gemini-",),
+    ),
     Provider(name="openrouter", keys=("OPENROUTER_API_KEY",), default="anthropic/claude-sonnet-5.5"),
 )
 """The order in which keys are tried where nothing names a model."""
@@ -43,8 +50,11 @@ COMPATIBLE = "compatible"
 
 KEYS = {provider.name: provider.keys for provider in PROVIDERS} | {COMPATIBLE: ("CODER_API_KEY",)}
 
-FORMS = "Write it as PROVIDER:NAME, such as anthropic:claude-sonnet-5-5, openai:gpt-6.1-sol, google:gemini-4-argon, " + (
-    "openrouter:anthropic/claude-sonnet-5.5 or ollama:qwen3:8b, or add --base-url URL for any other OpenAI-compatible server."
+FORMS = (
+    "Write it as PROVIDER:NAME, such as anthropic:claude-sonnet-5-5, openai:gpt-6.1-sol, google:gemini-4-argon, "
+    + (
+        "openrouter:anthropic/claude-sonnet-5.5 or ollama:qwen3:8b, or add --base-url URL for any other OpenAI-compatible server."
+    )
 )
 
 
@@ -65,7 +75,9 @@ class Choice(Value):
 
 def key_for(provider: str, environment: Mapping[str, str]) -> SecretStr | None:
     """The key of a provider, if one is set."""
-    return next((SecretStr(environment[name]) for name in KEYS.get(provider, ()) if environment.get(name)), None)
+    return next(
+        (SecretStr(environment[name]) for name in KEYS.get(provider, ()) if environment.get(name)), None
+    )
 
 
 def keys_set(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -135,8 +147,15 @@ def place(name: str, *, reason: str, environment: Mapping[str, str]) -> Choice:
             taken = model or provider.default
             if not _usable(provider, environment):
                 variables = " or ".join(provider.keys)
-                raise UserError(f"{provider.name}:{taken} needs a key, and {variables} is not set. Export it, or take another model.")
-            return Choice(provider=provider.name, model=taken, base_url=environment.get(provider.address) or None, reason=reason)
+                raise UserError(
+                    f"{provider.name}:{taken} needs a key, and {variables} is not set. Export it, or take another model."
+                )
+            return Choice(
+                provider=provider.name,
+                model=taken,
+                base_url=environment.get(provider.address) or None,
+                reason=reason,
+            )
     raise UserError(f"No provider is known for the model {name!r}. {FORMS}")
 
 
@@ -150,7 +169,9 @@ def _local(provider: str, model: str, *, reason: str, environment: Mapping[str, 
     url = addresses(environment)[provider]
     taken = model or next(iter(models_at(url)), "")
     if not taken:
-        raise UserError(f"{provider} does not answer at {url} with a model to take. Start it there, or name the model: {provider}:NAME.")
+        raise UserError(
+            f"{provider} does not answer at {url} with a model to take. Start it there, or name the model: {provider}:NAME."
+        )
     return Choice(provider=provider, model=taken, base_url=url, reason=reason)
 
 
@@ -158,15 +179,21 @@ def _behind(base_url: str, *, name: str, reason: str) -> Choice:
     """A model behind a URL that the person gave; a prefix says whose key and dialect it takes, a bare host gets the customary /v1."""
     parts = urlsplit(base_url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UserError(f"--base-url {base_url!r} is not a URL. Give the whole address, such as http://127.0.0.1:8080/v1.")
+        raise UserError(
+            f"--base-url {base_url!r} is not a URL. Give the whole address, such as http://127.0.0.1:8080/v1."
+        )
     prefix, model = _split(name)
     dialect = prefix or COMPATIBLE
-    url = base_url.rstrip("/") + ("/v1" if not parts.path.strip("/") and dialect not in ("anthropic", "google") else "")
+    url = base_url.rstrip("/") + (
+        "/v1" if not parts.path.strip("/") and dialect not in ("anthropic", "google") else ""
+    )
     if model:
         return Choice(provider=dialect, model=model, base_url=url, reason=f"{reason}, at {url}")
     listed = models_at(url)
     if not listed:
-        raise UserError(f"{url} lists no models. Name the one to use with --model, and see that the server is running.")
+        raise UserError(
+            f"{url} lists no models. Name the one to use with --model, and see that the server is running."
+        )
     return Choice(provider=dialect, model=listed[0], base_url=url, reason=f"the first model listed at {url}")
 
 

@@ -35,5 +35,7 @@ def open_model(
     direct = ProviderModel(choice, wire(choice, key), key=key, patience=patience)
     if tool_calling is None and choice.base_url and is_loopback(choice.base_url):
         tool_calling = takes_tools(choice.base_url)
-    model: Model = direct if tool_calling else TextProtocol(direct) if tool_calling is False else Adaptive(direct)
+    model: Model = (
+        direct if tool_calling else TextProtocol(direct) if tool_calling is False else Adaptive(direct)
+    )
     return Recorder(model, record) if record else model

@@ -14,6 +14,8 @@ def listed(choice: Choice, input_tokens: int, output_tokens: int) -> Decimal | N
         Usage(input_tokens=input_tokens, cache_write_tokens=input_tokens, output_tokens=output_tokens),
     )
     try:
-        return max(calc_price(way, model_ref=choice.model, provider_id=choice.provider).total_price for way in ways)
+        return max(
+            calc_price(way, model_ref=choice.model, provider_id=choice.provider).total_price for way in ways
+        )
     except (LookupError, ValueError):
         return None

@@ -34,7 +34,10 @@ class ScriptedError(Value):
 
     def raised(self) -> ModelError:
         return ModelError(
-            self.message, retryable=self.retryable, retry_after_seconds=self.retry_after_seconds, context_overflow=self.context_overflow
+            self.message,
+            retryable=self.retryable,
+            retry_after_seconds=self.retry_after_seconds,
+            context_overflow=self.context_overflow,
         )
 
 
@@ -63,7 +66,9 @@ class Step(Value):
             for index, call in enumerate(self.calls)
         )
         return Reply(
-            message=AssistantMessage(text=self.text, calls=calls), usage=self.usage, finish=self.finish or ("calls" if calls else "stop")
+            message=AssistantMessage(text=self.text, calls=calls),
+            usage=self.usage,
+            finish=self.finish or ("calls" if calls else "stop"),
         )
 
 
@@ -73,7 +78,13 @@ Scene = Step | Reply | ModelError | Callable[[Request], Reply]
 class Scripted:
     """Answers the first request with the first scene that is for it, and so on; `requests` is what was asked."""
 
-    def __init__(self, scenes: Iterable[Scene], *, name: str = "scripted:test", pause: Callable[[], Awaitable[None]] | None = None) -> None:
+    def __init__(
+        self,
+        scenes: Iterable[Scene],
+        *,
+        name: str = "scripted:test",
+        pause: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
         self._scenes = list(scenes)
         self._script = tuple(self._scenes)
         self._name = name
@@ -87,7 +98,9 @@ class Scripted:
     def dearest(self, input_tokens: int, output_tokens: int) -> Decimal | None:  # noqa: ARG002  # it has no price list
         """The most that any reply of the script costs; None where one has no price."""
         costs = [scene.usage.cost_usd for scene in self._script if isinstance(scene, Step)]
-        return None if None in costs else max((cost for cost in costs if cost is not None), default=Decimal(0))
+        return (
+            None if None in costs else max((cost for cost in costs if cost is not None), default=Decimal(0))
+        )
 
     async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
         """Play the next scene.
@@ -107,7 +120,13 @@ class Scripted:
         step = scene if isinstance(scene, Step) else Step()
         if step.error:
             raise step.error.raised()
-        reply = step.reply(number) if isinstance(scene, Step) else scene if isinstance(scene, Reply) else scene(request)
+        reply = (
+            step.reply(number)
+            if isinstance(scene, Step)
+            else scene
+            if isinstance(scene, Reply)
+            else scene(request)
+        )
         await self._stream("reasoning", step.reasoning, on_delta)
         await self._stream("text", reply.message.text[: step.cut_after], on_delta)
         if step.cut_after is not None:
@@ -122,7 +141,9 @@ class Scripted:
                 return self._scenes.pop(index)
         return None
 
-    async def _stream(self, kind: Literal["text", "reasoning"], text: str, on_delta: Callable[[Delta], None]) -> None:
+    async def _stream(
+        self, kind: Literal["text", "reasoning"], text: str, on_delta: Callable[[Delta], None]
+    ) -> None:
         for start in range(0, len(text), PIECE):
             on_delta(Delta(kind=kind, text=text[start : start + PIECE]))
             await self._pause()

@@ -59,7 +59,9 @@ def models_at(base_url: str) -> tuple[str, ...]:
     """The names that `GET base_url/models` lists, embedding models left out; empty where nothing fitting answers."""
     listing = _ask(f"{base_url.rstrip('/')}/models")
     entries = listing.get("data")
-    names = [entry.get("id") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    names = (
+        [entry.get("id") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    )
     return tuple(name for name in names if isinstance(name, str) and "embed" not in name.lower())
 
 

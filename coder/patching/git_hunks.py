@@ -36,7 +36,9 @@ def rebuilt(diff: str, accepted: Collection[int]) -> str:
             if number in accepted:
                 kept.append(_shift(hunk.body, -rejected_lines))
             else:
-                rejected_lines += sum(parsed.target_length - parsed.source_length for parsed in _parse(hunk.body))
+                rejected_lines += sum(
+                    parsed.target_length - parsed.source_length for parsed in _parse(hunk.body)
+                )
         parts += [header, *kept] if kept else []
     return "".join(parts)
 

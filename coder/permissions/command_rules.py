@@ -75,7 +75,18 @@ def _occur(wanted: Sequence[str], arguments: Sequence[str]) -> bool:
     return first and all(any(fnmatchcase(argument, glob) for argument in rest) for glob in wanted[1:])
 
 
-WRAPPERS = {"env": 0, "nohup": 0, "time": 0, "nice": 0, "ionice": 0, "stdbuf": 0, "setsid": 0, "command": 0, "timeout": 1, "xargs": 0}
+WRAPPERS = {
+    "env": 0,
+    "nohup": 0,
+    "time": 0,
+    "nice": 0,
+    "ionice": 0,
+    "stdbuf": 0,
+    "setsid": 0,
+    "command": 0,
+    "timeout": 1,
+    "xargs": 0,
+}
 """Programs that start the one their arguments name, after so many arguments of their own."""
 SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "fish"})
 _SCRIPT = re.compile(r"-[elux]*c")
@@ -104,7 +115,9 @@ def _unwrapped(simple: Simple) -> tuple[list[Run], str]:
     name = whole.names[0].rpartition("/")[2]
     if name in SHELLS and len(simple.words) > 2 and _SCRIPT.fullmatch(simple.words[1].text):
         inner, doubt = runs(parse(simple.words[2].text))
-        return [whole, *inner], doubt if simple.words[2].sure else "what a shell is told is only known when it runs"
+        return [whole, *inner], doubt if simple.words[
+            2
+        ].sure else "what a shell is told is only known when it runs"
     start = _inner(name, simple)
     if start is None or start >= len(simple.words):
         return [whole], _doubt(name, simple)
@@ -118,7 +131,10 @@ def _inner(name: str, simple: Simple) -> int | None:
     """Where in the words the program stands that another one starts."""
     texts = [word.text for word in simple.words]
     if name == "find":
-        return next((index + 1 for index, text in enumerate(texts) if text in ("-exec", "-execdir", "-ok", "-okdir")), None)
+        return next(
+            (index + 1 for index, text in enumerate(texts) if text in ("-exec", "-execdir", "-ok", "-okdir")),
+            None,
+        )
     if name not in WRAPPERS:
         return None
     index = 1
@@ -141,40 +157,187 @@ def _rules(action: Action, why: str, *patterns: str, network: bool = False) -> I
 
 
 BUILT_IN: tuple[Rule, ...] = (
-    *_rules("deny", "would publish: what leaves this machine is the person's to send", "git push", "git send-email", "twine upload"),
-    *_rules("deny", "would publish", "npm publish", "yarn publish", "pnpm publish", "cargo publish", "poetry publish", "uv publish"),
-    *_rules("deny", "would publish", "flit publish", "hatch publish", "gem push", "docker push", "podman push", "gh", "hub", "glab"),
     *_rules(
-        "deny", "changes where git sends and fetches", "git remote add", "git remote set-url", "git config *url*", "git config --global"
+        "deny",
+        "would publish: what leaves this machine is the person's to send",
+        "git push",
+        "git send-email",
+        "twine upload",
+    ),
+    *_rules(
+        "deny",
+        "would publish",
+        "npm publish",
+        "yarn publish",
+        "pnpm publish",
+        "cargo publish",
+        "poetry publish",
+        "uv publish",
+    ),
+    *_rules(
+        "deny",
+        "would publish",
+        "flit publish",
+        "hatch publish",
+        "gem push",
+        "docker push",
+        "podman push",
+        "gh",
+        "hub",
+        "glab",
+    ),
+    *_rules(
+        "deny",
+        "changes where git sends and fetches",
+        "git remote add",
+        "git remote set-url",
+        "git config *url*",
+        "git config --global",
     ),
     *_rules("deny", "takes another user's rights", "sudo", "su", "doas", "pkexec", "runuser"),
-    *_rules("deny", "changes this machine", "mount", "umount", "mkfs*", "fdisk", "shutdown", "reboot", "systemctl", "crontab", "insmod"),
-    *_rules("ask", "installs packages", "pip* install", "pip* download", "uv add", "uv sync", "uv pip install", "uv tool", network=True),
-    *_rules("ask", "installs packages", "python* -m pip install", "poetry add", "poetry install", "conda install", network=True),
-    *_rules("ask", "installs packages", "npm install", "npm i", "npm ci", "npx", "yarn add", "yarn install", "pnpm install", network=True),
     *_rules(
-        "ask", "installs packages", "cargo install", "cargo add", "go get", "go install", "gem install", "bundle install", network=True
+        "deny",
+        "changes this machine",
+        "mount",
+        "umount",
+        "mkfs*",
+        "fdisk",
+        "shutdown",
+        "reboot",
+        "systemctl",
+        "crontab",
+        "insmod",
+    ),
+    *_rules(
+        "ask",
+        "installs packages",
+        "pip* install",
+        "pip* download",
+        "uv add",
+        "uv sync",
+        "uv pip install",
+        "uv tool",
+        network=True,
+    ),
+    *_rules(
+        "ask",
+        "installs packages",
+        "python* -m pip install",
+        "poetry add",
+        "poetry install",
+        "conda install",
+        network=True,
+    ),
+    *_rules(
+        "ask",
+        "installs packages",
+        "npm install",
+        "npm i",
+        "npm ci",
+        "npx",
+        "yarn add",
+        "yarn install",
+        "pnpm install",
+        network=True,
+    ),
+    *_rules(
+        "ask",
+        "installs packages",
+        "cargo install",
+        "cargo add",
+        "go get",
+        "go install",
+        "gem install",
+        "bundle install",
+        network=True,
     ),
     *_rules("ask", "installs packages", "apt*", "yum", "dnf", "apk", "brew", network=True),
-    *_rules("ask", "reaches the network", "curl", "wget", "aria2c", "http", "https", "ftp", "ssh", "scp", "sftp", "rsync", network=True),
-    *_rules("ask", "reaches the network", "nc", "ncat", "netcat", "socat", "telnet", "nslookup", "dig", "host", "ping", network=True),
-    *_rules("ask", "reaches the network", "git fetch", "git pull", "git clone", "git ls-remote", "git submodule update", network=True),
     *_rules(
-        "ask", "controls other machines", "docker", "podman", "kubectl", "helm", "terraform", "aws", "gcloud", "az", "heroku", network=True
+        "ask",
+        "reaches the network",
+        "curl",
+        "wget",
+        "aria2c",
+        "http",
+        "https",
+        "ftp",
+        "ssh",
+        "scp",
+        "sftp",
+        "rsync",
+        network=True,
+    ),
+    *_rules(
+        "ask",
+        "reaches the network",
+        "nc",
+        "ncat",
+        "netcat",
+        "socat",
+        "telnet",
+        "nslookup",
+        "dig",
+        "host",
+        "ping",
+        network=True,
+    ),
+    *_rules(
+        "ask",
+        "reaches the network",
+        "git fetch",
+        "git pull",
+        "git clone",
+        "git ls-remote",
+        "git submodule update",
+        network=True,
+    ),
+    *_rules(
+        "ask",
+        "controls other machines",
+        "docker",
+        "podman",
+        "kubectl",
+        "helm",
+        "terraform",
+        "aws",
+        "gcloud",
+        "az",
+        "heroku",
+        network=True,
     ),
 )
 INTERPRETERS = SHELLS | {"python", "python3", "perl", "ruby", "node"}
 FETCHERS = frozenset({"curl", "wget", "aria2c", "http", "https", "ftp", "nc", "ncat"})
 INSPECTIONS = frozenset(
     {
-        *("basename", "cat", "cmp", "cut", "diff", "dirname", "du", "echo", "false", "head", "ls", "nl", "od", "printf", "pwd"),
+        *(
+            "basename",
+            "cat",
+            "cmp",
+            "cut",
+            "diff",
+            "dirname",
+            "du",
+            "echo",
+            "false",
+            "head",
+            "ls",
+            "nl",
+            "od",
+            "printf",
+            "pwd",
+        ),
         *("readlink", "realpath", "stat", "tail", "test", "[", "tr", "true", "wc"),
     }
 )
 """Programs that only read, whatever their options are."""
-CHANGES = frozenset({"rm", "rmdir", "shred", "unlink", "mv", "dd", "truncate", "chmod", "chown", "chgrp", "ln", "tee", "cp"})
+CHANGES = frozenset(
+    {"rm", "rmdir", "shred", "unlink", "mv", "dd", "truncate", "chmod", "chown", "chgrp", "ln", "tee", "cp"}
+)
 """Programs that change the files they are told."""
-GIT_READS = frozenset({"blame", "describe", "diff", "log", "ls-files", "ls-tree", "rev-list", "rev-parse", "shortlog", "status"})
+GIT_READS = frozenset(
+    {"blame", "describe", "diff", "log", "ls-files", "ls-tree", "rev-list", "rev-parse", "shortlog", "status"}
+)
 """What reads and shows no content of other commits, in which private files may lie."""
 _GIT_HARMLESS = re.compile(
     r"--(?:oneline|stat|name-only|name-status|short|porcelain|cached|staged|graph|all|follow)|-[nsLSG]?\d*|--max-count=\d+"
@@ -188,7 +351,11 @@ def built_in(run: Run, *, root: str) -> Rule | None:
         return found
     name = run.names[0]
     if name in CHANGES and any(leads_out(argument, root) for argument in run.arguments):
-        return Rule(action="deny" if name in ("rm", "shred") else "ask", program=name, why="reaches outside of the repository")
+        return Rule(
+            action="deny" if name in ("rm", "shred") else "ask",
+            program=name,
+            why="reaches outside of the repository",
+        )
     if _reads(run, root=root):
         return Rule(action="allow", program=name, why="only reads")
     return None
@@ -207,7 +374,8 @@ def _reads_input(run: Run) -> bool:
 def is_spoken_of(rules: Iterable[Rule], run: Run) -> bool:
     """Does it matter what this program is told? It does where a rule, or what is built in, judges it by its arguments."""
     return bool({*CHANGES, *INTERPRETERS} & set(run.names)) or any(
-        rule.action != "allow" and any(fnmatchcase(name, rule.program) for name in run.names) for rule in (*rules, *BUILT_IN)
+        rule.action != "allow" and any(fnmatchcase(name, rule.program) for name in run.names)
+        for rule in (*rules, *BUILT_IN)
     )
 
 
@@ -218,13 +386,19 @@ def chosen(rules: Iterable[Rule], run: Run) -> Rule | None:
 
 def _strictest(rules: Iterable[Rule], run: Run) -> Rule | None:
     fitting = [rule for rule in rules if rule.fits(run)]
-    return next((rule for action in ("deny", "ask", "allow") for rule in fitting if rule.action == action), None)
+    return next(
+        (rule for action in ("deny", "ask", "allow") for rule in fitting if rule.action == action), None
+    )
 
 
 def _reads(run: Run, *, root: str) -> bool:
     """Is this an inspection of the repository's own files that changes nothing?"""
     name, arguments = run.names[0], run.arguments
-    if not run.sure or run.own or any(leads_out(argument, root) or denied(argument.rpartition(":")[2]) for argument in arguments):
+    if (
+        not run.sure
+        or run.own
+        or any(leads_out(argument, root) or denied(argument.rpartition(":")[2]) for argument in arguments)
+    ):
         return False
     if name == "sed":
         return (
@@ -235,10 +409,13 @@ def _reads(run: Run, *, root: str) -> bool:
         )
     if name == "git":
         verb, *rest = arguments or ("",)
-        return verb in GIT_READS and all(not option.startswith("-") or _GIT_HARMLESS.fullmatch(option) for option in rest)
+        return verb in GIT_READS and all(
+            not option.startswith("-") or _GIT_HARMLESS.fullmatch(option) for option in rest
+        )
     if name == "grep":
         return not any(
-            re.fullmatch(r"-[A-Za-z]*[rRf].*|--(recursive|dereference-recursive|file|include).*", argument) for argument in arguments
+            re.fullmatch(r"-[A-Za-z]*[rRf].*|--(recursive|dereference-recursive|file|include).*", argument)
+            for argument in arguments
         )
     return name in INSPECTIONS
 
@@ -246,7 +423,9 @@ def _reads(run: Run, *, root: str) -> bool:
 def leads_out(argument: str, root: str) -> bool:
     """Could this argument name a file outside of `root`, taken as a path, as `--option=path` or as `-opath`?"""
     for text in (argument, argument.partition("=")[2], argument[2:] if argument.startswith("-") else ""):
-        if text.startswith("~") or (text.startswith("/") and not f"{normpath(text)}/".startswith(f"{root}/") and text != "/dev/null"):
+        if text.startswith("~") or (
+            text.startswith("/") and not f"{normpath(text)}/".startswith(f"{root}/") and text != "/dev/null"
+        ):
             return True
         if normpath(text or ".").startswith(".."):
             return True
@@ -260,7 +439,17 @@ def written(pattern: str, action: Action) -> Rule:
         ValueError: it is empty, or holds more than one plain command.
     """
     parsed = parse(pattern)
-    if parsed.unsure or len(parsed.commands) != 1 or not parsed.commands[0].words or parsed.commands[0].redirections:
+    if (
+        parsed.unsure
+        or len(parsed.commands) != 1
+        or not parsed.commands[0].words
+        or parsed.commands[0].redirections
+    ):
         raise ValueError(f"{pattern!r} is no single command")
     words = parsed.commands[0].words
-    return Rule(action=action, program=words[0].text, arguments=tuple(word.text for word in words[1:]), why="as you have set")
+    return Rule(
+        action=action,
+        program=words[0].text,
+        arguments=tuple(word.text for word in words[1:]),
+        why="as you have set",
+    )

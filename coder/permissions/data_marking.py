@@ -18,7 +18,11 @@ def fenced(text: str) -> str:
 
 def marked(message: Message) -> Message:
     """A message as a model sees it: what tools answer is data."""
-    return message.model_copy(update={"text": fenced(message.text)}) if isinstance(message, ToolMessage) else message
+    return (
+        message.model_copy(update={"text": fenced(message.text)})
+        if isinstance(message, ToolMessage)
+        else message
+    )
 
 
 def _seal(text: str) -> str:

@@ -31,8 +31,14 @@ def entries(text: str) -> Iterator[tuple[str, str]]:
 
 def inert(text: str, sections: tuple[str, ...] = ()) -> str:
     """Return a configuration with the obeyed keys alone (of some sections, if given), written anew."""
-    kept = [(key, value) for key, value in entries(text) if OBEYED.fullmatch(key) and "\n" not in key + value and "\0" not in key + value]
-    return "".join(_format_entry(key, value) for key, value in kept if not sections or key.partition(".")[0] in sections)
+    kept = [
+        (key, value)
+        for key, value in entries(text)
+        if OBEYED.fullmatch(key) and "\n" not in key + value and "\0" not in key + value
+    ]
+    return "".join(
+        _format_entry(key, value) for key, value in kept if not sections or key.partition(".")[0] in sections
+    )
 
 
 def _format_entry(key: str, value: str) -> str:
@@ -43,7 +49,9 @@ def _format_entry(key: str, value: str) -> str:
 
 
 def _value(text: str) -> str:
-    return "".join(_unescape(piece[1] or "") or piece[2] or piece[3] or "" for piece in PIECE.finditer(text)).strip()
+    return "".join(
+        _unescape(piece[1] or "") or piece[2] or piece[3] or "" for piece in PIECE.finditer(text)
+    ).strip()
 
 
 def _unescape(text: str) -> str:

@@ -7,14 +7,63 @@ from functools import lru_cache
 
 from coder.core.values.paths import is_test_path
 
-KEY_FILES = ("*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519")
+KEY_FILES = (
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+    "*.jks",
+    "*.keystore",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+)
 """Key material; among the tests it belongs to the tests, which need it."""
 DENY_READ = (
     *KEY_FILES,
-    *(".env", ".env.*", "*.env", ".envrc", "!.env.example", "!.env.sample", "!.env.template", "!.env.dist", "!example.env", "!sample.env"),
-    *(".netrc", "_netrc", ".pgpass", ".my.cnf", ".pypirc", ".npmrc", ".git-credentials", ".htpasswd", ".dockercfg", "*.kdbx"),
-    *("*.tfstate", "*.tfvars", "credentials.json", "client_secret*.json", "service-account*.json", "secrets.toml"),
-    *("secrets.yml", "secrets.yaml", ".ssh/*", ".gnupg/*", ".aws/*", ".azure/*", ".kube/*", ".docker/config.json"),
+    *(
+        ".env",
+        ".env.*",
+        "*.env",
+        ".envrc",
+        "!.env.example",
+        "!.env.sample",
+        "!.env.template",
+        "!.env.dist",
+        "!example.env",
+        "!sample.env",
+    ),
+    *(
+        ".netrc",
+        "_netrc",
+        ".pgpass",
+        ".my.cnf",
+        ".pypirc",
+        ".npmrc",
+        ".git-credentials",
+        ".htpasswd",
+        ".dockercfg",
+        "*.kdbx",
+    ),
+    *(
+        "*.tfstate",
+        "*.tfvars",
+        "credentials.json",
+        "client_secret*.json",
+        "service-account*.json",
+        "secrets.toml",
+    ),
+    *(
+        "secrets.yml",
+        "secrets.yaml",
+        ".ssh/*",
+        ".gnupg/*",
+        ".aws/*",
+        ".azure/*",
+        ".kube/*",
+        ".docker/config.json",
+    ),
     *(".config/gcloud/*", ".config/gh/*", ".cargo/credentials*", ".gem/credentials"),
 )
 """Patterns as in .gitignore, of which the last that fits decides: without a slash for a file's name, with one for the end of its path;
@@ -37,13 +86,20 @@ def readable(paths: Sequence[str], patterns: Sequence[str] = DENY_READ) -> froze
     """Those of many paths that are not denied; much sooner than one by one where that is most of them."""
     together = "\n".join(paths).lower()
     doubtful = [text for text in _telling(tuple(patterns)) if text in together]
-    return frozenset(path for path in paths if not any(text in path.lower() for text in doubtful) or not denied(path, patterns))
+    return frozenset(
+        path
+        for path in paths
+        if not any(text in path.lower() for text in doubtful) or not denied(path, patterns)
+    )
 
 
 @lru_cache(maxsize=16)
 def _telling(patterns: tuple[str, ...]) -> tuple[str, ...]:
     """Texts of which a path that any pattern fits holds one: few of the thousands of paths of a search need a closer look."""
-    pieces = (re.split(r"[*?]", pattern.removeprefix("!").lower().lstrip("/").partition("[")[0]) for pattern in patterns)
+    pieces = (
+        re.split(r"[*?]", pattern.removeprefix("!").lower().lstrip("/").partition("[")[0])
+        for pattern in patterns
+    )
     longest = {max(each, key=len) for each in pieces}
     return tuple(text for text in longest if not any(other in text for other in longest - {text}))
 

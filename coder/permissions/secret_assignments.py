@@ -11,16 +11,25 @@ ASSIGNMENT = re.compile(
     (?P<separator>[ \t]*(?:=>|:=|=(?!=)|:(?!:))[ \t]*) (?:[rbu]{{0,2}}{_QUOTED}|{_BARE})"""
 )
 CONTEXTS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
-    (("://",), re.compile(r"""(?i)://[^\s/:@"']*:(?P<url>)(?P<quoted>(?!))?(?P<bare>[^\s"'<>{}/@\[\]\\]{2,200})(?=@)""")),
+    (
+        ("://",),
+        re.compile(
+            r"""(?i)://[^\s/:@"']*:(?P<url>)(?P<quoted>(?!))?(?P<bare>[^\s"'<>{}/@\[\]\\]{2,200})(?=@)"""
+        ),
+    ),
     (
         ("authorization",),
-        re.compile(rf"""(?i)(?P<header>\bauthorization)\\?["']?\s*[:=]\s*\\?["']?(?:(?:basic|bearer|token)\s+)?(?P<quoted>(?!))?{_BARE}"""),
+        re.compile(
+            rf"""(?i)(?P<header>\bauthorization)\\?["']?\s*[:=]\s*\\?["']?(?:(?:basic|bearer|token)\s+)?(?P<quoted>(?!))?{_BARE}"""
+        ),
     ),
     (("bearer",), re.compile(rf"""(?i)\bbearer\s+(?P<quoted>(?!))?{_BARE}""")),
     (("</",), re.compile(rf"""(?i)<[\w.:-]*(?P<element>{_WORDS})>(?P<quoted>(?!))?{_BARE}(?=</)""")),
     (
         ("login", "curl"),
-        re.compile(rf"""(?P<login>\blogin\s+\S+\s+password\s+|\bcurl\b[^\n]*\s(?:-u|--user)[ =]?["']?[\w.@-]+:)(?P<quoted>(?!))?{_BARE}"""),
+        re.compile(
+            rf"""(?P<login>\blogin\s+\S+\s+password\s+|\bcurl\b[^\n]*\s(?:-u|--user)[ =]?["']?[\w.@-]+:)(?P<quoted>(?!))?{_BARE}"""
+        ),
     ),
     (
         (
@@ -38,7 +47,9 @@ CONTEXTS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
 """Patterns with the groups `quoted` and `bare`, one of which is the value; before each, literals one of which lowered text must hold."""
 
 _TEMPLATE = re.compile(r"[{}<>]|\$[\w({]|%[(\w%]|^\W+$|^[.x*]+$", re.I)
-_CODE = re.compile(r"[A-Za-z_]\w*(?:(?:[.:=/|]|->)[A-Za-z_]?\w*)+|[A-Z][a-z]+(?:[A-Z][a-z0-9]*)+|[-+]?\d*\.?\d+")
+_CODE = re.compile(
+    r"[A-Za-z_]\w*(?:(?:[.:=/|]|->)[A-Za-z_]?\w*)+|[A-Z][a-z]+(?:[A-Z][a-z0-9]*)+|[-+]?\d*\.?\d+"
+)
 _CODE_OR_KEBAB = re.compile(r"[A-Za-z_]+(?:[./:=-][A-Za-z_]\w*)+")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
@@ -53,8 +64,12 @@ _SPEAKING = frozenset(
     ).split()
 )
 """Words that name a secret, its type or its absence, and are none themselves."""
-_LAST = re.compile(r"(?i)s?(?:[_-]?(?:\d+|dev|prod|production|test|testing|staging|local|default|value|old|new|live|main|root|admin))*")
-_LINE_START = re.compile(r"[\s|\d>+*-]*(?:[\w./-]+[:-]\d+[:-]\s*)?(?:(?:export|set|ENV|ARG)\s+|-e\s+|\$\s+|\w+:\s+(?=\S*$))?[\"']?[\w.-]*$")
+_LAST = re.compile(
+    r"(?i)s?(?:[_-]?(?:\d+|dev|prod|production|test|testing|staging|local|default|value|old|new|live|main|root|admin))*"
+)
+_LINE_START = re.compile(
+    r"[\s|\d>+*-]*(?:[\w./-]+[:-]\d+[:-]\s*)?(?:(?:export|set|ENV|ARG)\s+|-e\s+|\$\s+|\w+:\s+(?=\S*$))?[\"']?[\w.-]*$"
+)
 _MARGIN = re.compile(r"^\s*\d+\s?[-+ ]?\| ?|^[-+ ](?=\S)|^[\w./-]+[:-]\d+[:-]")
 _REST_OF_LINE = re.compile(r"[ \t]*(?:\\[nr]|#[^\n]*|$|\n|[\"'](?![\w,]))")
 
@@ -89,7 +104,11 @@ def _is_strong(found: "re.Match[str]") -> bool:
 def _is_quoted_secret(found: "re.Match[str]") -> bool:
     value = found["quoted"]
     spaced = re.search(r"\s", value) is not None and found["keyword"].lower() != "passphrase"
-    return not spaced and not value.startswith(("/", "./", "../", "http://", "https://")) and sum(map(str.isalnum, value)) >= 3
+    return (
+        not spaced
+        and not value.startswith(("/", "./", "../", "http://", "https://"))
+        and sum(map(str.isalnum, value)) >= 3
+    )
 
 
 def _is_bare_secret(found: "re.Match[str]", value: str) -> bool:
@@ -102,9 +121,18 @@ def _is_bare_secret(found: "re.Match[str]", value: str) -> bool:
     following = text[found.end() : found.end() + 1]
     name = re.search(r"(?:--)?[\w.-]*$", before)
     written = f"{name[0] if name else ''}{found['keyword']}{found['rest']}"
-    if tight and "=" in separator and following not in ("(", ")", "[", ",") and (written.isupper() or written.startswith("--")):
+    if (
+        tight
+        and "=" in separator
+        and following not in ("(", ")", "[", ",")
+        and (written.isupper() or written.startswith("--"))
+    ):
         return True
-    if tight and "=" in separator and before[: len(before) - len(name[0] if name else "")].endswith((";", "&", "?")):
+    if (
+        tight
+        and "=" in separator
+        and before[: len(before) - len(name[0] if name else "")].endswith((";", "&", "?"))
+    ):
         return True
     if not _LINE_START.fullmatch(before) or not _REST_OF_LINE.match(text, found.end()):
         return _looks_drawn(value)

@@ -61,17 +61,25 @@ _KEY_ENDS = re.compile(r"-----END [A-Z0-9 ]*PRIVATE KEY")
 _KEY_LINE = re.compile(r"[\s|\d>\"',+-]*(?:[\w-]+: .*|[A-Za-z0-9+/=]*)[\s\\nr\"',+]*")
 """What follows the first line: a header, an empty line, base 64, with a diff's or a listing's marks in front."""
 _RUN = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{24,128}={0,2}(?![\w+/=-])")
-_NAMED_HASH = re.compile(r"(?i)(?:sha-?\d{1,3}|md5|h1|integrity|checksum|fingerprint|hash|digest|nonce|etag|ssh-\w+|base64)\W{1,4}$")
+_NAMED_HASH = re.compile(
+    r"(?i)(?:sha-?\d{1,3}|md5|h1|integrity|checksum|fingerprint|hash|digest|nonce|etag|ssh-\w+|base64)\W{1,4}$"
+)
 _HASH = re.compile(r"sha\d{1,3}-")
 _HEX = re.compile(r"(?i)[0-9a-f-]+")
 _WORDS = re.compile(r"(?:^|[/_-])[a-z]{5,}(?:$|[/_-])")
-_OWN_NAME = re.compile(r"(?i)(?:^|_)(?:api)?key(?:$|_)|token|secret|passw|credential|auth(?!or)|private|_pat$|dsn$|cookie")
+_OWN_NAME = re.compile(
+    r"(?i)(?:^|_)(?:api)?key(?:$|_)|token|secret|passw|credential|auth(?!or)|private|_pat$|dsn$|cookie"
+)
 _HARMLESS = re.compile(r"(?:[A-Za-z]+[_-]?){1,3}|\d{1,15}|https?://[^@]*|[/~.].*", re.DOTALL)
 """Values that say nothing by themselves, such as a method's name, a number of seconds, an address, a path."""
 SHORTEST_OWN = 8
-PLACEHOLDER = re.compile(r"\[masked: (?:a secret|a random value|[\w ]+? (?:key|token)|[\w ]+? of yours)(?: (?P<digest>[0-9a-f]{6}))?\]")
+PLACEHOLDER = re.compile(
+    r"\[masked: (?:a secret|a random value|[\w ]+? (?:key|token)|[\w ]+? of yours)(?: (?P<digest>[0-9a-f]{6}))?\]"
+)
 """A mask; the digest tells values apart without telling what they are."""
-_KEY_RUN = re.compile(r"[A-Za-z0-9+/]{16,}={0,2}|(?<=[\s\"'n])(?!\d+[|:-])[A-Za-z0-9+/]{3,15}={0,2}(?=[\s\\\"',]*[\s|\d+>-]*-----END)")
+_KEY_RUN = re.compile(
+    r"[A-Za-z0-9+/]{16,}={0,2}|(?<=[\s\"'n])(?!\d+[|:-])[A-Za-z0-9+/]{3,15}={0,2}(?=[\s\\\"',]*[\s|\d+>-]*-----END)"
+)
 UNTOUCHED = frozenset({"opaque", "arguments", "blob", "tree", "type", "role"})
 """Fields that are executed, sent back or looked up as they are; the user's own values are masked there, too."""
 
@@ -137,7 +145,11 @@ class Secrets:
             ends = _KEY_ENDS.search(line)
             hidden = bool(_KEY_BEGINS.search(line) if not inside else ends or _KEY_LINE.fullmatch(line))
             inside = hidden and not ends
-            return "[masked: private key]" if inside or (hidden and not _KEY_BEGINS.search(line)) else self.masked(line)
+            return (
+                "[masked: private key]"
+                if inside or (hidden and not _KEY_BEGINS.search(line))
+                else self.masked(line)
+            )
 
         return mask
 
@@ -151,11 +163,16 @@ class Secrets:
         match data:
             case str():
                 return mask(data)
-            case dict() if data.get("role") == "assistant" or ("needs_uncommitted_work" in data and not data.get("commit")):
+            case dict() if data.get("role") == "assistant" or (
+                "needs_uncommitted_work" in data and not data.get("commit")
+            ):
                 # a diff that was delivered without a commit is applied from the log
                 return {name: self._walked(inner, self.without_own) for name, inner in data.items()}
             case dict():
-                return {name: self._walked(inner, self.without_own if name in UNTOUCHED else mask) for name, inner in data.items()}
+                return {
+                    name: self._walked(inner, self.without_own if name in UNTOUCHED else mask)
+                    for name, inner in data.items()
+                }
             case list():
                 return [self._walked(inner, mask) for inner in data]
             case _:
@@ -188,7 +205,11 @@ def _replace_own(text: str, own: tuple[str, ...], replace: Replace) -> str:
 
 def _replace_shape(text: str, kind: str, replace: Replace) -> str:
     def hide(found: "re.Match[str]") -> str:
-        return _KEY_RUN.sub(lambda run: replace(kind, run[0]), found[0]) if kind == "private key" else replace(kind, found[0])
+        return (
+            _KEY_RUN.sub(lambda run: replace(kind, run[0]), found[0])
+            if kind == "private key"
+            else replace(kind, found[0])
+        )
 
     return _SHAPED[kind].sub(hide, text)
 
@@ -206,7 +227,9 @@ def own_values(environment: Mapping[str, str]) -> tuple[str, ...]:
     values = {
         value.strip()
         for name, value in environment.items()
-        if _OWN_NAME.search(name) and len(value.strip()) >= SHORTEST_OWN and not _HARMLESS.fullmatch(value.strip())
+        if _OWN_NAME.search(name)
+        and len(value.strip()) >= SHORTEST_OWN
+        and not _HARMLESS.fullmatch(value.strip())
     }
     return tuple(sorted(values, key=lambda value: (-len(value), value)))
 
@@ -217,8 +240,16 @@ def random_looking(value: str) -> bool:
     What tells them apart is how often one kind of character follows another: in random base 62 at 62 of 100 places, in names at about 20.
     """
     core = value.strip("=")
-    kinds = ["u" if letter.isupper() else "l" if letter.islower() else "d" if letter.isdigit() else "" for letter in core]
-    if _HEX.fullmatch(core) or not {"u", "l", "d"} <= set(kinds) or core.startswith(("AAAA", "/", "_Z")) or _WORDS.search(core):
+    kinds = [
+        "u" if letter.isupper() else "l" if letter.islower() else "d" if letter.isdigit() else ""
+        for letter in core
+    ]
+    if (
+        _HEX.fullmatch(core)
+        or not {"u", "l", "d"} <= set(kinds)
+        or core.startswith(("AAAA", "/", "_Z"))
+        or _WORDS.search(core)
+    ):
         return False
     turns = sum(first != second for first, second in pairwise(kinds)) / (len(kinds) - 1)
     return turns >= 0.45 and kinds.count("") * 8 <= len(kinds) and _entropy(core) >= 3.7

@@ -10,7 +10,9 @@ REDIRECTIONS = ("<<<", "<<-", "<<", "<>", "<&", "<", ">>", ">&", ">|", ">", "&>>
 FRAMING = frozenset({"if", "then", "else", "elif", "fi", "do", "done", "while", "until", "{", "}", "!"})
 """Reserved words around commands: whatever the shell makes of them, those commands are all that can run."""
 RESERVED = frozenset({"case", "esac", "select", "function", "[[", "coproc"})
-SPECIAL = frozenset({"eval", "source", ".", "exec", "alias", "unalias", "trap", "set", "shopt", "enable", "hash", "builtin"})
+SPECIAL = frozenset(
+    {"eval", "source", ".", "exec", "alias", "unalias", "trap", "set", "shopt", "enable", "hash", "builtin"}
+)
 """What changes how the rest of the line is read."""
 _OPERATOR = re.compile("|".join(map(re.escape, sorted((*OPERATORS, *REDIRECTIONS), key=len, reverse=True))))
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
@@ -34,7 +36,11 @@ class Redirection(Value):
 
     @property
     def writes(self) -> bool:
-        return ">" in self.operator and not self.target.text.isdigit() and self.target.text not in ("-", "/dev/null")
+        return (
+            ">" in self.operator
+            and not self.target.text.isdigit()
+            and self.target.text not in ("-", "/dev/null")
+        )
 
 
 class Simple(Value):
@@ -69,7 +75,11 @@ def parse(command: str) -> Parsed:
             found.append(_simple(tokens))
     except _Unsure as error:
         return Parsed(commands=tuple(found), unsure=str(error))
-    return Parsed(commands=tuple(simple for simple in found if simple.words or simple.redirections or simple.assignments))
+    return Parsed(
+        commands=tuple(
+            simple for simple in found if simple.words or simple.redirections or simple.assignments
+        )
+    )
 
 
 def _separated(tokens: Iterator[Word | str]) -> Iterator[list[Word | str]]:
@@ -102,7 +112,9 @@ def _simple(tokens: list[Word | str]) -> Simple:
             if token.startswith("&"):
                 raise _Unsure(f"{token!r} means one thing to one shell and another to the next")
             redirections.append(Redirection(operator=token, target=target))
-            if words and words[-1].text.isdigit():  # the descriptor in `2>file`; an argument taken for one is no harm
+            if (
+                words and words[-1].text.isdigit()
+            ):  # the descriptor in `2>file`; an argument taken for one is no harm
                 words.pop()
         elif not words and _ASSIGNMENT.match(token.text):
             assignments.append(token.text)
@@ -156,7 +168,9 @@ def _line_end(command: str, position: int) -> int:
 
 def _word(command: str, position: int) -> tuple[Word, int]:
     text, sure, glob = "", True, False
-    while position < len(command) and command[position] not in " \t" and not _OPERATOR.match(command, position):
+    while (
+        position < len(command) and command[position] not in " \t" and not _OPERATOR.match(command, position)
+    ):
         character = command[position]
         if character == "'":
             piece, position = _single_quoted(command, position)

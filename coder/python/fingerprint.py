@@ -12,7 +12,9 @@ def fingerprint(files: Mapping[str, str | None]) -> str:
     """Of the changed files' contents by path, None for one that is gone; empty where nothing changed."""
     if not files:
         return ""
-    told = "\0".join(f"{path}\0{'' if text is None else _meaning(path, text)}" for path, text in sorted(files.items()))
+    told = "\0".join(
+        f"{path}\0{'' if text is None else _meaning(path, text)}" for path, text in sorted(files.items())
+    )
     return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:16]
 
 

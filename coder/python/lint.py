@@ -15,7 +15,9 @@ def syntax_error(text: str, path: str) -> str:
         _compiled(text, path)
     except SyntaxError as error:
         line = (error.text or "").rstrip("\n")
-        return f"{path}:{error.lineno or 1}: {error.msg}" + (f"\n{error.lineno or 1:>5}| {line[:200]}" if line.strip() else "")
+        return f"{path}:{error.lineno or 1}: {error.msg}" + (
+            f"\n{error.lineno or 1:>5}| {line[:200]}" if line.strip() else ""
+        )
     except (ValueError, RecursionError, MemoryError) as error:
         return f"{path}:1: it cannot be parsed ({error})"
     return ""

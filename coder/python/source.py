@@ -39,12 +39,17 @@ class Source:
     @cached_property
     def top_level(self) -> tuple[ast.stmt, ...]:
         """The statements of the module and of its classes, those of functions left out."""
-        bodies = [self.tree.body, *(node.body for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef))]
+        bodies = [
+            self.tree.body,
+            *(node.body for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef)),
+        ]
         return tuple(node for body in bodies for node in body if self.function(self.parents[node]) is None)
 
     def span(self, node: ast.AST) -> tuple[int, int]:
         """Where an expression, statement, keyword or argument begins and ends."""
-        line, column, end_line, end_column = (getattr(node, name) for name in ("lineno", "col_offset", "end_lineno", "end_col_offset"))
+        line, column, end_line, end_column = (
+            getattr(node, name) for name in ("lineno", "col_offset", "end_lineno", "end_col_offset")
+        )
         return self._offset(line, column), self._offset(end_line, end_column)
 
     def code(self, node: ast.AST) -> str:
@@ -101,7 +106,9 @@ class Source:
     def lines_of(self, statement: ast.stmt) -> tuple[int, int]:
         """The whole lines of a statement, from the start of its first to the start of the next line."""
         end = statement.end_lineno or statement.lineno
-        return self._starts[statement.lineno - 1], self._starts[end] if end < len(self._starts) else len(self.text)
+        return self._starts[statement.lineno - 1], self._starts[end] if end < len(self._starts) else len(
+            self.text
+        )
 
     def _offset(self, line: int, column: int) -> int:
         """ast counts columns in bytes of UTF-8."""
@@ -112,7 +119,11 @@ class Source:
 
 
 def is_docstring(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant) and isinstance(statement.value.value, str)
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )
 
 
 def header(statement: ast.stmt) -> range:

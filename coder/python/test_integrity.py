@@ -19,7 +19,9 @@ def tests_cut(before: str, after: str, path: str) -> list[str]:
         lost = _dumps(body)[len(kept) :]
         if lost and _dumps(body)[: len(kept)] == _dumps(kept):
             taker = next((other for other, taken in new.items() if _dumps(taken)[-len(lost) :] == lost), "")
-            found += [f"{path}:{new[taker][0].lineno - 1}: {taker} takes away the end of {name}"] if taker else []
+            found += (
+                [f"{path}:{new[taker][0].lineno - 1}: {taker} takes away the end of {name}"] if taker else []
+            )
     return found
 
 

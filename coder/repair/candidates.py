@@ -35,7 +35,9 @@ class Candidate:
     """`path::Qualified.name` of the function that it changes."""
 
 
-def candidates(sources: Mapping[str, Source], scores: Mapping[str, Mapping[int, float]], failures: Sequence[Failure]) -> list[Candidate]:
+def candidates(
+    sources: Mapping[str, Source], scores: Mapping[str, Mapping[int, float]], failures: Sequence[Failure]
+) -> list[Candidate]:
     """Candidates by descending score, which is suspicion x weight of the template x smallness; each text once."""
     highest = max((score for lines in scores.values() for score in lines.values()), default=0.0)
     places: list[tuple[float, Source, ast.stmt]] = []
@@ -43,12 +45,19 @@ def candidates(sources: Mapping[str, Source], scores: Mapping[str, Mapping[int, 
         likely = {line: score / highest for line, score in lines.items() if score >= LAST * highest}
         places += _of_file(sources[path], likely) if likely and path in sources else ()
     best: dict[tuple[object, ...], Candidate] = {}
-    for suspicion, source, statement in sorted(places, key=lambda place: (-place[0], place[1].path, place[2].lineno)):
+    for suspicion, source, statement in sorted(
+        places, key=lambda place: (-place[0], place[1].path, place[2].lineno)
+    ):
         most = MOST_MADE if suspicion >= LEAST else MOST
-        for candidate in _of_statement(source, statement, suspicion, tuple(failures)) if len(best) < most else ():
+        for candidate in (
+            _of_statement(source, statement, suspicion, tuple(failures)) if len(best) < most else ()
+        ):
             if len(best) >= MOST_MADE:  # one statement may be a table of thousands of lines
                 break
-            identity = (source.path, *((change.start, change.end, change.text) for change in candidate.edit.changes))
+            identity = (
+                source.path,
+                *((change.start, change.end, change.text) for change in candidate.edit.changes),
+            )
             if identity not in best or best[identity].score < candidate.score:
                 best[identity] = candidate
     return ranked(best.values())
@@ -77,7 +86,9 @@ def _of_file(source: Source, lines: Mapping[int, float]) -> Iterator[tuple[float
             yield suspicion, source, statement
 
 
-def _of_statement(source: Source, statement: ast.stmt, suspicion: float, failures: tuple[Failure, ...]) -> Iterator[Candidate]:
+def _of_statement(
+    source: Source, statement: ast.stmt, suspicion: float, failures: tuple[Failure, ...]
+) -> Iterator[Candidate]:
     endless = never_ended(failures)
     for node in own_nodes(statement):
         site = Site(source, node, failures)
@@ -87,7 +98,9 @@ def _of_statement(source: Source, statement: ast.stmt, suspicion: float, failure
                 yield _candidate(source, node, rewrite, family=family, suspicion=worth)
 
 
-def _candidate(source: Source, node: ast.AST, rewrite: Rewrite, *, family: str, suspicion: float) -> Candidate:
+def _candidate(
+    source: Source, node: ast.AST, rewrite: Rewrite, *, family: str, suspicion: float
+) -> Candidate:
     place = source.place(node)
     edit = Edit(
         path=source.path,

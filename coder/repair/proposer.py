@@ -59,11 +59,15 @@ class TemplateProposer:
         started = time.monotonic()
         if not tests:
             return Proposals(suspects=by_words(tree, issue), note="There is no failing test to search with.")
-        case = traced(self._tracer, tree, tests, seconds=min(seconds * TRACING_SHARE, MOST_TRACING), progress=progress)
+        case = traced(
+            self._tracer, tree, tests, seconds=min(seconds * TRACING_SHARE, MOST_TRACING), progress=progress
+        )
         if isinstance(case, str):
             return Proposals(suspects=by_words(tree, issue), note=case)
         ranked = [one for one in case.candidates(guards) if may_write is None or may_write(one.edit.path)]
-        evidence = Evidence(sources=case.sources, issue=issue, tests=_texts(tree, case.failing), undefined=case.undefined)
+        evidence = Evidence(
+            sources=case.sources, issue=issue, tests=_texts(tree, case.failing), undefined=case.undefined
+        )
         chooser = Chooser(case, trials=self._trials, runner=self._runner, deadline=started + seconds)
         before, choice = Search(), Choice()
         left: Sequence[Candidate] = ranked
@@ -71,9 +75,17 @@ class TemplateProposer:
             new, left = self._searched(case, left, until=started + seconds, progress=progress)
             found = new + before
             if new.survivors or new.cold:
-                credible = {candidate: credibility(candidate, evidence) for candidate in (*found.survivors, *found.cold)}
+                credible = {
+                    candidate: credibility(candidate, evidence)
+                    for candidate in (*found.survivors, *found.cold)
+                }
                 choice = chooser.chosen(found, credible, ranked)
-            if not choice.poor or not new.survivors or not left or started + seconds - time.monotonic() < LEAST_AGAIN:
+            if (
+                not choice.poor
+                or not new.survivors
+                or not left
+                or started + seconds - time.monotonic() < LEAST_AGAIN
+            ):
                 break
             before = replace(found, survivors=found.survivors if choice.held else [], cold=[])
         shown = _shown(choice, case)
@@ -102,23 +114,37 @@ class TemplateProposer:
             return not found.survivors and until - time.monotonic() > least
 
         if case.uncollected:
-            found = search_alone(self._runner, tree, failing, ranked, seconds=time_for(1.0), progress=progress)
+            found = search_alone(
+                self._runner, tree, failing, ranked, seconds=time_for(1.0), progress=progress
+            )
             return found, ranked[found.tried :]
         share, satisfied = (SINGLE_SHARE, 1.0) if len(failing) > 1 else (1.0, SINGLE_SHARE)
-        found = search(trials, tree, failing, ranked, seconds=time_for(share), satisfied=satisfied, progress=progress)
+        found = search(
+            trials, tree, failing, ranked, seconds=time_for(share), satisfied=satisfied, progress=progress
+        )
         left = ranked[found.tried :]
         if found.late and wanting(LEAST_FOR_LATE):
             late, seconds = found.late[:LATE], time_for(SINGLE_SHARE)
-            found = search(trials, tree, failing, late, seconds=seconds, progress=progress, patient=True) + found
+            found = (
+                search(trials, tree, failing, late, seconds=seconds, progress=progress, patient=True) + found
+            )
         early = bool(halves(found.red))
         if early and not found.cold and wanting(LEAST_FOR_PAIRS):
             seconds = time_for(SINGLE_SHARE if left else 1.0)
-            found = search_pairs(trials, tree, failing, ranked, found.red, seconds=seconds, progress=progress) + found
+            found = (
+                search_pairs(trials, tree, failing, ranked, found.red, seconds=seconds, progress=progress)
+                + found
+            )
         if left and wanting(LEAST_AGAIN):
             last = search(trials, tree, failing, left, seconds=time_for(1.0), progress=progress)
             found, left = last + found, left[last.tried :]
         if not early and not found.cold and wanting(LEAST_FOR_PAIRS):
-            found = search_pairs(trials, tree, failing, ranked, found.red, seconds=time_for(1.0), progress=progress) + found
+            found = (
+                search_pairs(
+                    trials, tree, failing, ranked, found.red, seconds=time_for(1.0), progress=progress
+                )
+                + found
+            )
         return found, left
 
 
@@ -137,16 +163,24 @@ def proposal(candidate: Candidate, source: Source, apart: str = "") -> Proposal:
     # Not splitlines: it also splits at form feeds and the like, which are no line ends to git.
     before, after = (re.findall(r"[^\n]*\n|[^\n]+", text) for text in (source.text, edit.apply(source.text)))
     lines = difflib.unified_diff(before, after, f"a/{edit.path}", f"b/{edit.path}")
-    diff = "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+    diff = "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )
     return Proposal(diff=diff, summary=edit.summary, place=candidate.place, apart=apart)
 
 
 def by_words(tree: Path, issue: str) -> tuple[Suspect, ...]:
     """Functions that the issue's words point to."""
     found = locate(SymbolIndex(tree).current(), clues(issue)).symbols[:MOST_SUSPECTS]
-    return tuple(Suspect(place=likely.name, line=likely.item.start, score=0.0) for likely in found if likely.item)
+    return tuple(
+        Suspect(place=likely.name, line=likely.item.start, score=0.0) for likely in found if likely.item
+    )
 
 
 def _texts(tree: Path, tests: Sequence[str]) -> str:
     files: Mapping[str, None] = dict.fromkeys(test.split("::")[0] for test in tests)
-    return "\n".join((tree / path).read_text(encoding="utf-8", errors="replace") for path in files if (tree / path).is_file())
+    return "\n".join(
+        (tree / path).read_text(encoding="utf-8", errors="replace")
+        for path in files
+        if (tree / path).is_file()
+    )

@@ -75,7 +75,10 @@ def rereadable(path: str, text: str, line: int) -> list[Candidate]:
     """Edits at a line after which the file can be read, the likeliest first; nothing where it can be read."""
     file = PurePosixPath(path).name
     made = _read_again(path, text, line, further=FURTHER, parses=iter(range(MOST_PARSED)))
-    return [replace(one, edit=one.edit.model_copy(update={"summary": f"{file}: {one.edit.summary}"})) for one in made]
+    return [
+        replace(one, edit=one.edit.model_copy(update={"summary": f"{file}: {one.edit.summary}"}))
+        for one in made
+    ]
 
 
 def _read_again(path: str, text: str, line: int, *, further: int, parses: Iterator[int]) -> list[Candidate]:
@@ -168,7 +171,9 @@ def _otherwise(line: str, start: int) -> Iterator[Slip]:
         for match in re.finditer(pattern, line):
             new = match.expand(meant)
             summary = f"write `{new.strip()}` instead of `{match[0].strip()}`"
-            yield Slip(Change(start=start + match.start(), end=start + match.end(), text=new), weight, summary)
+            yield Slip(
+                Change(start=start + match.start(), end=start + match.end(), text=new), weight, summary
+            )
 
 
 def _colon(line: str, start: int) -> Iterator[Slip]:
@@ -194,7 +199,11 @@ def _characters(line: str, start: int) -> Iterator[Slip]:
             weight = POSSIBLE if match is tokens[-1] else ANY
             yield Slip(Change(start=place, end=place, text=sign), weight, f"put the missing `{sign.strip()}`")
     for match in reversed(tokens):
-        yield Slip(Change(start=start + match.start(), end=start + match.end(), text=""), ANY, f"take `{match[0]}` away")
+        yield Slip(
+            Change(start=start + match.start(), end=start + match.end(), text=""),
+            ANY,
+            f"take `{match[0]}` away",
+        )
 
 
 def _indents(lines: Sequence[str], here: int, above: int) -> Iterator[Slip]:
@@ -202,16 +211,27 @@ def _indents(lines: Sequence[str], here: int, above: int) -> Iterator[Slip]:
     start = sum(map(len, lines[:here]))
     own = _indent(lines[here])
     levels = {_indent(line) for line in lines[:here] if line.strip()} | {_indent(lines[above]) + STEP}
-    last = next((place for place in range(here + 1, len(lines)) if lines[place].strip() and _indent(lines[place]) < own), len(lines))
+    last = next(
+        (
+            place
+            for place in range(here + 1, len(lines))
+            if lines[place].strip() and _indent(lines[place]) < own
+        ),
+        len(lines),
+    )
     for level in sorted(levels - {own}, key=lambda level: (abs(level - own), level)):
         for end in dict.fromkeys((here + 1, last)):
             old = "".join(lines[here:end])
             new = "".join(_moved(line, level - own) for line in lines[here:end])
-            yield Slip(Change(start=start, end=start + len(old), text=new), LIKELY, "indent as the lines around")
+            yield Slip(
+                Change(start=start, end=start + len(old), text=new), LIKELY, "indent as the lines around"
+            )
     if lines[above].rstrip().endswith(":"):
         end_of_line = lines[above][len(lines[above].rstrip("\r\n")) :]
         text = f"{' ' * (_indent(lines[above]) + STEP)}pass{end_of_line}"
-        yield Slip(Change(start=start, end=start, text=text), POSSIBLE, "put `pass` where a statement is missing")
+        yield Slip(
+            Change(start=start, end=start, text=text), POSSIBLE, "put `pass` where a statement is missing"
+        )
 
 
 def _indent(line: str) -> int:
@@ -219,4 +239,10 @@ def _indent(line: str) -> int:
 
 
 def _moved(line: str, by: int) -> str:
-    return f"{' ' * by}{line}" if by > 0 and line.strip() else line[min(-by, _indent(line)) :] if by < 0 else line
+    return (
+        f"{' ' * by}{line}"
+        if by > 0 and line.strip()
+        else line[min(-by, _indent(line)) :]
+        if by < 0
+        else line
+    )

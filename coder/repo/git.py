@@ -16,7 +16,9 @@ from coder.files.regular_files import pipes, read_regular
 from coder.repo.worktrees.inert import InertDirectory
 
 OLDEST = (2, 30)
-KEPT_VARIABLES = re.compile(r"GIT_((AUTHOR|COMMITTER)_(NAME|EMAIL)|CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)|CEILING_DIRECTORIES)")
+KEPT_VARIABLES = re.compile(
+    r"GIT_((AUTHOR|COMMITTER)_(NAME|EMAIL)|CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)|CEILING_DIRECTORIES)"
+)
 """What the person set for every git command; all other GIT_ variables belong to the command that started us, such as a hook."""
 ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
@@ -125,12 +127,16 @@ class Git:
         """
         deadline = time.monotonic() + LOCK_SECONDS
         while True:
-            output = self._once(arguments, stdin=stdin, environment=environment or {}, timeout_seconds=timeout_seconds)
+            output = self._once(
+                arguments, stdin=stdin, environment=environment or {}, timeout_seconds=timeout_seconds
+            )
             if output.status == 0 or not LOCKED.search(output.stderr) or time.monotonic() > deadline:
                 break
             time.sleep(0.05)
         if output.timed_out and not accept_timeout:
-            raise GitError(f"git {arguments[0]} did not end within {timeout_seconds:g} seconds and was stopped.")
+            raise GitError(
+                f"git {arguments[0]} did not end within {timeout_seconds:g} seconds and was stopped."
+            )
         if output.timed_out:
             return output
         if accept is not None and output.status not in accept:
@@ -139,7 +145,9 @@ class Git:
 
     def text(self, *arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None) -> str:
         """The command's output without its last newline; bytes that are no UTF-8 survive as surrogates."""
-        return os.fsdecode(self.call(*arguments, stdin=stdin, environment=environment).stdout).removesuffix("\n")
+        return os.fsdecode(self.call(*arguments, stdin=stdin, environment=environment).stdout).removesuffix(
+            "\n"
+        )
 
     def items(self, *arguments: str) -> list[str]:
         """The output of a command given `-z`, split."""
@@ -151,16 +159,27 @@ class Git:
 
     def commit(self, revision: str) -> str | None:
         """The full hash of the commit that a revision names."""
-        found = self.call("rev-parse", "--quiet", "--verify", "--end-of-options", f"{revision}^{{commit}}", accept=None)
+        found = self.call(
+            "rev-parse", "--quiet", "--verify", "--end-of-options", f"{revision}^{{commit}}", accept=None
+        )
         return found.stdout.decode().strip() if found.status == 0 else None
 
     def tree(self, revision: str) -> str:
         return self.text("rev-parse", "--verify", "--end-of-options", f"{revision}^{{tree}}")
 
-    def _once(self, arguments: tuple[str, ...], *, stdin: bytes, environment: Mapping[str, str], timeout_seconds: float) -> Output:
+    def _once(
+        self,
+        arguments: tuple[str, ...],
+        *,
+        stdin: bytes,
+        environment: Mapping[str, str],
+        timeout_seconds: float,
+    ) -> Output:
         executable = shutil.which("git")
         if executable is None:
-            raise UserError("git was not found on PATH; coder keeps its work in git: install it and try again.")
+            raise UserError(
+                "git was not found on PATH; coder keeps its work in git: install it and try again."
+            )
         try:
             import git  # GitPython looks for the executable as it is imported: only where a command is run
         except ImportError as error:
@@ -171,7 +190,9 @@ class Git:
             file.seek(0)
             command = [*_without_inherited(variables), executable, *self._settings(), *arguments]
             # As a process: GitPython's own time limit is a thread that an interrupt leaves behind, and the program waits for it.
-            process = git.Git(str(self.directory)).execute(command, istream=file, env=variables, as_process=True)
+            process = git.Git(str(self.directory)).execute(
+                command, istream=file, env=variables, as_process=True
+            )
             try:
                 stdout, stderr = self._communicate(process, timeout_seconds)
             except subprocess.TimeoutExpired as late:
@@ -188,10 +209,14 @@ class Git:
         try:
             return process.communicate(timeout=min(timeout_seconds, PATIENCE_SECONDS))
         except subprocess.TimeoutExpired:
-            if pipe := next((found for place in (self.work_tree, self.git_dir) if place for found in pipes(place)), None):
+            if pipe := next(
+                (found for place in (self.work_tree, self.git_dir) if place for found in pipes(place)), None
+            ):
                 process.kill()
                 process.communicate(timeout=PATIENCE_SECONDS)
-                raise UserError(f"{pipe} is not a regular file, and git would wait for it for ever. Remove it and try again.") from None
+                raise UserError(
+                    f"{pipe} is not a regular file, and git would wait for it for ever. Remove it and try again."
+                ) from None
             return process.communicate(timeout=max(0.0, timeout_seconds - PATIENCE_SECONDS))
 
     def _settings(self) -> list[str]:
@@ -199,13 +224,22 @@ class Git:
 
     def _places(self) -> dict[str, str]:
         inert = self.inert.path if self.inert else None
-        places = {"GIT_DIR": self.git_dir, "GIT_COMMON_DIR": inert, "GIT_WORK_TREE": self.work_tree, "GIT_INDEX_FILE": self.index}
+        places = {
+            "GIT_DIR": self.git_dir,
+            "GIT_COMMON_DIR": inert,
+            "GIT_WORK_TREE": self.work_tree,
+            "GIT_INDEX_FILE": self.index,
+        }
         return {name: str(path) for name, path in places.items() if path is not None}
 
 
 def _without_inherited(given: Mapping[str, str]) -> list[str]:
     """GitPython can add to the environment but not take away: `env -u` does."""
-    names = [name for name in os.environ if name.startswith("GIT_") and name not in given and not KEPT_VARIABLES.fullmatch(name)]
+    names = [
+        name
+        for name in os.environ
+        if name.startswith("GIT_") and name not in given and not KEPT_VARIABLES.fullmatch(name)
+    ]
     return ["/usr/bin/env", *(word for name in names for word in ("-u", name))] if names else []
 
 
@@ -229,7 +263,9 @@ def find(directory: Path) -> Place:
     git = checkout(directory)
     head = git.commit("HEAD")
     if head is None:
-        raise UserError(f"The repository in {git.directory} has no commits yet; make a first one (git add, git commit) and try again.")
+        raise UserError(
+            f"The repository in {git.directory} has no commits yet; make a first one (git add, git commit) and try again."
+        )
     return Place(git=git, root=git.directory, common=git.common, head=head)
 
 
@@ -245,7 +281,9 @@ def checkout(directory: Path) -> Git:
     _check_version(Git(directory=directory))
     nearest = _nearest(directory)
     if nearest is None:
-        answer = Git(directory=directory).call("rev-parse", "--git-dir", accept=None, timeout_seconds=FINDING_SECONDS)
+        answer = Git(directory=directory).call(
+            "rev-parse", "--git-dir", accept=None, timeout_seconds=FINDING_SECONDS
+        )
         raise UserError(_why_not_found(directory, answer.stderr or "must be run in a work tree"))
     root, git_dir = nearest
     common = git_dir / (_line(git_dir / "commondir") or ".")
@@ -287,7 +325,9 @@ def _check_version(git: Git) -> None:
     told = git.text("version")
     match = re.search(r"(\d+)\.(\d+)", told)
     if match and (int(match[1]), int(match[2])) < OLDEST:
-        raise UserError(f"This is {told}, and coder needs at least {OLDEST[0]}.{OLDEST[1]}: install a newer git.")
+        raise UserError(
+            f"This is {told}, and coder needs at least {OLDEST[0]}.{OLDEST[1]}: install a newer git."
+        )
 
 
 def _why_not_found(directory: Path, stderr: str) -> str:

@@ -14,7 +14,9 @@ def repository_lock(common: Path) -> Iterator[None]:
     """Wait until no other session changes what sessions share in this repository: the notes, the list of worktrees."""
     directory = os.open(common, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        with suppress(OSError):  # a network file system may not lock directories; the worst is then a lost note
+        with suppress(
+            OSError
+        ):  # a network file system may not lock directories; the worst is then a lost note
             fcntl.flock(directory, fcntl.LOCK_EX)
         yield
     finally:
@@ -34,7 +36,9 @@ def hold(session: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise UserError(f"The session {session.name} is in use by another process; wait for it to end or stop it.") from None
+            raise UserError(
+                f"The session {session.name} is in use by another process; wait for it to end or stop it."
+            ) from None
         yield
     finally:
         os.close(file)

@@ -67,7 +67,9 @@ def clean(traces: Traces) -> None:
     if traces.common.is_dir():
         remove_all(traces.common, traces.worktrees, prefix=f"{traces.session}-")
         _remove_stale_locks(traces)
-        git = Git(directory=traces.state, git_dir=traces.common, inert=InertDirectory(traces.common, traces.common))
+        git = Git(
+            directory=traces.state, git_dir=traces.common, inert=InertDirectory(traces.common, traces.common)
+        )
         _bundle_steps(git, traces)
         refs = git.text("for-each-ref", "--format=delete %(refname)", traces.refs)
         git.call("update-ref", "--stdin", stdin=f"{refs}\n".encode() if refs else b"")
@@ -86,7 +88,9 @@ def _bundle_steps(git: Git, traces: Traces) -> None:
         return
     known = (f"^{traces.head}^@",) if traces.head and git.commit(traces.head) else ()
     refs = git.text("for-each-ref", "--format=%(refname)", f"{traces.refs}steps/").split()
-    done = git.call("bundle", "create", "--quiet", "-", *refs, *known, accept=None)  # to a file git would leave its lock behind when killed
+    done = git.call(
+        "bundle", "create", "--quiet", "-", *refs, *known, accept=None
+    )  # to a file git would leave its lock behind when killed
     if done.status == 0:
         draft = traces.bundle.with_suffix(".new")
         draft.touch(mode=0o600)
@@ -109,14 +113,26 @@ def _recover(state: Path, settle: Callable[[Path, PendingDelivery], None]) -> bo
             stack.enter_context(hold(state))
             if (state / RECORD).exists():
                 record = json.loads((state / RECORD).read_text(encoding="utf-8"))
-                clean(Traces(session=state.name, state=state, common=Path(record["common"]), head=record.get("head", "")))
+                clean(
+                    Traces(
+                        session=state.name,
+                        state=state,
+                        common=Path(record["common"]),
+                        head=record.get("head", ""),
+                    )
+                )
             pending = read_pending(state)
             if pending is not None and pending.common.is_dir():
                 settle(state, pending)
             (state / INTENT).unlink(missing_ok=True)
         except (UserError, FileNotFoundError):  # it lives, or another process has just cleaned up after it
             return False
-        except (GitError, OSError, ValueError, KeyError):  # busy, broken, or a record cut short; no other repository's work waits for it
+        except (
+            GitError,
+            OSError,
+            ValueError,
+            KeyError,
+        ):  # busy, broken, or a record cut short; no other repository's work waits for it
             return False
     return True
 

@@ -84,7 +84,12 @@ class SessionRepository:
         own, git = self.worktrees[candidate.id], self.place.git
         _reset(own, tree, spared=own.brought)
         wanted = git.tree(tree)
-        steps = git.call("for-each-ref", "--sort=-version:refname", "--format=%(objectname) %(tree)", f"{self.traces.refs}steps/").stdout
+        steps = git.call(
+            "for-each-ref",
+            "--sort=-version:refname",
+            "--format=%(objectname) %(tree)",
+            f"{self.traces.refs}steps/",
+        ).stdout
         found = (line.split(" ") for line in steps.decode().splitlines())
         commit = next((commit for commit, of_step in found if of_step == wanted), self.base)
         git.call("update-ref", self.traces.head_of(candidate.id), commit)
@@ -103,7 +108,9 @@ class SessionRepository:
     @contextmanager
     def checkout(self, tree: str, paths: Sequence[str] | None = None) -> Iterator[Path]:
         """A clean disposable worktree at `base` with the content of `tree` (all of it, or at `paths` only); gone on exit."""
-        content = tree if paths is None else trees.composed(self.place.git, old=self.base, new=tree, paths=paths)
+        content = (
+            tree if paths is None else trees.composed(self.place.git, old=self.base, new=tree, paths=paths)
+        )
         path = self.traces.worktrees / f"{self.traces.session}-t{uuid4().hex[:8]}"
         try:
             yield self._worktree(path, content).path
@@ -132,7 +139,9 @@ class SessionRepository:
         """The same repository with plain HEAD as the base, for proving a rebased change there."""
         return replace(self, base=self.head)
 
-    def deliver(self, patch: Patch, *, message: str, evidence: str, slug: str, steps_of: Candidate | None = None) -> Delivery:
+    def deliver(
+        self, patch: Patch, *, message: str, evidence: str, slug: str, steps_of: Candidate | None = None
+    ) -> Delivery:
         """Put the change on a new branch on top of HEAD, with `evidence` as the commit's git note; as a diff where it does not fit.
 
         It is one commit, or the last after a copy of each step of a candidate, `steps_of`.
@@ -145,7 +154,13 @@ class SessionRepository:
         own = with_trailers(message, f"Coder-Session: {self.traces.session}")
         parent = self.head if steps_of is None else self._copy_steps(steps_of, last=fitting.tree)
         commit = make_commit(git, tree=fitting.tree, parent=parent, message=own)
-        pending = PendingDelivery(common=self.traces.common, session=self.traces.session, commit=commit, slug=slug, evidence=evidence)
+        pending = PendingDelivery(
+            common=self.traces.common,
+            session=self.traces.session,
+            commit=commit,
+            slug=slug,
+            evidence=evidence,
+        )
         pending.record(self.traces.state)
         return pending.complete()
 
@@ -159,7 +174,9 @@ class SessionRepository:
 
     def subjects(self, count: int) -> tuple[str, ...]:
         """The newest commit subjects, for their style."""
-        output = self.place.git.call("log", "--no-merges", "--format=%s", f"--max-count={count}", self.head).stdout
+        output = self.place.git.call(
+            "log", "--no-merges", "--format=%s", f"--max-count={count}", self.head
+        ).stdout
         return tuple(output.decode("utf-8", "replace").splitlines())
 
     def close(self) -> None:
@@ -173,9 +190,17 @@ class SessionRepository:
         """
         git, head = self.place.git, self.traces.head_of(candidate.id)
         copy, tree = self.head, git.tree(self.head)
-        steps = git.text("log", "--reverse", "--format=%H %s", f"{self.base}..{head}").splitlines() if git.commit(head) else []
+        steps = (
+            git.text("log", "--reverse", "--format=%H %s", f"{self.base}..{head}").splitlines()
+            if git.commit(head)
+            else []
+        )
         for commit, _, subject in (step.partition(" ") for step in steps):
-            on_head = trees.carried(git, old=self.base, new=commit, onto=self.head) if self.dirty else git.tree(commit)
+            on_head = (
+                trees.carried(git, old=self.base, new=commit, onto=self.head)
+                if self.dirty
+                else git.tree(commit)
+            )
             if on_head is not None and on_head not in (tree, last):
                 message = with_trailers(subject, f"{STEP}: {self.traces.session}")
                 copy, tree = make_commit(git, tree=on_head, parent=copy, message=message), on_head
@@ -189,7 +214,9 @@ class SessionRepository:
 
     def _worktree(self, path: Path, tree: str) -> Worktree:
         git = worktree.add(self.place, path, commit=self.base, tree=tree)
-        return Worktree(path=path, git=git, brought=artifacts.bring(self.ignored, source=self.root, target=path))
+        return Worktree(
+            path=path, git=git, brought=artifacts.bring(self.ignored, source=self.root, target=path)
+        )
 
 
 def open_repository(directory: Path, *, session: str, state: Path, base: str | None) -> SessionRepository:

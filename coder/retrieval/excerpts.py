@@ -58,7 +58,11 @@ def chosen(workspace: Workspace, likely: Sequence[Site], clues: Clues) -> list[S
         if opened is None:
             continue
         source, found = opened
-        code = tuple(line.strip() for number, line in code_lines(source, site.first, site.last, found) if number and line.strip())
+        code = tuple(
+            line.strip()
+            for number, line in code_lines(source, site.first, site.last, found)
+            if number and line.strip()
+        )
         if site.shortened and len(code) <= BARE:
             continue
         twin = next((other for other in kept if _alike(site, code, other)), None)
@@ -66,14 +70,22 @@ def chosen(workspace: Workspace, likely: Sequence[Site], clues: Clues) -> list[S
             twin.copies.append(f"{site.path}:{site.item.line}")
         else:
             whole = _class_of(site, source, found) if len(kept) < WHOLE_CLASSES else None
-            kept.append(_Kept(site=site, code=code, callees=list(_callees(snapshot, site, code, found)), whole=whole))
+            kept.append(
+                _Kept(site=site, code=code, callees=list(_callees(snapshot, site, code, found)), whole=whole)
+            )
     return _joined([spot for one in _with_callees(kept, clues) for spot in one.spots()])
 
 
 def _class_of(site: Site, source: Source, found: Sequence[Definition]) -> Definition | None:
     """The class of a method, where it is short enough to be shown whole."""
-    owner = next((item for item in found if item.kind == "class" and item.name == site.name.rpartition(".")[0]), None)
-    return owner if owner and len(list(code_lines(source, owner.start, owner.end, found))) <= SHORT_CLASS else None
+    owner = next(
+        (item for item in found if item.kind == "class" and item.name == site.name.rpartition(".")[0]), None
+    )
+    return (
+        owner
+        if owner and len(list(code_lines(source, owner.start, owner.end, found))) <= SHORT_CLASS
+        else None
+    )
 
 
 def _joined(spots: Sequence[Spot]) -> list[Spot]:
@@ -83,7 +95,11 @@ def _joined(spots: Sequence[Spot]) -> list[Spot]:
         for index, other in enumerate(joined):
             first, last = min(other.first, spot.first), max(other.last, spot.last)
             gap = max(other.first, spot.first) - min(other.last, spot.last)
-            if other.path == spot.path and gap <= NEAR and (last - first < LONGEST or (first, last) == (other.first, other.last)):
+            if (
+                other.path == spot.path
+                and gap <= NEAR
+                and (last - first < LONGEST or (first, last) == (other.first, other.last))
+            ):
                 remark = "; ".join(filter(None, (other.remark, spot.remark)))
                 joined[index] = replace(other, first=first, last=last, remark=remark)
                 break
@@ -104,7 +120,9 @@ class _Kept:
     copies: list[str] = field(default_factory=list)
 
     def spots(self) -> list[Spot]:
-        remark = f"{self.site.item.bare}: near-identical copy at {', '.join(self.copies)}" if self.copies else ""
+        remark = (
+            f"{self.site.item.bare}: near-identical copy at {', '.join(self.copies)}" if self.copies else ""
+        )
         first, last = (self.whole.start, self.whole.end) if self.whole else (self.site.first, self.site.last)
         own = Spot(path=self.site.path, first=first, last=last, remark=remark)
         by = self.site.item.bare
@@ -146,23 +164,35 @@ def _alike(site: Site, code: tuple[str, ...], other: _Kept) -> bool:
     """Is it the same definition in another file, word for word or nearly?"""
     if site.path == other.site.path or site.name != other.site.name:
         return False
-    matcher = difflib.SequenceMatcher(None, "\n".join(code)[:COMPARED], "\n".join(other.code)[:COMPARED], autojunk=False)
+    matcher = difflib.SequenceMatcher(
+        None, "\n".join(code)[:COMPARED], "\n".join(other.code)[:COMPARED], autojunk=False
+    )
     return matcher.quick_ratio() >= LIKENESS and matcher.ratio() >= LIKENESS
 
 
-def _callees(snapshot: Snapshot, site: Site, code: Sequence[str], found: Sequence[Definition]) -> Iterator[tuple[str, Definition]]:
+def _callees(
+    snapshot: Snapshot, site: Site, code: Sequence[str], found: Sequence[Definition]
+) -> Iterator[tuple[str, Definition]]:
     """Short functions, methods of the same class or of the only one that has such, and classes held by its attributes, that it calls."""
     if site.item.kind == "class":
         return
     owner = site.name.rpartition(".")[0]
     short = [item for item in found if item.end - item.start < LONGEST_CALLEE and item.name != site.name]
-    called = dict.fromkeys((match["of"] or "", match["name"]) for line in code for match in CALL.finditer(line))
+    called = dict.fromkeys(
+        (match["of"] or "", match["name"]) for line in code for match in CALL.finditer(line)
+    )
     for of, name in called:
         own = of in ("self.", "cls.")
         named = [item for item in short if item.bare == name]
         meant = f"{owner}.{name}" if own else name
-        exact = [item for item in named if item.name == meant and item.kind in ("function", "method")] if own or not of else []
-        held = sorted((item for item in named if own and item.kind == "class"), key=lambda item: item.end - item.start)[:1]
+        exact = (
+            [item for item in named if item.name == meant and item.kind in ("function", "method")]
+            if own or not of
+            else []
+        )
+        held = sorted(
+            (item for item in named if own and item.kind == "class"), key=lambda item: item.end - item.start
+        )[:1]
         only = [item for item in named if of and item.kind == "method"] if len(named) == 1 else []
         here = exact or held or only
         yield from ((site.path, item) for item in here)
@@ -174,11 +204,18 @@ def _imported(snapshot: Snapshot, path: str, dotted: str) -> Iterator[tuple[str,
     """A short function of another file that a name means here."""
     for place in resolve(snapshot, dotted, importer=path)[:1]:
         item = place.definition
-        if item and place.path != path and item.kind in ("function", "method") and item.end - item.start < LONGEST_CALLEE:
+        if (
+            item
+            and place.path != path
+            and item.kind in ("function", "method")
+            and item.end - item.start < LONGEST_CALLEE
+        ):
             yield place.path, item
 
 
-def code_lines(source: Source, first: int, last: int, found: Sequence[Definition]) -> Iterator[tuple[int, str]]:
+def code_lines(
+    source: Source, first: int, last: int, found: Sequence[Definition]
+) -> Iterator[tuple[int, str]]:
     """The numbered lines of a window without the inside of its long docstrings; what is left out is number 0 and says so."""
     hidden: dict[int, int] = {}
     for item in found:
@@ -222,9 +259,17 @@ def excerpt(workspace: Workspace, spot: Spot, *, most: int) -> str:
     source, found = opened
     spot = replace(spot, first=max(1, spot.first), last=min(spot.last, len(source.lines)))
     lines = [_line(number, text) for number, text in code_lines(source, spot.first, spot.last, found)]
-    outer = [_line(item.line, source.lines[item.line - 1]) for item in enclosing(spot.first, found) if item.line < spot.first]
+    outer = [
+        _line(item.line, source.lines[item.line - 1])
+        for item in enclosing(spot.first, found)
+        if item.line < spot.first
+    ]
     remark = f" ({spot.remark})" if spot.remark else ""
-    head = [f"{spot.path}, lines {spot.first}-{spot.last} of {len(source.lines)}{remark}", *outer, *(["      ..."] if outer else [])]
+    head = [
+        f"{spot.path}, lines {spot.first}-{spot.last} of {len(source.lines)}{remark}",
+        *outer,
+        *(["      ..."] if outer else []),
+    ]
     kept = lines[:LONGEST]
     while kept and sum(len(line) + 1 for line in [*head, *kept]) > most - 40:
         kept.pop()

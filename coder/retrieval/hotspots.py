@@ -20,7 +20,12 @@ FUNCTIONS = 4
 def hottest(workspace: Workspace, path: str | None) -> str:
     """The files below a path (None: all) by how many of the newest commits changed them, and the functions with most of their lines."""
     recent = workspace.history.recent(path=path)
-    counts = Counter(name for change in recent for name in change.paths if path in (None, ".") or f"{name}/".startswith(f"{path}/"))
+    counts = Counter(
+        name
+        for change in recent
+        for name in change.paths
+        if path in (None, ".") or f"{name}/".startswith(f"{path}/")
+    )
     if not counts:
         return ""
     ranked = sorted(counts, key=lambda name: (standing(name) > 0, -counts[name], name))
@@ -31,7 +36,10 @@ def hottest(workspace: Workspace, path: str | None) -> str:
         inside = _functions(workspace, name, recent) if index < LOOKED_INTO else ""
         lines.append(f"{counts[name]:>6} {shown(name)}{f': {inside}' if inside else ''}")
     if others:
-        lines += ["Tests, documentation and the rest:", *(f"{counts[name]:>6} {shown(name)}" for name in others)]
+        lines += [
+            "Tests, documentation and the rest:",
+            *(f"{counts[name]:>6} {shown(name)}" for name in others),
+        ]
     return "\n".join(lines)
 
 

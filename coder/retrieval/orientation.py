@@ -22,7 +22,16 @@ from coder.workspace.places import name_places
 from coder.workspace.workspace import Workspace
 
 LAYOUT_FOLDERS = 16
-ROOT_FILES = ("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "noxfile.py", "Makefile", "conftest.py", "pytest.ini")
+ROOT_FILES = (
+    "pyproject.toml",
+    "setup.cfg",
+    "setup.py",
+    "tox.ini",
+    "noxfile.py",
+    "Makefile",
+    "conftest.py",
+    "pytest.ini",
+)
 LISTED_FILES = 6
 MOST_NAMED = 4
 ENOUGH = 4.0
@@ -50,11 +59,15 @@ def first_look(workspace: Workspace, issue: str, failing: Sequence[TestResult], 
     likely = sites(snapshot, located.symbols, told)
     head = f"{_layout(workspace)}\n\n{_files(workspace, located, likely)}".strip()
     example = nearest_test(workspace, told, likely, budget_chars // FOR_TESTS)
-    around = "\n".join(filter(None, (_tests(snapshot, workspace, likely), _map(snapshot, located, budget_chars // FOR_MAP))))
+    around = "\n".join(
+        filter(None, (_tests(snapshot, workspace, likely), _map(snapshot, located, budget_chars // FOR_MAP)))
+    )
     room = budget_chars - len(head) - len(example) - len(around) - 100
     body = "\n\n".join(windows(workspace, _spots(workspace, places, likely, told=told), room))
     title = "Source of the likeliest places (found by words alone, so some will be wrong):"
-    return "\n\n".join(filter(None, [head, f"{title}\n\n{body}" if body else "", around, example]))[:budget_chars]
+    return "\n\n".join(filter(None, [head, f"{title}\n\n{body}" if body else "", around, example]))[
+        :budget_chars
+    ]
 
 
 def _recent(workspace: Workspace) -> tuple[Change, ...]:
@@ -89,10 +102,15 @@ def _frames(workspace: Workspace, failing: Sequence[TestResult], told: Clues) ->
     """The innermost frames inside the project of failing tests that have words in common with the issue, innermost last."""
     found: list[TracedCall] = []
     for result in failing[:20]:
-        if result.failure is None or not any(name in f"{result.id} {result.failure.text}" for name in list(told.names)[:15]):
+        if result.failure is None or not any(
+            name in f"{result.id} {result.failure.text}" for name in list(told.names)[:15]
+        ):
             continue
         inside = [frame for frame in result.failure.frames if not frame.path.startswith("/")][-3:]
-        found = [*(TracedCall(path=frame.path, line=frame.line, function=frame.function) for frame in inside), *found]
+        found = [
+            *(TracedCall(path=frame.path, line=frame.line, function=frame.function) for frame in inside),
+            *found,
+        ]
     for frame in found:
         workspace.name(frame.path, frame.line)
     return found
@@ -104,11 +122,19 @@ def _layout(workspace: Workspace) -> str:
     folders: Counter[str] = Counter()
     for path in paths:
         parts = path.split("/")[:-1]
-        if path.endswith(SOURCE) and not ASIDE & set(parts) and not any(part.startswith(".") for part in parts):
+        if (
+            path.endswith(SOURCE)
+            and not ASIDE & set(parts)
+            and not any(part.startswith(".") for part in parts)
+        ):
             folders.update("/".join(parts[: depth + 1]) for depth in range(min(2, len(parts))))
     inner = {folder: count for folder, count in folders.items() if not _just_holds(folder, folders)}
     kept = sorted(sorted(inner, key=lambda folder: -inner[folder])[:LAYOUT_FOLDERS])
-    top = [path for path in paths if path in ROOT_FILES or (path.lower().startswith("change") and "/" not in path)]
+    top = [
+        path
+        for path in paths
+        if path in ROOT_FILES or (path.lower().startswith("change") and "/" not in path)
+    ]
     for path in top:
         workspace.name(path)
     more = [f"{len(inner) - len(kept)} more directories"] if len(inner) > len(kept) else []
@@ -140,8 +166,15 @@ def _why(one: Likely) -> str:
     return "; ".join(one.reasons[:2])
 
 
-def _spots(workspace: Workspace, places: Sequence[tuple[str, int | None]], likely: Sequence[Site], *, told: Clues) -> list[Spot]:
+def _spots(
+    workspace: Workspace, places: Sequence[tuple[str, int | None]], likely: Sequence[Site], *, told: Clues
+) -> list[Spot]:
     """What to show: first the lines of source that the issue names outside of the likely definitions, then these."""
     inside = {(site.path, line) for site in likely for line in range(site.first, site.last + 1)}
-    named = [(path, line) for path, line in places if line and standing(path) == 0 and (path, line) not in inside]
-    return [*(Spot(path=path, first=line - 12, last=line + 12) for path, line in named[:4]), *chosen(workspace, likely, told)]
+    named = [
+        (path, line) for path, line in places if line and standing(path) == 0 and (path, line) not in inside
+    ]
+    return [
+        *(Spot(path=path, first=line - 12, last=line + 12) for path, line in named[:4]),
+        *chosen(workspace, likely, told),
+    ]

@@ -50,7 +50,15 @@ def _naming(snapshot: Snapshot, places: Sequence[Place], bare: str, stems: set[s
             identity = _id(use.path, enclosing(line, found))
             tests.setdefault(identity, []).append(line)
             paths[identity] = use.path
-    order = sorted(tests, key=lambda test: ("::" not in test, not any(stem in paths[test] for stem in stems), -len(tests[test]), test))
+    order = sorted(
+        tests,
+        key=lambda test: (
+            "::" not in test,
+            not any(stem in paths[test] for stem in stems),
+            -len(tests[test]),
+            test,
+        ),
+    )
     return [ReachingTest(id=test, path=paths[test], names=bare, line=tests[test][0]) for test in order]
 
 

@@ -83,7 +83,9 @@ def _graph(snapshot: Snapshot, start: Mapping[str, float]) -> dict[str, list[_Re
         total = sum(reference.weight for reference in graph[path]) or 1.0
         for reference in graph[path]:
             if reference.path not in graph:
-                waiting[reference.path] = waiting.get(reference.path, 0.0) + share * DAMPING * reference.weight / total
+                waiting[reference.path] = (
+                    waiting.get(reference.path, 0.0) + share * DAMPING * reference.weight / total
+                )
     return graph
 
 
@@ -112,7 +114,11 @@ def _nearness(path: str, target: str, imported: frozenset[str]) -> float:
         return 1.0
     weight = ASIDE if standing(target) else 1.0
     parts = module_of(target).split(".")
-    above = (".".join(parts[first:last]) for first in range(DEEPEST_ROOT) for last in range(first + 1, len(parts) + 1))
+    above = (
+        ".".join(parts[first:last])
+        for first in range(DEEPEST_ROOT)
+        for last in range(first + 1, len(parts) + 1)
+    )
     return weight if not imported or any(name in imported for name in above) else weight * UNRELATED
 
 
@@ -165,13 +171,21 @@ def _shown(snapshot: Snapshot, ranked: Iterable[tuple[str, Definition]], room: i
     files: dict[str, dict[int, str]] = {}
     for path, item in ranked:
         own = files.get(path, {})
-        outer = [other for other in snapshot.definitions(path) if item.name.startswith(f"{other.name}.") and other.kind != "variable"]
+        outer = [
+            other
+            for other in snapshot.definitions(path)
+            if item.name.startswith(f"{other.name}.") and other.kind != "variable"
+        ]
         lines = {other.line: _line(other) for other in (*outer, item) if other.line not in own}
         room -= sum(len(line) + 1 for line in lines.values()) + (0 if own else len(shown(path)) + 1)
         if room < 0:
             break
         files[path] = own | lines
-    return "\n".join(line for path, own in files.items() for line in (shown(path), *(own[number] for number in sorted(own))))
+    return "\n".join(
+        line
+        for path, own in files.items()
+        for line in (shown(path), *(own[number] for number in sorted(own)))
+    )
 
 
 def _line(item: Definition) -> str:

@@ -49,7 +49,12 @@ def nearest_test(workspace: Workspace, clues: Clues, likely: Sequence[Site], roo
         workspace.name(other)
     others = f" (others: {', '.join(ranked[1:4])})" if ranked[1:4] else ""
     end = _end(workspace, path, nearest, found, most=room // 3)
-    window = Spot(path=path, first=nearest.start, last=min(nearest.end, nearest.start + LONGEST_TEST - 1), remark="" if end else LAST)
+    window = Spot(
+        path=path,
+        first=nearest.start,
+        last=min(nearest.end, nearest.start + LONGEST_TEST - 1),
+        remark="" if end else LAST,
+    )
     parts_shown = [
         f"The nearest existing test{others}:",
         _imports(path, text),
@@ -73,7 +78,11 @@ def test_files(root: Path, wanted: dict[str, float], likely: Sequence[Site]) -> 
     """Test files by how many of the wanted names they hold, rarer ones more, and by being named like a suspected module."""
     if not wanted:
         return []
-    hits = [hit for hit in grep(root, rf"\b(?:{'|'.join(wanted)})\b", options=("--glob=*.py",)).hits if is_test_path(hit.path)]
+    hits = [
+        hit
+        for hit in grep(root, rf"\b(?:{'|'.join(wanted)})\b", options=("--glob=*.py",)).hits
+        if is_test_path(hit.path)
+    ]
     counts: dict[str, Counter[str]] = {}
     for hit in hits:
         counts.setdefault(hit.path, Counter()).update(hit.text[start:end] for start, end in hit.spans)
@@ -82,18 +91,30 @@ def test_files(root: Path, wanted: dict[str, float], likely: Sequence[Site]) -> 
     scores: dict[str, float] = {}
     for path, counted in counts.items():
         name = path.rpartition("/")[2]
-        said = sum(wanted[word] * math.log(1 + len(counts) / holding[word]) * count / (count + 1.5) for word, count in counted.items())
-        scores[path] = said * (NAMED_LIKE if modules & set(parts(name.partition(".")[0])) else 1.0) * (1.0 if "test" in name else 0.5)
+        said = sum(
+            wanted[word] * math.log(1 + len(counts) / holding[word]) * count / (count + 1.5)
+            for word, count in counted.items()
+        )
+        scores[path] = (
+            said
+            * (NAMED_LIKE if modules & set(parts(name.partition(".")[0])) else 1.0)
+            * (1.0 if "test" in name else 0.5)
+        )
     return sorted(scores, key=lambda path: (-scores[path], path))
 
 
-def _nearest(lines: Sequence[str], tests: Sequence[Definition], wanted: dict[str, float]) -> Definition | None:
+def _nearest(
+    lines: Sequence[str], tests: Sequence[Definition], wanted: dict[str, float]
+) -> Definition | None:
     """The test with most of the wanted names for its length, those in its own name more."""
     counted = {item: words_of("\n".join(lines[item.start - 1 : item.end])) for item in tests}
     worths: dict[str, float] = {}
     for name, weight in wanted.items():
         for part in parts(name):
-            worths[part] = max(worths.get(part, 0.0), weight * (1.0 if part in wanted or part == name.strip("_").lower() else A_PART))
+            worths[part] = max(
+                worths.get(part, 0.0),
+                weight * (1.0 if part in wanted or part == name.strip("_").lower() else A_PART),
+            )
     holding = Counter(word for words in counted.values() for word in words if word in worths)
     best, most = None, 0.0
     for item, words in counted.items():
@@ -114,12 +135,20 @@ def _imports(path: str, text: str) -> str:
     return "\n".join([f"{path} imports", *lines]) if lines else ""
 
 
-def _end(workspace: Workspace, path: str, nearest: Definition, found: Sequence[Definition], *, most: int) -> str:
+def _end(
+    workspace: Workspace, path: str, nearest: Definition, found: Sequence[Definition], *, most: int
+) -> str:
     """The last lines of the class that the test is in, or of its file: where a new test may be appended."""
-    owner = next((item for item in found if item.kind == "class" and nearest.name.startswith(f"{item.name}.")), None)
+    owner = next(
+        (item for item in found if item.kind == "class" and nearest.name.startswith(f"{item.name}.")), None
+    )
     last = owner.end if owner else len(text_of(workspace.root, path).rstrip("\n").split("\n"))
     first = max(nearest.end + 1, last - LONGEST_END + 1)
     if first >= last:
         return ""
     remark = f"the end of {owner.name}" if owner else "the end of the file"
-    return excerpt(workspace, Spot(path=path, first=first, last=last, remark=f"{remark}; a new test fits below"), most=most)
+    return excerpt(
+        workspace,
+        Spot(path=path, first=first, last=last, remark=f"{remark}; a new test fits below"),
+        most=most,
+    )

@@ -60,7 +60,11 @@ def choose(image: str | None = None) -> Choice:
         if not fault:
             return Choice(walls=walls, faults=tuple(faults), remedy=remedy(faults) if walls.reduced else "")
         faults.append(f"{name}: {fault}")
-    return Choice(walls=None, faults=tuple(faults), remedy=WITHOUT_IMAGE.format(image=image) if image else remedy(faults))
+    return Choice(
+        walls=None,
+        faults=tuple(faults),
+        remedy=WITHOUT_IMAGE.format(image=image) if image else remedy(faults),
+    )
 
 
 def required(*, unsafe: bool = False, image: str | None = None) -> Walls | None:
@@ -94,12 +98,17 @@ def probe(walls: Walls) -> str:
     """Why these walls do not work here; empty where they do."""
     with tempfile.TemporaryDirectory() as place, ProcessSandbox(os.environ, walls=walls) as sandbox:
         try:
-            done = sandbox.run(["/bin/sh", "-c", PROBE], cwd=Path(place), limits=Limits(wall_seconds=PROBE_SECONDS))
+            done = sandbox.run(
+                ["/bin/sh", "-c", PROBE], cwd=Path(place), limits=Limits(wall_seconds=PROBE_SECONDS)
+            )
         except SandboxError as error:
             return str(error).rstrip(".")
         if done.output == "walled\n" and Path(place, "written").exists():
             return ""
-        return " ".join(done.output.split())[:200] or f"its test command ended with exit code {done.exit_code} and without a word"
+        return (
+            " ".join(done.output.split())[:200]
+            or f"its test command ended with exit code {done.exit_code} and without a word"
+        )
 
 
 def _system() -> str:

@@ -67,9 +67,13 @@ def survey(tree: Path) -> Mapping[str, tuple[Finding, Mark]]:
     return {finding.path: (finding, _mark(tree / finding.path)) for finding in _found(tree)}
 
 
-def findings(before: Mapping[str, tuple[Finding, Mark]], after: Mapping[str, tuple[Finding, Mark]]) -> tuple[Finding, ...]:
+def findings(
+    before: Mapping[str, tuple[Finding, Mark]], after: Mapping[str, tuple[Finding, Mark]]
+) -> tuple[Finding, ...]:
     """What is new or has changed between two surveys."""
-    return tuple(finding for path, (finding, mark) in sorted(after.items()) if before.get(path) != (finding, mark))
+    return tuple(
+        finding for path, (finding, mark) in sorted(after.items()) if before.get(path) != (finding, mark)
+    )
 
 
 def remove(tree: Path, finding: Finding) -> None:
@@ -86,14 +90,18 @@ def _found(tree: Path) -> Iterator[Finding]:
     for directory, folders, files in os.walk(tree):
         inside = PurePosixPath(os.path.relpath(directory, tree))
         if inside.parts and {"HEAD", "objects", "refs"} <= {*folders, *files}:
-            yield Finding(kind="repository", path=str(inside), text="a bare git repository inside of the worktree")
+            yield Finding(
+                kind="repository", path=str(inside), text="a bare git repository inside of the worktree"
+            )
             folders.clear()
             continue
         for name in (*folders, *files):
             path = inside / name
             if name == ".git":
                 if inside.parts:
-                    yield Finding(kind="repository", path=str(path), text="a git repository inside of the worktree")
+                    yield Finding(
+                        kind="repository", path=str(path), text="a git repository inside of the worktree"
+                    )
             elif (tree / path).is_symlink():
                 yield from _link(tree, path, real)
             elif name in files and (why := _runs_later(path)):
@@ -104,7 +112,9 @@ def _found(tree: Path) -> Iterator[Finding]:
 def _link(tree: Path, path: PurePosixPath, real: str) -> Iterator[Finding]:
     target = os.path.realpath(tree / path)
     if target != real and not target.startswith(f"{real}/"):
-        yield Finding(kind="link", path=str(path), text=f"a symbolic link that leads out of the worktree, to {target}")
+        yield Finding(
+            kind="link", path=str(path), text=f"a symbolic link that leads out of the worktree, to {target}"
+        )
 
 
 def _runs_later(path: PurePosixPath) -> str:

@@ -32,7 +32,15 @@ class Surveyed:
         private: Path | None = None,
     ) -> Execution:
         with self.looking() as removed:
-            done = self._sandbox.run(argv, cwd=cwd, environment=environment, policy=policy, limits=limits, on_line=on_line, private=private)
+            done = self._sandbox.run(
+                argv,
+                cwd=cwd,
+                environment=environment,
+                policy=policy,
+                limits=limits,
+                on_line=on_line,
+                private=private,
+            )
         told = "".join(f"\n[{sentence(finding)}]" for finding in removed)
         return done.model_copy(update={"output": done.output + told}) if told else done
 

@@ -60,7 +60,9 @@ async def run(kit: Kit, candidate: Candidate, purpose: Purpose, attempt: int) ->
     calls = _open_calls(kit, candidate)
     opened = False
     if not calls:
-        settled = await purpose.settle(kit, candidate, Standing(patch=patch, changed=bool(patch.paths), entry=True))
+        settled = await purpose.settle(
+            kit, candidate, Standing(patch=patch, changed=bool(patch.paths), entry=True)
+        )
         if isinstance(settled, str):
             say(kit, candidate, settled)
             opened = True
@@ -73,14 +75,22 @@ async def run(kit: Kit, candidate: Candidate, purpose: Purpose, attempt: int) ->
             calls = await _ask(kit, candidate, purpose, opens=not opened)
             turns, opened = turns + 1, True
         idle = 0 if calls else idle + 1
-        allowed = tuple(takewhile(lambda call: not _writes(kit, call), calls)) if purpose.phase.yields else calls
+        allowed = (
+            tuple(takewhile(lambda call: not _writes(kit, call), calls)) if purpose.phase.yields else calls
+        )
         allowed = _reads_last(kit, allowed)
-        handed = [note for call in allowed if (note := await toolbox.answer(kit, candidate, purpose.phase, call))]
+        handed = [
+            note for call in allowed if (note := await toolbox.answer(kit, candidate, purpose.phase, call))
+        ]
         if len(allowed) < len(calls):
             return _made(kit, candidate, purpose.phase, _implied(kit, candidate, purpose.phase), implied=True)
         before, patch = patch, await _look(kit, candidate, purpose.phase, patch)
         standing = Standing(patch=patch, changed=patch.tree != before.tree, note=next(iter(handed), None))
-        settled = standing.note if isinstance(standing.note, GiveUp) else await purpose.settle(kit, candidate, standing)
+        settled = (
+            standing.note
+            if isinstance(standing.note, GiveUp)
+            else await purpose.settle(kit, candidate, standing)
+        )
         if settled is None or isinstance(settled, str):
             settled = _circling(kit, candidate, purpose.phase, wandering, moved=standing.changed) or settled
         if isinstance(settled, str):
@@ -92,7 +102,9 @@ async def run(kit: Kit, candidate: Candidate, purpose: Purpose, attempt: int) ->
     return None
 
 
-def _circling(kit: Kit, candidate: Candidate, phase: Phase, wandering: Wandering, *, moved: bool) -> GiveUp | str | None:
+def _circling(
+    kit: Kit, candidate: Candidate, phase: Phase, wandering: Wandering, *, moved: bool
+) -> GiveUp | str | None:
     """Words for a model that repeats itself; the end, for one that goes on with it."""
     match wandering.seen(answers(kit.log.records, candidate.id), moved=moved):
         case "again":
@@ -109,13 +121,21 @@ async def _ask(kit: Kit, candidate: Candidate, purpose: Purpose, *, opens: bool)
         say(kit, candidate, text)
     reply = await turn(kit, candidate)
     if not reply.message.calls:
-        say(kit, candidate, kit.prompts.render("reminder", phase=purpose.phase, finish=reply.finish, text=reply.message.text))
+        say(
+            kit,
+            candidate,
+            kit.prompts.render("reminder", phase=purpose.phase, finish=reply.finish, text=reply.message.text),
+        )
     return reply.message.calls
 
 
 async def _patch(kit: Kit, candidate: Candidate, phase: Phase) -> Patch:
     """The candidate's change; whoever only reads has none, and may share a worktree with others."""
-    return await asyncio.to_thread(kit.repository.patch, candidate) if phase.writes or phase.yields else Patch(diff="")
+    return (
+        await asyncio.to_thread(kit.repository.patch, candidate)
+        if phase.writes or phase.yields
+        else Patch(diff="")
+    )
 
 
 async def _look(kit: Kit, candidate: Candidate, phase: Phase, before: Patch) -> Patch:
@@ -124,10 +144,16 @@ async def _look(kit: Kit, candidate: Candidate, phase: Phase, before: Patch) -> 
     if patch.tree == before.tree:
         return before
     workspace = kit.workspace(candidate)
-    touched = {hunk.path for hunk in {*hunks(before.diff)} ^ {*hunks(patch.diff)}} | ({*before.paths} ^ {*patch.paths})
+    touched = {hunk.path for hunk in {*hunks(before.diff)} ^ {*hunks(patch.diff)}} | (
+        {*before.paths} ^ {*patch.paths}
+    )
     if outside := sorted(path for path in touched if not workspace.may_write(path)):
         await asyncio.to_thread(kit.repository.rollback, candidate, before.tree)
-        say(kit, candidate, f"Your last reply changed {', '.join(outside)}, which may not be changed. All it changed was taken back.")
+        say(
+            kit,
+            candidate,
+            f"Your last reply changed {', '.join(outside)}, which may not be changed. All it changed was taken back.",
+        )
         return before
     await keep(kit, candidate, patch)
     return patch
@@ -139,13 +165,17 @@ async def keep(kit: Kit, candidate: Candidate, patch: Patch) -> None:
     step = kit.secrets.masked(subject(said or f"Change {', '.join(patch.paths[:3])}", ()))
     await asyncio.to_thread(kit.repository.checkpoint, candidate, step)
     meaning = await asyncio.to_thread(_fingerprint, candidate, patch)
-    kit.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff, fingerprint=meaning))
+    kit.log.append(
+        FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff, fingerprint=meaning)
+    )
 
 
 def _fingerprint(candidate: Candidate, patch: Patch) -> str:
     files = {path: candidate.worktree / path for path in patch.paths}
     plain = {path: file for path, file in files.items() if not file.is_symlink()}
-    return fingerprint({path: file.read_text("utf-8", "replace") if file.is_file() else None for path, file in plain.items()})
+    return fingerprint(
+        {path: file.read_text("utf-8", "replace") if file.is_file() else None for path, file in plain.items()}
+    )
 
 
 def _made(kit: Kit, candidate: Candidate, phase: Phase, note: Note, *, implied: bool) -> Note:
@@ -159,7 +189,13 @@ def _implied(kit: Kit, candidate: Candidate, phase: Phase) -> Note:
     summary = said.strip() or "A change was made straight away."
     if phase.note != "diagnosis":
         return Sites(summary=summary)
-    places = tuple(dict.fromkeys(place for place in _PLACE.findall(said) if (candidate.worktree / place.partition(":")[0]).is_file()))
+    places = tuple(
+        dict.fromkeys(
+            place
+            for place in _PLACE.findall(said)
+            if (candidate.worktree / place.partition(":")[0]).is_file()
+        )
+    )
     return Diagnosis(summary=summary, places=places)
 
 

@@ -82,7 +82,13 @@ class Session:
             await asyncio.to_thread(kit.repository.close)
         totals = status(kit.log.records)
         roles = kit.purse.roles if len(kit.purse.roles) > 1 else {}
-        whole = SessionFinished(**dict(ending), attempts=totals.attempt, spent=kit.purse.spent, roles=roles, seconds=kit.purse.seconds)
+        whole = SessionFinished(
+            **dict(ending),
+            attempts=totals.attempt,
+            spent=kit.purse.spent,
+            roles=roles,
+            seconds=kit.purse.seconds,
+        )
         finished = kit.secrets.out_of(whole)
         kit.log.append(finished)
         kit.log.close()
@@ -97,9 +103,13 @@ class Session:
         try:
             return await asyncio.wait_for(self._work, kit.purse.seconds_left)
         except TimeoutError:
-            return ended(VerdictKind.LIMIT, f"The time limit of {kit.task.budget.seconds:g} s is reached.", kit)
+            return ended(
+                VerdictKind.LIMIT, f"The time limit of {kit.task.budget.seconds:g} s is reached.", kit
+            )
         except asyncio.CancelledError:
-            return Ending(kind=None, summary="Interrupted; your files are as they were.", exit_code=INTERRUPTED)
+            return Ending(
+                kind=None, summary="Interrupted; your files are as they were.", exit_code=INTERRUPTED
+            )
         except LimitReached as error:
             return ended(VerdictKind.LIMIT, str(error), kit)
         except ModelError as error:
@@ -124,7 +134,9 @@ class Session:
         kit.log.append(CandidateForked(candidate=self._candidate.id))
         self._pass_on()
         left = kit.purse.seconds_left
-        wait = BASELINE_WAIT_SECONDS if left is None else min(BASELINE_WAIT_SECONDS, BASELINE_WAIT_SHARE * left)
+        wait = (
+            BASELINE_WAIT_SECONDS if left is None else min(BASELINE_WAIT_SECONDS, BASELINE_WAIT_SHARE * left)
+        )
         report = await baseline(kit, self._candidate, wait_seconds=wait)
         report = await equipped(kit, self._candidate, report, wait_seconds=wait)
         if report is not None and report.problem is not None and report.problem.kind not in WORKABLE:

@@ -34,9 +34,13 @@ async def answer(kit: Kit, candidate: Candidate, phase: Phase, call: ToolCall) -
     try:
         tool = find(kit, call.name)
         if tool is None:
-            raise ToolError(f"There is no tool {call.name!r}. There are: {', '.join(tool.name for tool in kit.tools)}.")
+            raise ToolError(
+                f"There is no tool {call.name!r}. There are: {', '.join(tool.name for tool in kit.tools)}."
+            )
         if tool.writes and not phase.writes:
-            raise ToolError(f"Nothing is changed in the {phase.name} phase. It ends with hand_over(kind='{phase.note}').")
+            raise ToolError(
+                f"Nothing is changed in the {phase.name} phase. It ends with hand_over(kind='{phase.note}')."
+            )
         if tool.name == "hand_over":
             note = _note(tool, phase, call)
         policy = await _permitted(kit, candidate, tool, call)
@@ -69,7 +73,9 @@ async def _permitted(kit: Kit, candidate: Candidate, tool: Tool, call: ToolCall)
     """
     decision = _decision(kit, candidate, tool, call)
     if decision.action == "deny":
-        raise ToolError(f"{tool.name} was refused, and nothing was done: this {decision.why}. Nobody is asked; go on without it.")
+        raise ToolError(
+            f"{tool.name} was refused, and nothing was done: this {decision.why}. Nobody is asked; go on without it."
+        )
     if decision.action == "ask" and not await kit.approval.permit(call, list(_wishes(kit, candidate, call))):
         raise ToolError(
             f"{tool.name} was not allowed (it {decision.why}), and nothing was done. Go on without it: "
@@ -91,7 +97,10 @@ def _decision(kit: Kit, candidate: Candidate, tool: Tool, call: ToolCall) -> Dec
 
 def _wishes(kit: Kit, candidate: Candidate, call: ToolCall) -> Iterator[Wish]:
     """This call and all others of its reply that wait for the same answer."""
-    for other in (call, *(other for other in unanswered(conversation(kit.log.records, candidate.id)) if other != call)):
+    for other in (
+        call,
+        *(other for other in unanswered(conversation(kit.log.records, candidate.id)) if other != call),
+    ):
         tool = find(kit, other.name)
         if tool is None or not (tool.writes or tool.asks):
             continue
@@ -109,7 +118,11 @@ def _said(tool: Tool, call: ToolCall) -> str:
     if tool.asks:
         command = str(arguments["command"])
         return f"run: {command if command.isprintable() else repr(command)}"
-    paths = [line[4:].split("\t")[0].removeprefix("b/") for line in str(arguments.get("diff", "")).splitlines() if line.startswith("+++ ")]
+    paths = [
+        line[4:].split("\t")[0].removeprefix("b/")
+        for line in str(arguments.get("diff", "")).splitlines()
+        if line.startswith("+++ ")
+    ]
     return f"{tool.name}: {', '.join(paths) or 'a change'}"
 
 

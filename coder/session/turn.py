@@ -1,7 +1,14 @@
 """One turn: one request to the model and its whole reply."""
 
 from coder.core.errors import ModelError
-from coder.core.events import BudgetSpent, ContextCompacted, MessageFinished, ReasoningStreamed, TextStreamed, Warned
+from coder.core.events import (
+    BudgetSpent,
+    ContextCompacted,
+    MessageFinished,
+    ReasoningStreamed,
+    TextStreamed,
+    Warned,
+)
 from coder.core.messages import AssistantMessage, Delta, Reply, Request, Usage, UserMessage
 from coder.core.ports.model import Model
 from coder.core.state import conversation
@@ -12,7 +19,9 @@ from coder.session.context import Kit
 
 def say(kit: Kit, candidate: Candidate, text: str) -> None:
     """Add words of the harness to the conversation, with no secret in what they quote."""
-    kit.log.append(MessageFinished(candidate=candidate.id, message=UserMessage(text=kit.secrets.masked(text))))
+    kit.log.append(
+        MessageFinished(candidate=candidate.id, message=UserMessage(text=kit.secrets.masked(text)))
+    )
 
 
 async def turn(kit: Kit, candidate: Candidate) -> Reply:
@@ -56,7 +65,9 @@ async def _ask(kit: Kit, candidate: Candidate) -> Reply:
 def _for(model: Model, request: Request) -> Request:
     """The request without what another model's provider wants back: a conversation may have had several."""
     own = (
-        message.model_copy(update={"opaque": ""}) if isinstance(message, AssistantMessage) and message.model != model.name else message
+        message.model_copy(update={"opaque": ""})
+        if isinstance(message, AssistantMessage) and message.model != model.name
+        else message
         for message in request.messages
     )
     return request.model_copy(update={"messages": tuple(own)})
@@ -68,9 +79,14 @@ async def _complete(kit: Kit, candidate: Candidate, model: Model, request: Reque
         kit.log.append(streamed(candidate=candidate.id, text=delta.text))
 
     def spend(usage: Usage) -> None:
-        kit.log.append(BudgetSpent(candidate=candidate.id, usage=usage, total=reserved.settle(usage), role=kit.role))
+        kit.log.append(
+            BudgetSpent(candidate=candidate.id, usage=usage, total=reserved.settle(usage), role=kit.role)
+        )
 
-    async with kit.purse.reserved(request, price=model.dearest, role=kit.role) as reserved, kit.pace.request():
+    async with (
+        kit.purse.reserved(request, price=model.dearest, role=kit.role) as reserved,
+        kit.pace.request(),
+    ):
         try:
             reply = await model.complete(reserved.request, show)
         except ModelError as error:
@@ -79,6 +95,10 @@ async def _complete(kit: Kit, candidate: Candidate, model: Model, request: Reque
             elif error.usage.cost_usd is not None:
                 spend(error.usage)
             raise
-        kit.log.append(MessageFinished(candidate=candidate.id, message=reply.message.model_copy(update={"model": model.name})))
+        kit.log.append(
+            MessageFinished(
+                candidate=candidate.id, message=reply.message.model_copy(update={"model": model.name})
+            )
+        )
         spend(reply.usage)
     return reply

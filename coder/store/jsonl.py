@@ -57,7 +57,9 @@ def read(directory: Path) -> list[Record]:
     except FileNotFoundError:
         raise UserError(f"There is no session log at {path}.") from None
     if _format(lines[0]) != FORMAT:
-        raise UserError(f"{path} was not written in format {FORMAT}, the one this version of coder reads. Use the version that wrote it.")
+        raise UserError(
+            f"{path} was not written in format {FORMAT}, the one this version of coder reads. Use the version that wrote it."
+        )
     return list(_records(path, lines[1:]))
 
 
@@ -76,7 +78,9 @@ def _records(path: Path, lines: list[str]) -> Iterator[Record]:
         except ValidationError:
             if number == len(lines) + 1:
                 return
-            raise UserError(f"Line {number} of {path} cannot be read. The lines before it can: cut the file there.") from None
+            raise UserError(
+                f"Line {number} of {path} cannot be read. The lines before it can: cut the file there."
+            ) from None
 
 
 def finish(directory: Path, event: SessionFinished, *, at: datetime) -> None:
@@ -108,21 +112,29 @@ def find(sessions: Path, name: str, *, repository: Path | None = None, delivered
     known = listing(sessions)
     if name == "last":
         if (newest := next((directory for directory in reversed(known) if counts(directory)), None)) is None:
-            raise UserError(f"No session {'with a fix ' if delivered else ''}yet{f' in {repository}' if repository else ''}.")
+            raise UserError(
+                f"No session {'with a fix ' if delivered else ''}yet{f' in {repository}' if repository else ''}."
+            )
         return newest
-    fitting = [directory for directory in known if directory.name.endswith(name) or directory.name.startswith(name)]
+    fitting = [
+        directory for directory in known if directory.name.endswith(name) or directory.name.startswith(name)
+    ]
     if len(fitting) != 1:
         count = "no session" if not fitting else f"{len(fitting)} sessions"
         raise UserError(f"{count.capitalize()} named {name!r}. `coder log` lists them; `last` is the newest.")
     started = ends(fitting[0])[0]
     if repository is not None and started is not None and started.repository != str(repository):
-        raise UserError(f"Session {fitting[0].name} belongs to {started.repository}; work there, or add --repo {started.repository}.")
+        raise UserError(
+            f"Session {fitting[0].name} belongs to {started.repository}; work there, or add --repo {started.repository}."
+        )
     return fitting[0]
 
 
 def listing(sessions: Path) -> list[Path]:
     """Directories of all stored sessions, oldest first."""
-    return sorted((path.parent for path in sessions.glob("*/events.jsonl")), key=lambda directory: directory.name)
+    return sorted(
+        (path.parent for path in sessions.glob("*/events.jsonl")), key=lambda directory: directory.name
+    )
 
 
 def ends(directory: Path) -> tuple[SessionStarted | None, SessionFinished | None]:

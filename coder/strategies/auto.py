@@ -30,14 +30,22 @@ def auto(*, locate: Strategy, linear: Strategy, plan: Strategy, tree: Strategy) 
         found = notes(kit.log.records, candidate.id)
         if not found or given_up(kit, candidate):
             return candidate
-        files = list(dict.fromkeys(place.partition(":")[0] for note in found if isinstance(note, Sites) for place in note.places))
+        files = list(
+            dict.fromkeys(
+                place.partition(":")[0] for note in found if isinstance(note, Sites) for place in note.places
+            )
+        )
         if len(files) >= MANY_FILES:
-            return await chosen("plan", f"it is spread over {len(files)} files: {', '.join(files)}", plan)(kit, candidate)
+            return await chosen("plan", f"it is spread over {len(files)} files: {', '.join(files)}", plan)(
+                kit, candidate
+            )
         why = f"it was located in {' and '.join(files)}" if files else "a change was made straight away"
         candidate = await chosen("linear", why, linear)(kit, candidate)
         left = attempts_left(kit)
         if not mendable(kit, candidate) or left < 1:
             return candidate
-        return await chosen("tree", f"the first attempt failed and {left} {'is' if left == 1 else 'are'} left", tree)(kit, candidate)
+        return await chosen(
+            "tree", f"the first attempt failed and {left} {'is' if left == 1 else 'are'} left", tree
+        )(kit, candidate)
 
     return strategy

@@ -22,10 +22,21 @@ async def score(kit: Kit, candidate: Candidate) -> Score:
     if not judged or judged[-1].tree != patch.tree:
         return WORST
     newest = judged[-1]
-    size = sum(line[:1] in "+-" and line[:3] not in ("+++", "---") for line in patch.diff.splitlines() if line)
+    size = sum(
+        line[:1] in "+-" and line[:3] not in ("+++", "---") for line in patch.diff.splitlines() if line
+    )
     unguarded = len(newest.guarded.unguarded) if newest.guarded else 0
-    found = (int(accepted(kit, candidate)), _rank(newest), -len(newest.still_red), -len(newest.broken), -unguarded, -size)
-    kit.log.append(CandidateScored(candidate=candidate.id, score=found, reason=f"{newest.label}, {size} lines changed"))
+    found = (
+        int(accepted(kit, candidate)),
+        _rank(newest),
+        -len(newest.still_red),
+        -len(newest.broken),
+        -unguarded,
+        -size,
+    )
+    kit.log.append(
+        CandidateScored(candidate=candidate.id, score=found, reason=f"{newest.label}, {size} lines changed")
+    )
     return found
 
 
@@ -39,13 +50,22 @@ def accepted(kit: Kit, candidate: Candidate) -> bool:
 def settled(kit: Kit, candidate: Candidate) -> bool:
     """Is there nothing better to be had? Where no test can show the issue, none can prove a fix."""
     judged = verdicts(kit.log.records, candidate.id)
-    return accepted(kit, candidate) or (bool(judged) and judged[-1].good and not named_tests(kit.log.records, candidate.id))
+    return accepted(kit, candidate) or (
+        bool(judged) and judged[-1].good and not named_tests(kit.log.records, candidate.id)
+    )
 
 
 def trace(kit: Kit, candidate: Candidate) -> str:
     """Return what a failed attempt teaches others: its idea, its diff and how it failed, at most about 1,500 tokens."""
-    idea = next((note.summary.partition("\n")[0][:200] for note in reversed(notes(kit.log.records, candidate.id))), "no change")
-    changes = (record.event.diff for record in reversed(lineage(kit.log.records, candidate.id)) if isinstance(record.event, FilesChanged))
+    idea = next(
+        (note.summary.partition("\n")[0][:200] for note in reversed(notes(kit.log.records, candidate.id))),
+        "no change",
+    )
+    changes = (
+        record.event.diff
+        for record in reversed(lineage(kit.log.records, candidate.id))
+        if isinstance(record.event, FilesChanged)
+    )
     judged = verdicts(kit.log.records, candidate.id)
     failure = kit.verifier.explain(judged[-1]) if judged else "It was not tested."
     return f"{idea}\n{next(changes, '')[:DIFF_CHARACTERS]}\n{failure[:FAILURE_CHARACTERS]}"
@@ -71,22 +91,37 @@ def good(kit: Kit, candidate: Candidate) -> bool:
 def mendable(kit: Kit, candidate: Candidate) -> bool:
     """Was its newest change judged and found wanting, so that another one may do better?"""
     judged = verdicts(kit.log.records, candidate.id)
-    return bool(judged) and not judged[-1].good and judged[-1].kind is not VerdictKind.INCONCLUSIVE and not given_up(kit, candidate)
+    return (
+        bool(judged)
+        and not judged[-1].good
+        and judged[-1].kind is not VerdictKind.INCONCLUSIVE
+        and not given_up(kit, candidate)
+    )
 
 
 async def red(kit: Kit, candidate: Candidate) -> bool:
     """Was its change, as it is now, judged and found wanting?"""
     judged = verdicts(kit.log.records, candidate.id)
-    return bool(judged) and not judged[-1].good and judged[-1].tree == (await asyncio.to_thread(kit.repository.patch, candidate)).tree
+    return (
+        bool(judged)
+        and not judged[-1].good
+        and judged[-1].tree == (await asyncio.to_thread(kit.repository.patch, candidate)).tree
+    )
 
 
 async def stands(kit: Kit, candidate: Candidate) -> bool:
     """Is its change, as it is now, judged and good?"""
     judged = verdicts(kit.log.records, candidate.id)
-    return bool(judged) and judged[-1].good and judged[-1].tree == (await asyncio.to_thread(kit.repository.patch, candidate)).tree
+    return (
+        bool(judged)
+        and judged[-1].good
+        and judged[-1].tree == (await asyncio.to_thread(kit.repository.patch, candidate)).tree
+    )
 
 
 async def fresh(kit: Kit, candidate: Candidate) -> bool:
     """Has it changed the code in a way that nobody has judged?"""
     patch = await asyncio.to_thread(kit.repository.patch, candidate)
-    return has_source(patch) and all(verdict.tree != patch.tree for verdict in verdicts(kit.log.records, candidate.id))
+    return has_source(patch) and all(
+        verdict.tree != patch.tree for verdict in verdicts(kit.log.records, candidate.id)
+    )

@@ -49,10 +49,21 @@ def diagnoses(records: Sequence[Record], candidate: str, *, per_side: int = 2) -
                 for told, results in alike(reds(verdict)).items():
                     seen[told] += 1
                     sides.update((told, side) for side in touched)
-                    cause, was = _cause(told, results, sides, taken, per_side=per_side, own_test=_file(results[0]) in paths)
+                    cause, was = _cause(
+                        told, results, sides, taken, per_side=per_side, own_test=_file(results[0]) in paths
+                    )
                     taken[told] = cause
                     tests = tuple(result.id for result in results)
-                    found.append(Diagnosed(candidate=candidate, signature=told, tests=tests, cause=cause, attempts=seen[told], was=was))
+                    found.append(
+                        Diagnosed(
+                            candidate=candidate,
+                            signature=told,
+                            tests=tests,
+                            cause=cause,
+                            attempts=seen[told],
+                            was=was,
+                        )
+                    )
             case _:
                 pass
     return tuple(sorted(found, key=lambda one: one.attempts))
@@ -103,7 +114,9 @@ def left_out(records: Sequence[Record]) -> tuple[tuple[str, ...], int]:
                 newest = hunks(diff)
             case Verified(verdict=verdict) if not verdict.good and places:
                 changed = set(newest) ^ set(before)
-                places = tuple(place for place in places if not any(_touches(hunk, place) for hunk in changed))
+                places = tuple(
+                    place for place in places if not any(_touches(hunk, place) for hunk in changed)
+                )
                 asked += bool(places)
             case _:
                 pass

@@ -35,7 +35,9 @@ DIRECT: Route = {**START, **ONCE, **AGAIN}
 """The self-debug loop. A missing row is the honest end: after a good verification, or with nothing left to try."""
 
 
-def follow(route: Route, start: PhaseName = "locate", purposes: Mapping[PhaseName, Purpose] = PURPOSES) -> Strategy:
+def follow(
+    route: Route, start: PhaseName = "locate", purposes: Mapping[PhaseName, Purpose] = PURPOSES
+) -> Strategy:
     """A strategy that walks `route` from `start`, with as many red verifications as the budget has attempts."""
 
     async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
@@ -48,7 +50,9 @@ def follow(route: Route, start: PhaseName = "locate", purposes: Mapping[PhaseNam
     return strategy
 
 
-async def _step(kit: Kit, candidate: Candidate, phase: PhaseName, purposes: Mapping[PhaseName, Purpose]) -> Outcome | None:
+async def _step(
+    kit: Kit, candidate: Candidate, phase: PhaseName, purposes: Mapping[PhaseName, Purpose]
+) -> Outcome | None:
     """What came of one phase; None ends the walk."""
     attempt = attempt_number(kit)
     if phase == "verify":
@@ -76,7 +80,9 @@ async def verify(kit: Kit, candidate: Candidate, attempt: int) -> Outcome | None
         patch = await asyncio.to_thread(kit.repository.patch, candidate)
         named = named_tests(kit.log.records, candidate.id)
         verdict = await judge(kit, candidate, patch, named)
-        if verdict.unable and await offer_missing_packages(kit, TestReport(command="", results=verdict.still_red)):
+        if verdict.unable and await offer_missing_packages(
+            kit, TestReport(command="", results=verdict.still_red)
+        ):
             verdict = await judge(kit, candidate, patch, named)
     if verdict.kind is VerdictKind.INCONCLUSIVE:
         return None

@@ -46,7 +46,10 @@ def search_repair() -> Strategy:
         while True:
             found = await propose(kit, candidate, tests, guards=guards)
             fewer = speaking_of(kit.task.issue, tests)
-            if not found.proposals and fewer not in ((), tests):  # several faults may be at work, of which the issue names one
+            if not found.proposals and fewer not in (
+                (),
+                tests,
+            ):  # several faults may be at work, of which the issue names one
                 tests, found = fewer, await propose(kit, candidate, fewer, guards=guards)
             places = tuple(suspect.place for suspect in found.suspects)
             if not tests:
@@ -97,7 +100,12 @@ def speaking_of(issue: str, tests: tuple[str, ...]) -> tuple[str, ...]:
 
 
 async def propose(
-    kit: Kit, candidate: Candidate, tests: Sequence[str], *, most: float | None = None, guards: Sequence[str] = ()
+    kit: Kit,
+    candidate: Candidate,
+    tests: Sequence[str],
+    *,
+    most: float | None = None,
+    guards: Sequence[str] = (),
 ) -> Proposals:
     """Let the proposer search for a part of the time that is left, at most so many seconds."""
     left = kit.purse.seconds_left
@@ -109,7 +117,13 @@ async def propose(
     def search() -> Proposals:
         with kit.repository.restoring(candidate):
             return kit.proposer.propose(
-                candidate.worktree, tests, kit.task.issue, seconds=seconds, progress=progress, may_write=may_write, guards=guards
+                candidate.worktree,
+                tests,
+                kit.task.issue,
+                seconds=seconds,
+                progress=progress,
+                may_write=may_write,
+                guards=guards,
             )
 
     return await asyncio.to_thread(search)

@@ -29,7 +29,11 @@ def offline_first(strategy: Strategy, *, seconds: float = FIRST_SECONDS) -> Stra
             return await strategy(kit, candidate)
         kit.log.append(PhaseEntered(candidate=candidate.id, phase="locate", attempt=1))
         found = await propose(kit, candidate, tests, most=seconds)
-        if found.proposals and not found.alternatives and await _proven(kit, candidate, found.proposals[0], found, tests):
+        if (
+            found.proposals
+            and not found.alternatives
+            and await _proven(kit, candidate, found.proposals[0], found, tests)
+        ):
             return candidate
         return await strategy(replace(kit, hints=found), candidate)
 
@@ -48,7 +52,9 @@ async def _failing(kit: Kit, candidate: Candidate, seconds: float) -> tuple[str,
     return (await asyncio.to_thread(kit.verifier.reproduces, patch, meant)).tests
 
 
-async def _proven(kit: Kit, candidate: Candidate, proposal: Proposal, found: Proposals, tests: tuple[str, ...]) -> bool:
+async def _proven(
+    kit: Kit, candidate: Candidate, proposal: Proposal, found: Proposals, tests: tuple[str, ...]
+) -> bool:
     """Is it PROVEN? If not, nothing is told of it: it is no attempt of the model's."""
     await asyncio.to_thread(apply, proposal.diff, candidate.worktree)
     patch = await asyncio.to_thread(kit.repository.patch, candidate)
@@ -57,7 +63,11 @@ async def _proven(kit: Kit, candidate: Candidate, proposal: Proposal, found: Pro
         await asyncio.to_thread(kit.repository.rollback, candidate, candidate.base)
         return False
     places = tuple(suspect.place for suspect in found.suspects)
-    kit.log.append(NoteMade(candidate=candidate.id, phase="locate", note=Sites(summary=found.note, places=places, tests=tests)))
+    kit.log.append(
+        NoteMade(
+            candidate=candidate.id, phase="locate", note=Sites(summary=found.note, places=places, tests=tests)
+        )
+    )
     attempt = attempt_number(kit)
     kit.log.append(PhaseEntered(candidate=candidate.id, phase="edit", attempt=attempt))
     kit.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))

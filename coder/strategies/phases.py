@@ -35,7 +35,15 @@ async def _open_locate(kit: Kit, candidate: Candidate) -> str:
     reds = report.reds if report else ()
     await asyncio.to_thread(name_places, workspace, kit.task.issue)
     look = await asyncio.to_thread(first_look, workspace, kit.task.issue, reds, FIRST_LOOK_CHARACTERS)
-    return kit.prompts.render("task", task=kit.task, report=report, reds=reds, look=look, instructions=kit.instructions, hints=kit.hints)
+    return kit.prompts.render(
+        "task",
+        task=kit.task,
+        report=report,
+        reds=reds,
+        look=look,
+        instructions=kit.instructions,
+        hints=kit.hints,
+    )
 
 
 async def _open_reproduce(kit: Kit, candidate: Candidate) -> str:
@@ -63,13 +71,21 @@ async def _settle_reproduce(kit: Kit, candidate: Candidate, standing: Standing) 
     ):
         belonging = await asyncio.to_thread(kit.verifier.reproduces, standing.patch, tied, progress)
         if belonging.tests:
-            return Reproduction(summary="Red already on the untouched base, and tied to the issue.", tests=belonging.tests)
-    if standing.changed and source and (outcome := await _judge_without_targets(kit, candidate, standing.patch)):
+            return Reproduction(
+                summary="Red already on the untouched base, and tied to the issue.", tests=belonging.tests
+            )
+    if (
+        standing.changed
+        and source
+        and (outcome := await _judge_without_targets(kit, candidate, standing.patch))
+    ):
         return outcome
     if standing.entry or not (standing.changed or handed):
         return None
     judged = verdicts(kit.log.records, candidate.id)
-    return kit.prompts.render("not_reproduced", found=found, source=source, tests_changed=tests_changed, judged=judged[-1:])
+    return kit.prompts.render(
+        "not_reproduced", found=found, source=source, tests_changed=tests_changed, judged=judged[-1:]
+    )
 
 
 async def _find_tied_tests(kit: Kit, candidate: Candidate, *, weak: bool) -> tuple[str, ...]:
@@ -96,11 +112,17 @@ async def _judge_without_targets(kit: Kit, candidate: Candidate, patch: Patch) -
 
 
 def _named(kit: Kit, candidate: Candidate, handed: Reproduction | None) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*(handed.tests if handed else ()), *named_tests(kit.log.records, candidate.id), *asked_for(kit))))
+    return tuple(
+        dict.fromkeys(
+            (*(handed.tests if handed else ()), *named_tests(kit.log.records, candidate.id), *asked_for(kit))
+        )
+    )
 
 
 async def _open_edit(kit: Kit, candidate: Candidate) -> str:
-    newest = next((note for note in reversed(notes(kit.log.records, candidate.id)) if not isinstance(note, Done)), None)
+    newest = next(
+        (note for note in reversed(notes(kit.log.records, candidate.id)) if not isinstance(note, Done)), None
+    )
     return kit.prompts.render("edit", reproduction=newest if isinstance(newest, Reproduction) else None)
 
 
@@ -119,9 +141,20 @@ async def _settle_edit(kit: Kit, candidate: Candidate, standing: Standing) -> No
 
 def _summary(kit: Kit, candidate: Candidate) -> str:
     """Return what the model said with its change: a line, then its explanation; what it found before, where it said nothing."""
-    replies = (message for message in reversed(conversation(kit.log.records, candidate.id)) if isinstance(message, AssistantMessage))
-    found = (note.summary for note in reversed(notes(kit.log.records, candidate.id)) if isinstance(note, Sites | Diagnosis))
-    return next(replies, AssistantMessage()).text.strip()[:EXPLANATION_CHARACTERS] or next(found, "").strip().partition("\n")[0]
+    replies = (
+        message
+        for message in reversed(conversation(kit.log.records, candidate.id))
+        if isinstance(message, AssistantMessage)
+    )
+    found = (
+        note.summary
+        for note in reversed(notes(kit.log.records, candidate.id))
+        if isinstance(note, Sites | Diagnosis)
+    )
+    return (
+        next(replies, AssistantMessage()).text.strip()[:EXPLANATION_CHARACTERS]
+        or next(found, "").strip().partition("\n")[0]
+    )
 
 
 async def _open_diagnose(kit: Kit, candidate: Candidate) -> str:
@@ -133,7 +166,15 @@ async def _open_diagnose(kit: Kit, candidate: Candidate) -> str:
     explanation = await asyncio.to_thread(kit.verifier.explain, judged[-1])
     await asyncio.to_thread(name_places, kit.workspace(candidate), explanation)
     kept = has_source(await asyncio.to_thread(kit.repository.patch, candidate))
-    return kit.prompts.render("diagnose", explanation=explanation, left=max(left, 1), found=found, places=places, asked=asked, kept=kept)
+    return kit.prompts.render(
+        "diagnose",
+        explanation=explanation,
+        left=max(left, 1),
+        found=found,
+        places=places,
+        asked=asked,
+        kept=kept,
+    )
 
 
 async def _open_repair(kit: Kit, _candidate: Candidate) -> str:

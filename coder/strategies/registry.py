@@ -35,7 +35,9 @@ def offered(name: str, *, width: int, rounds: int, review_rounds: int) -> Strate
 
     def grown(check: Strategy, purposes: Mapping[PhaseName, Purpose] = PURPOSES) -> Strategy:
         first, then = follow({}, "edit"), follow({("diagnose", True): "repair"}, "diagnose", purposes)
-        branches = beam(first=first, then=then, check=check, last=last, width=width, keep=KEEP, rounds=rounds, score=score)
+        branches = beam(
+            first=first, then=then, check=check, last=last, width=width, keep=KEEP, rounds=rounds, score=score
+        )
         return chain(early(first, check), branches)
 
     def plan() -> Strategy:
@@ -46,7 +48,11 @@ def offered(name: str, *, width: int, rounds: int, review_rounds: int) -> Strate
         "plan": lambda: careful(plan()),
         "tree": lambda: careful(chain(follow(START), grown(judged))),
         "committee": lambda: chain(follow(START), grown(read(judged), ADVISED)),
-        "auto": lambda: careful(auto(locate=follow({}, "locate"), linear=follow(ONCE, "reproduce"), plan=plan(), tree=grown(judged))),
+        "auto": lambda: careful(
+            auto(
+                locate=follow({}, "locate"), linear=follow(ONCE, "reproduce"), plan=plan(), tree=grown(judged)
+            )
+        ),
         "offline": search_repair,
     }
     return strategies[name]()

@@ -12,7 +12,11 @@ def chain(*strategies: Strategy) -> Strategy:
     async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
         for part in strategies:
             candidate = await part(kit, candidate)
-            if given_up(kit, candidate) or settled(kit, candidate) or not notes(kit.log.records, candidate.id):
+            if (
+                given_up(kit, candidate)
+                or settled(kit, candidate)
+                or not notes(kit.log.records, candidate.id)
+            ):
                 break
         return candidate
 

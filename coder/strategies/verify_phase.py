@@ -13,7 +13,14 @@ from coder.session.context import Kit
 async def judge(kit: Kit, candidate: Candidate, patch: Patch, named: tuple[str, ...]) -> Verdict:
     """Verify a change and log the verdict; what a good verdict stands for already is not verified again."""
     judged = verdicts(kit.log.records, candidate.id)
-    known = next((old for old in reversed(judged) if old.tree == patch.tree and old.good and set(named) <= set(old.targets)), None)
+    known = next(
+        (
+            old
+            for old in reversed(judged)
+            if old.tree == patch.tree and old.good and set(named) <= set(old.targets)
+        ),
+        None,
+    )
     if known is not None and known is judged[-1]:
         return known
     verdict = known or await weigh(kit, candidate, patch, named)
@@ -47,7 +54,9 @@ def attempt_number(kit: Kit) -> int:
     Each red verification of any branch has spent one; INCONCLUSIVE ones, and those that the machine alone is to blame for, spend none.
     """
     judged = (record.event.verdict for record in kit.log.records if isinstance(record.event, Verified))
-    return 1 + sum(not (verdict.good or verdict.unable or verdict.kind is VerdictKind.INCONCLUSIVE) for verdict in judged)
+    return 1 + sum(
+        not (verdict.good or verdict.unable or verdict.kind is VerdictKind.INCONCLUSIVE) for verdict in judged
+    )
 
 
 def attempts_left(kit: Kit) -> int:

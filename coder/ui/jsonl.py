@@ -67,7 +67,13 @@ class Translator:
                 self._questions[question] = event
             case QuestionAnswered(question=question, option=option, by=by):
                 asked = self._questions.pop(question)
-                return {"event": "question", "text": asked.text, "options": asked.options, "answer": option, "by": by}
+                return {
+                    "event": "question",
+                    "text": asked.text,
+                    "options": asked.options,
+                    "answer": option,
+                    "by": by,
+                }
             case _:
                 return _translated(event)
         return None
@@ -76,7 +82,9 @@ class Translator:
 def _translated(event: Event) -> dict[str, Any] | None:
     match event:
         case SessionStarted():
-            kept = event.model_dump(mode="json", include={"session", "repository", "model", "head", "base", "dirty", "version"})
+            kept = event.model_dump(
+                mode="json", include={"session", "repository", "model", "head", "base", "dirty", "version"}
+            )
             return {"event": "started", **kept}
         case PhaseEntered(phase=phase, attempt=attempt):
             return {"event": "phase", "phase": phase, "attempt": attempt}
@@ -88,8 +96,15 @@ def _translated(event: Event) -> dict[str, Any] | None:
         case FilesChanged(paths=paths, diff=diff):
             return {"event": "changed", "paths": paths, "diff": diff}
         case Verified(attempt=attempt, verdict=verdict):
-            tests = {name: [result.id for result in getattr(verdict, name)] for name in ("broken", "still_red")}
-            judged = {"verdict": verdict.kind.value, "reason": verdict.reason, "targets": verdict.targets, "notes": verdict.notes}
+            tests = {
+                name: [result.id for result in getattr(verdict, name)] for name in ("broken", "still_red")
+            }
+            judged = {
+                "verdict": verdict.kind.value,
+                "reason": verdict.reason,
+                "targets": verdict.targets,
+                "notes": verdict.notes,
+            }
             return {"event": "verified", "attempt": attempt, **judged, **tests}
         case BudgetSpent(total=total):
             return {"event": "spent", **_spent(total)}

@@ -106,7 +106,11 @@ class Lines:
         if not lines or self._heading is None:
             return lines
         heading, self._heading = self._heading, None
-        if isinstance(event, ToolFinished) and event.message.name == "apply_patch" and heading.phase == "reproduce":
+        if (
+            isinstance(event, ToolFinished)
+            and event.message.name == "apply_patch"
+            and heading.phase == "reproduce"
+        ):
             heading = heading.model_copy(update={"phase": "edit"})  # the change came at once
         return lines if isinstance(event, PhaseEntered) else [*_plain_lines(heading), *lines]
 
@@ -114,8 +118,14 @@ class Lines:
         match event:
             case ToolFinished(message=message):
                 call = self._calls.pop(message.call_id)
-                line = Text.assemble("  ", (message.name, "cyan" if message.ok else "yellow"), " ", brief(call.arguments))
-                told = message.text.splitlines() if self._verbose else message.text.splitlines()[: 0 if message.ok else 1]
+                line = Text.assemble(
+                    "  ", (message.name, "cyan" if message.ok else "yellow"), " ", brief(call.arguments)
+                )
+                told = (
+                    message.text.splitlines()
+                    if self._verbose
+                    else message.text.splitlines()[: 0 if message.ok else 1]
+                )
                 return [line, *(Text(f"    {_cut(text)}", "dim") for text in told)]
             case MessageFinished(message=AssistantMessage(text=text)) if text.strip():
                 shown = text.strip().splitlines()
@@ -128,14 +138,22 @@ class Lines:
             return Text("")
         status = self._status
         seconds = (utc_now() - status.started).total_seconds() if status.started else 0.0
-        parts = [status.phase, f"attempt {status.attempt}", *amounts(status.spent), f"{seconds:.0f} s", self._doing]
+        parts = [
+            status.phase,
+            f"attempt {status.attempt}",
+            *amounts(status.spent),
+            f"{seconds:.0f} s",
+            self._doing,
+        ]
         return Spinner("dots", Text(_cut(printable(" · ".join(part for part in parts if part))), "dim"))
 
     async def _ask(self, event: QuestionAsked) -> None:
         self._live.stop()
         self._console.print(Text(f"{printable(event.text)} [{_choices(event)}] ", "bold"), end="")
         typed = (await _line()).strip().lower()
-        option = next((option for option in event.options if typed and option.startswith(typed)), event.default)
+        option = next(
+            (option for option in event.options if typed and option.startswith(typed)), event.default
+        )
         self._send(Answer(question=event.question, option=option))
         self._live.start()
 
@@ -153,7 +171,10 @@ def _plain_lines(event: Event) -> list[Text]:
         case PhaseEntered(phase=phase, attempt=attempt):
             return [Text(phase if attempt == 1 else f"{phase} (attempt {attempt})", "bold")]
         case NoteMade(note=note, implied=False) if note.kind != "give_up":
-            steps = [Text(f"    {number}. {_cut(step.intent)}") for number, step in enumerate(getattr(note, "steps", ()), start=1)]
+            steps = [
+                Text(f"    {number}. {_cut(step.intent)}")
+                for number, step in enumerate(getattr(note, "steps", ()), start=1)
+            ]
             places = [Text(f"    {place}", "cyan") for place in getattr(note, "places", ())[:5]]
             return [Text(f"  {line}", "italic") for line in note.summary.splitlines()[:4]] + steps + places
         case Verified(verdict=verdict):
@@ -162,7 +183,11 @@ def _plain_lines(event: Event) -> list[Text]:
             notes = [Text(f"    noted: {note}", "dim") for note in verdict.notes[:3]]
             return lines + [Text(f"    {result.id}", "red") for result in reds] + notes
         case QuestionAnswered(option=option, by=by):
-            return [Text(f"  {option}", "dim")] if by == "person" else [Text(f"  nobody to ask: {option}", "yellow")]
+            return (
+                [Text(f"  {option}", "dim")]
+                if by == "person"
+                else [Text(f"  nobody to ask: {option}", "yellow")]
+            )
         case Warned(text=text):
             return [Text(f"  {text}", "yellow")]
         case Failed(error=error):
@@ -209,7 +234,13 @@ def brief(arguments: str) -> str:
     if isinstance(diff := values.get("diff"), str):
         paths = [line[6:] for line in diff.splitlines() if line.startswith("+++ b/")]
         return _cut(", ".join(paths) or "a diff")
-    return _cut(" ".join(str(value) if index == 0 else f"{name}={value}" for index, (name, value) in enumerate(values.items()) if value))
+    return _cut(
+        " ".join(
+            str(value) if index == 0 else f"{name}={value}"
+            for index, (name, value) in enumerate(values.items())
+            if value
+        )
+    )
 
 
 def _choices(event: QuestionAsked) -> str:

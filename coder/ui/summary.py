@@ -30,12 +30,19 @@ def amounts(spent: Spent) -> list[str]:
         return []
     tokens = spent.input_tokens + spent.output_tokens
     cached = f" ({short(spent.cached_tokens)} cached)" if spent.cached_tokens else ""
-    return [f"{spent.requests} request{'s' * (spent.requests != 1)}", f"{short(tokens)} tokens{cached}", money(spent)]
+    return [
+        f"{spent.requests} request{'s' * (spent.requests != 1)}",
+        f"{short(tokens)} tokens{cached}",
+        money(spent),
+    ]
 
 
 def shares(roles: Mapping[str, Spent]) -> list[str]:
     """What each role had of it; nothing where there was but one."""
-    parts = [f"{role} {spent.requests} with {short(spent.input_tokens + spent.output_tokens)}" for role, spent in roles.items()]
+    parts = [
+        f"{role} {spent.requests} with {short(spent.input_tokens + spent.output_tokens)}"
+        for role, spent in roles.items()
+    ]
     return [f"of which {'; '.join(parts)}"] if len(parts) > 1 else []
 
 
@@ -76,18 +83,29 @@ def learnt(finished: SessionFinished) -> str:
 def ending(finished: SessionFinished, *, session: str) -> Iterable[Text]:
     """Up to five lines: verdict, what changed, tests, cost, what to do next."""
     kind = finished.kind
-    yield Text.assemble((outcome(finished), STYLES[kind] if kind else "bold red"), f"  {printable(finished.summary)}")
+    yield Text.assemble(
+        (outcome(finished), STYLES[kind] if kind else "bold red"), f"  {printable(finished.summary)}"
+    )
     if finished.delivery:
         yield _row("changed", _changes(finished.delivery.diff))
     verdict = finished.verdict
     if verdict and verdict.before and verdict.after:
-        yield _row("tests", f"before: {tally(verdict.before)}; after: {tally(verdict.after)}{_guard(verdict.guarded)}")
+        yield _row(
+            "tests",
+            f"before: {tally(verdict.before)}; after: {tally(verdict.after)}{_guard(verdict.guarded)}",
+        )
     attempts = f"{finished.attempts} attempt{'s' * (finished.attempts != 1)}"
-    yield _row("cost", ", ".join([attempts, *amounts(finished.spent), f"{finished.seconds:.0f} s", *shares(finished.roles)]))
+    yield _row(
+        "cost",
+        ", ".join([attempts, *amounts(finished.spent), f"{finished.seconds:.0f} s", *shares(finished.roles)]),
+    )
     if finished.delivery:
         yield _row("next", _next(finished.delivery, session))
     else:
-        yield _row("next", f"nothing was left in the repository; the record: coder log show {session}{_tried(finished, session)}")
+        yield _row(
+            "next",
+            f"nothing was left in the repository; the record: coder log show {session}{_tried(finished, session)}",
+        )
 
 
 def _guard(guarded: Guarded | None) -> str:
@@ -99,14 +117,20 @@ def _guard(guarded: Guarded | None) -> str:
 
 def _tried(finished: SessionFinished, session: str) -> str:
     """Where the work of an interrupted session is, if a model was at it."""
-    return f"; what had been changed: coder log diff {session}" if finished.kind is None and finished.spent.requests else ""
+    return (
+        f"; what had been changed: coder log diff {session}"
+        if finished.kind is None and finished.spent.requests
+        else ""
+    )
 
 
 def _next(delivery: Delivery, session: str) -> str:
     if delivery.merged:
         return f"it is on your branch; take it back: coder undo {session}"
     if delivery.branch:
-        return f"on branch {delivery.branch}; take it: coder apply {session}; take it back: coder undo {session}"
+        return (
+            f"on branch {delivery.branch}; take it: coder apply {session}; take it back: coder undo {session}"
+        )
     return f"nothing was written to the repository; take it: coder apply {session}"
 
 
@@ -127,7 +151,9 @@ def _changes(diff: str) -> str:
 
 def tally(counts: Counts) -> str:
     """`12 passed, 1 failed`, leaving out what is zero."""
-    return ", ".join(f"{number} {name}" for name, number in counts.model_dump().items() if number) or "no tests"
+    return (
+        ", ".join(f"{number} {name}" for name, number in counts.model_dump().items() if number) or "no tests"
+    )
 
 
 def _row(name: str, text: str) -> Text:

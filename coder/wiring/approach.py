@@ -58,7 +58,12 @@ def approach(config: Config, *, named: str | None) -> Approach:
         return Approach(model=model, models=models, strategy=_strategy(config), reason=choice.reason)
     if config.strategy is not None:
         raise UserError(f"The strategy {config.strategy} needs a model: {NO_MODEL}")
-    return Approach(model=nobody, strategy=search_repair(), reason=f"{NO_MODEL} So the built-in engine looks for a repair.", alone=True)
+    return Approach(
+        model=nobody,
+        strategy=search_repair(),
+        reason=f"{NO_MODEL} So the built-in engine looks for a repair.",
+        alone=True,
+    )
 
 
 def _strategy(config: Config) -> Strategy:
@@ -76,11 +81,19 @@ def _models(choice: Choice, config: Config) -> tuple[Model, dict[str, tuple[Mode
         return open_model(chosen, environment=os.environ, tool_calling=tool_calling)
 
     def named(name: str, reason: str) -> Model:
-        return opened(place(name, reason=reason, environment=os.environ) if config.base_url is None else at(name, choice, reason=reason))
+        return opened(
+            place(name, reason=reason, environment=os.environ)
+            if config.base_url is None
+            else at(name, choice, reason=reason)
+        )
 
     main = opened(choice)
     spare = tuple(named(name, "to fall back on") for name in config.fallback_models)
-    roles = {"planner": config.planner_model, "reviewer": config.reviewer_model, "summariser": config.summariser_model}
+    roles = {
+        "planner": config.planner_model,
+        "reviewer": config.reviewer_model,
+        "summariser": config.summariser_model,
+    }
     branches = islice(cycle(config.branch_models), config.width - 1)
     roles |= {f"branch {number}": name for number, name in enumerate(branches, start=1)}
     own = {role: (named(name, f"for the {role}"), main, *spare) for role, name in roles.items() if name}
@@ -88,7 +101,13 @@ def _models(choice: Choice, config: Config) -> tuple[Model, dict[str, tuple[Mode
 
 
 def judging(
-    directory: Path, *, revision: str | None, diff: str | None, against: str | None, named: tuple[str, ...] = (), tree: str = ""
+    directory: Path,
+    *,
+    revision: str | None,
+    diff: str | None,
+    against: str | None,
+    named: tuple[str, ...] = (),
+    tree: str = "",
 ) -> tuple[Approach, Task]:
     """Return how to judge a change that exists already, and what is known of the task: where to start from, what the change is for.
 
@@ -107,9 +126,11 @@ def judging(
                     "The stored diff holds masked secrets and this repository no longer has the judged tree. Name the commit instead."
                 )
             patch = Patch(diff="", tree=tree)
-        return Approach(model=nobody, strategy=judge_given(patch, named), reason=f"the diff against {onto}"), Task(
-            issue="", directory=directory, base=against, given=True
-        )
+        return Approach(
+            model=nobody, strategy=judge_given(patch, named), reason=f"the diff against {onto}"
+        ), Task(issue="", directory=directory, base=against, given=True)
     found = given(directory, revision=revision, against=against)
-    how = Approach(model=nobody, strategy=judge_given(Patch(diff="", tree=found.tree), named), reason=found.label)
+    how = Approach(
+        model=nobody, strategy=judge_given(Patch(diff="", tree=found.tree), named), reason=found.label
+    )
     return how, Task(issue=found.message, directory=directory, base=found.base, given=True)

@@ -73,15 +73,23 @@ class Bench:
             standby.close()
 
     def runner(self) -> PytestRunner:
-        return PytestRunner(project=self.project, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=self.limits)
+        return PytestRunner(
+            project=self.project, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=self.limits
+        )
 
     def warm(self, tree: Path, paths: Sequence[str] = ()) -> WarmRunner:
         """The tests of a tree, or at some paths of it, kept ready."""
-        limits = self.limits.model_copy(update={"wall_seconds": min(self.limits.wall_seconds, COLLECTING_SECONDS)})
-        return WarmRunner(self.project, tree, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=limits, paths=paths)
+        limits = self.limits.model_copy(
+            update={"wall_seconds": min(self.limits.wall_seconds, COLLECTING_SECONDS)}
+        )
+        return WarmRunner(
+            self.project, tree, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=limits, paths=paths
+        )
 
     def tracer(self) -> PytestTracer:
-        return PytestTracer(project=self.project, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=self.limits)
+        return PytestTracer(
+            project=self.project, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=self.limits
+        )
 
     def faults(self) -> SpectrumFaults:
         return SpectrumFaults(self.tracer())
@@ -97,12 +105,18 @@ class Bench:
     def proposer(self) -> TemplateProposer:
         scratch = self.sandbox.scratch
         trials = PytestTrials(project=self.project, sandbox=self.sandbox, scratch=scratch, limits=self.limits)
-        return TemplateProposer(tracer=self.tracer(), trials=CountedTrials(trials, most=self.candidates), runner=self.runner())
+        return TemplateProposer(
+            tracer=self.tracer(), trials=CountedTrials(trials, most=self.candidates), runner=self.runner()
+        )
 
     def equipment(self, root: Path, installed: Callable[[str], None]) -> OverlayEquipment:
-        return OverlayEquipment(self.project, root, sandbox=self.sandbox, environment=os.environ, installed=installed)
+        return OverlayEquipment(
+            self.project, root, sandbox=self.sandbox, environment=os.environ, installed=installed
+        )
 
-    def verifiers(self, issue: str, *, asked: tuple[str, ...], needs_ties: bool) -> Callable[[Repository], WorktreeVerifier]:
+    def verifiers(
+        self, issue: str, *, asked: tuple[str, ...], needs_ties: bool
+    ) -> Callable[[Repository], WorktreeVerifier]:
         """Return what makes a verifier for each base, once: it remembers the base's own results."""
         made: dict[str, WorktreeVerifier] = {}
 
@@ -124,7 +138,12 @@ class Bench:
         return verifier
 
     def _standby(self, repository: Repository) -> Standby:
-        made = Standby(lambda: repository.checkout(repository.base, ()), warm=self.warm, learn=self._impact, stop=self.sandbox.stop)
+        made = Standby(
+            lambda: repository.checkout(repository.base, ()),
+            warm=self.warm,
+            learn=self._impact,
+            stop=self.sandbox.stop,
+        )
         self.standbys.append(made)
         return made
 
@@ -132,7 +151,13 @@ class Bench:
         """What the tests of a tree reach: of most of them it is known from earlier sessions."""
         scratch, limits = self.sandbox.scratch, self.limits
         known = learn(
-            tree, load(self.reached), project=self.project, sandbox=self.sandbox, scratch=scratch, limits=limits, seconds=LEARNING_SECONDS
+            tree,
+            load(self.reached),
+            project=self.project,
+            sandbox=self.sandbox,
+            scratch=scratch,
+            limits=limits,
+            seconds=LEARNING_SECONDS,
         )
         save(known, self.reached)
         return TracedImpact(tree, known)
@@ -149,13 +174,25 @@ def bench_for(task: Task, config: Config, *, root: Path, sandbox: ProcessSandbox
     project = project.model_copy(
         update={
             "overlay": overlay,
-            "why": (*project.why, f"Hash seed: {seed}, the same on both sides.", *filter(None, [overlay.told])),
+            "why": (
+                *project.why,
+                f"Hash seed: {seed}, the same on both sides.",
+                *filter(None, [overlay.told]),
+            ),
             "environment": {**project.environment, "PYTHONHASHSEED": seed},
         }
     )
     suite = suite_limits(config, os.environ) if project.command.is_pytest else WHOLE
     candidates = task.budget.candidates
-    return Bench(project=project, sandbox=sandbox, limits=limits, reached=reached, strict=strict, suite=suite, candidates=candidates)
+    return Bench(
+        project=project,
+        sandbox=sandbox,
+        limits=limits,
+        reached=reached,
+        strict=strict,
+        suite=suite,
+        candidates=candidates,
+    )
 
 
 def suite_limits(config: Config, environment: Mapping[str, str]) -> SuiteLimits:
@@ -173,4 +210,6 @@ def suite_limits(config: Config, environment: Mapping[str, str]) -> SuiteLimits:
 def project_of(root: Path, *, walls: Walls | None) -> Project:
     """How the repository at `root` is tested."""
     with sandbox_behind(walls) as sandbox:
-        return find_project(root, sandbox=sandbox, environment=os.environ, test_command=configured(root, {}).test)
+        return find_project(
+            root, sandbox=sandbox, environment=os.environ, test_command=configured(root, {}).test
+        )

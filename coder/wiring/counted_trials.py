@@ -15,12 +15,20 @@ class CountedTrials:
         self._left = most
 
     def try_out(
-        self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float, patient: bool = False
+        self,
+        tree: Path,
+        tests: Sequence[str],
+        edits: Sequence[Edit],
+        *,
+        seconds: float,
+        patient: bool = False,
     ) -> Generator[Tried]:
         affordable = edits if self._left is None else edits[: self._left]
         if not affordable:
             return
-        with closing(self._trials.try_out(tree, tests, affordable, seconds=seconds, patient=patient)) as results:
+        with closing(
+            self._trials.try_out(tree, tests, affordable, seconds=seconds, patient=patient)
+        ) as results:
             for tried in results:
                 if self._left is not None:
                     self._left -= 1

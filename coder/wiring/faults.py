@@ -16,7 +16,9 @@ from coder.wiring.bench import bench_for, sandbox_behind
 TRACING_SECONDS = 60.0
 
 
-def suspected(root: Path, tests: tuple[str, ...], *, walls: Walls | None, progress: Progress | None = None) -> Suspected:
+def suspected(
+    root: Path, tests: tuple[str, ...], *, walls: Walls | None, progress: Progress | None = None
+) -> Suspected:
     """Trace failing tests (none: all that fail) in a worktree at HEAD with the uncommitted work, which is gone afterwards.
 
     Raises:
@@ -29,7 +31,9 @@ def suspected(root: Path, tests: tuple[str, ...], *, walls: Walls | None, progre
         hold(Path(place)),
         sandbox_behind(walls, config) as sandbox,
     ):
-        repository = open_repository(root, session=f"locate-{secrets.token_hex(4)}", state=Path(place), base=None)
+        repository = open_repository(
+            root, session=f"locate-{secrets.token_hex(4)}", state=Path(place), base=None
+        )
         try:
             task = Task(issue="", directory=root, test_command=config.test)
             bench = bench_for(task, config, root=root, sandbox=sandbox)

@@ -19,7 +19,9 @@ def recover_sessions() -> tuple[str, ...]:
 def settle(directory: Path, pending: PendingDelivery) -> None:
     """Complete the delivery of a session that was killed over it, and say so in its log; take back what the log says was not delivered."""
     records = read(directory)
-    finished = next((record.event for record in reversed(records) if isinstance(record.event, SessionFinished)), None)
+    finished = next(
+        (record.event for record in reversed(records) if isinstance(record.event, SessionFinished)), None
+    )
     if finished is not None:
         if finished.delivery is None:
             pending.take_back()

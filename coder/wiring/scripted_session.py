@@ -17,5 +17,10 @@ def rehearsed(script: Path, config: Config) -> Approach:
     """
     if not script.is_file():
         raise UserError(f"There is no script {script}, so the scripted model has nothing to say.")
-    strategy = offered(config.strategy or "linear", width=config.width, rounds=config.attempts, review_rounds=config.review_rounds)
+    strategy = offered(
+        config.strategy or "linear",
+        width=config.width,
+        rounds=config.attempts,
+        review_rounds=config.review_rounds,
+    )
     return Approach(model=Scripted(load(script)), strategy=strategy, reason="as scripted")

@@ -67,7 +67,14 @@ class Opened:
 
 @contextmanager
 def open_fix(
-    task: Task, config: Config, *, how: Approach, root: Path, walls: Walls | None, attended: bool, reviews: bool = False
+    task: Task,
+    config: Config,
+    *,
+    how: Approach,
+    root: Path,
+    walls: Walls | None,
+    attended: bool,
+    reviews: bool = False,
 ) -> Iterator[Opened]:
     """A session that fixes an issue in the repository at `root`; whatever happens, what it needed is gone afterwards.
 
@@ -81,7 +88,9 @@ def open_fix(
     directory = sessions_directory() / identity
     directory.mkdir(parents=True)
     with ExitStack() as stack:
-        stack.callback(recover_sessions)  # once nobody holds this one any more: a delivery that failed is taken back at once
+        stack.callback(
+            recover_sessions
+        )  # once nobody holds this one any more: a delivery that failed is taken back at once
         stack.enter_context(hold(directory))
         repository = _repository(task, identity, directory)
         stack.callback(repository.close)
@@ -92,7 +101,9 @@ def open_fix(
         log = EventLog(store, secrets=private)
         bench = bench_for(task, config, root=root, sandbox=sandbox)
         stack.callback(bench.close)
-        verifier = bench.verifiers(task.issue, asked=node_ids(f"{task.issue}\n{task.test_command or ''}"), needs_ties=task.needs_ties)
+        verifier = bench.verifiers(
+            task.issue, asked=node_ids(f"{task.issue}\n{task.test_command or ''}"), needs_ties=task.needs_ties
+        )
         kit = Kit(
             task=task,
             model=how.model,
@@ -113,12 +124,24 @@ def open_fix(
             rights=_rights(config, root, sandbox=sandbox, test_command=bench.project.command.text),
             secrets=private,
             workspace=_workspaces(
-                task, config, repository, verifier=verifier(repository), faults=bench.faults(), sandbox=sandbox, log=log, private=private
+                task,
+                config,
+                repository,
+                verifier=verifier(repository),
+                faults=bench.faults(),
+                sandbox=sandbox,
+                log=log,
+                private=private,
             ),
             instructions=_instructions(root, task.directory) if task.trusted else "",
             seed=config.seed,
             reviews=reviews,
-            notices=(*_untrusted(task, root), *repository.left_out, *passed_over(root), *filter(None, [sandbox.notice])),
+            notices=(
+                *_untrusted(task, root),
+                *repository.left_out,
+                *passed_over(root),
+                *filter(None, [sandbox.notice]),
+            ),
         )
         session = Session(kit, how.strategy, id=identity, version=__version__)
         yield Opened(id=identity, session=session, log=log)
@@ -138,7 +161,12 @@ def _repository(task: Task, identity: str, directory: Path) -> SessionRepository
 
 
 def _rights(config: Config, root: Path, *, sandbox: ProcessSandbox, test_command: str) -> Rights:
-    return Rights(mode=config.approve, contained=sandbox.contained, rules=(*rules(config), *allowed(root)), test_command=test_command)
+    return Rights(
+        mode=config.approve,
+        contained=sandbox.contained,
+        rules=(*rules(config), *allowed(root)),
+        test_command=test_command,
+    )
 
 
 def _workspaces(
@@ -165,7 +193,9 @@ def _workspaces(
 
             def suspects(tests: tuple[str, ...], progress: Progress) -> Suspected:
                 with around():
-                    return faults.suspects(candidate.worktree, tests, seconds=TRACING_SECONDS, progress=progress)
+                    return faults.suspects(
+                        candidate.worktree, tests, seconds=TRACING_SECONDS, progress=progress
+                    )
 
             made[candidate.id] = Workspace(
                 root=candidate.worktree,
@@ -190,6 +220,11 @@ def _workspaces(
 def _instructions(root: Path, directory: Path) -> str:
     """AGENTS.md of the root, then of each directory on the way to where the command was started."""
     inside = directory.resolve()
-    way = [root, *reversed([place for place in (inside, *inside.parents) if place.is_relative_to(root) and place != root])]
+    way = [
+        root,
+        *reversed(
+            [place for place in (inside, *inside.parents) if place.is_relative_to(root) and place != root]
+        ),
+    ]
     texts = [read_regular_text(place / "AGENTS.md", within=root) for place in way]
     return "\n\n".join(filter(None, texts))[:INSTRUCTIONS_CHARACTERS]

@@ -16,10 +16,39 @@ from coder.permissions.private_files import denied
 from coder.workspace.workspace import Workspace
 
 SOURCE = (
-    *(".py", ".pyi", ".pyx", ".js", ".jsx", ".ts", ".tsx", ".go", ".rs", ".java", ".c", ".h", ".cc", ".cpp", ".hpp"),
+    *(
+        ".py",
+        ".pyi",
+        ".pyx",
+        ".js",
+        ".jsx",
+        ".ts",
+        ".tsx",
+        ".go",
+        ".rs",
+        ".java",
+        ".c",
+        ".h",
+        ".cc",
+        ".cpp",
+        ".hpp",
+    ),
     *(".rb", ".php", ".cs", ".kt", ".swift", ".scala", ".lua", ".sh"),
 )
-ASIDE = frozenset({"docs", "doc", "examples", "example", "benchmarks", "static", "vendor", "_vendor", "third_party", "node_modules"})
+ASIDE = frozenset(
+    {
+        "docs",
+        "doc",
+        "examples",
+        "example",
+        "benchmarks",
+        "static",
+        "vendor",
+        "_vendor",
+        "third_party",
+        "node_modules",
+    }
+)
 LARGEST_BYTES = 5_000_000
 WIDEST = 400
 
@@ -33,7 +62,9 @@ def existing(workspace: Workspace, path: str) -> tuple[Path, str]:
     absolute, relative = workspace.resolve(path)
     if absolute.exists():
         return absolute, relative
-    if "\\" in path and (meant := next((other for other in list_paths(workspace.root) if shown(other) == relative), None)):
+    if "\\" in path and (
+        meant := next((other for other in list_paths(workspace.root) if shown(other) == relative), None)
+    ):
         return workspace.root / meant, meant
     if absolute.is_symlink():
         raise ToolError(f"{shown(relative)} is a symbolic link that leads nowhere.")
@@ -66,7 +97,9 @@ def load(workspace: Workspace, path: str) -> tuple[str, Source]:
     try:
         return relative, _wide(found[0]) or decode(found[0], relative)
     except PatchError:
-        raise ToolError(f"{shown(relative)} is a binary file ({size:,} bytes) and cannot be shown as text.") from None
+        raise ToolError(
+            f"{shown(relative)} is a binary file ({size:,} bytes) and cannot be shown as text."
+        ) from None
 
 
 def check_readable(workspace: Workspace, *paths: str) -> None:
@@ -129,7 +162,11 @@ def alike(workspace: Workspace, path: str) -> str:
     close = difflib.get_close_matches(path, same or paths[:20_000], n=4, cutoff=0.0 if same else 0.7)
     for other in close:
         workspace.name(other)
-    return f" Did you mean {' or '.join(map(shown, close))}?" if close else " See what there is with list_files()."
+    return (
+        f" Did you mean {' or '.join(map(shown, close))}?"
+        if close
+        else " See what there is with list_files()."
+    )
 
 
 def clipped(text: str, width: int = WIDEST, *, around: int = 0) -> str:
@@ -146,12 +183,18 @@ def visible(text: str) -> str:
     """One line of text, its control characters replaced: a terminal would obey them."""
     if text.isprintable():
         return text
-    return "".join(character if character.isprintable() or character == "\t" else "\N{REPLACEMENT CHARACTER}" for character in text)
+    return "".join(
+        character if character.isprintable() or character == "\t" else "\N{REPLACEMENT CHARACTER}"
+        for character in text
+    )
 
 
 def numbered(lines: tuple[str, ...], first: int, last: int) -> str:
     """Lines `first` to `last` (from 1, both included) with their numbers."""
-    return "\n".join(f"{number:>5}| {clipped(lines[number - 1])}" for number in range(max(1, first), min(last, len(lines)) + 1))
+    return "\n".join(
+        f"{number:>5}| {clipped(lines[number - 1])}"
+        for number in range(max(1, first), min(last, len(lines)) + 1)
+    )
 
 
 def counted(number: int, noun: str) -> str:
@@ -163,6 +206,10 @@ def counted(number: int, noun: str) -> str:
 def standing(path: str) -> int:
     """How likely a path is where the code in question stands: 0 source, 1 tests, 2 documentation, examples and the rest."""
     *folders, name = path.split("/")
-    if not path.endswith(SOURCE) or ASIDE & set(folders) or (folders[-1:] == ["migrations"] and name[:4].isdigit()):
+    if (
+        not path.endswith(SOURCE)
+        or ASIDE & set(folders)
+        or (folders[-1:] == ["migrations"] and name[:4].isdigit())
+    ):
         return 2
     return 1 if is_test_path(path) else 0

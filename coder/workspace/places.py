@@ -25,9 +25,13 @@ def places_in(text: str) -> list[tuple[str, int | None]]:
         if FILE_NAME.fullmatch(token.replace("\\", "/").rpartition("/")[2]):
             line = LINE.match(text, end)
             places.append((start, token, int(line[1]) if line else None))
-    ordered = [(path.replace("\\", "/"), line) for _, path, line in sorted(places, key=lambda place: place[0])]
+    ordered = [
+        (path.replace("\\", "/"), line) for _, path, line in sorted(places, key=lambda place: place[0])
+    ]
     lined = {path for path, line in ordered if line}
-    return list(dict.fromkeys((path, line) for path, line in ordered if line or path not in lined))[:MOST_PLACES]
+    return list(dict.fromkeys((path, line) for path, line in ordered if line or path not in lined))[
+        :MOST_PLACES
+    ]
 
 
 def _tokens(text: str) -> Iterator[tuple[int, int, str]]:
@@ -57,7 +61,9 @@ def name_places(workspace: Workspace, text: str) -> list[tuple[str, int | None]]
 
 def dotted_names(text: str) -> list[str]:
     """Such as `shop.cart.Cart.total`, each once, in order."""
-    return list(dict.fromkeys(token for _, _, token in _tokens(text) if DOTTED.fullmatch(token)))[: 10 * MOST_PLACES]
+    return list(dict.fromkeys(token for _, _, token in _tokens(text) if DOTTED.fullmatch(token)))[
+        : 10 * MOST_PLACES
+    ]
 
 
 class Known:
@@ -73,7 +79,11 @@ class Known:
         parts = [part for part in written.split("/") if part not in ("", ".", "..", "~")]
         namesakes = self._by_name.get(parts[-1], []) if parts else []
         shared = {path: _shared(parts, path.split("/")) for path in namesakes}
-        fitting = {path: size for path, size in shared.items() if size >= 2 or size in (len(parts), path.count("/") + 1)}
+        fitting = {
+            path: size
+            for path, size in shared.items()
+            if size >= 2 or size in (len(parts), path.count("/") + 1)
+        }
         best = [path for path, size in fitting.items() if size == max(fitting.values())]
         return best if len(best) <= MOST_NAMESAKES else []
 
@@ -82,7 +92,11 @@ class Known:
         parts = dotted.split(".")[:MOST_PARTS]
         for size in range(len(parts), 1, -1):
             for ending in ([*parts[: size - 1], f"{parts[size - 1]}.py"], [*parts[:size], "__init__.py"]):
-                found = [path for path in self._by_name.get(ending[-1], []) if f"/{path}".endswith("/" + "/".join(ending))]
+                found = [
+                    path
+                    for path in self._by_name.get(ending[-1], [])
+                    if f"/{path}".endswith("/" + "/".join(ending))
+                ]
                 if found:
                     return found if len(found) <= MOST_NAMESAKES else []
         return []

@@ -65,17 +65,27 @@ class Workspace:
             ToolError: it leads out of the worktree, or into git's own files.
         """
         text = path.strip()
-        relative = PurePosixPath(text[len(str(self.root)) :].lstrip("/") if text.startswith(f"{self.root}/") else text)
+        relative = PurePosixPath(
+            text[len(str(self.root)) :].lstrip("/") if text.startswith(f"{self.root}/") else text
+        )
         parts = [part for part in relative.parts if part != "."]
         if relative.is_absolute() or ".." in parts:
-            raise ToolError(f"{path!r} is outside the repository. Paths are relative to its root, such as 'src/name.py'.")
+            raise ToolError(
+                f"{path!r} is outside the repository. Paths are relative to its root, such as 'src/name.py'."
+            )
         if any(part.lower() == ".git" for part in parts):
             raise ToolError(f"{path!r} belongs to git itself and cannot be read or changed here.")
         absolute = self.root.joinpath(*parts)
-        if "\0" in text or any(len(part.encode("utf-8", "replace")) > LONGEST_NAME for part in parts) or len(text) > LONGEST_PATH:
+        if (
+            "\0" in text
+            or any(len(part.encode("utf-8", "replace")) > LONGEST_NAME for part in parts)
+            or len(text) > LONGEST_PATH
+        ):
             raise ToolError(f"{path[:100]!r} is no path: it is too long, or holds a NUL character.")
         if not Path(os.path.realpath(absolute)).is_relative_to(os.path.realpath(self.root)):
-            raise ToolError(f"{path!r} is a symbolic link that leads out of the repository; nothing was opened.")
+            raise ToolError(
+                f"{path!r} is a symbolic link that leads out of the repository; nothing was opened."
+            )
         return absolute, "/".join(parts) or "."
 
     def may_read(self, path: str) -> bool:
@@ -87,5 +97,8 @@ class Workspace:
         if self.read_only:
             return False
         return not self.only or any(
-            path == allowed.rstrip("/") or path.startswith(f"{allowed.rstrip('/')}/") or fnmatch(path, allowed) for allowed in self.only
+            path == allowed.rstrip("/")
+            or path.startswith(f"{allowed.rstrip('/')}/")
+            or fnmatch(path, allowed)
+            for allowed in self.only
         )

@@ -9,7 +9,13 @@ from coder.core.values.verdict import Counts, VerdictKind
 
 
 def outcome(
-    task: str = "a", *, model: str = "m:one", seed: int = 1, kind: VerdictKind = VerdictKind.PROVEN, solves: bool = True, **fields: object
+    task: str = "a",
+    *,
+    model: str = "m:one",
+    seed: int = 1,
+    kind: VerdictKind = VerdictKind.PROVEN,
+    solves: bool = True,
+    **fields: object,
 ) -> Outcome:
     """A run that delivers unless it gave up; `solves`: the hidden tests pass."""
     delivered = kind is not VerdictKind.GAVE_UP

@@ -6,8 +6,14 @@ from tests.bench.outcomes import outcome
 
 
 def test_times_and_names_of_sessions_do_not_matter() -> None:
-    slow, fast = (f"Nothing holds (tried 1,300 candidates, {rate} a second, 0 of them hold)." for rate in ("28", "1,035"))
-    found = compared([outcome("a"), outcome("b", summary=slow)], [outcome("b", seconds=9.0, session="t", summary=fast), outcome("a")])
+    slow, fast = (
+        f"Nothing holds (tried 1,300 candidates, {rate} a second, 0 of them hold)."
+        for rate in ("28", "1,035")
+    )
+    found = compared(
+        [outcome("a"), outcome("b", summary=slow)],
+        [outcome("b", seconds=9.0, session="t", summary=fast), outcome("a")],
+    )
     assert markdown(found) == "2 runs compared: identical but for times.\n"
 
 

@@ -8,7 +8,13 @@ from tests.bench.outcomes import outcome
 
 
 def test_every_task_under_every_strategy_model_and_seed() -> None:
-    made = jobs([("a", "1"), ("b", "2")], strategies=["linear", "offline"], models=["x:1", "y:2"], seeds=2, budget=Budget())
+    made = jobs(
+        [("a", "1"), ("b", "2")],
+        strategies=["linear", "offline"],
+        models=["x:1", "y:2"],
+        seeds=2,
+        budget=Budget(),
+    )
     told = [(job.strategy, job.model, job.seed, job.task) for job in made]
     assert told[:2] == [("linear", "x:1", 1, "a"), ("linear", "x:1", 1, "b")]
     assert len(told) == len({*told}) == 12
@@ -44,4 +50,8 @@ def test_a_torn_line_counts_as_nothing(tmp_path: Path) -> None:
 def test_a_proof_that_the_hidden_tests_contradict_is_wrong() -> None:
     assert outcome(solves=False).wrongly_proven
     assert not outcome().wrongly_proven
-    assert not outcome(solves=False).model_copy(update={"hidden_problem": "it needs a network or a server"}).wrongly_proven
+    assert (
+        not outcome(solves=False)
+        .model_copy(update={"hidden_problem": "it needs a network or a server"})
+        .wrongly_proven
+    )

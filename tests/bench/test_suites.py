@@ -12,7 +12,11 @@ from coder.core.errors import UserError
 from coder.patching import apply
 from tests.builders import write
 
-TASK = {"t/issue.md": "Wrong.\n", "t/repository/a.py": "A = 1\n", "t/hidden/tests/test_a.py": "def test_a(): pass\n"}
+TASK = {
+    "t/issue.md": "Wrong.\n",
+    "t/repository/a.py": "A = 1\n",
+    "t/hidden/tests/test_a.py": "def test_a(): pass\n",
+}
 STARTER = load("starter")
 
 
@@ -23,7 +27,9 @@ def test_the_starter_suite_has_a_task_of_each_sort() -> None:
 
 
 @pytest.mark.parametrize("task", STARTER, ids=lambda task: task.name)
-def test_a_task_is_a_repository_with_tests_of_its_own_and_its_script_fits(task: SuiteTask, tmp_path: Path) -> None:
+def test_a_task_is_a_repository_with_tests_of_its_own_and_its_script_fits(
+    task: SuiteTask, tmp_path: Path
+) -> None:
     task.unpack(tmp_path / "r")
     modules = [path for path in (tmp_path / "r").rglob("*.py") if "tests" not in path.parts]
     assert len(modules) >= 4

@@ -12,7 +12,13 @@ from tests.bench.outcomes import outcome
 
 @pytest.mark.parametrize(
     ("count", "of", "low", "high"),
-    [(0, 10, 0.0, 0.2775), (10, 10, 0.7225, 1.0), (5, 10, 0.2366, 0.7634), (1, 30, 0.0059, 0.1667), (0, 0, 0.0, 1.0)],
+    [
+        (0, 10, 0.0, 0.2775),
+        (10, 10, 0.7225, 1.0),
+        (5, 10, 0.2366, 0.7634),
+        (1, 30, 0.0059, 0.1667),
+        (0, 0, 0.0, 1.0),
+    ],
 )
 def test_wilson(count: int, of: int, low: float, high: float) -> None:
     assert wilson(count, of) == pytest.approx((low, high), abs=1e-4)
@@ -24,10 +30,18 @@ def test_share() -> None:
 
 def test_shares_are_of_what_can_be_solved() -> None:
     impossible = outcome("z", kind=VerdictKind.GAVE_UP, solvable=False)
-    found = sums([outcome("a"), outcome("b", solves=False), outcome("c", kind=VerdictKind.GAVE_UP), impossible])
+    found = sums(
+        [outcome("a"), outcome("b", solves=False), outcome("c", kind=VerdictKind.GAVE_UP), impossible]
+    )
     assert len(found) == 1
     one = found[0]
-    assert (one.runs, one.proven.count, one.proven.of, one.solved.count, one.wrongly_proven) == (4, 2, 3, 1, 1)
+    assert (one.runs, one.proven.count, one.proven.of, one.solved.count, one.wrongly_proven) == (
+        4,
+        2,
+        3,
+        1,
+        1,
+    )
     assert (one.left_alone.count, one.left_alone.of) == (1, 1)
     assert one.tokens == {"executor": Tokens(input=400, cached=160, output=40)}
     assert one.usd == Decimal("0.02")

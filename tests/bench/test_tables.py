@@ -43,7 +43,9 @@ def test_markdown_has_a_row_for_each_group_and_run() -> None:
         in text
     )
     assert "| a | linear | m:two | 1 | PROVEN | 1 fail | 1 | 2 | 110 | 0.0200 | 4.0 |  |" in text
-    assert "| b | linear | m:one | 1 | GAVE UP | nothing delivered | 1 | 2 | 110 | 0.0200 | 4.0 | done |" in text
+    assert (
+        "| b | linear | m:one | 1 | GAVE UP | nothing delivered | 1 | 2 | 110 | 0.0200 | 4.0 | done |" in text
+    )
     assert len([line for line in text.splitlines() if line.startswith("|")]) == 2 + 2 + 2 + 3
 
 
@@ -77,8 +79,16 @@ def test_the_page_is_whole_needs_nothing_else_and_believes_nobody() -> None:
 
 
 def test_the_page_tells_each_task_under_each_strategy() -> None:
-    runs = [outcome("a"), outcome("a", model="m:two", solves=False), outcome("b", kind=VerdictKind.GAVE_UP), *_unsolvable(), *_thrice()]
-    rows = re.findall(r"<tr>(.*?)</tr>", page("bench", runs).partition("<h2>Task by task</h2>")[2].partition("</table>")[0])
+    runs = [
+        outcome("a"),
+        outcome("a", model="m:two", solves=False),
+        outcome("b", kind=VerdictKind.GAVE_UP),
+        *_unsolvable(),
+        *_thrice(),
+    ]
+    rows = re.findall(
+        r"<tr>(.*?)</tr>", page("bench", runs).partition("<h2>Task by task</h2>")[2].partition("</table>")[0]
+    )
     told = [[re.sub(r"<[^>]+>", "", cell) for cell in re.findall(r"<td>(.*?)</td>", row)] for row in rows]
     assert told == [
         [],
@@ -106,12 +116,18 @@ def test_marks_that_would_hide_one_another_stand_side_by_side() -> None:
 
 
 def test_marks_that_are_spread_push_their_neighbours_along() -> None:
-    drawn = chart([Point(label="p", x=x, y=1, low=0, high=1) for x in (40, 40, 41.5, 60)], across="seconds", up="solved")
+    drawn = chart(
+        [Point(label="p", x=x, y=1, low=0, high=1) for x in (40, 40, 41.5, 60)], across="seconds", up="solved"
+    )
     places = [float(place) for place in re.findall(r'cx="([\d.]+)"', drawn)]
     assert [round(place - places[0], 1) for place in places[:3]] == [0, 12, 24]
     assert places[3] == 406
 
 
 def test_points_lie_where_they_should() -> None:
-    drawn = chart([Point(label="x", x=1, y=1, low=0, high=1), Point(label="y", x=0, y=0, low=0, high=1)], across="USD", up="solved")
+    drawn = chart(
+        [Point(label="x", x=1, y=1, low=0, high=1), Point(label="y", x=0, y=0, low=0, high=1)],
+        across="USD",
+        up="solved",
+    )
     assert re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', drawn) == [("406.0", "14.0"), ("48.0", "216.0")]

@@ -96,8 +96,12 @@ def _rearranged(items: list[Any], rng: random.Random) -> list[Any]:
     at = rng.randrange(len(items) + 1)
     changed = [*items]
     if items:
-        changed[at - 1] = varied(items[at - 1], rng) if not isinstance(items[at - 1], str) else rng.choice(items)
-    return rng.choice(([], items[:at], items[at:], items * 2, items[::-1], rng.sample(items, len(items)), changed))
+        changed[at - 1] = (
+            varied(items[at - 1], rng) if not isinstance(items[at - 1], str) else rng.choice(items)
+        )
+    return rng.choice(
+        ([], items[:at], items[at:], items * 2, items[::-1], rng.sample(items, len(items)), changed)
+    )
 
 
 def _scrambled(text: str, rng: random.Random) -> str:
@@ -137,7 +141,10 @@ def told(value: Any, depth: int = DEPTH) -> str:
             return f"{name} {sorted(told(held, depth - 1) for held in value)}"
         case _:
             slots = [name for kind in type(value).__mro__ for name in _names(vars(kind).get("__slots__", ()))]
-            held = {**getattr(value, "__dict__", {}), **{name: getattr(value, name) for name in slots if hasattr(value, name)}}
+            held = {
+                **getattr(value, "__dict__", {}),
+                **{name: getattr(value, name) for name in slots if hasattr(value, name)},
+            }
             return f"{name} {[(one, told(held[one], depth - 1)) for one in sorted(held)]}"
 
 

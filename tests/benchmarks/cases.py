@@ -40,7 +40,12 @@ class Case:
 def copied(source: Path, target: Path) -> Path:
     """The tree without its history and droppings."""
     shutil.rmtree(target, ignore_errors=True)
-    shutil.copytree(source, target, ignore=shutil.ignore_patterns(".git", "__pycache__", ".venv", ".tox", "*.egg-info"), symlinks=True)
+    shutil.copytree(
+        source,
+        target,
+        ignore=shutil.ignore_patterns(".git", "__pycache__", ".venv", ".tox", "*.egg-info"),
+        symlinks=True,
+    )
     return target
 
 
@@ -60,16 +65,27 @@ def classic(folder: Path, scratch: Path, suite: Suite) -> Iterator[Case]:
         tests = failing(before, suite.results(tree))
         right = {file.name: "".join(lines)}
         yield Case(
-            kind="classic", name=place.name, tree=tree, failing=tests, right=right, expected=passing(before), suite=suite, note=line.strip()
+            kind="classic",
+            name=place.name,
+            tree=tree,
+            failing=tests,
+            right=right,
+            expected=passing(before),
+            suite=suite,
+            note=line.strip(),
         )
 
 
-def mutants(project: Path, scratch: Path, suite: Suite, *, seed: int, count: int, edits: int) -> Iterator[Case]:
+def mutants(
+    project: Path, scratch: Path, suite: Suite, *, seed: int, count: int, edits: int
+) -> Iterator[Case]:
     """Seeded faults that some tests see, each of two by itself as well: nobody can be asked for what no test tells of."""
     rng = random.Random(f"{seed}-{project.name}-{edits}")
     tree = copied(project, scratch / project.name)
     before = suite.results(tree)
-    sources = [path for path in sorted(tree.rglob("*.py")) if _worth_a_fault(path.relative_to(tree).as_posix(), path)]
+    sources = [
+        path for path in sorted(tree.rglob("*.py")) if _worth_a_fault(path.relative_to(tree).as_posix(), path)
+    ]
     made = 0
     for _ in range(count * 12 if before and sources else 0):
         file = rng.choices(sources, [path.stat().st_size for path in sources])[0]
@@ -86,22 +102,35 @@ def mutants(project: Path, scratch: Path, suite: Suite, *, seed: int, count: int
             path = file.relative_to(tree).as_posix()
             note = f"{found.kinds} in {path}"
             yield Case(
-                kind=kind, name=name, tree=copy, failing=tests, right={path: right}, expected=passing(before), suite=suite, note=note
+                kind=kind,
+                name=name,
+                tree=copy,
+                failing=tests,
+                right={path: right},
+                expected=passing(before),
+                suite=suite,
+                note=note,
             )
         file.write_text(right, encoding="utf-8")
 
 
-def _failing(tree: Path, file: Path, text: str, before: dict[str, str] | None, suite: Suite) -> tuple[str, ...]:
+def _failing(
+    tree: Path, file: Path, text: str, before: dict[str, str] | None, suite: Suite
+) -> tuple[str, ...]:
     file.write_text(text, encoding="utf-8")
     return failing(before, suite.results(tree))
 
 
 def _worth_a_fault(name: str, path: Path) -> bool:
     apart = ("docs/", "examples/", "benchmark", "bin/", "setup.py", "noxfile", "_version", "conftest")
-    return not is_test_path(name) and not any(part in name for part in apart) and path.stat().st_size > SMALLEST
+    return (
+        not is_test_path(name) and not any(part in name for part in apart) and path.stat().st_size > SMALLEST
+    )
 
 
-def mined(history: Path, scratch: Path, suite: Suite, *, count: int, depth: int, lines: int) -> Iterator[Case]:
+def mined(
+    history: Path, scratch: Path, suite: Suite, *, count: int, depth: int, lines: int
+) -> Iterator[Case]:
     """Fixes that add and remove at most so many `lines` and came with a test: the fix's parent with the fix's tests is the case.
 
     A fix is a commit that says so, in the words that B. Ray et al. looked for ("A Large Scale Study of Programming Languages and Code
@@ -111,7 +140,9 @@ def mined(history: Path, scratch: Path, suite: Suite, *, count: int, depth: int,
     for commit in _git(history, "log", "--no-merges", f"-{depth}", "--format=%H").split():
         if made == count:
             return
-        if (changed := _small_fix(history, commit, lines)) and (case := _real(history, commit, changed, scratch, suite)):
+        if (changed := _small_fix(history, commit, lines)) and (
+            case := _real(history, commit, changed, scratch, suite)
+        ):
             made += 1
             yield case
 
@@ -120,9 +151,13 @@ def _small_fix(history: Path, commit: str, lines: int) -> tuple[str, ...]:
     """The source files of a fix that adds and removes at most so many lines of one or two of them, and changes tests; else nothing."""
     if SAID.search(_git(history, "log", "-1", "--format=%B", commit)) is None:
         return ()
-    told = _git(history, "diff-tree", "-r", "--numstat", "--no-renames", "--root", commit, allow_failure=True)  # not all may be stored
+    told = _git(
+        history, "diff-tree", "-r", "--numstat", "--no-renames", "--root", commit, allow_failure=True
+    )  # not all may be stored
     rows = [line.split("\t") for line in told.splitlines()[1:]]
-    python = [(added, removed, path) for added, removed, path in rows if path.endswith(".py") and added.isdigit()]
+    python = [
+        (added, removed, path) for added, removed, path in rows if path.endswith(".py") and added.isdigit()
+    ]
     tests = [path for _, _, path in python if is_test_path(path)]
     sources = [(int(added), int(removed), path) for added, removed, path in python if not is_test_path(path)]
     few = sum(added for added, *_ in sources) <= lines and sum(removed for _, removed, _ in sources) <= lines
@@ -157,11 +192,27 @@ def _real(history: Path, commit: str, changed: tuple[str, ...], scratch: Path, s
     if not expected:
         shutil.rmtree(tree)
         return None
-    return Case(kind="real", name=name, tree=tree, failing=reds, right=right, expected=expected, suite=suite, note=note)
+    return Case(
+        kind="real",
+        name=name,
+        tree=tree,
+        failing=reds,
+        right=right,
+        expected=expected,
+        suite=suite,
+        note=note,
+    )
 
 
 def _needed(
-    right: dict[str, str], old: dict[str, str], *, fixed: Path, tree: Path, suite: Suite, tests: list[str], reds: tuple[str, ...]
+    right: dict[str, str],
+    old: dict[str, str],
+    *,
+    fixed: Path,
+    tree: Path,
+    suite: Suite,
+    tests: list[str],
+    reds: tuple[str, ...],
 ) -> dict[str, str]:
     """The files without which a test stays red; the tree is given the others (a version, a list of thanks) as they are after the fix."""
     needed = dict(right)
@@ -179,11 +230,16 @@ def _unpacked(history: Path, commit: str, target: Path) -> bool:
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     packed = subprocess.run(["git", "-C", str(history), "archive", commit], capture_output=True, check=False)
-    return packed.returncode == 0 and subprocess.run(["tar", "-x", "-C", str(target)], input=packed.stdout, check=False).returncode == 0
+    return (
+        packed.returncode == 0
+        and subprocess.run(["tar", "-x", "-C", str(target)], input=packed.stdout, check=False).returncode == 0
+    )
 
 
 def _git(directory: Path, *arguments: str, allow_failure: bool = False) -> str:
-    done = subprocess.run(["git", "-C", str(directory), *arguments], capture_output=True, text=True, check=not allow_failure)
+    done = subprocess.run(
+        ["git", "-C", str(directory), *arguments], capture_output=True, text=True, check=not allow_failure
+    )
     return done.stdout if done.returncode == 0 else ""
 
 

@@ -53,7 +53,9 @@ def seen(repo: Path, temporary: Path, state: Path) -> Seen:
         "temporary files": sum(1 for _ in temporary.rglob("*")),
         "worktrees": lines_of(repo, "worktree", "list"),
         "references": lines_of(repo, "for-each-ref"),
-        "files of the state, sessions aside": sum(1 for file in state.rglob("*") if "sessions" not in file.parts),
+        "files of the state, sessions aside": sum(
+            1 for file in state.rglob("*") if "sessions" not in file.parts
+        ),
         "sessions": sum(1 for _ in state.glob("coder/sessions/*")),
     }
 
@@ -79,15 +81,23 @@ def endured(count: int, verify: Callable[[], int], look: Callable[[], Seen]) -> 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("count", type=int)
-    parser.add_argument("--test", metavar="CMD", help="the test command; pytest of this interpreter where none is given")
+    parser.add_argument(
+        "--test", metavar="CMD", help="the test command; pytest of this interpreter where none is given"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="endurance-") as name:
         place = Path(name).resolve()
         temporary, state = place / "temporary", place / "state"
         temporary.mkdir()
-        os.environ |= {"TMPDIR": str(temporary), "XDG_STATE_HOME": str(state), "XDG_CONFIG_HOME": str(place / "config")}
+        os.environ |= {
+            "TMPDIR": str(temporary),
+            "XDG_STATE_HOME": str(state),
+            "XDG_CONFIG_HOME": str(place / "config"),
+        }
         tempfile.tempdir = None
         repo = repository(place / "repository")
         from coder.cli.verify import verify
@@ -95,7 +105,13 @@ def main() -> None:
         command = options.test or f"{sys.executable} -m pytest"
 
         def once() -> int:
-            return verify(issue="total is one too low", repo=repo, test=command, trust=True, evidence=place / "evidence.json")
+            return verify(
+                issue="total is one too low",
+                repo=repo,
+                test=command,
+                trust=True,
+                evidence=place / "evidence.json",
+            )
 
         endured(options.count, once, lambda: seen(repo, temporary, state))
 

@@ -42,7 +42,15 @@ ARITHMETIC: dict[type[ast.operator], str] = {
     ast.BitOr: "&",
 }
 OPERATOR = re.compile(r"[^\s()\\]+(?:\s+(?:not|in)\b)?")
-NEIGHBOURS = {"min": "max", "max": "min", "any": "all", "all": "any", "append": "extend", "extend": "append", "keys": "values"}
+NEIGHBOURS = {
+    "min": "max",
+    "max": "min",
+    "any": "all",
+    "all": "any",
+    "append": "extend",
+    "extend": "append",
+    "keys": "values",
+}
 NEIGHBOURS |= {
     "startswith": "endswith",
     "endswith": "startswith",
@@ -51,7 +59,14 @@ NEIGHBOURS |= {
     "upper": "lower",
     "lower": "upper",
 }
-NEIGHBOURS |= {"split": "rsplit", "find": "rfind", "index": "rindex", "popleft": "pop", "isalpha": "isalnum", "isdigit": "isalnum"}
+NEIGHBOURS |= {
+    "split": "rsplit",
+    "find": "rfind",
+    "index": "rindex",
+    "popleft": "pop",
+    "isalpha": "isalnum",
+    "isdigit": "isalnum",
+}
 
 
 def _operators(text: Text) -> Iterator[Edit]:
@@ -60,7 +75,9 @@ def _operators(text: Text) -> Iterator[Edit]:
             case ast.Compare(left=left, ops=[op], comparators=[right]):
                 for new in COMPARISONS[type(op)]:
                     yield from _between(text, left, right, new)
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC and not isinstance(left, ast.Constant | ast.JoinedStr):
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC and not isinstance(
+                left, ast.Constant | ast.JoinedStr
+            ):
                 yield from _between(text, left, right, ARITHMETIC[type(op)])
             case ast.BoolOp(op=op, values=[left, right]):
                 yield from _between(text, left, right, "or" if isinstance(op, ast.And) else "and")
@@ -100,9 +117,16 @@ def _names(text: Text) -> Iterator[Edit]:
     """A local name in place of another of the same function."""
     for function in text.nodes(ast.FunctionDef, inside=False):
         assert isinstance(function, ast.FunctionDef)
-        local = sorted({argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)} - {"self", "cls"})
+        local = sorted(
+            {argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)} - {"self", "cls"}
+        )
         for node in ast.walk(function):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in local and text.in_function(node):
+            if (
+                isinstance(node, ast.Name)
+                and isinstance(node.ctx, ast.Load)
+                and node.id in local
+                and text.in_function(node)
+            ):
                 start, end = text.span(node)
                 yield from (Edit("name", start, end, other) for other in local if other != node.id)
 
@@ -121,7 +145,9 @@ def _calls(text: Text) -> Iterator[Edit]:
 
 
 def _statements(text: Text) -> Iterator[Edit]:
-    for node in text.nodes(ast.Assign, ast.AugAssign, ast.Expr, ast.Raise, ast.Continue, ast.Break, inside=True):
+    for node in text.nodes(
+        ast.Assign, ast.AugAssign, ast.Expr, ast.Raise, ast.Continue, ast.Break, inside=True
+    ):
         if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
             yield Edit("deleted statement", *text.span(node), "pass")
 
@@ -152,7 +178,11 @@ def fault(source: str, rng: random.Random, *, edits: int) -> Fault | None:
     chosen: list[Edit] = []
     for _ in range(edits):
         kind = rng.choice([*KINDS])
-        free = [edit for edit in KINDS[kind](text) if all(edit.end <= other.start or other.end <= edit.start for other in chosen)]
+        free = [
+            edit
+            for edit in KINDS[kind](text)
+            if all(edit.end <= other.start or other.end <= edit.start for other in chosen)
+        ]
         if not free:
             return None
         chosen.append(rng.choice(free))

@@ -121,7 +121,11 @@ def load_cases(only: str = "") -> list[Case]:
 
 def _load(path: Path) -> Case:
     told = tomllib.loads(path.read_text(encoding="utf-8"))
-    shared: dict[str, Any] = tomllib.loads((ROOT / "bases" / f"{told['base']}.toml").read_text(encoding="utf-8")) if "base" in told else {}
+    shared: dict[str, Any] = (
+        tomllib.loads((ROOT / "bases" / f"{told['base']}.toml").read_text(encoding="utf-8"))
+        if "base" in told
+        else {}
+    )
     both = {**shared, **told}
     return Case(
         name=path.stem,
@@ -165,11 +169,16 @@ def judge(case: Case, python: str = sys.executable) -> Outcome:
 
 def _environment(place: Path) -> dict[str, str]:
     """Return an environment in which nothing of the user's own is found."""
-    homes = {name: str(place / folder) for name, folder in (("HOME", "home"), ("XDG_STATE_HOME", "state"), ("XDG_CONFIG_HOME", "config"))}
+    homes = {
+        name: str(place / folder)
+        for name, folder in (("HOME", "home"), ("XDG_STATE_HOME", "state"), ("XDG_CONFIG_HOME", "config"))
+    }
     for home in homes.values():
         Path(home).mkdir()
     identity = {
-        f"GIT_{role}_{what}": text for role in ("AUTHOR", "COMMITTER") for what, text in (("NAME", "A"), ("EMAIL", "a@example.org"))
+        f"GIT_{role}_{what}": text
+        for role in ("AUTHOR", "COMMITTER")
+        for what, text in (("NAME", "A"), ("EMAIL", "a@example.org"))
     }
     return {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1", **homes, **identity}
 
@@ -203,7 +212,11 @@ def _compile(source: str, target: Path) -> None:
         file.write(source)
         file.flush()
         py_compile.compile(
-            file.name, cfile=str(target), dfile=target.name, doraise=True, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH
+            file.name,
+            cfile=str(target),
+            dfile=target.name,
+            doraise=True,
+            invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
         )
 
 
@@ -216,17 +229,43 @@ def _git(repository: Path, environment: Mapping[str, str], *words: str) -> None:
     subprocess.run(["git", *words], cwd=repository, env=environment, check=True, capture_output=True)
 
 
-def _verify(case: Case, repository: Path, environment: Mapping[str, str], *, python: str) -> tuple[str, str, tuple[str, ...]]:
+def _verify(
+    case: Case, repository: Path, environment: Mapping[str, str], *, python: str
+) -> tuple[str, str, tuple[str, ...]]:
     """Return the verdict's kind, its reason and its notes; what went wrong instead where there is none."""
-    words = [python, "-P", "-m", "coder", "verify", "HEAD", "--repo", str(repository), "--issue", case.issue, "--trust", "--json"]
+    words = [
+        python,
+        "-P",
+        "-m",
+        "coder",
+        "verify",
+        "HEAD",
+        "--repo",
+        str(repository),
+        "--issue",
+        case.issue,
+        "--trust",
+        "--json",
+    ]
     words += [*(("--test", case.test) if case.test else ()), *case.options]
     try:
-        done = subprocess.run(words, cwd=ROOT.parents[2], env=environment, capture_output=True, text=True, timeout=VERIFY_SECONDS)
+        done = subprocess.run(
+            words,
+            cwd=ROOT.parents[2],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=VERIFY_SECONDS,
+        )
     except subprocess.TimeoutExpired:
         return "TIMEOUT", f"no verdict within {VERIFY_SECONDS:g} s", ()
     told = {event.get("event"): event for event in map(_parsed, done.stdout.splitlines())}
     if verdict := told.get("finished", {}).get("verdict"):
-        return str(verdict), str(told["finished"]["summary"]), tuple(told.get("verified", {}).get("notes") or ())
+        return (
+            str(verdict),
+            str(told["finished"]["summary"]),
+            tuple(told.get("verified", {}).get("notes") or ()),
+        )
     return f"EXIT {done.returncode}", " ".join(f"{done.stderr or done.stdout}".split())[-300:], ()
 
 
@@ -255,7 +294,9 @@ def _truth(case: Case, repository: Path, environment: Mapping[str, str]) -> Trut
             PYTHON_TRUTH.format(mark=MARK),
             case.truth,
         ]
-    done = subprocess.run(words, cwd=repository, env=environment, capture_output=True, text=True, timeout=TRUTH_SECONDS)
+    done = subprocess.run(
+        words, cwd=repository, env=environment, capture_output=True, text=True, timeout=TRUTH_SECONDS
+    )
     last = (done.stdout.splitlines() or [""])[-1]
     if last.startswith(f"{MARK} bug"):
         return "bug"
@@ -280,11 +321,17 @@ def summary(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 def main() -> int:
     """Judge the chosen cases; exit code 1 where a verdict is not the one that its case asks for."""
-    options = argparse.ArgumentParser(prog="python -m tests.benchmarks.forgery", description=(__doc__ or "").partition("\n")[0])
+    options = argparse.ArgumentParser(
+        prog="python -m tests.benchmarks.forgery", description=(__doc__ or "").partition("\n")[0]
+    )
     options.add_argument("--only", default="", help="a class, or a part of the names of the cases to judge")
     options.add_argument("--jobs", type=int, default=1, help="cases judged at once")
     options.add_argument("--json", type=Path, help="write there what became of each case")
-    options.add_argument("--python", default=sys.executable, help="an interpreter that has the coder to be asked, such as an older one")
+    options.add_argument(
+        "--python",
+        default=sys.executable,
+        help="an interpreter that has the coder to be asked, such as an older one",
+    )
     options.add_argument("--show", action="store_true", help="print the notes of each verdict as well")
     chosen = options.parse_args()
     outcomes: list[Outcome] = []
@@ -292,12 +339,17 @@ def main() -> int:
         for outcome in pool.map(lambda case: judge(case, chosen.python), load_cases(chosen.only)):
             outcomes.append(outcome)
             mark = "ok " if outcome.is_good else "BAD" if outcome.is_valid else "???"
-            print(f"{mark} {outcome.name} [{outcome.kind}, {outcome.seconds:g} s] {outcome.verdict}: {outcome.reason}", flush=True)
+            print(
+                f"{mark} {outcome.name} [{outcome.kind}, {outcome.seconds:g} s] {outcome.verdict}: {outcome.reason}",
+                flush=True,
+            )
             for note in outcome.notes if chosen.show else ():
                 print(f"      note: {note}", flush=True)
     print("\n".join(summary(outcomes)))
     if chosen.json:
-        chosen.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=2), encoding="utf-8")
+        chosen.json.write_text(
+            json.dumps([asdict(outcome) for outcome in outcomes], indent=2), encoding="utf-8"
+        )
     return 0 if all(outcome.is_good for outcome in outcomes) else 1
 
 

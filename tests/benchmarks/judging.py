@@ -11,10 +11,14 @@ from tests.benchmarks.cases import module_of
 from tests.benchmarks.suites import Suite, environment
 
 
-def changed_functions(tree: Path, other: Path | None, path: str, texts: Mapping[str, str] | None = None) -> tuple[str, ...]:
+def changed_functions(
+    tree: Path, other: Path | None, path: str, texts: Mapping[str, str] | None = None
+) -> tuple[str, ...]:
     """`module:Qualified.name` of each outermost function whose body is not the same in two trees, or in a tree and texts."""
     right = texts[path] if texts is not None else (other / path).read_text(encoding="utf-8") if other else ""
-    here, there = (dict(_functions(ast.parse(text))) for text in ((tree / path).read_text(encoding="utf-8"), right))
+    here, there = (
+        dict(_functions(ast.parse(text))) for text in ((tree / path).read_text(encoding="utf-8"), right)
+    )
     return tuple(f"{module_of(path)}:{name}" for name in here if here[name] != there.get(name))
 
 
@@ -34,8 +38,22 @@ def answers(suite: Suite, right: Path, trees: Sequence[Path], target: str) -> li
         program = Path(shutil.copy(Path(__file__).with_name("behaviour.py"), name))
         calls = Path(name, "calls.pickle")
         variables = environment(right)
-        variables |= {"PYTHONPATH": f"{variables['PYTHONPATH']}:{name}", "BEHAVIOUR_TARGET": target, "BEHAVIOUR_FILE": str(calls)}
-        command = [suite.python, "-m", "pytest", *suite.arguments, "-q", "-p", "behaviour", "-p", "no:cacheprovider"]
+        variables |= {
+            "PYTHONPATH": f"{variables['PYTHONPATH']}:{name}",
+            "BEHAVIOUR_TARGET": target,
+            "BEHAVIOUR_FILE": str(calls),
+        }
+        command = [
+            suite.python,
+            "-m",
+            "pytest",
+            *suite.arguments,
+            "-q",
+            "-p",
+            "behaviour",
+            "-p",
+            "no:cacheprovider",
+        ]
         try:
             subprocess.run(command, cwd=right, env=variables, capture_output=True, timeout=suite.seconds)
             return [_played(suite, tree, program, target, calls) for tree in trees]

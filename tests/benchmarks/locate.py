@@ -70,7 +70,9 @@ class Outcome:
 def checkout(mirror: Path, commit: str, tree: Path) -> None:
     """Write the source files of a commit."""
     git = ("git", "--git-dir", str(mirror), "--literal-pathspecs")
-    listed = subprocess.run([*git, "ls-tree", "-r", "--name-only", "-z", commit], capture_output=True, check=True).stdout
+    listed = subprocess.run(
+        [*git, "ls-tree", "-r", "--name-only", "-z", commit], capture_output=True, check=True
+    ).stdout
     paths = [path for path in os.fsdecode(listed).split("\0") if path.endswith((*LANGUAGES, *RULES))]
     packed = subprocess.run([*git, "archive", commit, "--", *paths], capture_output=True, check=True).stdout
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
@@ -80,7 +82,9 @@ def checkout(mirror: Path, commit: str, tree: Path) -> None:
 def whole_files(tree: Path, issue: str) -> list[str]:
     """Python files by BM25 (k1 1.2, b 0.75) over all their text, every word of the issue once."""
     counted = {
-        path.relative_to(tree).as_posix(): Counter(WORD.findall(path.read_text(encoding="utf-8", errors="replace").lower()))
+        path.relative_to(tree).as_posix(): Counter(
+            WORD.findall(path.read_text(encoding="utf-8", errors="replace").lower())
+        )
         for path in sorted(tree.rglob("*.py"))
         if path.is_file()
     }
@@ -117,7 +121,11 @@ def run(job: tuple[dict[str, Any], Path, bool]) -> Outcome:
         checkout(mirror, row["base_commit"], tree)
 
         def query() -> Located:
-            return locate(SymbolIndex(tree, database).current(), clues(issue), history.recent(count=MOST_COMMITS) if read else ())
+            return locate(
+                SymbolIndex(tree, database).current(),
+                clues(issue),
+                history.recent(count=MOST_COMMITS) if read else (),
+            )
 
         _, cold = timed(query)
         found, warm = timed(query)
@@ -125,7 +133,9 @@ def run(job: tuple[dict[str, Any], Path, bool]) -> Outcome:
             repo=row["repo"],
             indexed=len(SymbolIndex(tree, database).current().sources),
             file=rank([likely.path for likely in found.files], row["gold_files"]),
-            symbol=rank([likely.name for likely in found.symbols], row["gold_functions"]) if row["gold_functions"] else None,
+            symbol=rank([likely.name for likely in found.symbols], row["gold_functions"])
+            if row["gold_functions"]
+            else None,
             plain=rank(whole_files(tree, issue), row["gold_files"]),
             cold=cold,
             warm=warm,
@@ -144,16 +154,22 @@ def hits(ranks: Sequence[int]) -> str:
 
 def report(name: str, outcomes: Sequence[Outcome]) -> None:
     files, plain = hits([one.file for one in outcomes]), hits([one.plain for one in outcomes])
-    print(f"{name:28} {len(outcomes):4}   {files}   {plain}   {hits([one.symbol for one in outcomes if one.symbol])}")
+    print(
+        f"{name:28} {len(outcomes):4}   {files}   {plain}   {hits([one.symbol for one in outcomes if one.symbol])}"
+    )
 
 
 def report_seconds(outcomes: Sequence[Outcome]) -> None:
     for least, most in SIZES:
         sized = [one for one in outcomes if least <= one.indexed < most]
         if sized:
-            seconds = [f"{kind} {_spread([getattr(one, kind) for one in sized])}" for kind in ("cold", "warm")]
+            seconds = [
+                f"{kind} {_spread([getattr(one, kind) for one in sized])}" for kind in ("cold", "warm")
+            ]
             files = statistics.median(one.indexed for one in sized)
-            print(f"{len(sized):4} trees of {least} files and more, half of them over {files:.0f}: {'; '.join(seconds)}")
+            print(
+                f"{len(sized):4} trees of {least} files and more, half of them over {files:.0f}: {'; '.join(seconds)}"
+            )
 
 
 def _spread(costs: Sequence[Cost]) -> str:
@@ -162,7 +178,9 @@ def _spread(costs: Sequence[Cost]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--instances", type=Path, required=True)
     parser.add_argument("--mirrors", type=Path, required=True)
     parser.add_argument("--every", type=int, default=1, help="of each repository's issues take each N-th")

@@ -16,14 +16,35 @@ from pathlib import Path
 
 from coder.permissions.secrets import PLACEHOLDER, Secrets, random_looking
 
-TEXT = frozenset({".py", ".txt", ".md", ".rst", ".toml", ".cfg", ".ini", ".js", ".ts", ".go", ".rs", ".c", ".h", ".json", ".yml", ".lock"})
+TEXT = frozenset(
+    {
+        ".py",
+        ".txt",
+        ".md",
+        ".rst",
+        ".toml",
+        ".cfg",
+        ".ini",
+        ".js",
+        ".ts",
+        ".go",
+        ".rs",
+        ".c",
+        ".h",
+        ".json",
+        ".yml",
+        ".lock",
+    }
+)
 DRAWN = 2_000
 LENGTHS = (24, 32, 40, 64)
 SHOWN = 5
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("directories", nargs="*", type=Path)
     for directory in parser.parse_args().directories:
         _false_alarms(directory)
@@ -45,10 +66,14 @@ def _false_alarms(directory: Path) -> None:
         found = PLACEHOLDER.findall(masked) if masked != text else []
         kinds.update(found)
         samples += [
-            f"{path.relative_to(directory)}: {line.strip()[:120]}" for line in masked.split("\n") if found and PLACEHOLDER.search(line)
+            f"{path.relative_to(directory)}: {line.strip()[:120]}"
+            for line in masked.split("\n")
+            if found and PLACEHOLDER.search(line)
         ]
     speed = characters / (time.perf_counter() - started) / 1e6
-    print(f"{directory.name}: {sum(kinds.values())} masked in {lines} lines, {speed:.1f} million characters a second")
+    print(
+        f"{directory.name}: {sum(kinds.values())} masked in {lines} lines, {speed:.1f} million characters a second"
+    )
     for sample in random.Random(1).sample(samples, min(SHOWN, len(samples))):
         print(f"    {sample}")
 

@@ -50,7 +50,11 @@ class Text:
         return False
 
     def nodes(self, *types: type[ast.AST], inside: bool) -> list[ast.AST]:
-        return [node for node in ast.walk(self.tree) if isinstance(node, types) and self.in_function(node) is inside]
+        return [
+            node
+            for node in ast.walk(self.tree)
+            if isinstance(node, types) and self.in_function(node) is inside
+        ]
 
 
 def constants(text: Text, inside: bool) -> Found:
@@ -63,7 +67,11 @@ def constants(text: Text, inside: bool) -> Found:
             yield *text.span(node), str(not node.value)
         elif isinstance(node.value, int):
             yield *text.span(node), str(node.value + 1)
-        elif isinstance(node.value, str) and "\n" not in text.segment(node) and text.segment(node)[-1:] in "'\"":
+        elif (
+            isinstance(node.value, str)
+            and "\n" not in text.segment(node)
+            and text.segment(node)[-1:] in "'\""
+        ):
             yield *text.span(node), repr(node.value + "x")
 
 
@@ -72,7 +80,10 @@ def operators(text: Text, _rng: random.Random) -> Found:
     for node in text.nodes(ast.Compare, inside=True):
         assert isinstance(node, ast.Compare)
         if len(node.ops) == 1 and type(node.ops[0]) in swapped:
-            yield *text.span(node), f"{text.segment(node.left)} {swapped[type(node.ops[0])]} {text.segment(node.comparators[0])}"
+            yield (
+                *text.span(node),
+                f"{text.segment(node.left)} {swapped[type(node.ops[0])]} {text.segment(node.comparators[0])}",
+            )
 
 
 def returns(text: Text, _rng: random.Random) -> Found:
@@ -98,7 +109,13 @@ def more_lines(text: Text, rng: random.Random) -> Found:
         start, _ = text.span(node)
         indent = start - (text.text.rfind("\n", 0, start) + 1)
         if text.text[start - indent : start].isspace():
-            lines = rng.choice((["pass"], ["# a remark", "unused = [", "    1,", "]"], ["def inner():", "    return 1", "inner()"]))
+            lines = rng.choice(
+                (
+                    ["pass"],
+                    ["# a remark", "unused = [", "    1,", "]"],
+                    ["def inner():", "    return 1", "inner()"],
+                )
+            )
             yield start, start, "".join(f"{line}\n{' ' * indent}" for line in lines)
 
 
@@ -123,7 +140,12 @@ def defaults(text: Text, rng: random.Random) -> Found:
 
 def signatures(text: Text, _rng: random.Random) -> Found:
     for node in ast.walk(text.tree):
-        if isinstance(node, ast.FunctionDef) and node.args.args and not node.args.defaults and not node.args.vararg:
+        if (
+            isinstance(node, ast.FunctionDef)
+            and node.args.args
+            and not node.args.defaults
+            and not node.args.vararg
+        ):
             _, end = text.span(node.args.args[-1])
             yield end, end, ", added=None"
 
@@ -190,7 +212,9 @@ KINDS: dict[str, Maker] = {
 IN_FUNCTIONS = ("constant in a function", "operator", "return", "condition", "statement", "more lines")
 
 
-def mutations(tree: Path, sources: list[str], tests: list[str], *, seed: int, kinds: tuple[str, ...] = ()) -> Iterator[Mutation]:
+def mutations(
+    tree: Path, sources: list[str], tests: list[str], *, seed: int, kinds: tuple[str, ...] = ()
+) -> Iterator[Mutation]:
     """Endless; one in twelve is of a test or a whole file, unless kinds are named."""
     rng = random.Random(seed)
     texts: dict[str, Text] = {}
@@ -221,5 +245,7 @@ def _of_whole_files(tree: Path, sources: list[str], tests: list[str], rng: rando
             return Mutation("new file", new, "VALUE = 1\n")
         case _:
             path = rng.choice(tests)
-            added = textwrap.dedent(rng.choice(("def test_added(): assert False", "import os as added", "raise OSError('no')")))
+            added = textwrap.dedent(
+                rng.choice(("def test_added(): assert False", "import os as added", "raise OSError('no')"))
+            )
             return Mutation("test", path, f"{(tree / path).read_bytes().decode()}\n\n{added}\n")

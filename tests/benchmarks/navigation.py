@@ -64,7 +64,9 @@ def _cpu() -> float:
 
 
 def command(*argv: str, cwd: Path) -> Callable[[], object]:
-    return lambda: subprocess.run(argv, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    return lambda: subprocess.run(
+        argv, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
+    )
 
 
 def row(what: str, ours: Cost, other: str, theirs: Cost) -> None:
@@ -94,7 +96,12 @@ def measure(root: Path, names: Sequence[str], scratch: Path) -> None:
     row("definitions of every file, cold", cost(lambda: _define(root, paths)), "ctags -R", ctags)
     row("whole index, cold", cost(index.current), "ctags -R", ctags)
     row("whole index, warm", cost(index.current, TIMES), "ctags -R", ctags)
-    row("the same in a new process", cost(lambda: SymbolIndex(root, database).current(), TIMES), "ctags -R", ctags)
+    row(
+        "the same in a new process",
+        cost(lambda: SymbolIndex(root, database).current(), TIMES),
+        "ctags -R",
+        ctags,
+    )
     space = workspace(root, index)
     for name in names:
         raw = cost(command(binary(), "-w", name, cwd=root), TIMES)
@@ -121,7 +128,11 @@ def _locate(root: Path, scratch: Path, ctags: Cost) -> None:
     issue = scratch / "issue.txt"
     issue.write_text(ISSUE, encoding="utf-8")
     argv = [sys.executable, "-m", "coder", "locate", "--repo", str(root), "--issue", str(issue), "--json"]
-    environment = {**os.environ, "XDG_STATE_HOME": str(scratch / "state"), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environment = {
+        **os.environ,
+        "XDG_STATE_HOME": str(scratch / "state"),
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+    }
 
     def locate() -> None:
         subprocess.run(argv, cwd=scratch, env=environment, stdout=subprocess.DEVNULL, check=True)
@@ -143,7 +154,9 @@ def _sizes(root: Path, database: Path, paths: Sequence[str]) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     for when, place in (("cold", database.with_name("other.sqlite")), ("warm", database)):
         argv = [sys.executable, "-c", script, str(root), str(place)]
-        own, worker = subprocess.run(argv, env=environment, capture_output=True, text=True, check=True).stdout.split()
+        own, worker = subprocess.run(
+            argv, env=environment, capture_output=True, text=True, check=True
+        ).stdout.split()
         print(f"memory at its peak, {when}: {own} MB, and {worker} MB in each worker")
 
 
@@ -166,7 +179,9 @@ def million(scratch: Path) -> Path:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--repository", type=Path, required=True)
     parser.add_argument("--million", action="store_true")
     parser.add_argument("--name", action="append", default=[], help="a name to look for; may be given again")

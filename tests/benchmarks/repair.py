@@ -65,7 +65,18 @@ def run(case: Case, *, seconds: float) -> Outcome:
     """Have one case repaired, and judge what comes of it."""
     _commit(case.tree)
     issue = "These tests fail:\n" + "\n".join(case.failing)
-    command = [sys.executable, "-m", "coder", "fix", "--offline", "--json", "--dry-run", "--trust", "--max-seconds", str(seconds)]
+    command = [
+        sys.executable,
+        "-m",
+        "coder",
+        "fix",
+        "--offline",
+        "--json",
+        "--dry-run",
+        "--trust",
+        "--max-seconds",
+        str(seconds),
+    ]
     started = time.monotonic()
     done = subprocess.run(
         [*command, "--test", case.suite.command, "--repo", str(case.tree), issue],
@@ -124,7 +135,9 @@ def _judged(case: Case, diff: str) -> tuple[str, str]:
     """How a case ended, and what was seen of its patch."""
     if not diff:
         return "abstained", ""
-    shown = " / ".join(line for line in diff.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---"))[:160]
+    shown = " / ".join(
+        line for line in diff.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")
+    )[:160]
     with tempfile.TemporaryDirectory(prefix="repaired-") as name:
         patched, right = copied(case.tree, Path(name, "patched")), copied(case.tree, Path(name, "right"))
         apply(diff, patched)
@@ -138,13 +151,19 @@ def _judged(case: Case, diff: str) -> tuple[str, str]:
         functions = [one for path in changed for one in changed_functions(patched, right, path)]
         told = [answers(case.suite, right, (patched, right, case.tree), target) for target in functions]
         # Calls that cannot tell the fault from what is right can tell nothing.
-        if all(new and new == expected for new, expected, _ in told) and any(faulty != expected for _, expected, faulty in told):
+        if all(new and new == expected for new, expected, _ in told) and any(
+            faulty != expected for _, expected, faulty in told
+        ):
             return "correct", f"behaves alike: {shown}"
         return "wrong", shown
 
 
 def _same(one: Path, other: Path) -> bool:
-    trees = [ast.dump(Same().visit(ast.parse(path.read_text(encoding="utf-8")))) for path in (one, other) if path.is_file()]
+    trees = [
+        ast.dump(Same().visit(ast.parse(path.read_text(encoding="utf-8"))))
+        for path in (one, other)
+        if path.is_file()
+    ]
     return len(trees) == 2 and trees[0] == trees[1]
 
 
@@ -157,7 +176,9 @@ class Same(Plain):
     def __init__(self) -> None:
         self.own = [""]
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:  # a name that NodeTransformer looks for, as those below
+    def visit_ClassDef(
+        self, node: ast.ClassDef
+    ) -> ast.ClassDef:  # a name that NodeTransformer looks for, as those below
         self.own.append(node.name)
         self.generic_visit(node)
         self.own.pop()
@@ -175,7 +196,9 @@ class Same(Plain):
     def visit_Call(self, node: ast.Call) -> ast.Call:
         super().visit_Call(node)
         match node:
-            case ast.Call(func=ast.Name(id="super"), args=[ast.Name(id=owner), ast.Name(id="self")]) if owner == self.own[-1]:
+            case ast.Call(func=ast.Name(id="super"), args=[ast.Name(id=owner), ast.Name(id="self")]) if (
+                owner == self.own[-1]
+            ):
                 node.args = []
             case _:
                 pass
@@ -185,7 +208,9 @@ class Same(Plain):
 def _place(case: Case, places: Sequence[str]) -> int:
     """The place, from 1, of the first suspect that must change."""
     guilty = {
-        f"{path}::{target.partition(':')[2]}" for path in case.right for target in changed_functions(case.tree, None, path, case.right)
+        f"{path}::{target.partition(':')[2]}"
+        for path in case.right
+        for target in changed_functions(case.tree, None, path, case.right)
     }
     return next((number for number, place in enumerate(places, 1) if place in guilty), 0)
 
@@ -220,18 +245,28 @@ def all_cases(given: argparse.Namespace, scratch: Path) -> Iterator[Case]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--classic", action="store_true")
     parser.add_argument("--project", type=Path, action="append", default=[])
     parser.add_argument("--mine", type=Path, action="append", default=[])
     parser.add_argument("--count", type=int, default=5, help="single faults, or mined fixes, of each project")
     parser.add_argument("--doubles", type=int, default=1)
     parser.add_argument("--depth", type=int, default=400, help="commits to look at")
-    parser.add_argument("--lines", type=int, default=2, help="a mined fix adds, and removes, no more lines of source code")
+    parser.add_argument(
+        "--lines", type=int, default=2, help="a mined fix adds, and removes, no more lines of source code"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=60.0, help="time limit of a case")
     parser.add_argument("--python", default=sys.executable)
-    parser.add_argument("--pytest", action="append", default=[], metavar="ARGUMENT", help="further arguments for the projects' pytest")
+    parser.add_argument(
+        "--pytest",
+        action="append",
+        default=[],
+        metavar="ARGUMENT",
+        help="further arguments for the projects' pytest",
+    )
     parser.add_argument("--output", type=Path, help="append one JSON object a case")
     given = parser.parse_args()
     outcomes: list[Outcome] = []

@@ -74,14 +74,21 @@ def attack_all(base: Path, chosen: str) -> int:
 
 def judged(attack: Attack, base: Path, walls: Walls | None) -> tuple[str, str]:
     """The table's cell and what is behind it."""
-    with tempfile.TemporaryDirectory(dir=base, ignore_cleanup_errors=True) as place, staged(Path(place, "stage")) as stage:
+    with (
+        tempfile.TemporaryDirectory(dir=base, ignore_cleanup_errors=True) as place,
+        staged(Path(place, "stage")) as stage,
+    ):
         how = escapes(attack, stage, walls)
     if walls is None:
         reason = attack.said("Here not") or (attack.said("Root only") if os.getuid() else "")
         return ("escapes", how) if how else ("not here", reason or "NO REASON IS GIVEN")
     if not how:
         return "kept in", ""
-    explained = attack.said("Landlock") or (attack.said("Landlock before 6") if abi() < 6 else "") if walls.name == "Landlock" else ""
+    explained = (
+        attack.said("Landlock") or (attack.said("Landlock before 6") if abi() < 6 else "")
+        if walls.name == "Landlock"
+        else ""
+    )
     return ("explained", explained) if explained else ("ESCAPES", how)
 
 
@@ -102,7 +109,9 @@ def overhead() -> None:
                 starts[f"raw {walls.name}, same walls"] = _raw(walls, tree)
                 break
         if shutil.which("bwrap"):
-            starts["raw bwrap, no walls"] = lambda: subprocess.run(["bwrap", "--ro-bind", "/", "/", "true"], check=True)
+            starts["raw bwrap, no walls"] = lambda: subprocess.run(
+                ["bwrap", "--ro-bind", "/", "/", "true"], check=True
+            )
         for walls, sandbox in zip(kinds, sandboxes, strict=True):
             label = walls.name if walls else "no walls"
             starts[label] = lambda sandbox=sandbox: sandbox.run(["true"], cwd=tree)  # type: ignore[misc]
@@ -120,7 +129,11 @@ def _raw(walls: Bubblewrap, tree: Path) -> Callable[[], object]:
     filter_at = words.index("--seccomp") if "--seccomp" in words else len(words)
     bare = [*words[:filter_at], *words[filter_at + 2 :]]
     kept = str(sandbox.scratch)
-    bare = [word for index, word in enumerate(bare) if kept not in bare[max(0, index - 2) : index + 3] or word not in ("--bind", kept)]
+    bare = [
+        word
+        for index, word in enumerate(bare)
+        if kept not in bare[max(0, index - 2) : index + 3] or word not in ("--bind", kept)
+    ]
     return lambda: subprocess.run(bare, check=True)
 
 
@@ -134,40 +147,72 @@ def _compare(what: str, ways: dict[str, Callable[[], object]], runs: int) -> Non
             taken[name].append(time.perf_counter() - started)
     first = statistics.median(next(iter(taken.values())))
     for name, times in taken.items():
-        print(f"{what:<12} {name:<28} {statistics.median(times) * 1000:9.1f} ms  {statistics.median(times) / first:6.2f} x")
+        print(
+            f"{what:<12} {name:<28} {statistics.median(times) * 1000:9.1f} ms  {statistics.median(times) / first:6.2f} x"
+        )
 
 
 def projects(places: list[Path]) -> None:
     """The suites of checkouts, outside and inside: the last line of each, and the tests that differ."""
     for place in places:
-        words = [str(place / ".venv" / "bin" / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rA", "--color=no"]
+        words = [
+            str(place / ".venv" / "bin" / "python"),
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-rA",
+            "--color=no",
+        ]
         outcomes = {"outside": outcome(words, place, None)}
         for walls in working():
             outcomes[walls.name] = outcome(words, place, walls)
         told = outcomes["outside"]
         print(f"{place.name}: outside {_summed(told)}")
         for name, found in outcomes.items():
-            differing = sorted(test for test in told.keys() | found.keys() if told.get(test) != found.get(test))
+            differing = sorted(
+                test for test in told.keys() | found.keys() if told.get(test) != found.get(test)
+            )
             print(f"    {name}: {_summed(found)}; {len(differing)} differ {differing[:12]}", flush=True)
 
 
 def outcome(words: list[str], place: Path, walls: Walls | None) -> dict[str, str]:
     """Each test's outcome."""
     with ProcessSandbox(os.environ, walls=walls) as sandbox:
-        output = sandbox.run(words, cwd=place, limits=LONG.model_copy(update={"output_bytes": 64 << 20})).output
-    lines = (re.match(r"(PASSED|FAILED|ERROR|XFAIL|XPASS|SKIPPED)(?: \[\d+\])? (\S+)", line) for line in output.splitlines())
+        output = sandbox.run(
+            words, cwd=place, limits=LONG.model_copy(update={"output_bytes": 64 << 20})
+        ).output
+    lines = (
+        re.match(r"(PASSED|FAILED|ERROR|XFAIL|XPASS|SKIPPED)(?: \[\d+\])? (\S+)", line)
+        for line in output.splitlines()
+    )
     return {line[2]: line[1] for line in lines if line}
 
 
 def _summed(outcomes: dict[str, str]) -> str:
-    return ", ".join(f"{[*outcomes.values()].count(kind)} {kind.lower()}" for kind in sorted(set(outcomes.values()))) or "nothing ran"
+    return (
+        ", ".join(
+            f"{[*outcomes.values()].count(kind)} {kind.lower()}" for kind in sorted(set(outcomes.values()))
+        )
+        or "nothing ran"
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--attacks", nargs="?", const="", metavar="NAME", help="the attacks whose names hold NAME; all without")
     parser.add_argument(
-        "--base", type=Path, default=Path.cwd(), help="where stages are built: a place that is not hidden is the harder one"
+        "--attacks",
+        nargs="?",
+        const="",
+        metavar="NAME",
+        help="the attacks whose names hold NAME; all without",
+    )
+    parser.add_argument(
+        "--base",
+        type=Path,
+        default=Path.cwd(),
+        help="where stages are built: a place that is not hidden is the harder one",
     )
     parser.add_argument("--projects", nargs="+", type=Path, metavar="DIR")
     given = parser.parse_args()

@@ -25,12 +25,30 @@ class Suite:
 
     def results(self, tree: Path, tests: Sequence[str] = ()) -> dict[str, str] | None:
         """The outcome of each test by its id; None where the run itself came to no end."""
-        command = [self.python, "-m", "pytest", *self.arguments, "-q", "-rA", "--tb=no", "--color=no", "-p", "no:cacheprovider", *tests]
+        command = [
+            self.python,
+            "-m",
+            "pytest",
+            *self.arguments,
+            "-q",
+            "-rA",
+            "--tb=no",
+            "--color=no",
+            "-p",
+            "no:cacheprovider",
+            *tests,
+        ]
         try:
-            done = subprocess.run(command, cwd=tree, env=environment(tree), capture_output=True, text=True, timeout=self.seconds)
+            done = subprocess.run(
+                command, cwd=tree, env=environment(tree), capture_output=True, text=True, timeout=self.seconds
+            )
         except subprocess.TimeoutExpired:
             return None
-        return {test: outcome for outcome, test in SUMMARY.findall(done.stdout)} if COUNT.search(done.stdout) else None
+        return (
+            {test: outcome for outcome, test in SUMMARY.findall(done.stdout)}
+            if COUNT.search(done.stdout)
+            else None
+        )
 
     def passes(self, tree: Path, expected: Sequence[str]) -> bool:
         """Are all of these tests green? Where a test's parameters have other names now, such as the time, it is with all that it has."""
@@ -38,7 +56,10 @@ class Suite:
         outcomes: dict[str, set[str]] = {}
         for test, outcome in found.items():
             outcomes.setdefault(test.partition("[")[0], set()).add(outcome)
-        return all((found.get(test) or "".join(outcomes.get(test.partition("[")[0], ()))) == "PASSED" for test in expected)
+        return all(
+            (found.get(test) or "".join(outcomes.get(test.partition("[")[0], ()))) == "PASSED"
+            for test in expected
+        )
 
 
 def environment(tree: Path) -> dict[str, str]:
@@ -51,4 +72,6 @@ def failing(before: dict[str, str] | None, after: dict[str, str] | None) -> tupl
     """Tests that pass in one run and fail in the other."""
     if before is None or after is None:
         return ()
-    return tuple(test for test, outcome in after.items() if outcome == "FAILED" and before.get(test) == "PASSED")
+    return tuple(
+        test for test, outcome in after.items() if outcome == "FAILED" and before.get(test) == "PASSED"
+    )

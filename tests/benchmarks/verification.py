@@ -60,10 +60,14 @@ class Subject:
     cold: Path
 
     def warm_runner(self) -> WarmRunner:
-        return WarmRunner(self.project, self.warm, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=self.limits)
+        return WarmRunner(
+            self.project, self.warm, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=self.limits
+        )
 
     def cold_runner(self) -> PytestRunner:
-        return PytestRunner(project=self.project, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=self.limits)
+        return PytestRunner(
+            project=self.project, sandbox=self.sandbox, scratch=self.sandbox.scratch, limits=self.limits
+        )
 
 
 @contextmanager
@@ -100,7 +104,9 @@ def agree(here: Subject, count: int, seed: int, tests: tuple[str, ...]) -> None:
         loaded, files = subjects_of(here, plain)
         hows: Counter[str] = Counter()
         differing = flaky = 0
-        for number, mutation in zip(range(count), mutations(here.warm, loaded, files, seed=seed), strict=False):
+        for number, mutation in zip(
+            range(count), mutations(here.warm, loaded, files, seed=seed), strict=False
+        ):
             chosen = tests or chosen_tests(plain, files, mutation, number)
             ran = warm.run({mutation.path: mutation.text}, chosen)
             if isinstance(ran, Cold):
@@ -111,7 +117,13 @@ def agree(here: Subject, count: int, seed: int, tests: tuple[str, ...]) -> None:
             reports = []
             for _ in range(2):
                 with written(here.cold, {mutation.path: mutation.text}):
-                    reports.append(cold.run(here.cold, chosen, expect_loaded=[] if is_test_path(mutation.path) else [mutation.path]))
+                    reports.append(
+                        cold.run(
+                            here.cold,
+                            chosen,
+                            expect_loaded=[] if is_test_path(mutation.path) else [mutation.path],
+                        )
+                    )
                 if told(reports[-1]) == told(ran.report):
                     break
             else:
@@ -121,13 +133,20 @@ def agree(here: Subject, count: int, seed: int, tests: tuple[str, ...]) -> None:
                 else:
                     differing += 1
                     show(number, mutation, ran.how, ran.report, reports[-1])
-        print(f"{here.name}: {count} edits, {differing} differ, {flaky} differ from run to run; {dict(hows)}", flush=True)
+        print(
+            f"{here.name}: {count} edits, {differing} differ, {flaky} differ from run to run; {dict(hows)}",
+            flush=True,
+        )
 
 
 def subjects_of(here: Subject, plain: TestReport) -> tuple[list[str], list[str]]:
     files = sorted({result.id.partition("::")[0] for result in plain.results if result.when != "collect"})
     found = [path for path in sources(here.warm) if (here.warm / path).stat().st_size > 200]
-    return [path for path in found if not path.startswith(("docs/", "examples/", "scripts/", "misc/", "bench", "setup.py"))], files
+    return [
+        path
+        for path in found
+        if not path.startswith(("docs/", "examples/", "scripts/", "misc/", "bench", "setup.py"))
+    ], files
 
 
 def chosen_tests(plain: TestReport, files: list[str], mutation: Mutation, number: int) -> tuple[str, ...]:
@@ -155,7 +174,15 @@ def learnt(here: Subject, maps: Path | None) -> tuple[Reached, float]:
     file = maps / f"{here.name}.json" if maps else None
     known = load(file) if file else Reached()
     scratch = here.sandbox.scratch
-    found = learn(here.warm, known, project=here.project, sandbox=here.sandbox, scratch=scratch, limits=here.limits, seconds=MAP_SECONDS)
+    found = learn(
+        here.warm,
+        known,
+        project=here.project,
+        sandbox=here.sandbox,
+        scratch=scratch,
+        limits=here.limits,
+        seconds=MAP_SECONDS,
+    )
     if file and found is not known:
         save(found, file)
     return found, time.monotonic() - started
@@ -183,10 +210,14 @@ def speed(here: Subject, count: int, seed: int, *, misses: bool, maps: Path | No
         for _ in impact.prepared():  # as a base that is kept ready does
             pass
         for _, mutation in zip(
-            range(MOST_UNREACHED * count), mutations(here.warm, loaded, files, seed=seed, kinds=IN_FUNCTIONS), strict=False
+            range(MOST_UNREACHED * count),
+            mutations(here.warm, loaded, files, seed=seed, kinds=IN_FUNCTIONS),
+            strict=False,
         ):
             edits = {mutation.path: mutation.text}
-            if impact.reach(edits).everything:  # a function that no test calls: the whole suite is the verdict
+            if impact.reach(
+                edits
+            ).everything:  # a function that no test calls: the whole suite is the verdict
                 continue
             replacements_of.cache_clear()  # it has just been asked
             warm.wait()
@@ -204,10 +235,18 @@ def speed(here: Subject, count: int, seed: int, *, misses: bool, maps: Path | No
                 with written(here.cold, edits):
                     process = plain_pytest(here, reach.tests)
                     stopping = plain_pytest(here, reach.tests, "-x") if heard else process
-                    timed.append(Timed(ran.how == "swapped", len(reach.tests), first, taken, stopping, process))
-                    print(f"  {mutation.kind} of {mutation.path}, {ran.why or ran.how}: {timed[-1]}", file=sys.stderr, flush=True)
+                    timed.append(
+                        Timed(ran.how == "swapped", len(reach.tests), first, taken, stopping, process)
+                    )
+                    print(
+                        f"  {mutation.kind} of {mutation.path}, {ran.why or ran.how}: {timed[-1]}",
+                        file=sys.stderr,
+                        flush=True,
+                    )
                     if misses:
-                        reds = {result.id for result in cold.run(here.cold).reds} - {result.id for result in whole.reds}
+                        reds = {result.id for result in cold.run(here.cold).reds} - {
+                            result.id for result in whole.reds
+                        }
                         missed += not reds <= set(reach.tests)
             if sum(hows.values()) == count:
                 break
@@ -215,7 +254,11 @@ def speed(here: Subject, count: int, seed: int, *, misses: bool, maps: Path | No
         return f"{here.name:<22} {len(reached.tests):>6} no edit was run warm: {dict(hows)}"
     first, usual = statistics.median(one.first for one in timed), statistics.median(one.warm for one in timed)
     swapped = [one for one in timed if one.swapped]
-    ratios = [[one.first_ratio for one in timed], [one.first_ratio for one in swapped], [one.ratio for one in timed]]
+    ratios = [
+        [one.first_ratio for one in timed],
+        [one.first_ratio for one in swapped],
+        [one.ratio for one in timed],
+    ]
     shown = " ".join(f"{statistics.median(found or [0.0]):>6.0f}x" for found in ratios)
     return (
         f"{here.name:<22} {len(reached.tests):>6} {map_seconds:>6.1f} {statistics.median(one.tests for one in timed):>8.0f} "
@@ -253,12 +296,33 @@ HEADER = (
 
 def plain_pytest(here: Subject, tests: Sequence[str], *options: str) -> float:
     """Seconds of `pytest` as a person starts it, on the cold copy."""
-    environment = {**os.environ, **here.project.environment, "PYTHONPATH": os.pathsep.join(map(str, source_roots(here.cold)))}
+    environment = {
+        **os.environ,
+        **here.project.environment,
+        "PYTHONPATH": os.pathsep.join(map(str, source_roots(here.cold))),
+    }
     chosen = tests if len(tests) <= 200 else sorted({test.partition("::")[0] for test in tests})
     started = time.monotonic()
-    command = [str(here.project.interpreter), "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, *here.project.options, *chosen]
+    command = [
+        str(here.project.interpreter),
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        *options,
+        *here.project.options,
+        *chosen,
+    ]
     with suppress(subprocess.TimeoutExpired):
-        subprocess.run(command, cwd=here.cold, env=environment, capture_output=True, check=False, timeout=here.limits.wall_seconds)
+        subprocess.run(
+            command,
+            cwd=here.cold,
+            env=environment,
+            capture_output=True,
+            check=False,
+            timeout=here.limits.wall_seconds,
+        )
     return time.monotonic() - started
 
 
@@ -267,7 +331,9 @@ def leaks(here: Subject, count: int, seed: int) -> None:
     with here.warm_runner() as warm:
         loaded, files = subjects_of(here, here.cold_runner().run(here.cold))
         first: tuple[int, ...] = ()
-        for number, mutation in zip(range(count), mutations(here.warm, loaded, files, seed=seed), strict=False):
+        for number, mutation in zip(
+            range(count), mutations(here.warm, loaded, files, seed=seed), strict=False
+        ):
             warm.run({mutation.path: mutation.text}, files[:1])
             if number == count // 10:
                 first = settled(here, warm)
@@ -317,14 +383,22 @@ def descendants(root: int) -> list[int]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("projects", nargs="+", metavar="PROJECT")
     parser.add_argument("--agree", type=int, default=0, metavar="N")
     parser.add_argument("--speed", type=int, default=0, metavar="N")
-    parser.add_argument("--maps", type=Path, metavar="DIRECTORY", help="with --speed: where what tests reach is kept")
-    parser.add_argument("--misses", action="store_true", help="with --speed: count edits that break other tests (slow)")
+    parser.add_argument(
+        "--maps", type=Path, metavar="DIRECTORY", help="with --speed: where what tests reach is kept"
+    )
+    parser.add_argument(
+        "--misses", action="store_true", help="with --speed: count edits that break other tests (slow)"
+    )
     parser.add_argument("--leaks", type=int, default=0, metavar="N")
-    parser.add_argument("--limit", type=float, default=300.0, metavar="SECONDS", help="of each run; edits may never end")
+    parser.add_argument(
+        "--limit", type=float, default=300.0, metavar="SECONDS", help="of each run; edits may never end"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tests", nargs="*", default=[], help="run only these")
     options = parser.parse_args()
@@ -335,7 +409,10 @@ def main() -> None:
             if options.agree:
                 agree(here, options.agree, options.seed, tuple(options.tests))
             if options.speed:
-                print(speed(here, options.speed, options.seed, misses=options.misses, maps=options.maps), flush=True)
+                print(
+                    speed(here, options.speed, options.seed, misses=options.misses, maps=options.maps),
+                    flush=True,
+                )
             if options.leaks:
                 leaks(here, options.leaks, options.seed)
 

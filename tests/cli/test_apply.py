@@ -64,8 +64,12 @@ def box() -> str:
 
 
 @pytest.mark.parametrize("arguments", [(), ("-",)])
-def test_a_diff_pasted_out_of_a_chat_goes_in_outside_of_a_repository_too(coder: Coder, arguments: tuple[str, ...]) -> None:
-    assert coder(*arguments, pasted=CHAT) == Answer(code=0, out=f"{TOLD}1 file changed; nothing was staged or committed.\n", err="")
+def test_a_diff_pasted_out_of_a_chat_goes_in_outside_of_a_repository_too(
+    coder: Coder, arguments: tuple[str, ...]
+) -> None:
+    assert coder(*arguments, pasted=CHAT) == Answer(
+        code=0, out=f"{TOLD}1 file changed; nothing was staged or committed.\n", err=""
+    )
     assert box() == FIXED
 
 
@@ -82,7 +86,9 @@ def test_a_file_with_a_diff_is_applied_and_taken_back(coder: Coder, tmp_path: Pa
 
 
 def test_check_says_what_would_happen_and_writes_nothing(coder: Coder) -> None:
-    assert coder("--check", pasted=DIFF) == Answer(code=0, out=f"{TOLD}1 file would be changed; nothing was written.\n", err="")
+    assert coder("--check", pasted=DIFF) == Answer(
+        code=0, out=f"{TOLD}1 file would be changed; nothing was written.\n", err=""
+    )
     assert coder("--check", pasted=DIFF.replace("-    return r", "-    return x")).code == 2
     assert box() == BOX
 
@@ -118,12 +124,18 @@ def test_uncommitted_work_stays_and_the_index_is_not_touched(coder: Coder) -> No
     assert (root / ".git" / "index").read_bytes() == index
 
 
-def test_names_count_from_the_top_of_the_repository_then_from_the_directory(coder: Coder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_count_from_the_top_of_the_repository_then_from_the_directory(
+    coder: Coder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = repo(Path(), {"one/lib/box.py": BOX, "two/lib/box.py": BOX})
     monkeypatch.chdir("two")
     assert coder(pasted=DIFF).out.startswith(TOLD)
     assert coder(pasted=DIFF.replace("src/", "lib/")).out.startswith("lib/box.py  +1 -1\n")
-    changed = [name for name in ("src", "one/lib", "two/lib") if (root / name / "box.py").read_text(encoding="utf-8") == FIXED]
+    changed = [
+        name
+        for name in ("src", "one/lib", "two/lib")
+        if (root / name / "box.py").read_text(encoding="utf-8") == FIXED
+    ]
     assert changed == ["src", "two/lib"]
 
 
@@ -146,7 +158,9 @@ def test_a_bare_word_is_a_session_only_where_no_such_file_exists(coder: Coder) -
     root = repo(Path(), {"last": DIFF})
     assert coder("last").code == 0
     assert box() == FIXED
-    assert coder("session:last") == Answer(code=2, out="", err=f"coder: No session with a fix yet in {root}.\n")
+    assert coder("session:last") == Answer(
+        code=2, out="", err=f"coder: No session with a fix yet in {root}.\n"
+    )
     assert "No session named 'nope'" in coder("nope").err
 
 
@@ -175,7 +189,9 @@ def test_what_is_no_diff_is_refused(coder: Coder, text: str) -> None:
 
 def test_what_a_file_holds_does_not_command_the_terminal(coder: Coder) -> None:
     write(Path(), {"src/box.py": "\x1b[31m\x9b2J# red\ndef area(r):\n    return r\n"})
-    refused = coder(pasted="--- a/src/box.py\n+++ b/src/box.py\n@@ -1,3 +1,3 @@\n # red\n def area(r):\n-    return x\n+    return y\n")
+    refused = coder(
+        pasted="--- a/src/box.py\n+++ b/src/box.py\n@@ -1,3 +1,3 @@\n # red\n def area(r):\n-    return x\n+    return y\n"
+    )
     assert "# red" in refused.err
     assert not {"\x1b", "\x9b"} & set(refused.err)
 
@@ -194,7 +210,16 @@ def at_terminal(root: Path, typed: bytes) -> tuple[int, str, str]:
     os.write(terminal, typed)
     command = [sys.executable, "-m", "coder", "apply"]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    done = subprocess.run(command, cwd=root, stdin=inner, capture_output=True, text=True, timeout=60, env=environment, check=False)
+    done = subprocess.run(
+        command,
+        cwd=root,
+        stdin=inner,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=environment,
+        check=False,
+    )
     os.close(inner)
     os.close(terminal)
     return done.returncode, done.stdout, done.stderr
@@ -202,7 +227,11 @@ def at_terminal(root: Path, typed: bytes) -> tuple[int, str, str]:
 
 def test_at_a_terminal_it_says_how_to_end(coder: Coder, tmp_path: Path) -> None:
     code, out, err = at_terminal(tmp_path / "r", DIFF.encode() + b"\x04")
-    assert (code, out, err) == (0, f"{TOLD}1 file changed; nothing was staged or committed.\n", "Paste the diff, end with Ctrl-D.\n")
+    assert (code, out, err) == (
+        0,
+        f"{TOLD}1 file changed; nothing was staged or committed.\n",
+        "Paste the diff, end with Ctrl-D.\n",
+    )
     assert box() == FIXED
 
 

@@ -10,7 +10,9 @@ from coder.cli.app import run
 from tests.builders import write
 
 WRONG = "def double(x):\n    return x + 1\n"
-DIFF = "--- a/sums.py\n+++ b/sums.py\n@@ -1,2 +1,2 @@\n def double(x):\n-    return x + 1\n+    return {new}\n"
+DIFF = (
+    "--- a/sums.py\n+++ b/sums.py\n@@ -1,2 +1,2 @@\n def double(x):\n-    return x + 1\n+    return {new}\n"
+)
 TEST = """from unittest import TestCase
 
 from sums import double
@@ -25,7 +27,10 @@ class Sums(TestCase):
 def suite(place: Path, **fixes: str) -> str:
     """Tasks of one module each, whose script makes `double` return what is given; unittest starts in a tenth of pytest's time."""
     for name, new in fixes.items():
-        step = {"text": "Doubled.", "calls": [{"name": "apply_patch", "arguments": {"diff": DIFF.format(new=new)}}]}
+        step = {
+            "text": "Doubled.",
+            "calls": [{"name": "apply_patch", "arguments": {"diff": DIFF.format(new=new)}}],
+        }
         files = {
             "task.toml": 'test = "python -m unittest"\n',
             "issue.md": "test_double of test_sums.py fails.\n",
@@ -49,17 +54,28 @@ def test_runs_are_judged_kept_and_not_run_twice(
     told = capsys.readouterr()
     assert told.err.count("hidden tests") == 2
     found = {one.job.task: one for one in recorded(Path("bench-two/runs.jsonl"))}
-    assert (found["right"].proven, found["right"].passes_hidden, found["right"].spent.requests) == (True, True, 1)
+    assert (found["right"].proven, found["right"].passes_hidden, found["right"].spent.requests) == (
+        True,
+        True,
+        1,
+    )
     assert {role: spent.requests for role, spent in found["right"].roles.items()} == {"executor": 1}
     assert (found["special"].passes_hidden, found["special"].hidden.failed) == (False, 1)
-    assert {path.name for path in Path("bench-two").iterdir()} >= {"index.html", "table.md", "results.csv", "table.json"}
+    assert {path.name for path in Path("bench-two").iterdir()} >= {
+        "index.html",
+        "table.md",
+        "results.csv",
+        "table.json",
+    }
     assert run([*asked, "--compare", "bench-two"]) == 0
     again = capsys.readouterr()
     assert again.err == "2 of 2 runs are there already.\n"
     assert "2 runs compared: identical but for times." in again.out
 
 
-def test_wrong_use_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(["bench", "starter", "--strategy", "linear"]) == 2
     assert run(["bench", "nowhere"]) == 2

@@ -10,7 +10,9 @@ from tests.builders import repo
 from tests.walls import walls
 
 
-def test_says_which_sandbox_there_is(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_says_which_sandbox_there_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
     monkeypatch.setattr("coder.models.catalog.servers", lambda _environment: ())
     doctor(repo(tmp_path / "repository", {"test_x.py": "def test_x(): pass\n"}))
@@ -19,12 +21,20 @@ def test_says_which_sandbox_there_is(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert line.startswith("no " if best is None else f"ok  sandbox      {best.name}: ")
 
 
-def test_says_what_can_be_done_without_a_model(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_says_what_can_be_done_without_a_model(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr("coder.models.catalog.servers", lambda _environment: ())
     doctor(tmp_path)
     assert "ok  offline      without a model" in capsys.readouterr().out
 
 
-def test_a_directory_that_is_not_there_is_one_clear_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_directory_that_is_not_there_is_one_clear_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     assert run(["doctor", "--repo", str(tmp_path / "nowhere")]) == 2
-    assert capsys.readouterr().err.strip().endswith("nowhere is not a directory; name the repository to look at.")
+    assert (
+        capsys.readouterr()
+        .err.strip()
+        .endswith("nowhere is not a directory; name the repository to look at.")
+    )

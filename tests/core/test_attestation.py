@@ -12,7 +12,14 @@ from coder.core.values.verdict import Verdict, VerdictKind
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 PROVEN = Verdict(kind=VerdictKind.PROVEN, reason="It is.", targets=("t.py::test_a",), tree="abc")
 STARTED = SessionStarted(
-    session="s", task=Task(issue="wrong", directory=Path("/r")), repository="/r", head="h", base="b", dirty=True, model="m", version="1"
+    session="s",
+    task=Task(issue="wrong", directory=Path("/r")),
+    repository="/r",
+    head="h",
+    base="b",
+    dirty=True,
+    model="m",
+    version="1",
 )
 CHANGED = FilesChanged(candidate="c1", paths=("a.py",), diff="the change")
 JUDGED = Verified(candidate="c1", attempt=1, verdict=PROVEN)
@@ -23,21 +30,33 @@ def log(*events: Event) -> list[Record]:
 
 
 def finished(delivery: Delivery | None) -> SessionFinished:
-    return SessionFinished(kind=VerdictKind.PROVEN, summary="", verdict=PROVEN, delivery=delivery, seconds=3.0, exit_code=0)
+    return SessionFinished(
+        kind=VerdictKind.PROVEN, summary="", verdict=PROVEN, delivery=delivery, seconds=3.0, exit_code=0
+    )
 
 
 def test_a_judged_change_is_attested_on_what_it_was_made_to() -> None:
     found = attestation(log(STARTED, CHANGED, JUDGED))
     assert found is not None
-    assert (found.base, found.diff, found.repeatable, found.verdict, found.at) == ("b", "the change", False, PROVEN, AT)
+    assert (found.base, found.diff, found.repeatable, found.verdict, found.at) == (
+        "b",
+        "the change",
+        False,
+        PROVEN,
+        AT,
+    )
     assert Attestation.model_validate_json(found.model_dump_json()) == found
 
 
 def test_a_delivered_fix_is_attested_on_head() -> None:
-    found = attestation(log(STARTED, CHANGED, JUDGED, finished(Delivery(diff="on head", branch="coder/x", commit="c"))))
+    found = attestation(
+        log(STARTED, CHANGED, JUDGED, finished(Delivery(diff="on head", branch="coder/x", commit="c")))
+    )
     assert found is not None
     assert (found.base, found.diff, found.repeatable, found.seconds) == ("h", "on head", True, 3.0)
-    needing = attestation(log(STARTED, CHANGED, JUDGED, finished(Delivery(diff="on base", needs_uncommitted_work=True))))
+    needing = attestation(
+        log(STARTED, CHANGED, JUDGED, finished(Delivery(diff="on base", needs_uncommitted_work=True)))
+    )
     assert needing is not None
     assert (needing.base, needing.diff, needing.repeatable) == ("b", "on base", False)
 
@@ -47,7 +66,12 @@ def test_without_a_verdict_nothing_is_attested() -> None:
 
 
 def test_a_verdict_holds_where_kind_and_targets_are_the_same() -> None:
-    assert difference(PROVEN, PROVEN.model_copy(update={"seconds": 9.0, "targets": ("t.py::test_a", "t.py::test_b")})) == ""
+    assert (
+        difference(
+            PROVEN, PROVEN.model_copy(update={"seconds": 9.0, "targets": ("t.py::test_a", "t.py::test_b")})
+        )
+        == ""
+    )
     broken = Verdict(kind=VerdictKind.BROKEN, reason="It breaks t.py::test_c.")
     assert difference(PROVEN, broken) == "it was PROVEN and is BROKEN now: It breaks t.py::test_c."
     other = PROVEN.model_copy(update={"targets": ("t.py::test_b",)})

@@ -17,13 +17,18 @@ from coder.core.state import conversation, named_tests, status, unanswered
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HELLO = UserMessage(text="hello")
-CALLS = AssistantMessage(calls=(ToolCall(id="1", name="read", arguments="{}"), ToolCall(id="2", name="search", arguments="{}")))
+CALLS = AssistantMessage(
+    calls=(ToolCall(id="1", name="read", arguments="{}"), ToolCall(id="2", name="search", arguments="{}"))
+)
 FIRST = ToolMessage(call_id="1", name="read", text="x" * 1000)
 SECOND = ToolMessage(call_id="2", name="search", text="short")
 
 
 def records(*events: Event) -> list[Record]:
-    return [Record(number=number, at=START + timedelta(seconds=number), event=event) for number, event in enumerate(events, start=1)]
+    return [
+        Record(number=number, at=START + timedelta(seconds=number), event=event)
+        for number, event in enumerate(events, start=1)
+    ]
 
 
 def said(message: UserMessage | AssistantMessage, candidate: str = "c1") -> MessageFinished:
@@ -59,7 +64,13 @@ def test_a_fork_shares_what_came_before_it() -> None:
 
 
 def test_compaction_turns_old_long_answers_into_stubs() -> None:
-    log = records(said(HELLO), said(CALLS), answered(FIRST), answered(SECOND), ContextCompacted(candidate="c1", before=4))
+    log = records(
+        said(HELLO),
+        said(CALLS),
+        answered(FIRST),
+        answered(SECOND),
+        ContextCompacted(candidate="c1", before=4),
+    )
     stub = conversation(log, "c1")[2]
     assert len(stub.text) < 600
     assert "call read again" in stub.text

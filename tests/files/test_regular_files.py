@@ -34,7 +34,9 @@ def test_a_pipe_for_configuration_is_passed_over(tmp_path: Path, name: str) -> N
 
 
 @pytest.mark.parametrize("name", [".gitignore", ".gitattributes"])
-def test_a_pipe_that_git_would_open_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_a_pipe_that_git_would_open_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     root = repo(tmp_path / "r", {"a.py": "a\n"})
     write(root, {"a.py": "changed\n"})

@@ -11,7 +11,12 @@ from coder.files.ripgrep_records import LONGEST_RECORD, TOO_LONG, Hit, blocks, b
 def record(kind: str, path: str, text: str = "", line: int = 0, *spans: tuple[int, int]) -> bytes:
     said = {"path": {"text": path}, "lines": {"text": text}, "line_number": line}
     found = [{"match": {"text": text[start:end]}, "start": start, "end": end} for start, end in spans]
-    return json.dumps({"type": kind, "data": said | {"submatches": found}}, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+    return (
+        json.dumps(
+            {"type": kind, "data": said | {"submatches": found}}, separators=(",", ":"), ensure_ascii=False
+        ).encode()
+        + b"\n"
+    )
 
 
 def pieces(data: bytes, size: int) -> Iterator[bytes]:
@@ -43,14 +48,25 @@ OUTPUT = b"".join(
 
 @pytest.mark.parametrize("size", [1, 2, 7, 100, 10_000])
 def test_pieces_of_any_size_say_the_same(size: int) -> None:
-    first, second = Hit(path="a.py", line=1, text="before"), Hit(path="a.py", line=2, text=QUOTES, spans=((4, 8), (48, 49)))
-    assert read(OUTPUT, size) == {"a.py": [first, second], 'say "b".py': [Hit(path='say "b".py', line=7, text="x", spans=((0, 1),))]}
+    first, second = (
+        Hit(path="a.py", line=1, text="before"),
+        Hit(path="a.py", line=2, text=QUOTES, spans=((4, 8), (48, 49))),
+    )
+    assert read(OUTPUT, size) == {
+        "a.py": [first, second],
+        'say "b".py': [Hit(path='say "b".py', line=7, text="x", spans=((0, 1),))],
+    }
 
 
 @pytest.mark.parametrize("size", [999, 1 << 18])
 def test_of_a_line_that_is_too_long_the_number_remains(size: int) -> None:
     long = record("match", "./a.py", "y" * (3 * LONGEST_RECORD), 12, (0, 1))
-    data = record("begin", "./a.py") + record("match", "./a.py", "x", 3, (0, 1)) + long + record("match", "./a.py", "z", 20, (0, 1))
+    data = (
+        record("begin", "./a.py")
+        + record("match", "./a.py", "x", 3, (0, 1))
+        + long
+        + record("match", "./a.py", "z", 20, (0, 1))
+    )
     assert [(hit.line, hit.text) for hit in read(data, size)["a.py"]] == [(3, "x"), (12, TOO_LONG), (20, "z")]
 
 

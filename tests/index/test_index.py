@@ -33,18 +33,28 @@ def names(snapshot: Snapshot, path: str) -> list[str]:
 
 
 def test_knows_definitions_uses_imports_and_bases(tmp_path: Path) -> None:
-    write(tmp_path, {"a.py": BOX, "b.txt": "x\n", ".gitignore": "c.py\n", "c.py": "hidden = 1\n", ".git/HEAD": ""})
+    write(
+        tmp_path,
+        {"a.py": BOX, "b.txt": "x\n", ".gitignore": "c.py\n", "c.py": "hidden = 1\n", ".git/HEAD": ""},
+    )
     found = SymbolIndex(tmp_path).current()
     assert found.paths == (".gitignore", "a.py", "b.txt")
     assert set(found.sources) == {"a.py"}
     assert names(found, "a.py") == ["Box", "Box.size_of", "helper"]
-    assert [(place.path, place.definition and place.definition.name) for place in found.defined("size_of")] == [("a.py", "Box.size_of")]
+    assert [
+        (place.path, place.definition and place.definition.name) for place in found.defined("size_of")
+    ] == [("a.py", "Box.size_of")]
     assert found.used("size_of") == (Use(path="a.py", lines=(5, 10)),)
     assert found.bases("a.py") == {"Box": ("Base",)}
     assert [place.definition and place.definition.name for place in found.subclasses("Base")] == ["Box"]
     assert found.names("a.py") == ("Base", "Box", "os", "sep", "size_of")
     assert [item.module for item in found.imports("a.py")] == ["os"]
-    assert (found.definitions("no.py"), found.imports("no.py"), found.names("no.py"), dict(found.bases("no.py"))) == ((), (), (), {})
+    assert (
+        found.definitions("no.py"),
+        found.imports("no.py"),
+        found.names("no.py"),
+        dict(found.bases("no.py")),
+    ) == ((), (), (), {})
 
 
 def test_definitions_of_a_known_content_need_no_look_at_the_tree(tmp_path: Path) -> None:
@@ -64,9 +74,19 @@ def test_words_of_documents_are_those_of_their_own_lines(tmp_path: Path) -> None
     counted = {}
     for entry in found.postings("size"):
         (place,) = found.document(entry >> 8)
-        counted[place.definition and place.definition.name] = (entry & 127, bool(entry & IN_NAME), found.lengths[entry >> 8])
-    method, rest = "    def size_of(self):\n        return os.sep", "def helper():\n    return Box().size_of()"
-    assert counted == {"Box.size_of": (1, True, words_of(method).total()), "helper": (1, False, words_of(rest).total())}
+        counted[place.definition and place.definition.name] = (
+            entry & 127,
+            bool(entry & IN_NAME),
+            found.lengths[entry >> 8],
+        )
+    method, rest = (
+        "    def size_of(self):\n        return os.sep",
+        "def helper():\n    return Box().size_of()",
+    )
+    assert counted == {
+        "Box.size_of": (1, True, words_of(method).total()),
+        "helper": (1, False, words_of(rest).total()),
+    }
     assert found.average_length > 0
 
 
@@ -139,7 +159,11 @@ def test_a_damaged_database_is_made_anew(tmp_path: Path, damage: bytes) -> None:
     database = tmp_path / "index.sqlite"
     SymbolIndex(tmp_path / "tree", database).current().database.close()
     database.write_bytes(damage)
-    assert names(SymbolIndex(tmp_path / "tree", database).current(), "a.py") == ["Box", "Box.size_of", "helper"]
+    assert names(SymbolIndex(tmp_path / "tree", database).current(), "a.py") == [
+        "Box",
+        "Box.size_of",
+        "helper",
+    ]
 
 
 def test_a_page_that_goes_bad_while_it_is_open_is_noticed_and_mended(tmp_path: Path) -> None:
@@ -181,7 +205,9 @@ def test_what_is_gone_does_not_pile_up(tmp_path: Path, monkeypatch: pytest.Monke
     write(tmp_path / "tree", {"a.py": BOX, "b.py": ""})
     index = SymbolIndex(tmp_path / "tree", tmp_path / "index.sqlite")
     for number in range(30):
-        (tmp_path / "tree" / "b.py").write_text(f"def name_{number}(): ...\n" * (number + 1), encoding="utf-8")
+        (tmp_path / "tree" / "b.py").write_text(
+            f"def name_{number}(): ...\n" * (number + 1), encoding="utf-8"
+        )
         found = index.current()
         assert names(found, "b.py")[0] == f"name_{number}"
         assert names(found, "a.py") == ["Box", "Box.size_of", "helper"]
@@ -208,7 +234,9 @@ def test_two_processes_may_build_at_once(tmp_path: Path) -> None:
     )
     arguments = [sys.executable, "-c", script, str(tmp_path / "tree"), str(tmp_path / "index.sqlite")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    started = [subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=environment) for _ in range(2)]
+    started = [
+        subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=environment) for _ in range(2)
+    ]
     assert [process.communicate(timeout=120)[0] for process in started] == ["30 30 30\n"] * 2
 
 
@@ -216,7 +244,9 @@ def test_threads_share_one_index(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": BOX})
     index = SymbolIndex(tmp_path)
     found: list[int] = []
-    threads = [threading.Thread(target=lambda: found.append(len(index.current().used("size_of")))) for _ in range(4)]
+    threads = [
+        threading.Thread(target=lambda: found.append(len(index.current().used("size_of")))) for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -227,7 +257,10 @@ def test_threads_share_one_index(tmp_path: Path) -> None:
 def test_processes_find_what_one_thread_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(
         tmp_path,
-        {f"m{number}.py": f"class C{number}(Base):\n    def run(self):\n        return helper({number})\n" for number in range(12)},
+        {
+            f"m{number}.py": f"class C{number}(Base):\n    def run(self):\n        return helper({number})\n"
+            for number in range(12)
+        },
     )
     alone = SymbolIndex(tmp_path).current()
     monkeypatch.setattr(worker, "SMALL_BYTES", 1)
@@ -239,12 +272,14 @@ def test_processes_find_what_one_thread_finds(tmp_path: Path, monkeypatch: pytes
     assert together.defined("run") == alone.defined("run")
     assert together.used("helper") == alone.used("helper")
     assert list(together.lengths) == list(alone.lengths)
-    assert sorted(place.path for entry in together.postings("helper") for place in together.document(entry >> 8)) == sorted(
-        place.path for entry in alone.postings("helper") for place in alone.document(entry >> 8)
-    )
+    assert sorted(
+        place.path for entry in together.postings("helper") for place in together.document(entry >> 8)
+    ) == sorted(place.path for entry in alone.postings("helper") for place in alone.document(entry >> 8))
 
 
-def test_where_no_process_starts_the_work_is_done_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_no_process_starts_the_work_is_done_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(tmp_path, {f"m{number}.py": "helper()\n" * (number + 1) for number in range(4)})
     monkeypatch.setattr(worker, "SMALL_BYTES", 1)
     monkeypatch.setattr(worker, "BATCH_BYTES", 1)
@@ -274,12 +309,21 @@ def test_what_is_no_text_or_too_large_is_left_out(tmp_path: Path) -> None:
 
 
 def test_what_is_installed_beside_the_code_is_left_out(tmp_path: Path) -> None:
-    write(tmp_path, {"a.py": BOX, ".venv/lib/python3.11/site-packages/odd.py": "def odd(): ...\n", ".github/tell.py": "def tell(): ...\n"})
+    write(
+        tmp_path,
+        {
+            "a.py": BOX,
+            ".venv/lib/python3.11/site-packages/odd.py": "def odd(): ...\n",
+            ".github/tell.py": "def tell(): ...\n",
+        },
+    )
     found = SymbolIndex(tmp_path, tmp_path / "state" / "index.sqlite").current()
     assert [*found.sources] == [".github/tell.py", "a.py"]
 
 
-def test_old_databases_go_when_there_are_too_many_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_databases_go_when_there_are_too_many_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for age, name in ((300, "old"), (100, "young")):
         (tmp_path / f"{name}.sqlite").write_bytes(b"x" * 1000)
         os.utime(tmp_path / f"{name}.sqlite", (time.time() - age,) * 2)

@@ -192,8 +192,12 @@ DEFINED = {
 TEXTS = dict(DEFINED)
 
 
-@pytest.mark.parametrize(("file", "expected"), DEFINED.items(), ids=lambda value: value[0] if isinstance(value, tuple) else "")
-def test_definitions_have_owners_kinds_and_lines(file: tuple[str, str], expected: list[tuple[str, str, int, int]]) -> None:
+@pytest.mark.parametrize(
+    ("file", "expected"), DEFINED.items(), ids=lambda value: value[0] if isinstance(value, tuple) else ""
+)
+def test_definitions_have_owners_kinds_and_lines(
+    file: tuple[str, str], expected: list[tuple[str, str, int, int]]
+) -> None:
     found = facts_of(*file).definitions
     assert definitions_of(*file) == found
     assert [(item.name, item.kind, item.start, item.end) for item in found] == expected
@@ -203,7 +207,13 @@ def test_definitions_have_owners_kinds_and_lines(file: tuple[str, str], expected
     ("path", "text", "name", "signature", "summary"),
     [
         ("a.js", JAVASCRIPT, "Box", "export class Box extends React.Component", "Holds things."),
-        ("a.ts", TYPESCRIPT, "Box", "export abstract class Box<T> extends Shelf<T> implements Sized", "Holds things."),
+        (
+            "a.ts",
+            TYPESCRIPT,
+            "Box",
+            "export abstract class Box<T> extends Shelf<T> implements Sized",
+            "Holds things.",
+        ),
         ("a.go", GO, "Box.Size", "func (b *Box) Size() int", "Size counts."),
         ("a.rs", RUST, "Box.size", "fn size(&self) -> u32", "Counts."),
         ("A.java", JAVA, "Box.size", "@Override public int size()", ""),
@@ -212,7 +222,9 @@ def test_definitions_have_owners_kinds_and_lines(file: tuple[str, str], expected
         ("a.rb", RUBY, "Shop.Box.size", "def size(deep)", "Counts."),
     ],
 )
-def test_signature_and_comment_of_a_definition(path: str, text: str, name: str, signature: str, summary: str) -> None:
+def test_signature_and_comment_of_a_definition(
+    path: str, text: str, name: str, signature: str, summary: str
+) -> None:
     item = next(item for item in facts_of(path, text).definitions if item.name == name)
     assert (item.signature, item.summary) == (signature, summary)
 
@@ -220,17 +232,29 @@ def test_signature_and_comment_of_a_definition(path: str, text: str, name: str, 
 @pytest.mark.parametrize(
     ("path", "text", "imported", "based"),
     [
-        ("a.js", JAVASCRIPT, {"./shelf": {"shelf", "Item"}, "fs": {""}, "./pack": {"pack"}}, {"Box": ("React.Component",)}),
+        (
+            "a.js",
+            JAVASCRIPT,
+            {"./shelf": {"shelf", "Item"}, "fs": {""}, "./pack": {"pack"}},
+            {"Box": ("React.Component",)},
+        ),
         ("a.ts", TYPESCRIPT, {}, {"Sized": ("Base",), "Box": ("Shelf", "Sized")}),
         ("a.go", GO, {"fmt": {""}, "shop/other": {""}}, {"Box": ("Shelf",)}),
-        ("a.rs", RUST, {"std": {"io", "fmt"}, "crate.shelf": {"Shelf"}}, {"Sized": ("Base",), "Box": ("Sized",)}),
+        (
+            "a.rs",
+            RUST,
+            {"std": {"io", "fmt"}, "crate.shelf": {"Shelf"}},
+            {"Sized": ("Base",), "Box": ("Sized",)},
+        ),
         ("A.java", JAVA, {"java.util": {"List"}}, {"Box": ("Shelf", "Sized")}),
         ("a.c", C, {"shelf.h": {""}}, {}),
         ("a.cpp", CPP, {"shelf": {""}}, {"shop.Box": ("Shelf", "other.Part")}),
         ("a.rb", RUBY, {"shelf": {""}}, {"Shop.Box": ("Base.Shelf",)}),
     ],
 )
-def test_imports_and_bases(path: str, text: str, imported: dict[str, set[str]], based: dict[str, tuple[str, ...]]) -> None:
+def test_imports_and_bases(
+    path: str, text: str, imported: dict[str, set[str]], based: dict[str, tuple[str, ...]]
+) -> None:
     facts = facts_of(path, text)
     found: dict[str, set[str]] = {}
     for item in facts.imports:
@@ -241,7 +265,14 @@ def test_imports_and_bases(path: str, text: str, imported: dict[str, set[str]], 
 
 @pytest.mark.parametrize(
     ("path", "text", "line"),
-    [("a.js", JAVASCRIPT, 5), ("a.rs", RUST, 8), ("A.java", JAVA, 7), ("a.c", C, 7), ("a.cpp", CPP, 6), ("a.rb", RUBY, 6)],
+    [
+        ("a.js", JAVASCRIPT, 5),
+        ("a.rs", RUST, 8),
+        ("A.java", JAVA, 7),
+        ("a.c", C, 7),
+        ("a.cpp", CPP, 6),
+        ("a.rb", RUBY, 6),
+    ],
 )
 def test_uses_are_code_and_not_strings_or_keywords(path: str, text: str, line: int) -> None:
     uses = facts_of(path, text).uses
@@ -249,13 +280,17 @@ def test_uses_are_code_and_not_strings_or_keywords(path: str, text: str, line: i
     assert not {"return", "class", "Holds", "Counts"} & set(uses)
 
 
-@pytest.mark.parametrize("path", ["a.js", "a.ts", "a.go", "a.rs", "a.java", "a.c", "a.cpp", "a.rb", "a.php", "a.kt"])
+@pytest.mark.parametrize(
+    "path", ["a.js", "a.ts", "a.go", "a.rs", "a.java", "a.c", "a.cpp", "a.rb", "a.php", "a.kt"]
+)
 def test_broken_code_is_read_without_an_error(path: str) -> None:
     for text in ("", "\0", "class {{{ ]] (", "\ud800", "function f( { 'x\n" * 50):
         facts_of(path, text)
 
 
 def test_a_language_without_grammar_is_read_by_its_lines() -> None:
-    facts = facts_of("a.kt", "class Box {\n    fun other() {}\n    fun size(): Int {\n        return 1 // size\n    }\n}\n")
+    facts = facts_of(
+        "a.kt", "class Box {\n    fun other() {}\n    fun size(): Int {\n        return 1 // size\n    }\n}\n"
+    )
     assert [(item.name, item.line, item.end) for item in facts.definitions] == [("Box", 1, 7)]
     assert facts.uses["size"] == [3]

@@ -9,7 +9,17 @@ import pytest
 from coder.index import definitions
 from coder.index.parsers.facts import Import, facts_of
 
-MODULES = ("argparse", "dataclasses", "enum", "inspect", "typing", "unittest.mock", "asyncio.base_events", "textwrap", "doctest")
+MODULES = (
+    "argparse",
+    "dataclasses",
+    "enum",
+    "inspect",
+    "typing",
+    "unittest.mock",
+    "asyncio.base_events",
+    "textwrap",
+    "doctest",
+)
 
 Row = tuple[str, str, int, int, int, tuple[int, int]]
 
@@ -32,7 +42,16 @@ def judged(text: str) -> set[Row]:
             elif isinstance(child, ast.Assign | ast.AnnAssign) and scope != "function":
                 target = child.targets[0] if isinstance(child, ast.Assign) else child.target
                 if isinstance(target, ast.Name):
-                    found.add((prefix + target.id, "variable", child.lineno, child.lineno, child.end_lineno or 0, (0, 0)))
+                    found.add(
+                        (
+                            prefix + target.id,
+                            "variable",
+                            child.lineno,
+                            child.lineno,
+                            child.end_lineno or 0,
+                            (0, 0),
+                        )
+                    )
             elif not isinstance(child, ast.expr):
                 walk(child, prefix, scope)
 
@@ -45,7 +64,10 @@ def test_agrees_with_ast_on_the_standard_library(module: str) -> None:
     spec = importlib.util.find_spec(module)
     assert spec is not None and spec.origin is not None
     text = Path(spec.origin).read_text(encoding="utf-8")
-    rows = {(item.name, item.kind, item.start, item.line, item.end, item.docstring) for item in definitions(spec.origin, text)}
+    rows = {
+        (item.name, item.kind, item.start, item.line, item.end, item.docstring)
+        for item in definitions(spec.origin, text)
+    }
     assert rows ^ judged(text) == set()
 
 
@@ -90,7 +112,10 @@ else_: int = 3
 
 
 def test_strings_brackets_and_margins_do_not_mislead() -> None:
-    rows = {(item.name, item.kind, item.start, item.line, item.end, item.docstring) for item in definitions("a.py", HARD)}
+    rows = {
+        (item.name, item.kind, item.start, item.line, item.end, item.docstring)
+        for item in definitions("a.py", HARD)
+    }
     assert rows == judged(HARD)
 
 
@@ -107,7 +132,10 @@ def test_signatures_stand_on_one_line_and_docstrings_give_their_first() -> None:
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("def good():\n    pass\n\n\ndef bad(:\n    pass\n\n\ndef after():\n    pass\n", ["good", "bad", "after"]),
+        (
+            "def good():\n    pass\n\n\ndef bad(:\n    pass\n\n\ndef after():\n    pass\n",
+            ["good", "bad", "after"],
+        ),
         ("x = '''never closed\ndef a(): ...\n", ["x", "a"]),
         ("class A\n    def b(self):\n        return (\n\ndef c(): ...\n", ["A", "A.b", "c"]),
         ("def", []),

@@ -52,9 +52,13 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
         ("Box", "src/shop/box.py", "src/shop/box.py Box"),
     ],
 )
-def test_a_name_is_followed_to_where_it_is_defined(snapshot: Snapshot, dotted: str, importer: str, meant: str) -> None:
+def test_a_name_is_followed_to_where_it_is_defined(
+    snapshot: Snapshot, dotted: str, importer: str, meant: str
+) -> None:
     found = resolve(snapshot, dotted, importer=importer)
-    assert [f"{place.path} {place.definition.name if place.definition else '-'}" for place in found] == [meant]
+    assert [f"{place.path} {place.definition.name if place.definition else '-'}" for place in found] == [
+        meant
+    ]
 
 
 @pytest.mark.parametrize("dotted", ["os.path.join", "nobody", "", ".", "...", "a" * 5000])
@@ -63,7 +67,10 @@ def test_what_is_not_in_the_tree_means_nothing(snapshot: Snapshot, dotted: str) 
 
 
 def test_imports_in_a_circle_end(snapshot: Snapshot) -> None:
-    assert {place.path for place in resolve(snapshot, "shop.loop_a.thing")} <= {"src/shop/loop_a.py", "src/shop/loop_b.py"}
+    assert {place.path for place in resolve(snapshot, "shop.loop_a.thing")} <= {
+        "src/shop/loop_a.py",
+        "src/shop/loop_b.py",
+    }
 
 
 def test_of_modules_with_one_name_the_outermost_is_meant(snapshot: Snapshot) -> None:
@@ -72,17 +79,35 @@ def test_of_modules_with_one_name_the_outermost_is_meant(snapshot: Snapshot) -> 
 
 
 def test_re_exports_name_the_package_and_the_import(snapshot: Snapshot) -> None:
-    assert [(path, item.line, item.alias) for path, item in re_exports(snapshot, "Box")] == [("src/shop/__init__.py", 1, "Crate")]
+    assert [(path, item.line, item.alias) for path, item in re_exports(snapshot, "Box")] == [
+        ("src/shop/__init__.py", 1, "Crate")
+    ]
 
 
 def test_importers_are_found_through_relative_imports_and_packages(snapshot: Snapshot) -> None:
-    assert importers(snapshot, "src/shop/money.py") == (("src/shop/__init__.py", 2), ("src/shop/deep/pot.py", 2))
-    assert importers(snapshot, "src/shop/box.py") == (("src/shop/__init__.py", 1), ("src/shop/deep/pot.py", 1))
+    assert importers(snapshot, "src/shop/money.py") == (
+        ("src/shop/__init__.py", 2),
+        ("src/shop/deep/pot.py", 2),
+    )
+    assert importers(snapshot, "src/shop/box.py") == (
+        ("src/shop/__init__.py", 1),
+        ("src/shop/deep/pot.py", 1),
+    )
     assert importers(snapshot, "tests/box.py") == ()
 
 
 def test_packages_that_take_all_of_each_other_are_looked_through_once(tmp_path: Path) -> None:
     names = [f"part{number}" for number in range(16)]
-    everything = {f"shop/{name}.py": "".join(f"from shop.{other} import *\n" for other in names if other != name) for name in names}
-    write(tmp_path, everything | {"shop/__init__.py": "from shop.part0 import *\n", "shop/last.py": "from shop.part3 import absent\n"})
+    everything = {
+        f"shop/{name}.py": "".join(f"from shop.{other} import *\n" for other in names if other != name)
+        for name in names
+    }
+    write(
+        tmp_path,
+        everything
+        | {
+            "shop/__init__.py": "from shop.part0 import *\n",
+            "shop/last.py": "from shop.part3 import absent\n",
+        },
+    )
     assert resolve(SymbolIndex(tmp_path).current(), "shop.absent") == (Place(path="shop/__init__.py"),)

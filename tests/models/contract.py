@@ -71,14 +71,20 @@ def patience(pauses: list[float], tries: int = 3) -> Patience:
 
 
 @contextmanager
-def over(turns: list[Turn], *, stream: Wire, error: Errors, provider: str, path: str = "", tools: bool = True) -> Iterator[Bench]:
+def over(
+    turns: list[Turn], *, stream: Wire, error: Errors, provider: str, path: str = "", tools: bool = True
+) -> Iterator[Bench]:
     """A provider's adapter against a fake of its wire."""
     with serve(stream, error, turns) as fake:
         pauses: list[float] = []
         choice = Choice(provider=provider, model="m", base_url=fake.url + path, reason="named by a test")
         keys = {"anthropic": "ANTHROPIC_API_KEY", "google": "GOOGLE_API_KEY"}
         environment = {keys.get(provider, "CODER_API_KEY"): KEY}
-        yield Bench(open_model(choice, environment=environment, tool_calling=tools, patience=patience(pauses)), pauses, fake)
+        yield Bench(
+            open_model(choice, environment=environment, tool_calling=tools, patience=patience(pauses)),
+            pauses,
+            fake,
+        )
 
 
 @contextmanager
@@ -95,27 +101,48 @@ def responses(turns: list[Turn]) -> Iterator[Bench]:
 def text_protocol(turns: list[Turn]) -> Iterator[Bench]:
     """Calls come as blocks of text."""
     blocks = [
-        "".join(f'\n```tool\n{{"name": "{name}", "arguments": {arguments}}}\n```\n' for name, arguments in turn.calls) for turn in turns
+        "".join(
+            f'\n```tool\n{{"name": "{name}", "arguments": {arguments}}}\n```\n'
+            for name, arguments in turn.calls
+        )
+        for turn in turns
     ]
-    written = [replace(turn, text=turn.text + block, calls=()) for turn, block in zip(turns, blocks, strict=True)]
-    with over(written, stream=spoken.chat, error=spoken.openai_error, provider="compatible", path="/v1", tools=False) as bench:
+    written = [
+        replace(turn, text=turn.text + block, calls=()) for turn, block in zip(turns, blocks, strict=True)
+    ]
+    with over(
+        written, stream=spoken.chat, error=spoken.openai_error, provider="compatible", path="/v1", tools=False
+    ) as bench:
         yield bench
 
 
 def step(turn: Turn) -> Step:
-    usage = Usage(input_tokens=turn.input_tokens, cached_tokens=turn.cached_tokens, output_tokens=turn.output_tokens)
+    usage = Usage(
+        input_tokens=turn.input_tokens, cached_tokens=turn.cached_tokens, output_tokens=turn.output_tokens
+    )
     calls = tuple(ScriptedCall(name=name, arguments=arguments) for name, arguments in turn.calls)
-    error = ScriptedError(message=turn.error, context_overflow=turn.error == "overflow") if turn.error else None
+    error = (
+        ScriptedError(message=turn.error, context_overflow=turn.error == "overflow") if turn.error else None
+    )
     finish = {"length": "length", "refusal": "refusal"}.get(turn.finish)
     return Step.model_validate(
-        {"text": turn.text, "reasoning": turn.reasoning, "calls": calls, "usage": usage, "error": error, "finish": finish}
+        {
+            "text": turn.text,
+            "reasoning": turn.reasoning,
+            "calls": calls,
+            "usage": usage,
+            "error": error,
+            "finish": finish,
+        }
     )
 
 
 @contextmanager
 def scripted(turns: list[Turn]) -> Iterator[Bench]:
     stalls = any(turn.stalls for turn in turns)
-    yield Bench(Scripted([step(turn) for turn in turns], pause=(lambda: asyncio.sleep(60)) if stalls else None))
+    yield Bench(
+        Scripted([step(turn) for turn in turns], pause=(lambda: asyncio.sleep(60)) if stalls else None)
+    )
 
 
 @contextmanager
@@ -142,4 +169,10 @@ WIRES: dict[str, Rig] = {
     "anthropic": partial(over, stream=spoken.anthropic, error=spoken.anthropic_error, provider="anthropic"),
     "google": partial(over, stream=spoken.google, error=spoken.google_error, provider="google"),
 }
-RIGS: dict[str, Rig] = {**WIRES, "text_protocol": text_protocol, "scripted": scripted, "recorded": recorded, "played": played}
+RIGS: dict[str, Rig] = {
+    **WIRES,
+    "text_protocol": text_protocol,
+    "scripted": scripted,
+    "recorded": recorded,
+    "played": played,
+}

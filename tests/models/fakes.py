@@ -74,7 +74,11 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self.server.requests.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-        turn = self.server.turns.pop(0) if self.server.turns else Turn(status=418, error="the script of this fake is at its end")
+        turn = (
+            self.server.turns.pop(0)
+            if self.server.turns
+            else Turn(status=418, error="the script of this fake is at its end")
+        )
         if turn.status == 200:
             self._stream(turn)
         else:

@@ -18,7 +18,11 @@ def ask(model: Cassette | Recorder, request: Request) -> Reply:
 
 def followed(reply: Reply, *, text: str, ok: bool = True) -> Request:
     (call,) = reply.message.calls
-    messages: tuple[Message, ...] = (*ASKED.messages, reply.message, ToolMessage(call_id=call.id, name=call.name, text=text, ok=ok))
+    messages: tuple[Message, ...] = (
+        *ASKED.messages,
+        reply.message,
+        ToolMessage(call_id=call.id, name=call.name, text=text, ok=ok),
+    )
     return ASKED.model_copy(update={"messages": messages})
 
 
@@ -26,7 +30,16 @@ def followed(reply: Reply, *, text: str, ok: bool = True) -> Request:
 def tape(tmp_path: Path) -> Path:
     """A look, an answer, and an error."""
     path = tmp_path / "takes.jsonl"
-    recorder = Recorder(Scripted([LOOK, Step(text="Line 7."), Step(error=ScriptedError(message="Too long.", context_overflow=True))]), path)
+    recorder = Recorder(
+        Scripted(
+            [
+                LOOK,
+                Step(text="Line 7."),
+                Step(error=ScriptedError(message="Too long.", context_overflow=True)),
+            ]
+        ),
+        path,
+    )
     request = followed(ask(recorder, ASKED), text="7: return 1  # 0.12 s")
     ask(recorder, request)
     with pytest.raises(ModelError):
@@ -52,10 +65,15 @@ def test_plays_what_was_recorded_though_results_have_other_words(tape: Path) -> 
         ({"system": "You write poems."}, "the system prompt differs"),
         ({"tools": ()}, r"the tools differ \(read\)"),
         ({"messages": (UserMessage(text="Other."),)}, r"message 1 differs \(recorded: user, asked: user\)"),
-        ({"messages": (*ASKED.messages, UserMessage(text="More."))}, r"message 2 differs \(recorded: nothing, asked: user\)"),
+        (
+            {"messages": (*ASKED.messages, UserMessage(text="More."))},
+            r"message 2 differs \(recorded: nothing, asked: user\)",
+        ),
     ],
 )
-def test_another_request_is_refused_and_the_difference_named(tape: Path, changed: dict[str, object], said: str) -> None:
+def test_another_request_is_refused_and_the_difference_named(
+    tape: Path, changed: dict[str, object], said: str
+) -> None:
     with pytest.raises(ModelError, match=f"Request 1 is not the recorded one: {said}"):
         ask(load(tape), ASKED.model_copy(update=changed))
 

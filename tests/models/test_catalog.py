@@ -37,7 +37,10 @@ def names(choice: Choice | None) -> str:
 
 def test_the_flag_comes_before_the_variable_and_the_configuration() -> None:
     named = {"CODER_MODEL": "openai:gpt-6-luna", **KEYS}
-    assert names(chosen(named, model="google:gemini-4-argon", configured="openrouter:x/y")) == "google:gemini-4-argon"
+    assert (
+        names(chosen(named, model="google:gemini-4-argon", configured="openrouter:x/y"))
+        == "google:gemini-4-argon"
+    )
     assert names(chosen(named, configured="openrouter:x/y")) == "openai:gpt-6-luna"
     assert names(chosen(KEYS, configured="openrouter:x/y")) == "openrouter:x/y"
 
@@ -89,12 +92,16 @@ def test_a_name_is_placed_by_its_prefix_or_its_family(written: str, name: str) -
 
 @pytest.mark.parametrize("written", ["qwen3:8b", "gpt-oss:20b", "mistral", "nobody:model"])
 def test_a_name_that_cannot_be_placed_lists_the_forms(written: str) -> None:
-    with pytest.raises(UserError, match=f"No provider is known for the model '{written}'. Write it as PROVIDER:NAME, such as"):
+    with pytest.raises(
+        UserError, match=f"No provider is known for the model '{written}'. Write it as PROVIDER:NAME, such as"
+    ):
         chosen(KEYS, model=written)
 
 
 def test_a_missing_key_is_named() -> None:
-    with pytest.raises(UserError, match="google:gemini-4-argon needs a key, and GOOGLE_API_KEY or GEMINI_API_KEY is not set"):
+    with pytest.raises(
+        UserError, match="google:gemini-4-argon needs a key, and GOOGLE_API_KEY or GEMINI_API_KEY is not set"
+    ):
         chosen({}, model="gemini-4-argon")
 
 
@@ -108,7 +115,12 @@ def test_openai_can_be_elsewhere_and_then_needs_no_key() -> None:
     ("base_url", "model", "name", "url"),
     [
         ("http://127.0.0.1:8080", "qwen3:8b", "compatible:qwen3:8b", "http://127.0.0.1:8080/v1"),
-        ("https://api.example.com/openai/", "claude-x", "compatible:claude-x", "https://api.example.com/openai"),
+        (
+            "https://api.example.com/openai/",
+            "claude-x",
+            "compatible:claude-x",
+            "https://api.example.com/openai",
+        ),
         ("https://proxy.example", "anthropic:claude-x", "anthropic:claude-x", "https://proxy.example"),
         ("http://box:11434", "ollama:gemma3", "ollama:gemma3", "http://box:11434/v1"),
     ],
@@ -122,7 +134,10 @@ def test_a_model_behind_a_url_keeps_its_prefix(base_url: str, model: str, name: 
 def test_a_url_alone_means_the_first_model_listed_there() -> None:
     with shelf({"/v1/models": b'{"data": [{"id": "bridge"}, {"id": "other"}]}'}) as url:
         assert names(chosen({}, base_url=url)) == "compatible:bridge"
-    with shelf({}) as url, pytest.raises(UserError, match=r"lists no models\. Name the one to use with --model"):
+    with (
+        shelf({}) as url,
+        pytest.raises(UserError, match=r"lists no models\. Name the one to use with --model"),
+    ):
         chosen({}, base_url=url)
 
 
@@ -141,7 +156,9 @@ def test_a_server_can_be_named_without_a_model() -> None:
 
 
 def test_keys_are_told_by_their_names_and_never_shown() -> None:
-    assert keys_set({"GEMINI_API_KEY": "g-secret", "OPENAI_API_KEY": "", "PATH": "/bin"}) == ("GEMINI_API_KEY",)
+    assert keys_set({"GEMINI_API_KEY": "g-secret", "OPENAI_API_KEY": "", "PATH": "/bin"}) == (
+        "GEMINI_API_KEY",
+    )
     key = key_for("google", {"GEMINI_API_KEY": "g-secret"})
     assert key and key.get_secret_value() == "g-secret" and "g-secret" not in repr(key)
     assert key_for("ollama", KEYS) is None
@@ -150,4 +167,7 @@ def test_keys_are_told_by_their_names_and_never_shown() -> None:
 def test_naming_models_loads_no_library_that_talks_to_them() -> None:
     heavy = "{'pydantic_ai', 'openai', 'anthropic', 'google.genai', 'httpx', 'httpx2', 'http.client', 'concurrent.futures', 'asyncio'}"
     code = f"import sys, coder.models.catalog; print(sorted({heavy} & set(sys.modules)))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        == "[]\n"
+    )

@@ -17,7 +17,11 @@ TOLD = Usage(input_tokens=100, cached_tokens=40, output_tokens=7)
 def test_streams_a_text_in_pieces(rig: str) -> None:
     with RIGS[rig]([Turn(text="It is the comparison in line 7.")]) as bench:
         reply, deltas = bench.ask()
-    assert (reply.message.text, reply.message.calls, reply.finish) == ("It is the comparison in line 7.", (), "stop")
+    assert (reply.message.text, reply.message.calls, reply.finish) == (
+        "It is the comparison in line 7.",
+        (),
+        "stop",
+    )
     assert len(deltas) > 1
     assert "".join(delta.text for delta in deltas if delta.kind == "text") == reply.message.text
 

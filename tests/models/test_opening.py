@@ -25,7 +25,9 @@ def test_tool_calling_can_be_settled_beforehand() -> None:
 @pytest.mark.loopback
 def test_a_template_that_drops_tools_is_spoken_to_in_text() -> None:
     with shelf({"/props": b'{"chat_template_caps": {"supports_tools": false}}'}) as url:
-        assert isinstance(open_model(HERE.model_copy(update={"base_url": f"{url}/v1"}), environment={}), TextProtocol)
+        assert isinstance(
+            open_model(HERE.model_copy(update={"base_url": f"{url}/v1"}), environment={}), TextProtocol
+        )
 
 
 @pytest.mark.loopback
@@ -34,7 +36,10 @@ def test_a_template_that_drops_tools_is_spoken_to_in_text() -> None:
     [
         Turn(status=400, error="registry.ollama.ai/library/m does not support tools"),
         Turn(status=500, error="tools param requires --jinja flag"),
-        Turn(status=400, error='"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
+        Turn(
+            status=400,
+            error='"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
+        ),
         Turn(status=404, error="No endpoints found that support tool use. Try disabling apply_patch."),
     ],
 )
@@ -50,7 +55,10 @@ def test_a_server_that_refuses_tools_is_spoken_to_in_text(refusal: Turn) -> None
 @pytest.mark.loopback
 def test_nothing_that_listens_is_said_at_once() -> None:
     error = Bench(open_model(HERE, environment={}, tool_calling=True)).fail()
-    assert str(error) == "Nothing answers at http://127.0.0.1:9/v1. Start the server of compatible:m there, or take another with --model."
+    assert (
+        str(error)
+        == "Nothing answers at http://127.0.0.1:9/v1. Start the server of compatible:m there, or take another with --model."
+    )
 
 
 @pytest.mark.loopback
@@ -74,4 +82,7 @@ def test_a_model_on_this_machine_costs_nothing_and_another_price_is_unknown() ->
 
 def test_the_libraries_are_loaded_only_when_a_model_is_opened() -> None:
     code = "import sys, coder.models.opening; print({'pydantic_ai', 'httpx2', 'openai'} & set(sys.modules))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        == "set()\n"
+    )

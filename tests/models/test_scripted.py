@@ -34,7 +34,9 @@ def test_plays_a_script_line_by_line(tmp_path: Path) -> None:
         ToolCall(id="call_0_1", name="read", arguments="{broken"),
     )
     assert ask(model) == (
-        Reply(message=AssistantMessage(text="I.", calls=calls), usage=Usage(cost_usd=Decimal(0)), finish="calls"),
+        Reply(
+            message=AssistantMessage(text="I.", calls=calls), usage=Usage(cost_usd=Decimal(0)), finish="calls"
+        ),
         "[Hm.][I.]",
     )
     heard: list[str] = []
@@ -45,7 +47,9 @@ def test_plays_a_script_line_by_line(tmp_path: Path) -> None:
         ask(model)
     assert (cut.value.retryable, overflow.value.context_overflow) == (True, True)
     assert ask(model)[0] == Reply(
-        message=AssistantMessage(text="Done."), usage=Usage(input_tokens=5, cost_usd=Decimal("0.25")), finish="length"
+        message=AssistantMessage(text="Done."),
+        usage=Usage(input_tokens=5, cost_usd=Decimal("0.25")),
+        finish="length",
     )
     with pytest.raises(ModelError, match="The script has 4 replies and was asked for number 5"):
         ask(model)
@@ -54,7 +58,14 @@ def test_plays_a_script_line_by_line(tmp_path: Path) -> None:
 
 def test_scenes_may_be_replies_errors_and_functions() -> None:
     reply = Reply(message=AssistantMessage(text="Yes."))
-    model = Scripted([reply, ModelError("No."), lambda request: Reply(message=AssistantMessage(text=request.system)), Step(text="Bye.")])
+    model = Scripted(
+        [
+            reply,
+            ModelError("No."),
+            lambda request: Reply(message=AssistantMessage(text=request.system)),
+            Step(text="Bye."),
+        ]
+    )
     assert ask(model) == (reply, "[Yes.]")
     with pytest.raises(ModelError, match="No"):
         ask(model)
@@ -62,7 +73,9 @@ def test_scenes_may_be_replies_errors_and_functions() -> None:
     assert ask(model)[0].message.text == "Bye."
 
 
-@pytest.mark.parametrize(("line", "said"), [("{", "the line"), ('{"txt": "a"}', "txt: Extra"), ('{"calls": [{}]}', "calls.0.name")])
+@pytest.mark.parametrize(
+    ("line", "said"), [("{", "the line"), ('{"txt": "a"}', "txt: Extra"), ('{"calls": [{}]}', "calls.0.name")]
+)
 def test_a_faulty_line_is_named(tmp_path: Path, line: str, said: str) -> None:
     path = tmp_path / "script.jsonl"
     path.write_text(f'{{"text": "a"}}\n{line}\n', encoding="utf-8")
@@ -72,6 +85,10 @@ def test_a_faulty_line_is_named(tmp_path: Path, line: str, said: str) -> None:
 
 def test_a_scene_waits_for_the_request_that_it_is_for() -> None:
     model = Scripted([Step(text="for the reviewer", when="You review"), Step(text="for whoever asks")])
-    first = asyncio.run(model.complete(Request(system="", messages=(UserMessage(text="Fix it."),)), lambda _: None))
-    second = asyncio.run(model.complete(Request(system="", messages=(UserMessage(text="You review it."),)), lambda _: None))
+    first = asyncio.run(
+        model.complete(Request(system="", messages=(UserMessage(text="Fix it."),)), lambda _: None)
+    )
+    second = asyncio.run(
+        model.complete(Request(system="", messages=(UserMessage(text="You review it."),)), lambda _: None)
+    )
     assert [first.message.text, second.message.text] == ["for whoever asks", "for the reviewer"]

@@ -26,7 +26,9 @@ def test_lists_the_models_of_a_server_without_those_that_only_embed() -> None:
 
 
 @pytest.mark.loopback
-@pytest.mark.parametrize("body", [b"<html>a web server</html>", b"[]", b'{"data": {}}', b'{"data": [1, {"id": 2}]}', b"\xff"])
+@pytest.mark.parametrize(
+    "body", [b"<html>a web server</html>", b"[]", b'{"data": {}}', b'{"data": [1, {"id": 2}]}', b"\xff"]
+)
 def test_another_program_on_the_port_is_no_model_server(body: bytes) -> None:
     with shelf({"/v1/models": body}) as url:
         assert models_at(f"{url}/v1") == ()
@@ -34,7 +36,11 @@ def test_another_program_on_the_port_is_no_model_server(body: bytes) -> None:
 
 @pytest.mark.loopback
 def test_finds_the_servers_that_answer_in_the_order_of_the_places() -> None:
-    with shelf({"/v1/models": LISTING}) as one, shelf({"/v1/models": b'{"data": [{"id": "b"}]}'}) as other, shelf({}) as none:
+    with (
+        shelf({"/v1/models": LISTING}) as one,
+        shelf({"/v1/models": b'{"data": [{"id": "b"}]}'}) as other,
+        shelf({}) as none,
+    ):
         places = {"ollama": f"{one}/v1", "llamacpp": f"{none}/v1", "vllm": f"{other}/v1"}
         assert find(places) == (
             LocalServer(provider="ollama", base_url=f"{one}/v1", models=("qwen3:8b", "gemma3")),
@@ -77,5 +83,11 @@ def test_honours_the_host_of_ollama(host: str, url: str) -> None:
 
 
 def test_knows_which_addresses_are_this_machine() -> None:
-    urls = ("http://localhost:1/v1", "http://127.9.9.9/v1", "http://[::1]:8080", "https://api.example.com", "http://127.evil.example")
+    urls = (
+        "http://localhost:1/v1",
+        "http://127.9.9.9/v1",
+        "http://[::1]:8080",
+        "https://api.example.com",
+        "http://127.evil.example",
+    )
     assert [is_loopback(url) for url in urls] == [True, True, True, False, False]

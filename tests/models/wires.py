@@ -43,34 +43,70 @@ def chat(turn: Turn) -> list[bytes]:
     kind = "refusal" if turn.finish == "refusal" else "content"
     events += [chunk({kind: piece}) for piece in pieces(turn.text)]
     for index, (name, arguments) in enumerate(turn.calls):
-        head = {"index": index, "id": f"call_{index}", "type": "function", "function": {"name": name, "arguments": ""}}
+        head = {
+            "index": index,
+            "id": f"call_{index}",
+            "type": "function",
+            "function": {"name": name, "arguments": ""},
+        }
         events.append(chunk({"tool_calls": [head]}))
-        events += [chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}) for piece in pieces(arguments)]
+        events += [
+            chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
+            for piece in pieces(arguments)
+        ]
     if turn.garbage:
         events.append(turn.garbage)
     if not whole(turn):
         return events
-    finish = {"length": "length", "odd": "moonlight", "refusal": "stop"}.get(turn.finish, "tool_calls" if turn.calls else "stop")
+    finish = {"length": "length", "odd": "moonlight", "refusal": "stop"}.get(
+        turn.finish, "tool_calls" if turn.calls else "stop"
+    )
     usage = {
         "prompt_tokens": turn.input_tokens,
         "completion_tokens": turn.output_tokens,
         "total_tokens": turn.input_tokens + turn.output_tokens,
         "prompt_tokens_details": {"cached_tokens": turn.cached_tokens},
     }
-    last = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [], "usage": usage}
+    last = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "m",
+        "choices": [],
+        "usage": usage,
+    }
     return [*events, chunk({}, finish), data(last), b"data: [DONE]\n\n"]
 
 
 def openai_error(turn: Turn) -> dict[str, Any]:
     if turn.error == "overflow":
         said = "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."
-        return {"error": {"message": said, "type": "invalid_request_error", "param": "messages", "code": "context_length_exceeded"}}
+        return {
+            "error": {
+                "message": said,
+                "type": "invalid_request_error",
+                "param": "messages",
+                "code": "context_length_exceeded",
+            }
+        }
     if turn.error == "no_tools":
         return {
-            "error": {"message": "registry.ollama.ai/library/m does not support tools", "type": "api_error", "param": None, "code": None}
+            "error": {
+                "message": "registry.ollama.ai/library/m does not support tools",
+                "type": "api_error",
+                "param": None,
+                "code": None,
+            }
         }
     code = {401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded"}.get(turn.status)
-    return {"error": {"message": turn.error or f"status {turn.status}", "type": "error", "param": None, "code": code}}
+    return {
+        "error": {
+            "message": turn.error or f"status {turn.status}",
+            "type": "error",
+            "param": None,
+            "code": code,
+        }
+    }
 
 
 # https://platform.openai.com/docs/api-reference/responses-streaming
@@ -110,11 +146,16 @@ def responses(turn: Turn) -> list[bytes]:
     events = [event("response.created", response=state("in_progress"))]
     if turn.reasoning:
         thought = {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "seal"}
-        events.append(event("response.output_item.added", output_index=0, item={**thought, "encrypted_content": ""}))
+        events.append(
+            event("response.output_item.added", output_index=0, item={**thought, "encrypted_content": ""})
+        )
         part = {"type": "summary_text", "text": ""}
         where = {"item_id": "rs_1", "output_index": 0, "summary_index": 0}
         events.append(event("response.reasoning_summary_part.added", part=part, **where))
-        events += [event("response.reasoning_summary_text.delta", delta=piece, **where) for piece in pieces(turn.reasoning)]
+        events += [
+            event("response.reasoning_summary_text.delta", delta=piece, **where)
+            for piece in pieces(turn.reasoning)
+        ]
         done = {**thought, "summary": [{"type": "summary_text", "text": turn.reasoning}]}
         events.append(event("response.output_item.done", output_index=0, item=done))
         output.append(done)
@@ -123,8 +164,17 @@ def responses(turn: Turn) -> list[bytes]:
         item = {"id": "msg_1", "type": "message", "role": "assistant", "status": "in_progress", "content": []}
         events.append(event("response.output_item.added", output_index=index, item=item))
         where = {"item_id": "msg_1", "output_index": index, "content_index": 0}
-        events.append(event("response.content_part.added", part={"type": "output_text", "text": "", "annotations": []}, **where))
-        events += [event("response.output_text.delta", delta=piece, logprobs=[], **where) for piece in pieces(turn.text)]
+        events.append(
+            event(
+                "response.content_part.added",
+                part={"type": "output_text", "text": "", "annotations": []},
+                **where,
+            )
+        )
+        events += [
+            event("response.output_text.delta", delta=piece, logprobs=[], **where)
+            for piece in pieces(turn.text)
+        ]
         content = [{"type": "output_text", "text": turn.text, "annotations": [], "logprobs": []}]
         done = {**item, "status": "completed", "content": content}
         if whole(turn):
@@ -142,8 +192,15 @@ def responses(turn: Turn) -> list[bytes]:
         }
         events.append(event("response.output_item.added", output_index=index, item=item))
         where = {"item_id": f"fc_{index}", "output_index": index}
-        events += [event("response.function_call_arguments.delta", delta=piece, **where) for piece in pieces(arguments)]
-        done = {**item, "arguments": arguments, "status": "incomplete" if turn.finish == "length" else "completed"}
+        events += [
+            event("response.function_call_arguments.delta", delta=piece, **where)
+            for piece in pieces(arguments)
+        ]
+        done = {
+            **item,
+            "arguments": arguments,
+            "status": "incomplete" if turn.finish == "length" else "completed",
+        }
         events.append(event("response.output_item.done", output_index=index, item=done))
         output.append(done)
     if turn.garbage:
@@ -177,13 +234,27 @@ def anthropic(turn: Turn) -> list[bytes]:
     events = [named({"type": "message_start", "message": start}), named({"type": "ping"})]
     blocks: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
     if turn.reasoning:
-        deltas: list[dict[str, Any]] = [{"type": "thinking_delta", "thinking": piece} for piece in pieces(turn.reasoning)]
-        blocks.append(({"type": "thinking", "thinking": "", "signature": ""}, [*deltas, {"type": "signature_delta", "signature": "seal"}]))
+        deltas: list[dict[str, Any]] = [
+            {"type": "thinking_delta", "thinking": piece} for piece in pieces(turn.reasoning)
+        ]
+        blocks.append(
+            (
+                {"type": "thinking", "thinking": "", "signature": ""},
+                [*deltas, {"type": "signature_delta", "signature": "seal"}],
+            )
+        )
     if turn.text:
-        blocks.append(({"type": "text", "text": ""}, [{"type": "text_delta", "text": piece} for piece in pieces(turn.text)]))
+        blocks.append(
+            (
+                {"type": "text", "text": ""},
+                [{"type": "text_delta", "text": piece} for piece in pieces(turn.text)],
+            )
+        )
     for index, (name, arguments) in enumerate(turn.calls):
         use = {"type": "tool_use", "id": f"toolu_{index}", "name": name, "input": {}}
-        blocks.append((use, [{"type": "input_json_delta", "partial_json": piece} for piece in pieces(arguments)]))
+        blocks.append(
+            (use, [{"type": "input_json_delta", "partial_json": piece} for piece in pieces(arguments)])
+        )
     for index, (block, deltas) in enumerate(blocks):
         events.append(named({"type": "content_block_start", "index": index, "content_block": block}))
         events += [named({"type": "content_block_delta", "index": index, "delta": delta}) for delta in deltas]
@@ -193,14 +264,27 @@ def anthropic(turn: Turn) -> list[bytes]:
         events.append(turn.garbage)
     if not whole(turn):
         return events
-    reason = {"length": "max_tokens", "refusal": "refusal", "odd": "moonlight"}.get(turn.finish, "tool_use" if turn.calls else "end_turn")
-    end = {"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": None}, "usage": {"output_tokens": turn.output_tokens}}
+    reason = {"length": "max_tokens", "refusal": "refusal", "odd": "moonlight"}.get(
+        turn.finish, "tool_use" if turn.calls else "end_turn"
+    )
+    end = {
+        "type": "message_delta",
+        "delta": {"stop_reason": reason, "stop_sequence": None},
+        "usage": {"output_tokens": turn.output_tokens},
+    }
     return [*events, named(end), named({"type": "message_stop"})]
 
 
 def anthropic_error(turn: Turn) -> dict[str, Any]:
-    said = {"overflow": "prompt is too long: 250000 tokens > 200000 maximum"}.get(turn.error, turn.error or f"status {turn.status}")
-    kinds = {400: "invalid_request_error", 401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
+    said = {"overflow": "prompt is too long: 250000 tokens > 200000 maximum"}.get(
+        turn.error, turn.error or f"status {turn.status}"
+    )
+    kinds = {
+        400: "invalid_request_error",
+        401: "authentication_error",
+        404: "not_found_error",
+        429: "rate_limit_error",
+    }
     return {"type": "error", "error": {"type": kinds.get(turn.status, "api_error"), "message": said}}
 
 
@@ -208,7 +292,9 @@ def anthropic_error(turn: Turn) -> dict[str, Any]:
 
 
 def google(turn: Turn) -> list[bytes]:
-    def chunk(parts: list[dict[str, Any]], finish: str | None = None, usage: dict[str, Any] | None = None) -> bytes:
+    def chunk(
+        parts: list[dict[str, Any]], finish: str | None = None, usage: dict[str, Any] | None = None
+    ) -> bytes:
         candidate: dict[str, Any] = {"content": {"role": "model", "parts": parts}, "index": 0}
         if finish:
             candidate["finishReason"] = finish
@@ -218,7 +304,10 @@ def google(turn: Turn) -> list[bytes]:
     events = [chunk([{"text": piece, "thought": True}]) for piece in pieces(turn.reasoning)]
     events += [chunk([{"text": piece}]) for piece in pieces(turn.text)]
     seal = {"thoughtSignature": "c2VhbA=="} if turn.reasoning else {}
-    events += [chunk([{"functionCall": {"name": name, "args": json.loads(arguments)}, **seal}]) for name, arguments in turn.calls]
+    events += [
+        chunk([{"functionCall": {"name": name, "args": json.loads(arguments)}, **seal}])
+        for name, arguments in turn.calls
+    ]
     if turn.garbage:
         events.append(turn.garbage)
     if not whole(turn):
@@ -234,8 +323,14 @@ def google(turn: Turn) -> list[bytes]:
 
 
 def google_error(turn: Turn) -> dict[str, Any]:
-    said = {"overflow": "The input token count (9000) exceeds the maximum number of tokens allowed (8192)."}.get(
-        turn.error, turn.error or f"status {turn.status}"
-    )
-    names = {400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED", 500: "INTERNAL"}
+    said = {
+        "overflow": "The input token count (9000) exceeds the maximum number of tokens allowed (8192)."
+    }.get(turn.error, turn.error or f"status {turn.status}")
+    names = {
+        400: "INVALID_ARGUMENT",
+        401: "UNAUTHENTICATED",
+        404: "NOT_FOUND",
+        429: "RESOURCE_EXHAUSTED",
+        500: "INTERNAL",
+    }
     return {"error": {"code": turn.status, "message": said, "status": names.get(turn.status, "UNKNOWN")}}

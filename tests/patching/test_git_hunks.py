@@ -29,7 +29,14 @@ def changed(tmp_path: Path) -> Path:
     git(root, "rm", "--quiet", "gone.py")
     git(root, "mv", "old name.py", "new näme.py")
     renamed = "".join(f"{number}\n" for number in range(8)) + "eight\n"
-    write(root, {"long.py": "\n".join(lines) + "\n", "new näme.py": renamed, "traps.txt": "++ plus\n" + TRAPS + "end\n"})
+    write(
+        root,
+        {
+            "long.py": "\n".join(lines) + "\n",
+            "new näme.py": renamed,
+            "traps.txt": "++ plus\n" + TRAPS + "end\n",
+        },
+    )
     write(root, {"binary": "\0two", "made.py": "a = 1\n", "empty/__init__.py": ""})
     git(root, "add", "--all")
     return root
@@ -43,7 +50,9 @@ def diff_of(root: Path) -> str:
 def apply(root: Path, diff: str, *options: str) -> str:
     """Apply to the index and the files, and return what git says of it."""
     command = ["git", "apply", "--index", "--verbose", "--whitespace=nowarn", *options]
-    return subprocess.run(command, cwd=root, input=diff.encode(), env=ISOLATED, check=True, capture_output=True).stderr.decode()
+    return subprocess.run(
+        command, cwd=root, input=diff.encode(), env=ISOLATED, check=True, capture_output=True
+    ).stderr.decode()
 
 
 def test_numbers_hunks_in_the_order_of_the_diff(changed: Path) -> None:

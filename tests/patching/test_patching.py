@@ -14,7 +14,11 @@ from coder.patching import PatchError, apply, plan
 from coder.patching.applying.tree import Tree
 from coder.patching.applying.write import write
 
-CASES = sorted(path for path in (Path(__file__).parent.parent / "cases" / "patches").iterdir() if (path / "patch.diff").exists())
+CASES = sorted(
+    path
+    for path in (Path(__file__).parent.parent / "cases" / "patches").iterdir()
+    if (path / "patch.diff").exists()
+)
 SWAP = "--- a/t\n+++ b/t\n@@ -1 +1 @@\n-a\n+b\n"
 
 
@@ -44,17 +48,32 @@ def test_case_applies_exactly_or_is_refused_with_its_error(case: Path, tmp_path:
 
 
 LINES = ["a", "b", "", "    c", "\td", "- e", "+ f", "@@", "--- g", "é", "\\ h", "x" * 50]
-PIECES = [*SWAP.splitlines(), " a", "", "```", "@@ -1,9 +1,2 @@ x", "diff --git a/t b/t", "rename from t", "rename to u", "\\ No", "--"]
+PIECES = [
+    *SWAP.splitlines(),
+    " a",
+    "",
+    "```",
+    "@@ -1,9 +1,2 @@ x",
+    "diff --git a/t b/t",
+    "rename from t",
+    "rename to u",
+    "\\ No",
+    "--",
+]
 
 
 @pytest.mark.parametrize("seed", range(100))
 def test_a_diff_of_two_texts_turns_one_into_the_other_or_is_refused(seed: int, tmp_path: Path) -> None:
     generator = random.Random(seed)
-    texts = ["".join(f"{line}\n" for line in generator.choices(LINES, k=generator.randrange(30))) for _ in range(2)]
+    texts = [
+        "".join(f"{line}\n" for line in generator.choices(LINES, k=generator.randrange(30))) for _ in range(2)
+    ]
     before, after = (text.removesuffix("\n") if generator.random() < 0.3 else text for text in texts)
     (tmp_path / "t").write_bytes(before.encode())
     pieces = difflib.unified_diff(before.splitlines(True), after.splitlines(True), "a/t", "b/t")
-    diff = "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in pieces)
+    diff = "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in pieces
+    )
     try:
         apply(diff, tmp_path)
     except PatchError:
@@ -78,7 +97,11 @@ def test_a_link_out_of_the_tree_is_not_followed(tmp_path: Path) -> None:
     (outside / "t").write_text("a\n", encoding="utf-8")
     (root / "d").symlink_to(outside)
     (root / "t").symlink_to(outside / "t")
-    for diff in (SWAP, SWAP.replace("/t", "/d/t"), SWAP.replace("--- a/t", "--- /dev/null").replace("+++ b/t", "+++ b/d/new")):
+    for diff in (
+        SWAP,
+        SWAP.replace("/t", "/d/t"),
+        SWAP.replace("--- a/t", "--- /dev/null").replace("+++ b/t", "+++ b/d/new"),
+    ):
         with pytest.raises(PatchError, match="symbolic link"):
             apply(diff, root)
     assert content(outside) == {"t": (b"a\n", False)}
@@ -109,7 +132,9 @@ def test_a_file_changed_between_plan_and_write_is_left_alone(tmp_path: Path) -> 
 def test_what_was_written_is_taken_back_when_a_later_file_fails(tmp_path: Path) -> None:
     for name in ("t", "u"):
         (tmp_path / name).write_text("a\n", encoding="utf-8")
-    applied = plan(f"{SWAP}--- /dev/null\n+++ b/new/v\n@@ -0,0 +1 @@\n+c\n" + SWAP.replace("/t", "/u"), tmp_path)
+    applied = plan(
+        f"{SWAP}--- /dev/null\n+++ b/new/v\n@@ -0,0 +1 @@\n+c\n" + SWAP.replace("/t", "/u"), tmp_path
+    )
     (tmp_path / "u").write_text("mine\n", encoding="utf-8")
     with pytest.raises(PatchError, match="u was changed"):
         write(applied, Tree(tmp_path))
@@ -129,7 +154,9 @@ def test_random_damage_to_numbers_never_changes_the_result(tmp_path: Path) -> No
     for trial in range(50):
         after = [line if generator.random() > 0.05 else line.replace("line", "changed") for line in before]
         diff = [
-            f"@@ -{generator.randrange(300)} +{generator.randrange(300)} @@\n" if line.startswith("@@") else line
+            f"@@ -{generator.randrange(300)} +{generator.randrange(300)} @@\n"
+            if line.startswith("@@")
+            else line
             for line in difflib.unified_diff(before, after, "a/t", "b/t")
         ]
         root = tmp_path / str(trial)
@@ -139,7 +166,9 @@ def test_random_damage_to_numbers_never_changes_the_result(tmp_path: Path) -> No
         assert (root / "t").read_text(encoding="utf-8") == "".join(after)
 
 
-@pytest.mark.parametrize("unit", [" ", "@@ -1 ", "\n", "@@\n-a\n", "+a\n", "```\n", "--- a/t\n", "diff --git a/a b/a\n", "\\ "])
+@pytest.mark.parametrize(
+    "unit", [" ", "@@ -1 ", "\n", "@@\n-a\n", "+a\n", "```\n", "--- a/t\n", "diff --git a/a b/a\n", "\\ "]
+)
 def test_a_hostile_diff_is_refused_soon(unit: str, tmp_path: Path) -> None:
     (tmp_path / "t").write_text("a\nb\n" * 5000, encoding="utf-8")
     started = time.process_time()
@@ -209,7 +238,9 @@ def test_an_error_has_sixty_lines_at_most_and_shows_more_each_time(times: int, t
 
 def test_what_was_changed_is_checked_but_written_all_the_same(tmp_path: Path) -> None:
     (tmp_path / "t.py").write_text("x = 1\n", encoding="utf-8")
-    applied = apply("--- a/t.py\n+++ b/t.py\n@@\n-x = 1\n+x = y\n--- /dev/null\n+++ b/u.py\n@@\n+x = (\n", tmp_path)
+    applied = apply(
+        "--- a/t.py\n+++ b/t.py\n@@\n-x = 1\n+x = y\n--- /dev/null\n+++ b/u.py\n@@\n+x = (\n", tmp_path
+    )
     assert applied.undefined_names == ("t.py:1: undefined name 'y'",)
     assert applied.syntax_errors == ("u.py:1: '(' was never closed\n    1| x = (",)
     assert (tmp_path / "u.py").exists()

@@ -35,7 +35,17 @@ BODIES = (
     "z += x - {} ...",
     "- no mark {}",
 )
-PIECES = ("@@", "@@ -1 +1 @@", "--- a/t", "+++ b/t", "--- /dev/null", "+++ /dev/null", "diff --git a/t b/t", "rename from t", "rename to u")
+PIECES = (
+    "@@",
+    "@@ -1 +1 @@",
+    "--- a/t",
+    "+++ b/t",
+    "--- /dev/null",
+    "+++ /dev/null",
+    "diff --git a/t b/t",
+    "rename from t",
+    "rename to u",
+)
 MORE_PIECES = (
     "deleted file mode 100644",
     "*** Begin Patch",
@@ -65,7 +75,9 @@ BLOCK = (
 
 def bodies(most: int) -> st.SearchStrategy[list[str]]:
     """Lines of a function; few are alike, but for the empty ones."""
-    made = st.tuples(st.sampled_from(BODIES), st.integers(0, 10_000)).map(lambda pair: pair[0].format(pair[1]))
+    made = st.tuples(st.sampled_from(BODIES), st.integers(0, 10_000)).map(
+        lambda pair: pair[0].format(pair[1])
+    )
     return st.lists(made.map(lambda body: f"    {body}" if body else ""), max_size=most)
 
 
@@ -162,7 +174,9 @@ def test_pieces_of_diffs_in_any_order_change_nothing_where_they_are_refused(line
 @SAME_EACH_TIME
 @given(
     text=st.text(max_size=300),
-    start=st.sampled_from(["", "--- a/t\n+++ b/t\n@@ -1 +1 @@\n", "@@\n-a\n+", "*** Begin Patch\n*** Update File: t\n"]),
+    start=st.sampled_from(
+        ["", "--- a/t\n+++ b/t\n@@ -1 +1 @@\n", "@@\n-a\n+", "*** Begin Patch\n*** Update File: t\n"]
+    ),
 )
 def test_any_text_changes_nothing_where_it_is_refused(text: str, start: str) -> None:
     unharmed_where_refused(start + text)
@@ -170,7 +184,10 @@ def test_any_text_changes_nothing_where_it_is_refused(text: str, start: str) -> 
 
 @SAME_EACH_TIME
 @given(
-    edited=edits(), cuts=st.lists(st.tuples(st.integers(0, 2_000), st.integers(0, 5), st.text("+- @\n\r\t\\ax", max_size=3)), max_size=4)
+    edited=edits(),
+    cuts=st.lists(
+        st.tuples(st.integers(0, 2_000), st.integers(0, 5), st.text("+- @\n\r\t\\ax", max_size=3)), max_size=4
+    ),
 )
 def test_a_diff_with_characters_lost_or_added_changes_nothing_where_it_is_refused(
     edited: tuple[list[str], list[str]], cuts: list[tuple[int, int, str]]
@@ -184,7 +201,10 @@ def test_a_diff_with_characters_lost_or_added_changes_nothing_where_it_is_refuse
 def unharmed_where_refused(text: str, more: dict[str, Text] | None = None) -> None:
     with TemporaryDirectory() as place:
         root = Path(place) / "root"
-        put(root, {"t": Text(lines=["a", "b", "", "a"]), "d/u": Text(lines=["a"], final=False), **(more or {})})
+        put(
+            root,
+            {"t": Text(lines=["a", "b", "", "a"]), "d/u": Text(lines=["a"], final=False), **(more or {})},
+        )
         before = files(Path(place))
         if refused(lambda: apply(text, root)):
             assert files(Path(place)) == before

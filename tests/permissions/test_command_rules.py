@@ -1,6 +1,15 @@
 import pytest
 
-from coder.permissions.command_rules import Rule, Run, built_in, chosen, feeds_a_shell, leads_out, runs, written
+from coder.permissions.command_rules import (
+    Rule,
+    Run,
+    built_in,
+    chosen,
+    feeds_a_shell,
+    leads_out,
+    runs,
+    written,
+)
 from coder.permissions.shell import parse
 
 
@@ -28,21 +37,31 @@ def test_what_publishes_or_destroys_is_denied(command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrapped", ["env A=1 git push", "timeout 5 git push", "sh -c 'git push'", "xargs -n 1 git push", "nohup git push &"]
+    "wrapped",
+    ["env A=1 git push", "timeout 5 git push", "sh -c 'git push'", "xargs -n 1 git push", "nohup git push &"],
 )
 def test_a_wrapper_hides_nothing(wrapped: str) -> None:
     assert verdicts(wrapped)[-1] == "deny"
 
 
 @pytest.mark.parametrize(
-    "command", ["pip install x", "python3 -m pip install x", "npm ci", "curl http://example.org", "git fetch", "cp a /etc/x"]
+    "command",
+    [
+        "pip install x",
+        "python3 -m pip install x",
+        "npm ci",
+        "curl http://example.org",
+        "git fetch",
+        "cp a /etc/x",
+    ],
 )
 def test_what_reaches_out_is_asked_about(command: str) -> None:
     assert verdicts(command) == ["ask"]
 
 
 @pytest.mark.parametrize(
-    "command", ["ls -la src", "cat a.py", "sed -n '1,20p' a.py", "git log --oneline -5", "git diff", "wc -l /repo/a.py"]
+    "command",
+    ["ls -la src", "cat a.py", "sed -n '1,20p' a.py", "git log --oneline -5", "git diff", "wc -l /repo/a.py"],
 )
 def test_inspections_are_allowed(command: str) -> None:
     assert verdicts(command) == ["allow"]
@@ -51,7 +70,16 @@ def test_inspections_are_allowed(command: str) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        *("cat /etc/passwd", "cat ~/.netrc", "cat .env", "cat *.py", "head $FILE", "A=1 ls", "sed -n 1p a.py -i", "grep -r key ."),
+        *(
+            "cat /etc/passwd",
+            "cat ~/.netrc",
+            "cat .env",
+            "cat *.py",
+            "head $FILE",
+            "A=1 ls",
+            "sed -n 1p a.py -i",
+            "grep -r key .",
+        ),
         *(
             "git -c core.fsmonitor=evil status",
             "git diff --ext-diff",
@@ -88,7 +116,9 @@ def test_a_rule_allows_just_the_arguments_it_names() -> None:
 
 def test_the_strictest_of_the_rules_decides() -> None:
     run = Run(names=("make",), arguments=("deploy",))
-    assert chosen([written("make *", "allow"), written("make deploy", "deny")], run) == written("make deploy", "deny")
+    assert chosen([written("make *", "allow"), written("make deploy", "deny")], run) == written(
+        "make deploy", "deny"
+    )
     assert chosen([written("npm *", "allow")], run) is None
 
 
@@ -105,4 +135,6 @@ def test_paths_that_lead_out_are_seen_in_options_too() -> None:
 
 
 def test_rules_are_values() -> None:
-    assert written("pip install x", "ask") == Rule(action="ask", program="pip", arguments=("install", "x"), why="as you have set")
+    assert written("pip install x", "ask") == Rule(
+        action="ask", program="pip", arguments=("install", "x"), why="as you have set"
+    )

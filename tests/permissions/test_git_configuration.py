@@ -3,7 +3,12 @@ from coder.permissions.git_configuration import entries, inert
 
 def test_reads_what_git_reads() -> None:
     text = '[core]\n\tbare = false ; no\n[a "b.\\"c"] Key="x # y" \\\n z\n\tflag\n[core] fsmonitor = run'
-    assert list(entries(text)) == [("core.bare", "false"), ('a.b."c.key', "x # y  z"), ('a.b."c.flag', "true"), ("core.fsmonitor", "run")]
+    assert list(entries(text)) == [
+        ("core.bare", "false"),
+        ('a.b."c.key', "x # y  z"),
+        ('a.b."c.flag', "true"),
+        ("core.fsmonitor", "run"),
+    ]
 
 
 def test_keeps_what_starts_and_redirects_nothing() -> None:
@@ -12,7 +17,12 @@ def test_keeps_what_starts_and_redirects_nothing() -> None:
         '[include]\n\tpath = evil\n[filter "x"]\n\tclean = evil\n[extensions]\n\tobjectFormat = sha1\n\tworktreeConfig = true\n'
     )
     kept = list(entries(inert(text)))
-    assert kept == [("core.filemode", "true"), ("user.name", 'A "B"'), ("branch.a/b.remote", "origin"), ("extensions.objectformat", "sha1")]
+    assert kept == [
+        ("core.filemode", "true"),
+        ("user.name", 'A "B"'),
+        ("branch.a/b.remote", "origin"),
+        ("extensions.objectformat", "sha1"),
+    ]
 
 
 def test_a_value_cannot_become_a_key() -> None:

@@ -20,7 +20,16 @@ def test_a_path_says_why_it_deserves_a_look(path: str, kind: str) -> None:
     assert kind_of(path) == kind
 
 
-@pytest.mark.parametrize("path", ["src/authlib/parser.py", "tests/test_login.py", "worklog/periods.py", "docs/usage.md", "author/names.py"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "src/authlib/parser.py",
+        "tests/test_login.py",
+        "worklog/periods.py",
+        "docs/usage.md",
+        "author/names.py",
+    ],
+)
 def test_ordinary_files_ask_for_nothing(path: str) -> None:
     assert kind_of(path) == ""
 

@@ -26,7 +26,10 @@ def without_digests(text: str) -> str:
         ("AIza" + "SyA1_b-" * 5, "[masked: Google key]"),
         ("xoxb-123456789012-" + "abcDEF", "[masked: Slack token]"),
         ("sk_live_" + "4eC39HqLyjWDarjtT1", "[masked: Stripe key]"),
-        ("eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0In0." + "dozjgNryP4J3jVmNHl0w5N_X", "[masked: JSON web token]"),
+        (
+            "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0In0." + "dozjgNryP4J3jVmNHl0w5N_X",
+            "[masked: JSON web token]",
+        ),
         ("npm_" + "a1B2c3" * 6, "[masked: npm token]"),
         ("pypi-" + "AgEIcHlwaS5vcmc" * 4, "[masked: PyPI token]"),
         (
@@ -39,7 +42,10 @@ def without_digests(text: str) -> str:
         ),
         ("DB_PASSWORD=tr0ub4dor&3", "DB_PASSWORD=[masked: a secret]"),
         ('api_key: "9f86d081884c7d659a2feaa0c55ad015"', 'api_key: "[masked: a secret]"'),
-        ("Authorization: Bearer 8f14e45fceea167a5a36dedd4bea2543", "Authorization: Bearer [masked: a secret]"),
+        (
+            "Authorization: Bearer 8f14e45fceea167a5a36dedd4bea2543",
+            "Authorization: Bearer [masked: a secret]",
+        ),
         ("postgres://bob:s3cr3t9x9@db/shop", "postgres://bob:[masked: a secret]@db/shop"),
         ("drawn: q8Zt1LmW4nRx7Yp0KdV2sHb6", "drawn: [masked: a random value]"),
     ],
@@ -73,7 +79,11 @@ def test_values_drawn_by_lot_are_told_from_names() -> None:
     draw = random.Random(7)
     drawn = ["".join(draw.choices(string.ascii_letters + string.digits, k=32)) for _ in range(500)]
     assert sum(map(random_looking, drawn)) >= 475
-    names = ["AbstractSingletonProxyFactoryBean2", "convert_utf8_to_utf16_le_with_bom", "getElementsByTagNameNS4Version2"]
+    names = [
+        "AbstractSingletonProxyFactoryBean2",
+        "convert_utf8_to_utf16_le_with_bom",
+        "getElementsByTagNameNS4Version2",
+    ]
     assert not any(map(random_looking, names))
 
 
@@ -84,17 +94,34 @@ def test_the_persons_own_values_are_masked_as_they_stand() -> None:
         "TOKEN_SECONDS": "86400000",
         "AUTH_URL": "https://a.example",
     }
-    other = {"MY_TOKEN": "short", "GIT_AUTHOR_NAME": "Ada Lovelace 1815", "KEYBOARD": "us-intl-1234", "PATH": "/usr/bin:/bin"}
+    other = {
+        "MY_TOKEN": "short",
+        "GIT_AUTHOR_NAME": "Ada Lovelace 1815",
+        "KEYBOARD": "us-intl-1234",
+        "PATH": "/usr/bin:/bin",
+    }
     own = own_values({"OPENAI_API_KEY": "correct horse battery", **harmless, **other})
     assert own == ("correct horse battery",)
     secrets = Secrets(own=own)
-    assert own_values({"DATABASE_DSN": "postgres://ada:1815@db/x", "KEY": "q1w2e3r4"}) == ("postgres://ada:1815@db/x", "q1w2e3r4")
-    assert without_digests(secrets.masked("it was 'correct horse battery'")) == "it was '[masked: a secret of yours]'"
+    assert own_values({"DATABASE_DSN": "postgres://ada:1815@db/x", "KEY": "q1w2e3r4"}) == (
+        "postgres://ada:1815@db/x",
+        "q1w2e3r4",
+    )
+    assert (
+        without_digests(secrets.masked("it was 'correct horse battery'"))
+        == "it was '[masked: a secret of yours]'"
+    )
     assert secrets.without_own("ghp_" + "aB3d" * 9) == "ghp_" + "aB3d" * 9
 
 
 @pytest.mark.parametrize(
-    "what", ["ghp_" + "aB3d" * 9, "PASSWORD=tr0ub4dor&3", "q8Zt1LmW4nRx7Yp0KdV2sHb6", f"-----BEGIN PRIVATE KEY-----\n{BODY}"]
+    "what",
+    [
+        "ghp_" + "aB3d" * 9,
+        "PASSWORD=tr0ub4dor&3",
+        "q8Zt1LmW4nRx7Yp0KdV2sHb6",
+        f"-----BEGIN PRIVATE KEY-----\n{BODY}",
+    ],
 )
 def test_what_stands_for_a_secret_is_known_again(what: str) -> None:
     assert PLACEHOLDER.search(SECRETS.masked(what))
@@ -102,7 +129,13 @@ def test_what_stands_for_a_secret_is_known_again(what: str) -> None:
 
 
 def test_a_stream_is_masked_line_by_line_and_a_private_key_as_a_whole() -> None:
-    key = ["-----BEGIN RSA PRIVATE KEY-----", "Proc-Type: 4,ENCRYPTED", "", "c2VzYW1lIG9wZW4=", "-----END RSA PRIVATE KEY-----"]
+    key = [
+        "-----BEGIN RSA PRIVATE KEY-----",
+        "Proc-Type: 4,ENCRYPTED",
+        "",
+        "c2VzYW1lIG9wZW4=",
+        "-----END RSA PRIVATE KEY-----",
+    ]
     mask = Secrets(own=("hunter2hunter2",)).by_line()
     lines = ["1 passed in 0.1 s", *key, "after hunter2hunter2", "key AKIAQ2W3E4R5T6Y7U5I6"]
     hidden = "[masked: private key]"
@@ -113,7 +146,10 @@ def test_a_stream_is_masked_line_by_line_and_a_private_key_as_a_whole() -> None:
 
 def test_a_private_key_that_breaks_off_hides_nothing_after_it() -> None:
     mask = Secrets().by_line()
-    assert [mask(line) for line in ("-----BEGIN PRIVATE KEY-----", "c2VzYW1lIG9wZW4=", "2 tests failed.", "c2VzYW1lIG9wZW4=")][2:] == [
+    assert [
+        mask(line)
+        for line in ("-----BEGIN PRIVATE KEY-----", "c2VzYW1lIG9wZW4=", "2 tests failed.", "c2VzYW1lIG9wZW4=")
+    ][2:] == [
         "2 tests failed.",
         "c2VzYW1lIG9wZW4=",
     ]

@@ -6,7 +6,9 @@ import pytest
 
 from coder.python.source import Source
 
-TEXT = 'x = "é", 1\r\n\r\nclass Shop:\r\n    @cached\r\n    def total(self):\r\n        return [lambda: 1]\r\n'
+TEXT = (
+    'x = "é", 1\r\n\r\nclass Shop:\r\n    @cached\r\n    def total(self):\r\n        return [lambda: 1]\r\n'
+)
 
 
 def test_positions_count_characters_whatever_the_line_ends_and_letters() -> None:

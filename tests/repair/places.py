@@ -16,11 +16,15 @@ def rewritten(family: str, text: str, *failures: Failure) -> set[str]:
     found = set()
     for node in ast.walk(source.tree):
         for rewrite in TEMPLATES[family](Site(source, node, failures)):
-            found.add(Edit(path="a.py", changes=rewrite.changes, line=1, family=family, summary="").apply(text))
+            found.add(
+                Edit(path="a.py", changes=rewrite.changes, line=1, family=family, summary="").apply(text)
+            )
     return found
 
 
-def candidate(text: str, old: str, new: str, *, family: str = "comparison", score: float = 0.5, place: str = "a.py::f") -> Candidate:
+def candidate(
+    text: str, old: str, new: str, *, family: str = "comparison", score: float = 0.5, place: str = "a.py::f"
+) -> Candidate:
     """The edit of a.py that puts `new` in the place of the first `old`."""
     start = text.index(old)
     edit = Edit.model_validate(

@@ -12,12 +12,18 @@ TEXT = "def near(a, b):\n    return a < b\n\n\ndef far(a, b):\n    return a < b\
 def test_the_more_suspicious_line_comes_first_and_what_is_hardly_suspicious_not_at_all() -> None:
     source = Source("a.py", TEXT)
     both = candidates({"a.py": source}, {"a.py": {2: 0.4, 6: 1.0}}, [])
-    assert (both[0].edit.line, both[0].place, both[0].edit.summary) == (6, "a.py::far", "far: use `<=` instead of `<`")
+    assert (both[0].edit.line, both[0].place, both[0].edit.summary) == (
+        6,
+        "a.py::far",
+        "far: use `<=` instead of `<`",
+    )
     assert {one.edit.line for one in both} == {2, 6}
     assert {one.edit.line for one in candidates({"a.py": source}, {"a.py": {2: 0.04, 6: 1.0}}, [])} == {6}
 
 
-def test_less_suspicious_lines_come_in_where_there_is_little_else_to_try(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_less_suspicious_lines_come_in_where_there_is_little_else_to_try(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     source, suspicion = Source("a.py", TEXT), {"a.py": {2: 0.15, 6: 1.0}}
     assert {one.edit.line for one in candidates({"a.py": source}, suspicion, [])} == {2, 6}
     monkeypatch.setattr("coder.repair.candidates.MOST", 10)
@@ -40,7 +46,10 @@ def test_headers_of_blocks_and_defaults_are_sites_of_their_own() -> None:
     text = "def f(a=1):\n    if a:\n        return 2\n    return 3\n"
     lines = {2: 1.0}
     assert {one.edit.line for one in candidates({"a.py": Source("a.py", text)}, {"a.py": lines}, [])} == {2}
-    assert any("a=0" in one.edit.apply(text) for one in candidates({"a.py": Source("a.py", text)}, {"a.py": {1: 1.0}}, []))
+    assert any(
+        "a=0" in one.edit.apply(text)
+        for one in candidates({"a.py": Source("a.py", text)}, {"a.py": {1: 1.0}}, [])
+    )
 
 
 def test_a_condition_is_suspected_for_what_it_lets_through() -> None:
@@ -53,14 +62,22 @@ def test_what_follows_the_same_elsewhere_is_the_likeliest_copy() -> None:
     others = "".join(f"    a({number})\n" for number in range(9))
     text = f"def g(x):\n    told = x\n    say(told)\n{others}\n\ndef f(x):\n    told = 2 * x\n    pass\n"
     line = text.count("\n")
-    made = [one for one in candidates({"a.py": Source("a.py", text)}, {"a.py": {line: 1.0}}, []) if one.edit.family == "copied"]
+    made = [
+        one
+        for one in candidates({"a.py": Source("a.py", text)}, {"a.py": {line: 1.0}}, [])
+        if one.edit.family == "copied"
+    ]
     assert made[0].edit.apply(text) == text.replace("pass", "say(told)")
 
 
 @pytest.mark.parametrize("given", ["g(size=a)", "g(0, a)"])
 def test_a_variable_of_the_name_of_the_parameter_is_the_likeliest(given: str) -> None:
     text = f"def g(first=0, size=1):\n    return size\n\n\ndef f(a, b, c, size):\n    return {given}\n"
-    made = [one for one in candidates({"a.py": Source("a.py", text)}, {"a.py": {6: 1.0}}, []) if one.edit.family == "variable"]
+    made = [
+        one
+        for one in candidates({"a.py": Source("a.py", text)}, {"a.py": {6: 1.0}}, [])
+        if one.edit.family == "variable"
+    ]
     assert made[0].edit.apply(text) == text.replace(given, given.replace("a)", "size)"))
 
 
@@ -73,6 +90,10 @@ def test_a_table_in_one_statement_has_an_end(monkeypatch: pytest.MonkeyPatch) ->
 def test_what_the_failures_name_in_quotes_is_the_likeliest_to_be_meant_as_well() -> None:
     text = "def f(unit):\n    unit = unit or 'minutes'\n    return unit in ('days', 'hours')\n"
     failure = Failure(type="ValueError", message="valid units are `days`, `hours` and `minutes`")
-    made = [one for one in candidates({"a.py": Source("a.py", text)}, {"a.py": {3: 1.0}}, [failure]) if one.edit.family == "enlisted"]
+    made = [
+        one
+        for one in candidates({"a.py": Source("a.py", text)}, {"a.py": {3: 1.0}}, [failure])
+        if one.edit.family == "enlisted"
+    ]
     assert "('days', 'hours', 'minutes')" in made[0].edit.apply(text)
     assert made[0].score > 1.5 * made[1].score

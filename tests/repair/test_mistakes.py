@@ -869,7 +869,12 @@ MISTAKES = {
         "AssertionError",
         "assert <built-in method strip of str object at 0x1> == 'a'",
     ),
-    "calculated and not kept": ("def f(x):\n    x + 1\n    return x\n", "def f(x):\n    x += 1\n    return x\n", "AssertionError", ""),
+    "calculated and not kept": (
+        "def f(x):\n    x + 1\n    return x\n",
+        "def f(x):\n    x += 1\n    return x\n",
+        "AssertionError",
+        "",
+    ),
     "compared and not given": (
         "def f(self):\n    self.x == 1\n",
         "def f(self):\n    self.x = 1\n",
@@ -930,7 +935,12 @@ MISTAKES = {
 @pytest.mark.parametrize(("wrong", "right", "type_", "message"), MISTAKES.values(), ids=MISTAKES.keys())
 def test_a_template_mends_it(wrong: str, right: str, type_: str, message: str) -> None:
     failure = Failure(type=type_, message=message, text=message)
-    made = {ast.dump(ast.parse(text)) for family in TEMPLATES for text in rewritten(family, wrong, failure) if compiles(text)}
+    made = {
+        ast.dump(ast.parse(text))
+        for family in TEMPLATES
+        for text in rewritten(family, wrong, failure)
+        if compiles(text)
+    }
     assert ast.dump(ast.parse(right)) in made
 
 

@@ -28,23 +28,35 @@ TEST = "tests/test_a.py::test_f"
 
 
 class FakeTracer:
-    def __init__(self, outcome: Outcome = "failed", problem: Problem | None = None, type_: str = "AssertionError") -> None:
+    def __init__(
+        self, outcome: Outcome = "failed", problem: Problem | None = None, type_: str = "AssertionError"
+    ) -> None:
         failure = Failure(type=type_, message="assert False") if outcome == "failed" else None
         red = Trace(result=TestResult(id=TEST, outcome=outcome, failure=failure), lines={"a.py": (2,)})
         guard = Trace(result=TestResult(id="tests/test_a.py::test_g", outcome="passed"), lines={"a.py": (2,)})
         self._found = Traces(problem=problem) if problem else Traces(tests=(red, guard))
 
-    def trace(self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None) -> Traces:
+    def trace(
+        self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None
+    ) -> Traces:
         return self._found
 
 
 def proposed(
-    place: Path, tracer: FakeTracer, *, tests: Sequence[str] = (TEST,), only: str = "a.py", right: str = "<=", seconds: float = 20.0
+    place: Path,
+    tracer: FakeTracer,
+    *,
+    tests: Sequence[str] = (TEST,),
+    only: str = "a.py",
+    right: str = "<=",
+    seconds: float = 20.0,
 ) -> Proposals:
     write(place, FILES)
     proposer = TemplateProposer(tracer=tracer, trials=FakeTrials(right), runner=FakeRunner(place / "a.py"))
     issue = "f is wrong for 1: it should hold"
-    return proposer.propose(place, tests, issue, seconds=seconds, may_write=lambda path: path.startswith(only))
+    return proposer.propose(
+        place, tests, issue, seconds=seconds, may_write=lambda path: path.startswith(only)
+    )
 
 
 def test_what_holds_becomes_a_diff_that_applies(tmp_path: Path) -> None:
@@ -62,31 +74,49 @@ def test_what_does_not_hold_in_a_process_of_its_own_is_not_proposed(tmp_path: Pa
 
 
 def test_what_held_when_the_time_ended_is_proposed(tmp_path: Path) -> None:
-    assert [one.summary for one in proposed(tmp_path, FakeTracer(), seconds=0.0).proposals] == ["f: use `<=` instead of `<`"]
+    assert [one.summary for one in proposed(tmp_path, FakeTracer(), seconds=0.0).proposals] == [
+        "f: use `<=` instead of `<`"
+    ]
 
 
 def test_a_test_that_failed_at_once_may_pass_slowly_where_nothing_else_holds(tmp_path: Path) -> None:
     write(tmp_path, FILES)
-    proposer = TemplateProposer(tracer=FakeTracer(), trials=FakeTrials(slow=["<="]), runner=FakeRunner(tmp_path / "a.py"))
+    proposer = TemplateProposer(
+        tracer=FakeTracer(), trials=FakeTrials(slow=["<="]), runner=FakeRunner(tmp_path / "a.py")
+    )
     found = proposer.propose(tmp_path, [TEST], "", seconds=20.0)
     assert [one.summary for one in found.proposals] == ["f: use `<=` instead of `<`"]
 
 
-def test_the_search_goes_on_where_what_held_does_not_hold_in_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_search_goes_on_where_what_held_does_not_hold_in_a_process_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("coder.repair.search.search.FURTHER", 0)
     write(tmp_path, FILES)
     runner = FakeRunner(tmp_path / "a.py", right="a >= 1")
-    found = TemplateProposer(tracer=FakeTracer(), trials=FakeTrials("<=", ">="), runner=runner).propose(tmp_path, [TEST], "", seconds=30.0)
+    found = TemplateProposer(tracer=FakeTracer(), trials=FakeTrials("<=", ">="), runner=runner).propose(
+        tmp_path, [TEST], "", seconds=30.0
+    )
     assert [one.summary for one in found.proposals] == ["f: use `>=` instead of `<`"]
 
 
-def test_the_search_goes_on_where_what_held_is_hardly_credible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_search_goes_on_where_what_held_is_hardly_credible(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("coder.repair.search.search.FURTHER", 0)
-    monkeypatch.setattr("coder.repair.proposer.credibility", lambda candidate, _: 0.01 if "<=" in candidate.edit.summary else 1.0)
+    monkeypatch.setattr(
+        "coder.repair.proposer.credibility",
+        lambda candidate, _: 0.01 if "<=" in candidate.edit.summary else 1.0,
+    )
     write(tmp_path, FILES)
     runner = FakeRunner(tmp_path / "a.py", right="= 1")
-    found = TemplateProposer(tracer=FakeTracer(), trials=FakeTrials("<=", ">="), runner=runner).propose(tmp_path, [TEST], "", seconds=30.0)
-    assert [one.summary for one in found.proposals] == ["f: use `>=` instead of `<`", "f: use `<=` instead of `<`"]
+    found = TemplateProposer(tracer=FakeTracer(), trials=FakeTrials("<=", ">="), runner=runner).propose(
+        tmp_path, [TEST], "", seconds=30.0
+    )
+    assert [one.summary for one in found.proposals] == [
+        "f: use `>=` instead of `<`",
+        "f: use `<=` instead of `<`",
+    ]
 
 
 def test_paths_that_may_not_be_written_are_not_searched(tmp_path: Path) -> None:
@@ -97,16 +127,24 @@ def test_paths_that_may_not_be_written_are_not_searched(tmp_path: Path) -> None:
 
 def test_with_no_failing_test_the_words_of_the_issue_point_to_places(tmp_path: Path) -> None:
     write(
-        tmp_path, {"shop/cart.py": "class Cart:\n    def total_price(self):\n        return 1\n\n    def clear(self):\n        return 2\n"}
+        tmp_path,
+        {
+            "shop/cart.py": "class Cart:\n    def total_price(self):\n        return 1\n\n    def clear(self):\n        return 2\n"
+        },
     )
-    proposer = TemplateProposer(tracer=FakeTracer(), trials=FakeTrials(), runner=FakeRunner(tmp_path / "a.py"))
+    proposer = TemplateProposer(
+        tracer=FakeTracer(), trials=FakeTrials(), runner=FakeRunner(tmp_path / "a.py")
+    )
     found = proposer.propose(tmp_path, (), "The total price of the cart is wrong", seconds=1.0)
     assert "shop/cart.py::Cart.total_price" in [suspect.place for suspect in found.suspects[:2]]
     assert (found.proposals, found.note) == ((), "There is no failing test to search with.")
 
 
 def test_a_test_that_passes_when_traced_is_not_repaired(tmp_path: Path) -> None:
-    assert proposed(tmp_path, FakeTracer("passed")).note == "The tests that failed pass when they run by themselves."
+    assert (
+        proposed(tmp_path, FakeTracer("passed")).note
+        == "The tests that failed pass when they run by themselves."
+    )
 
 
 def test_a_problem_of_the_tracer_is_told(tmp_path: Path) -> None:
@@ -117,17 +155,26 @@ def test_a_problem_of_the_tracer_is_told(tmp_path: Path) -> None:
 def test_survivors_that_disagree_are_shown_and_not_offered(tmp_path: Path) -> None:
     write(tmp_path, FILES)
     trials = FakeTrials("<=", "!=", ">=")
-    trials.compared = Compared(calls=("f(1)", "f(5)"), before=("False", "False"), after=(("1", "2"), ("1", "3"), ("1", "4")))
+    trials.compared = Compared(
+        calls=("f(1)", "f(5)"), before=("False", "False"), after=(("1", "2"), ("1", "3"), ("1", "4"))
+    )
     proposer = TemplateProposer(tracer=FakeTracer(), trials=trials, runner=AllGreen(tmp_path / "a.py"))
     found = proposer.propose(tmp_path, [TEST], "", seconds=20.0)
     assert found.proposals == ()
-    assert [one.apart for one in found.alternatives[:2]] == ["f(5) gives 2, elsewhere 3", "f(5) gives 3, elsewhere 2"]
+    assert [one.apart for one in found.alternatives[:2]] == [
+        "f(5) gives 2, elsewhere 3",
+        "f(5) gives 3, elsewhere 2",
+    ]
     assert found.note.endswith("what holds disagrees on other calls, and nothing decides")
 
 
-def test_survivors_that_could_not_be_asked_are_not_offered_unless_one_outweighs_the_others(tmp_path: Path) -> None:
+def test_survivors_that_could_not_be_asked_are_not_offered_unless_one_outweighs_the_others(
+    tmp_path: Path,
+) -> None:
     write(tmp_path, FILES)
-    proposer = TemplateProposer(tracer=FakeTracer(), trials=FakeTrials("<=", "!=", ">="), runner=AllGreen(tmp_path / "a.py"))
+    proposer = TemplateProposer(
+        tracer=FakeTracer(), trials=FakeTrials("<=", "!=", ">="), runner=AllGreen(tmp_path / "a.py")
+    )
     found = proposer.propose(tmp_path, [TEST], "", seconds=20.0)
     assert found.proposals == ()
     assert found.note.endswith("what holds could not be asked where it differs, and nothing decides")
@@ -143,24 +190,36 @@ class AllGreen(FakeRunner):
         expect_loaded: Sequence[str] = (),
         progress: Progress | None = None,
     ) -> TestReport:
-        return TestReport(command="pytest", results=tuple(TestResult(id=test, outcome="passed") for test in tests))
+        return TestReport(
+            command="pytest", results=tuple(TestResult(id=test, outcome="passed") for test in tests)
+        )
 
 
 def test_where_the_likeliest_does_not_hold_another_that_says_the_same_is_proposed(tmp_path: Path) -> None:
     write(tmp_path, FILES)
     trials = FakeTrials("<=", ">=")
-    trials.compared = Compared(calls=("f(1)", "f(5)"), before=("False", "False"), after=(("True", "True"),) * 2)
-    proposer = TemplateProposer(tracer=FakeTracer(), trials=trials, runner=FakeRunner(tmp_path / "a.py", right="a >= 1"))
-    assert [one.summary for one in proposer.propose(tmp_path, [TEST], "", seconds=20.0).proposals] == ["f: use `>=` instead of `<`"]
+    trials.compared = Compared(
+        calls=("f(1)", "f(5)"), before=("False", "False"), after=(("True", "True"),) * 2
+    )
+    proposer = TemplateProposer(
+        tracer=FakeTracer(), trials=trials, runner=FakeRunner(tmp_path / "a.py", right="a >= 1")
+    )
+    assert [one.summary for one in proposer.propose(tmp_path, [TEST], "", seconds=20.0).proposals] == [
+        "f: use `>=` instead of `<`"
+    ]
 
 
 @pytest.mark.parametrize(("type_", "offered"), [("AssertionError", False), ("TooLong", True)])
-def test_where_the_code_before_has_no_answers_an_edit_needs_none(tmp_path: Path, type_: str, *, offered: bool) -> None:
+def test_where_the_code_before_has_no_answers_an_edit_needs_none(
+    tmp_path: Path, type_: str, *, offered: bool
+) -> None:
     write(tmp_path, FILES)
     case = traced(FakeTracer(type_=type_), tmp_path, [TEST], seconds=1.0)
     assert isinstance(case, Case)
     edit = candidate(FILES["a.py"], "<", "<=", score=0.3)
-    chooser = Chooser(case, trials=FakeTrials(), runner=AllGreen(tmp_path / "a.py"), deadline=time.monotonic() + 5.0)
+    chooser = Chooser(
+        case, trials=FakeTrials(), runner=AllGreen(tmp_path / "a.py"), deadline=time.monotonic() + 5.0
+    )
     assert (chooser.chosen(Search(survivors=[edit]), {edit: 1.0}).doubt == "") is offered
 
 
@@ -173,12 +232,19 @@ def test_what_passing_tests_watch_is_believed_more() -> None:
 
 
 @pytest.mark.parametrize(("rivals", "offered"), [(3, True), (9, False)])
-def test_many_unlikely_rivals_outweigh_a_likely_edit_though_three_are_shown(tmp_path: Path, rivals: int, *, offered: bool) -> None:
+def test_many_unlikely_rivals_outweigh_a_likely_edit_though_three_are_shown(
+    tmp_path: Path, rivals: int, *, offered: bool
+) -> None:
     write(tmp_path, FILES)
     case = traced(FakeTracer(), tmp_path, [TEST], seconds=1.0)
     assert isinstance(case, Case)
-    edits = [candidate(FILES["a.py"], "1", str(number), score=1.5 if number == 2 else 0.45) for number in range(2, 3 + rivals)]
-    chooser = Chooser(case, trials=FakeTrials(), runner=AllGreen(tmp_path / "a.py"), deadline=time.monotonic() + 5.0)
+    edits = [
+        candidate(FILES["a.py"], "1", str(number), score=1.5 if number == 2 else 0.45)
+        for number in range(2, 3 + rivals)
+    ]
+    chooser = Chooser(
+        case, trials=FakeTrials(), runner=AllGreen(tmp_path / "a.py"), deadline=time.monotonic() + 5.0
+    )
     choice = chooser.chosen(Search(survivors=edits), dict.fromkeys(edits, 1.0))
     assert len(choice.held) == 4
     assert (choice.doubt == "") is offered
@@ -190,6 +256,12 @@ def test_more_must_speak_for_what_could_not_be_asked_anything(tmp_path: Path, *,
     case = traced(FakeTracer(), tmp_path, [TEST], seconds=1.0)
     assert isinstance(case, Case)
     edit, trials = candidate(FILES["a.py"], "<", "<=", score=0.4), FakeTrials()
-    trials.compared = Compared(calls=("f(1)", "f(5)"), before=("False", "True"), after=(("True", "True"),)) if asked else Compared()
-    choice = Chooser(case, trials=trials, runner=AllGreen(tmp_path / "a.py"), deadline=time.monotonic() + 20.0)
+    trials.compared = (
+        Compared(calls=("f(1)", "f(5)"), before=("False", "True"), after=(("True", "True"),))
+        if asked
+        else Compared()
+    )
+    choice = Chooser(
+        case, trials=trials, runner=AllGreen(tmp_path / "a.py"), deadline=time.monotonic() + 20.0
+    )
     assert (choice.chosen(Search(survivors=[edit]), {edit: 1.0}).doubt == "") is asked

@@ -11,7 +11,11 @@ CASES = [
     ("def f(x):\n    iff x:\n        return 1\n", 2, "def f(x):\n    if x:\n        return 1\n"),
     ("def f(x):\n    retrun x\n", 2, "def f(x):\n    return x\n"),
     ("x = 1\nprint x, 2\n", 2, "x = 1\nprint(x, 2)\n"),
-    ("try:\n    x = 1\nexcept KeyError, error:\n    pass\n", 3, "try:\n    x = 1\nexcept KeyError as error:\n    pass\n"),
+    (
+        "try:\n    x = 1\nexcept KeyError, error:\n    pass\n",
+        3,
+        "try:\n    x = 1\nexcept KeyError as error:\n    pass\n",
+    ),
     ("raise ValueError, 'no'\n", 1, "raise ValueError('no')\n"),
     ("if x = 1:\n    pass\n", 1, "if x == 1:\n    pass\n"),
     ("x = [1, 2\ny = 3\n", 1, "x = [1, 2]\ny = 3\n"),
@@ -23,18 +27,34 @@ CASES = [
     ("print\nprint 'a'\nprint\n\nprint\n", 2, "print\nprint('a')\nprint\n\nprint\n"),
     ("for i in x:\n    i++\ny++\nz = 1\n", 2, "for i in x:\n    i += 1\ny += 1\nz = 1\n"),
     ("print 'a'\nx = 1\nprint 'b', x\n", 1, "print('a')\nx = 1\nprint('b', x)\n"),
-    ("if a:\n    iff b:\n        x = 1\n\nwhile c\n    d()\n", 2, "if a:\n    if b:\n        x = 1\n\nwhile c:\n    d()\n"),
+    (
+        "if a:\n    iff b:\n        x = 1\n\nwhile c\n    d()\n",
+        2,
+        "if a:\n    if b:\n        x = 1\n\nwhile c:\n    d()\n",
+    ),
     ("i = 0\ni++\n", 2, "i = 0\ni += 1\n"),
     ("mode = 0755\n", 1, "mode = 0o755\n"),
     ("def f():\nreturn 1\n", 2, "def f():\n    return 1\n"),
     ("def f():\n    x = 1\n      y = 2\n    return y\n", 3, "def f():\n    x = 1\n    y = 2\n    return y\n"),
-    ("def f(x):\n    if x:\n        y = 1\n      return y\n", 4, "def f(x):\n    if x:\n        y = 1\n        return y\n"),
+    (
+        "def f(x):\n    if x:\n        y = 1\n      return y\n",
+        4,
+        "def f(x):\n    if x:\n        y = 1\n        return y\n",
+    ),
     ("def f():\n    # later\n\nx = 1\n", 4, "def f():\n    # later\n\n    pass\nx = 1\n"),
     ("def f():\r\nx = 1\r\n", 2, "def f():\r\n    pass\r\nx = 1\r\n"),
     ("'\x0c'\ndef f(x)\n    return x\n", 2, "'\x0c'\ndef f(x):\n    return x\n"),
-    ("def f():\n    if x:\n\treturn 1\n    return 2\n", 3, "def f():\n    if x:\n        return 1\n    return 2\n"),
+    (
+        "def f():\n    if x:\n\treturn 1\n    return 2\n",
+        3,
+        "def f():\n    if x:\n        return 1\n    return 2\n",
+    ),
     ("<<<<<<< ours\nx = 1\n=======\nx = 2\n>>>>>>> theirs\n", 1, "x = 2\n"),
-    ("a = 1\n<<<<<<< ours\nx = 1\n||||||| base\nx = 0\n=======\nx = 2\n>>>>>>> theirs\n", 2, "a = 1\nx = 1\n"),
+    (
+        "a = 1\n<<<<<<< ours\nx = 1\n||||||| base\nx = 0\n=======\nx = 2\n>>>>>>> theirs\n",
+        2,
+        "a = 1\nx = 1\n",
+    ),
 ]
 
 
@@ -46,7 +66,11 @@ def test_the_slip_is_mended_where_the_parser_stopped(before: str, line: int, aft
 
 def test_the_likeliest_comes_first() -> None:
     first = rereadable("a.py", "def f(x)\n    return x\n", 1)[0]
-    assert (first.edit.summary, first.place, first.edit.family) == ("a.py: put the missing `:`", "a.py:1", "syntax")
+    assert (first.edit.summary, first.place, first.edit.family) == (
+        "a.py: put the missing `:`",
+        "a.py:1",
+        "syntax",
+    )
 
 
 def test_what_can_be_read_is_left_alone() -> None:
@@ -54,6 +78,12 @@ def test_what_can_be_read_is_left_alone() -> None:
 
 
 def test_only_what_the_parser_stopped_at_is_unreadable() -> None:
-    frames = Frame(path="tests/test_a.py", line=1, function="<module>"), Frame(path="a.py", line=7, function="")
-    told = [Failure(type="SyntaxError", message="x", frames=frames), Failure(type="NameError", message="y", frames=frames[:1])]
+    frames = (
+        Frame(path="tests/test_a.py", line=1, function="<module>"),
+        Frame(path="a.py", line=7, function=""),
+    )
+    told = [
+        Failure(type="SyntaxError", message="x", frames=frames),
+        Failure(type="NameError", message="y", frames=frames[:1]),
+    ]
     assert unreadable(told) == {"a.py": 7}

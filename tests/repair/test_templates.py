@@ -42,7 +42,11 @@ MENDED = [
     ("pattern", "import re\nx = re.match('a.b', y)\n", "import re\nx = re.match(r'a\\.b', y)\n"),
     ("pattern", "import re\nx = re.match('\\t.b', y)\n", "import re\nx = re.match('\\t\\\\.b', y)\n"),
     ("branch_order", "if a:\n    b()\nelif c:\n    d()\n", "if c:\n    d()\nelif a:\n    b()\n"),
-    ("branch_order", "try:\n    a()\nexcept B:\n    c()\nexcept D:\n    e()\n", "try:\n    a()\nexcept D:\n    e()\nexcept B:\n    c()\n"),
+    (
+        "branch_order",
+        "try:\n    a()\nexcept B:\n    c()\nexcept D:\n    e()\n",
+        "try:\n    a()\nexcept D:\n    e()\nexcept B:\n    c()\n",
+    ),
     ("bound_late", "x = [lambda y: y + i for i in z]\n", "x = [lambda y, i=i: y + i for i in z]\n"),
     (
         "bound_late",
@@ -176,8 +180,16 @@ MENDED = [
     ("flag", "F_C = 4\nf(F_A | F_B)\n", "F_C = 4\nf(F_A | F_B | F_C)\n"),
     ("flag", "f(F_A | F_B)\n", "f(F_A)\n"),
     ("flag", "x = f(re.I)\ny = f(re.M | re.S)\n", "x = f(re.I | re.M)\ny = f(re.M | re.S)\n"),
-    ("kind", "def __getitem__(s, i):\n    return isinstance(i, int)\n", "def __getitem__(s, i):\n    return isinstance(i, (int, slice))\n"),
-    ("kind", "x = isinstance(y, ast.Load)\nast.Store\n", "x = isinstance(y, (ast.Load, ast.Store))\nast.Store\n"),
+    (
+        "kind",
+        "def __getitem__(s, i):\n    return isinstance(i, int)\n",
+        "def __getitem__(s, i):\n    return isinstance(i, (int, slice))\n",
+    ),
+    (
+        "kind",
+        "x = isinstance(y, ast.Load)\nast.Store\n",
+        "x = isinstance(y, (ast.Load, ast.Store))\nast.Store\n",
+    ),
     ("pattern", "import re\nx = rf'({A}{WS}+{B})'\n", "import re\nx = rf'({A}{WS}*{B})'\n"),
     ("pattern", "import re\nx = rf'{A}[0-9]{{2}}'\n", "import re\nx = rf'{A}[0-9]{{1,2}}'\n"),
     ("arithmetic", "x = a - b\n", "x = a + b\n"),
@@ -204,7 +216,11 @@ MENDED = [
     ("initial", "total = 1\n", "total = 0\n"),
     ("initial", "found = []\n", "found = {}\n"),
     ("initial", "found = list()\n", "found = set()\n"),
-    ("variable", "def f(width, height):\n    return width * width\n", "def f(width, height):\n    return width * height\n"),
+    (
+        "variable",
+        "def f(width, height):\n    return width * width\n",
+        "def f(width, height):\n    return width * height\n",
+    ),
     (
         "variable",
         "class A:\n    def f(self):\n        self.size = 1\n        return size\n",
@@ -238,15 +254,31 @@ MENDED = [
         "class A:\n    def f(self, x):\n        if True:\n            return self.size\n",
         "class A:\n    def f(self, x):\n        if x != self.size:\n            return self.size\n",
     ),
-    ("unconditional", "def f(x):\n    if True:\n        return 1\n", "def f(x):\n    if not x:\n        return 1\n"),
+    (
+        "unconditional",
+        "def f(x):\n    if True:\n        return 1\n",
+        "def f(x):\n    if not x:\n        return 1\n",
+    ),
     (
         "unconditional",
         "def f(x, y):\n    if x == 3: return y\n    return True\n",
         "def f(x, y):\n    if x == 3: return y\n    return y != 3\n",
     ),
-    ("unconditional", "def f(x):\n    if True:\n        y = x.parts\n", "def f(x):\n    if x.parts:\n        y = x.parts\n"),
-    ("unconditional", "def f(a, b):\n    if True:\n        return a\n", "def f(a, b):\n    if not a and not b:\n        return a\n"),
-    ("unconditional", "def f(a):\n    if True:\n        a = abs(a)\n", "def f(a):\n    if a < 0:\n        a = abs(a)\n"),
+    (
+        "unconditional",
+        "def f(x):\n    if True:\n        y = x.parts\n",
+        "def f(x):\n    if x.parts:\n        y = x.parts\n",
+    ),
+    (
+        "unconditional",
+        "def f(a, b):\n    if True:\n        return a\n",
+        "def f(a, b):\n    if not a and not b:\n        return a\n",
+    ),
+    (
+        "unconditional",
+        "def f(a):\n    if True:\n        a = abs(a)\n",
+        "def f(a):\n    if a < 0:\n        a = abs(a)\n",
+    ),
     ("unconditional", "def f(a):\n    seen = True\n", "def f(a):\n    seen = not seen\n"),
     (
         "given_elsewhere",
@@ -290,7 +322,11 @@ MENDED = [
     ),
     ("option", "x = sorted(a)\n", "x = sorted(a, reverse=True)\n"),
     ("option", "x = a.split(b)\n", "x = a.split(b, 1)\n"),
-    ("step", "def f(a):\n    y = []\n    for x in a:\n        pass\n", "def f(a):\n    y = []\n    for x in a:\n        y.append(x)\n"),
+    (
+        "step",
+        "def f(a):\n    y = []\n    for x in a:\n        pass\n",
+        "def f(a):\n    y = []\n    for x in a:\n        y.append(x)\n",
+    ),
     (
         "step",
         "def f(a):\n    n = 0\n    while a:\n        a = a[1:]\n    return n\n",
@@ -326,8 +362,16 @@ MENDED = [
         "def f(x=None):\n    '''Doc.'''\n    return len(x)\n",
         "def f(x=None):\n    '''Doc.'''\n    if x is None:\n        x = []\n    return len(x)\n",
     ),
-    ("condition", "def f(x, y):\n    if x.a:\n        y()\n", "def f(x, y):\n    if x is not None and x.a:\n        y()\n"),
-    ("dropped_guard", "for x in y:\n    if x:\n        break\n", "for x in y:\n    if x:\n        continue\n"),
+    (
+        "condition",
+        "def f(x, y):\n    if x.a:\n        y()\n",
+        "def f(x, y):\n    if x is not None and x.a:\n        y()\n",
+    ),
+    (
+        "dropped_guard",
+        "for x in y:\n    if x:\n        break\n",
+        "for x in y:\n    if x:\n        continue\n",
+    ),
     ("awaiting", "async def f():\n    return g()\n", "async def f():\n    return await g()\n"),
     ("yielding", "def f(x):\n    yield g(x)\n", "def f(x):\n    yield from g(x)\n"),
     (
@@ -335,13 +379,21 @@ MENDED = [
         "class A(B):\n    def __init__(self, x):\n        self.x = x\n",
         "class A(B):\n    def __init__(self, x):\n        super().__init__(x)\n        self.x = x\n",
     ),
-    ("statement_order", "def f(x):\n    x += 1\n    y = x\n    return y\n", "def f(x):\n    y = x\n    x += 1\n    return y\n"),
+    (
+        "statement_order",
+        "def f(x):\n    x += 1\n    y = x\n    return y\n",
+        "def f(x):\n    y = x\n    x += 1\n    return y\n",
+    ),
     (
         "indentation",
         "def f(x):\n    for y in x:\n        y()\n        return y\n",
         "def f(x):\n    for y in x:\n        y()\n    return y\n",
     ),
-    ("indentation", "def f(x):\n    for y in x:\n        y()\n    x()\n", "def f(x):\n    for y in x:\n        y()\n        x()\n"),
+    (
+        "indentation",
+        "def f(x):\n    for y in x:\n        y()\n    x()\n",
+        "def f(x):\n    for y in x:\n        y()\n        x()\n",
+    ),
     (
         "indentation",
         "def f(x):\n    if x:\n        y()\n    else:\n        z()\n        x = 1\n",
@@ -428,7 +480,11 @@ MENDED = [
         "class A:\n    def f(self):\n        for x in self.all():\n            x()\n",
         "class A:\n    def f(self):\n        if not self.all():\n            return False\n        for x in self.all():\n            x()\n",
     ),
-    ("named_value", "def f(a, sep=' '):\n    return ' '.join(a)\n", "def f(a, sep=' '):\n    return sep.join(a)\n"),
+    (
+        "named_value",
+        "def f(a, sep=' '):\n    return ' '.join(a)\n",
+        "def f(a, sep=' '):\n    return sep.join(a)\n",
+    ),
     ("wrapped", "def f(x):\n    return x.match\n", "def f(x):\n    return bool(x.match)\n"),
     ("unwrapped", "echo('%s=%s' % (key, value))\n", "echo(value)\n"),
     (
@@ -441,7 +497,11 @@ MENDED = [
         "class A:\n    def __init__(self, x, depth=1): ...\ndef f(x, depth):\n    return A(x) if depth else x\n",
         "class A:\n    def __init__(self, x, depth=1): ...\ndef f(x, depth):\n    return A(x, depth=depth) if depth else x\n",
     ),
-    ("argument_missing", "def f(x, strict=False):\n    return g(x)\n", "def f(x, strict=False):\n    return g(x, strict=strict)\n"),
+    (
+        "argument_missing",
+        "def f(x, strict=False):\n    return g(x)\n",
+        "def f(x, strict=False):\n    return g(x, strict=strict)\n",
+    ),
     (
         "condition",
         "def f(a):\n    if a:\n        a.b()\n    return a.c\n",
@@ -463,7 +523,11 @@ MENDED = [
     ),
     ("placeholder", "x = '%d of %s' % (a, b)\n", "x = '%s of %s' % (a, b)\n"),
     ("placeholder", "x = f'{a:.1f}'\n", "x = f'{a:.2f}'\n"),
-    ("placeholder", "def f(name):\n    return 'hello {name}'\n", "def f(name):\n    return f'hello {name}'\n"),
+    (
+        "placeholder",
+        "def f(name):\n    return 'hello {name}'\n",
+        "def f(name):\n    return f'hello {name}'\n",
+    ),
     (
         "placeholder",
         "def f(a, b):\n    return (\n        '{a} is'\n        \"no \" '{b.name!r}'\n        '{c}, {a} {}'\n    )\n",
@@ -499,7 +563,11 @@ MENDED = [
         "class A:\n    @property\n    def x(self):\n        return self._x\n"
         "    @x.setter\n    def x(self, value):\n        check(value)\n        self._x = value\n",
     ),
-    ("copied", "def f(s1, s2):\n    s1 = s1.strip()\n    pass\n", "def f(s1, s2):\n    s1 = s1.strip()\n    s2 = s2.strip()\n"),
+    (
+        "copied",
+        "def f(s1, s2):\n    s1 = s1.strip()\n    pass\n",
+        "def f(s1, s2):\n    s1 = s1.strip()\n    s2 = s2.strip()\n",
+    ),
     ("option", "def f(cache, key):\n    cache.pop(key)\n", "def f(cache, key):\n    cache.pop(key, None)\n"),
     (
         "unconditional",
@@ -545,17 +613,65 @@ MENDED = [
     ),
 ]
 TOLD = [
-    ("advanced", "while x:\n    y = x[0]\n", "while x:\n    y = x.pop(0)\n", "TooLong", "the test did not end"),
-    ("vocabulary", "x = y.length\n", "x = len(y)\n", "AttributeError", "'list' object has no attribute 'length'"),
+    (
+        "advanced",
+        "while x:\n    y = x[0]\n",
+        "while x:\n    y = x.pop(0)\n",
+        "TooLong",
+        "the test did not end",
+    ),
+    (
+        "vocabulary",
+        "x = y.length\n",
+        "x = len(y)\n",
+        "AttributeError",
+        "'list' object has no attribute 'length'",
+    ),
     ("vocabulary", "x.push(y)\n", "x.append(y)\n", "AttributeError", "'list' object has no attribute 'push'"),
-    ("meant_as", "x = y.keys()[0]\n", "x = list(y.keys())[0]\n", "TypeError", "'dict_keys' object is not subscriptable"),
-    ("meant_as", "x = len(a for a in b)\n", "x = len([a for a in b])\n", "TypeError", "object of type 'generator' has no len()"),
-    ("meant_as", "x = a + b\n", "x = a + [b]\n", "TypeError", 'can only concatenate list (not "str") to list'),
-    ("base_case", "def f(n):\n  return n\n", "def f(n):\n  if n <= 0:\n      return 1\n  return n\n", "RecursionError", "maximum"),
+    (
+        "meant_as",
+        "x = y.keys()[0]\n",
+        "x = list(y.keys())[0]\n",
+        "TypeError",
+        "'dict_keys' object is not subscriptable",
+    ),
+    (
+        "meant_as",
+        "x = len(a for a in b)\n",
+        "x = len([a for a in b])\n",
+        "TypeError",
+        "object of type 'generator' has no len()",
+    ),
+    (
+        "meant_as",
+        "x = a + b\n",
+        "x = a + [b]\n",
+        "TypeError",
+        'can only concatenate list (not "str") to list',
+    ),
+    (
+        "base_case",
+        "def f(n):\n  return n\n",
+        "def f(n):\n  if n <= 0:\n      return 1\n  return n\n",
+        "RecursionError",
+        "maximum",
+    ),
     ("lookup", "x[a] += 1\n", "x[a] = x.get(a, 0) + 1\n", "KeyError", "'a'"),
     ("lookup", "x[a].append(b)\n", "x.setdefault(a, []).append(b)\n", "KeyError", "'a'"),
-    ("iterated", "x = ','.join(y)\n", "x = ','.join(map(str, y))\n", "TypeError", "sequence item 0: expected str instance, int found"),
-    ("iterated", "for a in n: pass\n", "for a in range(n): pass\n", "TypeError", "'int' object is not iterable"),
+    (
+        "iterated",
+        "x = ','.join(y)\n",
+        "x = ','.join(map(str, y))\n",
+        "TypeError",
+        "sequence item 0: expected str instance, int found",
+    ),
+    (
+        "iterated",
+        "for a in n: pass\n",
+        "for a in range(n): pass\n",
+        "TypeError",
+        "'int' object is not iterable",
+    ),
     ("calling", "x = y.size()\n", "x = y.size\n", "TypeError", "'int' object is not callable"),
     (
         "inserted",
@@ -599,7 +715,13 @@ TOLD = [
         "TypeError",
         "g() missing 1 required positional argument: 'b'",
     ),
-    ("placeholder", "x = f'Hello, {name}'\n", "x = f'Hello {name}'\n", "AssertionError", "assert 'Hello, Ada' == 'Hello Ada'"),
+    (
+        "placeholder",
+        "x = f'Hello, {name}'\n",
+        "x = f'Hello {name}'\n",
+        "AssertionError",
+        "assert 'Hello, Ada' == 'Hello Ada'",
+    ),
     (
         "undefined_name",
         "def f(count):\n    return cuont\n",
@@ -607,7 +729,13 @@ TOLD = [
         "NameError",
         "name 'cuont' is not defined",
     ),
-    ("undefined_name", "x = insort(y)\n", "from bisect import insort\nx = insort(y)\n", "NameError", "name 'insort' is not defined"),
+    (
+        "undefined_name",
+        "x = insort(y)\n",
+        "from bisect import insort\nx = insort(y)\n",
+        "NameError",
+        "name 'insort' is not defined",
+    ),
     (
         "undefined_name",
         "def f(cuont):\n    return cuont\ndef g(count):\n    return cuont\n",
@@ -692,7 +820,13 @@ TOLD = [
         "ValueError",
         "mutable default <class 'dict'> for field x is not allowed: use default_factory",
     ),
-    ("undefined_name", "'''Doc.'''\nx = math.pi\n", "'''Doc.'''\nimport math\nx = math.pi\n", "NameError", "name 'math' is not defined"),
+    (
+        "undefined_name",
+        "'''Doc.'''\nx = math.pi\n",
+        "'''Doc.'''\nimport math\nx = math.pi\n",
+        "NameError",
+        "name 'math' is not defined",
+    ),
     (
         "inserted",
         "class A:\n    def __init__(self, x):\n        self.x = x\n        self.seen[x] = x\n",
@@ -716,8 +850,20 @@ TOLD = [
         "UnicodeDecodeError",
         "'utf-8' codec can't decode byte 0x80 in position 0",
     ),
-    ("enlisted", "x = y in {'first', 'second'}\n", "x = y in {'first', 'second', 'third'}\n", "AssertionError", "third is not kept"),
-    ("enlisted", "x = ('check', 'run')\n", "x = ('check', 'popen', 'run')\n", "AssertionError", "assert 'popen()' == 'run()'"),
+    (
+        "enlisted",
+        "x = y in {'first', 'second'}\n",
+        "x = y in {'first', 'second', 'third'}\n",
+        "AssertionError",
+        "third is not kept",
+    ),
+    (
+        "enlisted",
+        "x = ('check', 'run')\n",
+        "x = ('check', 'popen', 'run')\n",
+        "AssertionError",
+        "assert 'popen()' == 'run()'",
+    ),
     (
         "inserted_guard",
         "def f(a):\n    if a[0] == '#':\n        b = a[1]\n",
@@ -725,7 +871,13 @@ TOLD = [
         "IndexError",
         "string index out of range",
     ),
-    ("enlisted", "x = y[-1] == 's'\n", "x = y[-1] in ('s', 'x')\n", "AssertionError", "assert 'boxs' == 'boxes'"),
+    (
+        "enlisted",
+        "x = y[-1] == 's'\n",
+        "x = y[-1] in ('s', 'x')\n",
+        "AssertionError",
+        "assert 'boxs' == 'boxes'",
+    ),
     (
         "enlisted",
         "unit = 'minutes'\nx = unit in ('days', 'hours')\n",
@@ -763,8 +915,20 @@ TOLD = [
         "TypeError",
         "object of type 'int' has no len()",
     ),
-    ("wrapped", "x = 'no %s' % y\n", "x = 'no %s' % (y,)\n", "TypeError", "not all arguments converted during string formatting"),
-    ("unknown_attribute", "x = y.upr()\n", "x = y.upper()\n", "AttributeError", "'str' object has no attribute 'upr'"),
+    (
+        "wrapped",
+        "x = 'no %s' % y\n",
+        "x = 'no %s' % (y,)\n",
+        "TypeError",
+        "not all arguments converted during string formatting",
+    ),
+    (
+        "unknown_attribute",
+        "x = y.upr()\n",
+        "x = y.upper()\n",
+        "AttributeError",
+        "'str' object has no attribute 'upr'",
+    ),
     (
         "unknown_attribute",
         "x = y.upr()\nz = x.upr()\n",
@@ -772,7 +936,13 @@ TOLD = [
         "AttributeError",
         "'str' object has no attribute 'upr'",
     ),
-    ("unknown_key", "a = {'name': 1}\nb = a['nme']\n", "a = {'name': 1}\nb = a['name']\n", "KeyError", "'nme'"),
+    (
+        "unknown_key",
+        "a = {'name': 1}\nb = a['nme']\n",
+        "a = {'name': 1}\nb = a['name']\n",
+        "KeyError",
+        "'nme'",
+    ),
     (
         "unknown_import",
         "from b import speling\nspelling()\n",
@@ -854,9 +1024,27 @@ TOLD = [
         "'str'",
     ),
     ("unpacked", "a, b = x\n", "a, b = x[:2]\n", "ValueError", "too many values to unpack (expected 2)"),
-    ("unpacked", "a, b = x or y\n", "a, b = (x or y)[-2:]\n", "ValueError", "too many values to unpack (expected 2, got 3)"),
-    ("wrapped", "x = inflate(y)\n", "x = inflate(y).decode()\n", "TypeError", "a bytes-like object is required, not 'str'"),
-    ("wrapped", "x = f(y)\n", "x = f(y.encode())\n", "TypeError", "a bytes-like object is required, not 'str'"),
+    (
+        "unpacked",
+        "a, b = x or y\n",
+        "a, b = (x or y)[-2:]\n",
+        "ValueError",
+        "too many values to unpack (expected 2, got 3)",
+    ),
+    (
+        "wrapped",
+        "x = inflate(y)\n",
+        "x = inflate(y).decode()\n",
+        "TypeError",
+        "a bytes-like object is required, not 'str'",
+    ),
+    (
+        "wrapped",
+        "x = f(y)\n",
+        "x = f(y.encode())\n",
+        "TypeError",
+        "a bytes-like object is required, not 'str'",
+    ),
     (
         "uncalled",
         "def _cut(x, y): return x\ndef f(g, y):\n    v = g(y)\n    return z\n",
@@ -864,9 +1052,27 @@ TOLD = [
         "NameError",
         "name 'z' is not defined",
     ),
-    ("undefined_name", "x = long(1)\ny = long(2)\n", "x = int(1)\ny = int(2)\n", "NameError", "name 'long' is not defined"),
-    ("string", "x = 'Hello, ' + name\n", "x = 'Hello ' + name\n", "AssertionError", "assert 'Hello, Ada' == 'Hello Ada'"),
-    ("string", 'x = "Hello, " + name\n', 'x = "Hello " + name\n', "AssertionError", "'Hello, Ada' != 'Hello Ada'\n- Hello, Ada\n"),
+    (
+        "undefined_name",
+        "x = long(1)\ny = long(2)\n",
+        "x = int(1)\ny = int(2)\n",
+        "NameError",
+        "name 'long' is not defined",
+    ),
+    (
+        "string",
+        "x = 'Hello, ' + name\n",
+        "x = 'Hello ' + name\n",
+        "AssertionError",
+        "assert 'Hello, Ada' == 'Hello Ada'",
+    ),
+    (
+        "string",
+        'x = "Hello, " + name\n',
+        'x = "Hello " + name\n',
+        "AssertionError",
+        "'Hello, Ada' != 'Hello Ada'\n- Hello, Ada\n",
+    ),
     (
         "filled",
         "x = 'Value of {} is {}'.format(a, b)\n",
@@ -994,7 +1200,9 @@ def test_template_mends(family: str, before: str, after: str) -> None:
 
 
 @pytest.mark.parametrize(("family", "before", "after", "kind", "message"), TOLD)
-def test_template_listens_to_the_failure(family: str, before: str, after: str, kind: str, message: str) -> None:
+def test_template_listens_to_the_failure(
+    family: str, before: str, after: str, kind: str, message: str
+) -> None:
     assert after in rewritten(family, before, Failure(type=kind, message=message))
     assert after not in rewritten(family, before, Failure(type="AssertionError", message="assert False"))
 
@@ -1018,7 +1226,9 @@ def test_the_constructor_of_the_parent_that_sets_what_is_missing_is_likely() -> 
     source = Source("a.py", text)
     node = source.functions[1].body[0]
     failures = (Failure(type="AttributeError", message="'B' object has no attribute 'alias'"),)
-    told, untold = ([one.weight for one in TEMPLATES["super_call"](Site(source, node, given))] for given in (failures, ()))
+    told, untold = (
+        [one.weight for one in TEMPLATES["super_call"](Site(source, node, given))] for given in (failures, ())
+    )
     assert min(told) > 1 > max(untold) > 0
 
 
@@ -1038,11 +1248,13 @@ def test_an_unread_result_needs_no_telling_default() -> None:
 
 
 def test_where_one_has_been_is_looked_for_where_that_is_put() -> None:
-    text = (
-        "def f(links, start):\n    seen, waiting = set(), []\n    for one in links:\n        seen.add(one)\n        waiting.append(one)\n"
-    )
+    text = "def f(links, start):\n    seen, waiting = set(), []\n    for one in links:\n        seen.add(one)\n        waiting.append(one)\n"
     source, failure = Source("a.py", text), Failure(type="TooLong", message="")
-    made = [rewrite for node in ast.walk(source.tree) for rewrite in TEMPLATES["base_case"](Site(source, node, (failure,)))]
+    made = [
+        rewrite
+        for node in ast.walk(source.tree)
+        for rewrite in TEMPLATES["base_case"](Site(source, node, (failure,)))
+    ]
     waiting = [one for one in made if "waiting.append" in one.changes[0].text]
     assert max(waiting, key=lambda one: one.weight).summary == "not where it is in `seen` already"
     assert any("in `start`" in one.summary for one in waiting)
@@ -1057,7 +1269,11 @@ def test_of_what_has_a_remainder_no_fraction_is_made() -> None:
     def weights(text: str) -> dict[str, float]:
         source = Source("a.py", text)
         sites = (Site(source, node) for node in ast.walk(source.tree))
-        return {rewrite.changes[0].text: rewrite.weight for site in sites for rewrite in TEMPLATES["arithmetic"](site)}
+        return {
+            rewrite.changes[0].text: rewrite.weight
+            for site in sites
+            for rewrite in TEMPLATES["arithmetic"](site)
+        }
 
     whole = weights("def f(n):\n    if n % 2:\n        return n * 2\n")
     broken = weights("def f(n):\n    if n:\n        return n * 2\n")
@@ -1066,9 +1282,15 @@ def test_of_what_has_a_remainder_no_fraction_is_made() -> None:
 
 
 def test_what_a_test_expects_to_be_raised_is_raised() -> None:
-    failure = Failure(type="KeyError", message="'x'", text="    with pytest.raises(errors.Missing):\n>       f('x')\nE       KeyError: 'x'")
+    failure = Failure(
+        type="KeyError",
+        message="'x'",
+        text="    with pytest.raises(errors.Missing):\n>       f('x')\nE       KeyError: 'x'",
+    )
     before = "from errors import Missing\ndef f(x):\n    raise KeyError(x)\n"
-    assert "from errors import Missing\ndef f(x):\n    raise Missing(x)\n" in rewritten("exception_type", before, failure)
+    assert "from errors import Missing\ndef f(x):\n    raise Missing(x)\n" in rewritten(
+        "exception_type", before, failure
+    )
     assert not any("raise Missing" in text for text in rewritten("exception_type", before))
 
 
@@ -1078,7 +1300,11 @@ def test_template_leaves_alone_what_is_not_its_own(family: str, text: str) -> No
 
 
 def test_each_template_is_seen_to_work_and_to_keep_silent() -> None:
-    assert {row[0] for row in MENDED} | {row[0] for row in TOLD} | {"converted", "demanded"} == set(SILENT) == set(TEMPLATES)
+    assert (
+        {row[0] for row in MENDED} | {row[0] for row in TOLD} | {"converted", "demanded"}
+        == set(SILENT)
+        == set(TEMPLATES)
+    )
 
 
 @pytest.mark.parametrize(
@@ -1107,21 +1333,31 @@ def test_a_definition_gets_the_name_that_a_test_asks_for(message: str, before: s
         for path in ("tests/test_shop.py", "shop.py")
     )
     assert rewritten("demanded", before, asked) == {after}
-    assert rewritten("demanded", before, elsewhere) == rewritten("demanded", f"{before}{after}", asked) == set()
+    assert (
+        rewritten("demanded", before, elsewhere) == rewritten("demanded", f"{before}{after}", asked) == set()
+    )
 
 
 def test_what_is_raised_says_what_the_test_asks_for() -> None:
     failure = Failure(
-        type="Failed", message="DID NOT RAISE <class 'ValueError'>", text=r"with pytest.raises(ValueError, match='too long\.'):"
+        type="Failed",
+        message="DID NOT RAISE <class 'ValueError'>",
+        text=r"with pytest.raises(ValueError, match='too long\.'):",
     )
-    assert "def f(x):\n    raise ValueError('too long.')\n" in rewritten("raising", "def f(x):\n    pass\n", failure)
+    assert "def f(x):\n    raise ValueError('too long.')\n" in rewritten(
+        "raising", "def f(x):\n    pass\n", failure
+    )
     odd = failure.model_copy(update={"text": "with pytest.raises(ValueError, match='too (long|wide)'):"})
     assert not any("too" in text for text in rewritten("raising", "def f(x):\n    pass\n", odd))
 
 
 def test_what_says_something_else_than_the_test_asks_for_is_raised_before() -> None:
     message = '"n must be positive" does not match "bad index"'
-    failure = Failure(type="AssertionError", message=message, text="> with self.assertRaisesRegex(ValueError, 'n must be positive'):")
+    failure = Failure(
+        type="AssertionError",
+        message=message,
+        text="> with self.assertRaisesRegex(ValueError, 'n must be positive'):",
+    )
     after = "def f(n):\n    if n < 0:\n        raise ValueError('n must be positive')\n    return g(n)\n"
     assert after in rewritten("raising", "def f(n):\n    return g(n)\n", failure)
 

@@ -9,9 +9,13 @@ from tests.builders import git
 
 
 @contextmanager
-def opened(root: Path, base: str | None = None, *, session: str = "20260101-abc123", within: str = ".") -> Iterator[SessionRepository]:
+def opened(
+    root: Path, base: str | None = None, *, session: str = "20260101-abc123", within: str = "."
+) -> Iterator[SessionRepository]:
     """Open it from a directory `within`, with its state beside the repository, and close it."""
-    repository = open_repository(root / within, session=session, state=root.parent / "sessions" / session, base=base)
+    repository = open_repository(
+        root / within, session=session, state=root.parent / "sessions" / session, base=base
+    )
     try:
         yield repository
     finally:
@@ -24,7 +28,15 @@ def fingerprint(root: Path) -> dict[str, object]:
     files = sorted(path for path in root.rglob("*") if skipped not in path.parents and path != skipped)
     own = [skipped / name for name in ("index", "HEAD", "config", "ORIG_HEAD") if (skipped / name).is_file()]
     return {
-        "files": [(path, path.lstat().st_mtime_ns, path.lstat().st_mode, path.read_bytes() if path.is_file() else b"") for path in files],
+        "files": [
+            (
+                path,
+                path.lstat().st_mtime_ns,
+                path.lstat().st_mode,
+                path.read_bytes() if path.is_file() else b"",
+            )
+            for path in files
+        ],
         "own": [(path, path.read_bytes()) for path in own],
         "index": (skipped / "index").stat().st_mtime_ns if (skipped / "index").exists() else None,
         "refs": [line for line in git(root, "for-each-ref").splitlines() if "refs/coder/" not in line],

@@ -61,16 +61,22 @@ def test_asks_for_a_newer_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         find(tmp_path)
 
 
-def test_says_how_to_trust_a_repository_of_another_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_says_how_to_trust_a_repository_of_another_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script = 'for word in "$@"; do case $word in version) echo git version 2.39.5; exit 0;; esac; done\n'
     told = "fatal: detected dubious ownership\n\tgit config --global --add safe.directory /the/top"
     fake_git(tmp_path / "bin", f'{script}echo "{told}" >&2; exit 128')
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
-    with pytest.raises(UserError, match=r"If you trust it: git config --global --add safe\.directory /the/top$"):
+    with pytest.raises(
+        UserError, match=r"If you trust it: git config --global --add safe\.directory /the/top$"
+    ):
         find(tmp_path)
 
 
-def test_does_not_listen_to_the_git_command_that_started_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_does_not_listen_to_the_git_command_that_started_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     other = repo(tmp_path / "other", {"o.py": "o\n"})
     root = repo(tmp_path / "r", {"a.py": "x\n"})
     monkeypatch.setenv("GIT_DIR", str(other / ".git"))
@@ -96,7 +102,10 @@ def test_waits_for_a_lock_that_is_about_to_go(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "x\n"})
     lock = root / ".git" / "index.lock"
     lock.touch()
-    fake_git(tmp_path / "bin", f'PATH="${{PATH#*:}}"; [ -e {tmp_path}/seen ] && rm -f {lock}; touch {tmp_path}/seen; exec git "$@"')
+    fake_git(
+        tmp_path / "bin",
+        f'PATH="${{PATH#*:}}"; [ -e {tmp_path}/seen ] && rm -f {lock}; touch {tmp_path}/seen; exec git "$@"',
+    )
     door = find(root).git
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)

@@ -8,7 +8,11 @@ from coder.repo.locks import hold, repository_lock
 
 
 def test_a_session_is_held_by_one_process_at_a_time(tmp_path: Path) -> None:
-    with hold(tmp_path / "s"), pytest.raises(UserError, match="in use by another process"), hold(tmp_path / "s"):
+    with (
+        hold(tmp_path / "s"),
+        pytest.raises(UserError, match="in use by another process"),
+        hold(tmp_path / "s"),
+    ):
         pass
     with hold(tmp_path / "s"):
         pass

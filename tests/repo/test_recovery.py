@@ -37,7 +37,11 @@ with hold(state):
 
 
 def dirty_repository(directory: Path) -> Path:
-    root = repo(directory, {f"d{number}/m.py": "x\n" * number for number in range(50)} | {"a.py": "a\n", ".gitignore": "_version.py\n"})
+    root = repo(
+        directory,
+        {f"d{number}/m.py": "x\n" * number for number in range(50)}
+        | {"a.py": "a\n", ".gitignore": "_version.py\n"},
+    )
     write(root, {"a.py": "stashed\n"})
     git(root, "stash", "-q")
     write(root, {"a.py": "staged\n", "d1/m.py": "dirty\n", "untracked.py": "u\n", "d2/_version.py": "1\n"})
@@ -61,7 +65,10 @@ def run_and_kill(root: Path, state: Path, *, after_seconds: float) -> None:
     """Start a session in a process group of its own and kill all of it, git included."""
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent.parent)}
     with subprocess.Popen(
-        [sys.executable, "-c", SESSION, str(root), str(state)], stdout=subprocess.PIPE, env=environment, start_new_session=True
+        [sys.executable, "-c", SESSION, str(root), str(state)],
+        stdout=subprocess.PIPE,
+        env=environment,
+        start_new_session=True,
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"held\n"
@@ -95,8 +102,22 @@ def test_every_half_made_state_is_cleaned_up(tmp_path: Path) -> None:
     repository.checkpoint(candidate, "first")
     (candidate.worktree / ".git").unlink()
     write(state / "worktrees", {"s-c0ffee-c2/half": "checked out"})
-    write(root / ".git", {"worktrees/s-c0ffee-c3/locked": "initializing", "refs/coder/s-c0ffee/c2.lock": "", "refs/notes/coder.lock": ""})
-    write(root / ".git", {"refs/heads/coder/fix-c0ffee.lock": "", "refs/heads/coder/fix-other1.lock": "", "refs/coder/other/c1.lock": ""})
+    write(
+        root / ".git",
+        {
+            "worktrees/s-c0ffee-c3/locked": "initializing",
+            "refs/coder/s-c0ffee/c2.lock": "",
+            "refs/notes/coder.lock": "",
+        },
+    )
+    write(
+        root / ".git",
+        {
+            "refs/heads/coder/fix-c0ffee.lock": "",
+            "refs/heads/coder/fix-other1.lock": "",
+            "refs/coder/other/c1.lock": "",
+        },
+    )
     assert recover(tmp_path / "sessions", nothing_to_settle) == ("s-c0ffee",)
     assert private(root) == ""
     assert sorted(str(path.relative_to(root / ".git")) for path in leftovers(root)) == [
@@ -126,7 +147,9 @@ def test_a_repository_that_is_gone_is_no_obstacle(tmp_path: Path) -> None:
     assert list(state.glob("*")) == [state / "lock"]
 
 
-def test_refs_that_cannot_be_removed_now_are_for_the_next_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refs_that_cannot_be_removed_now_are_for_the_next_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("coder.repo.git.LOCK_SECONDS", 0.0)
     root = dirty_repository(tmp_path / "r")
     state = tmp_path / "sessions" / "s1"

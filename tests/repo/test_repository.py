@@ -36,15 +36,30 @@ def test_a_whole_session_touches_nothing_of_the_persons(tmp_path: Path) -> None:
     write(root, {"b.py": "dirty\n", "untracked.py": "u\n", "_version.py": "1\n"})
     before = fingerprint(root)
     with opened(root, within="tests") as repository:
-        assert (repository.root, repository.head, repository.dirty) == (root, git(root, "rev-parse", "main"), True)
+        assert (repository.root, repository.head, repository.dirty) == (
+            root,
+            git(root, "rev-parse", "main"),
+            True,
+        )
         assert git(root, "rev-parse", "refs/coder/20260101-abc123/snapshot") == repository.base
         candidate = repository.candidate("c1")
-        assert files(candidate.worktree) == FILES | {"b.py": "dirty\n", "untracked.py": "u\n", "_version.py": "1\n"}
-        assert repository.patch(candidate) == Patch(diff="", tree=git(root, "rev-parse", f"{repository.base}^{{tree}}"))
-        write(candidate.worktree, {"a.py": FIXED, "tests/test_a.py": "t\n", "_version.py": "2\n", "__pycache__/a.pyc": "x"})
+        assert files(candidate.worktree) == FILES | {
+            "b.py": "dirty\n",
+            "untracked.py": "u\n",
+            "_version.py": "1\n",
+        }
+        assert repository.patch(candidate) == Patch(
+            diff="", tree=git(root, "rev-parse", f"{repository.base}^{{tree}}")
+        )
+        write(
+            candidate.worktree,
+            {"a.py": FIXED, "tests/test_a.py": "t\n", "_version.py": "2\n", "__pycache__/a.pyc": "x"},
+        )
         patch = repository.patch(candidate)
         assert patch.paths == repository.changed(patch.tree) == ("a.py", "tests/test_a.py")
-        assert repository.edits(patch.tree) == {path: (candidate.worktree / path).read_text() for path in patch.paths}
+        assert repository.edits(patch.tree) == {
+            path: (candidate.worktree / path).read_text() for path in patch.paths
+        }
         assert "-line 15\n+line 15, fixed\n" in patch.diff
         with repository.checkout(patch.tree) as tree:
             assert files(tree) == FILES | {
@@ -59,15 +74,22 @@ def test_a_whole_session_touches_nothing_of_the_persons(tmp_path: Path) -> None:
         with repository.on_head().checkout(on_head.tree) as tree:
             assert files(tree) == FILES | {"a.py": FIXED, "tests/test_a.py": "t\n", "_version.py": "1\n"}
         assert repository.on_head().changed(on_head.tree) == ("a.py", "tests/test_a.py")
-        assert repository.deliver(on_head, message="fix", evidence="seen", slug="x").branch == "coder/x-abc123"
-        assert git(root, "diff", "--name-only", "main", "coder/x-abc123").split() == ["a.py", "tests/test_a.py"]
+        assert (
+            repository.deliver(on_head, message="fix", evidence="seen", slug="x").branch == "coder/x-abc123"
+        )
+        assert git(root, "diff", "--name-only", "main", "coder/x-abc123").split() == [
+            "a.py",
+            "tests/test_a.py",
+        ]
         assert repository.subjects(5) == ("start",)
     git(root, "update-ref", "-d", "refs/notes/coder")
     git(root, "branch", "-qD", "coder/x-abc123")
     assert fingerprint(root) == before
     assert git(root, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
     assert not (root / ".git" / "worktrees").exists()
-    assert list((tmp_path / "sessions" / "20260101-abc123").iterdir()) == [tmp_path / "sessions" / "20260101-abc123" / INTENT]
+    assert list((tmp_path / "sessions" / "20260101-abc123").iterdir()) == [
+        tmp_path / "sessions" / "20260101-abc123" / INTENT
+    ]
 
 
 def test_a_checkout_of_some_paths_has_the_rest_from_the_base(tmp_path: Path) -> None:
@@ -78,7 +100,12 @@ def test_a_checkout_of_some_paths_has_the_rest_from_the_base(tmp_path: Path) -> 
         (candidate.worktree / "tests" / "test_b.py").unlink()
         tree = repository.patch(candidate).tree
         with repository.checkout(tree, ["tests/test_a.py", "tests/test_b.py"]) as place:
-            assert files(place) == {"a.py": LINES, "b.py": "b\n", "tests/test_a.py": "t\n", ".gitignore": FILES[".gitignore"]}
+            assert files(place) == {
+                "a.py": LINES,
+                "b.py": "b\n",
+                "tests/test_a.py": "t\n",
+                ".gitignore": FILES[".gitignore"],
+            }
         with repository.checkout(tree, []) as place:
             assert files(place) == FILES
 
@@ -108,7 +135,11 @@ def test_rolls_back_to_a_checkpoint_and_to_the_base(tmp_path: Path) -> None:
         write(candidate.worktree, {"never_seen.py": "x\n"})
         repository.rollback(candidate, checkpoint)
         assert repository.patch(candidate) == first
-        assert files(candidate.worktree) == FILES | {"a.py": FIXED, "new/file.py": "n\n", "_version.py": "1\n"}
+        assert files(candidate.worktree) == FILES | {
+            "a.py": FIXED,
+            "new/file.py": "n\n",
+            "_version.py": "1\n",
+        }
         assert git(root, "log", "-1", "--format=%s", "refs/coder/20260101-abc123/heads/c1") == "first"
         repository.rollback(candidate, candidate.base)
         assert files(candidate.worktree) == FILES | {"_version.py": "1\n"}
@@ -130,7 +161,9 @@ def test_every_step_can_be_restored_and_branches_from_where_it_was(tmp_path: Pat
         repository.rollback(other, patches[1].tree)
         write(other.worktree, {"a.py": "another way\n"})
         repository.checkpoint(other, "branched")
-        subjects = git(root, "log", "--format=%s", f"{repository.base}..refs/coder/20260101-abc123/heads/c2").splitlines()
+        subjects = git(
+            root, "log", "--format=%s", f"{repository.base}..refs/coder/20260101-abc123/heads/c2"
+        ).splitlines()
         assert subjects == ["branched", "step 1", "step 0"]
 
 
@@ -144,9 +177,13 @@ def test_nothing_outside_private_refs_moves_before_delivery(tmp_path: Path) -> N
         candidate = repository.candidate("c1")
         write(candidate.worktree, {"a.py": FIXED})
         repository.checkpoint(candidate, "first")
-        assert [line for line in git(root, "for-each-ref").splitlines() if "refs/coder/" not in line] == before.splitlines()
+        assert [
+            line for line in git(root, "for-each-ref").splitlines() if "refs/coder/" not in line
+        ] == before.splitlines()
         git(root, "push", "-q", "--all", "origin")
-        assert git(tmp_path / "remote.git", "for-each-ref", "--format=%(refname)").splitlines() == ["refs/heads/main"]
+        assert git(tmp_path / "remote.git", "for-each-ref", "--format=%(refname)").splitlines() == [
+            "refs/heads/main"
+        ]
 
 
 def test_steps_survive_the_end_an_amended_head_and_gc(tmp_path: Path) -> None:
@@ -175,7 +212,10 @@ def test_what_tests_write_in_a_worktree_is_no_part_of_the_change(tmp_path: Path)
         repo(candidate.worktree / "nested", {"p.py": "p\n"})
         patch = repository.patch(candidate)
         with pytest.raises(KeyError), repository.restoring(candidate):
-            write(candidate.worktree, {"b.py": "stamped\n", "new.py": "other\n", "out/result.txt": "r\n", "_version.py": "2\n"})
+            write(
+                candidate.worktree,
+                {"b.py": "stamped\n", "new.py": "other\n", "out/result.txt": "r\n", "_version.py": "2\n"},
+            )
             (candidate.worktree / "tests/test_b.py").unlink()
             raise KeyError
         assert repository.patch(candidate) == patch
@@ -190,7 +230,9 @@ def test_starts_from_a_revision_without_the_uncommitted_work(tmp_path: Path) -> 
     git(root, "commit", "-qam", "later")
     write(root, {"b.py": "dirty\n"})
     with opened(root, "HEAD~1") as repository:
-        assert (repository.head, repository.base, repository.dirty) == (git(root, "rev-parse", "HEAD~1"),) * 2 + (False,)
+        assert (repository.head, repository.base, repository.dirty) == (
+            git(root, "rev-parse", "HEAD~1"),
+        ) * 2 + (False,)
         candidate = repository.candidate("c1")
         assert files(candidate.worktree) == FILES
         write(candidate.worktree, {"b.py": "fixed\n"})
@@ -235,14 +277,23 @@ def test_a_fix_of_uncommitted_work_is_delivered_as_a_diff(tmp_path: Path) -> Non
 
 def test_delivers_the_same_whether_it_was_rebased_before_or_not(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
-    write(root, {"a.py": LINES.replace("line 16\n", "line 16, dirty\n").replace("line 20\n", "line 20, dirty\n")})
+    write(
+        root,
+        {"a.py": LINES.replace("line 16\n", "line 16, dirty\n").replace("line 20\n", "line 20, dirty\n")},
+    )
     with opened(root) as repository:
         candidate = repository.candidate("c1")
-        write(candidate.worktree, {"a.py": (root / "a.py").read_text(encoding="utf-8").replace("line 3\n", "line 3, fixed\n")})
+        write(
+            candidate.worktree,
+            {"a.py": (root / "a.py").read_text(encoding="utf-8").replace("line 3\n", "line 3, fixed\n")},
+        )
         patch = repository.patch(candidate)
         on_head = repository.rebased(patch)
         assert on_head is not None
-        commits = [repository.deliver(given, message="fix", evidence="", slug="x").commit for given in (patch, on_head)]
+        commits = [
+            repository.deliver(given, message="fix", evidence="", slug="x").commit
+            for given in (patch, on_head)
+        ]
     trees = {git(root, "show", f"{commit}:a.py") + "\n" for commit in commits}
     assert trees == {LINES.replace("line 3\n", "line 3, fixed\n")}
 
@@ -269,7 +320,9 @@ def test_works_in_a_linked_worktree_on_a_detached_head_with_its_own_configuratio
         candidate = repository.candidate("c1")
         assert files(candidate.worktree)["b.py"] == "dirty here\n"
         write(candidate.worktree, {"a.py": FIXED})
-        repository.merge(repository.deliver(repository.patch(candidate), message="fix", evidence="", slug="x"))
+        repository.merge(
+            repository.deliver(repository.patch(candidate), message="fix", evidence="", slug="x")
+        )
     assert (tmp_path / "linked" / "a.py").read_text(encoding="utf-8") == FIXED
     git(root, "branch", "-qD", "coder/x-abc123")
     assert fingerprint(root) == before
@@ -323,7 +376,10 @@ def test_a_sparse_checkout_stays_sparse(tmp_path: Path) -> None:
 
 def test_a_pointer_of_large_file_storage_stays_a_pointer(tmp_path: Path) -> None:
     pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"
-    root = repo(tmp_path / "r", {"big.bin": pointer, "a.py": LINES, ".gitattributes": "*.bin filter=lfs diff=lfs merge=lfs -text\n"})
+    root = repo(
+        tmp_path / "r",
+        {"big.bin": pointer, "a.py": LINES, ".gitattributes": "*.bin filter=lfs diff=lfs merge=lfs -text\n"},
+    )
     with opened(root) as repository:
         candidate = repository.candidate("c1")
         assert files(candidate.worktree)["big.bin"] == pointer
@@ -354,7 +410,10 @@ def test_attributes_that_a_model_wrote_start_no_filter(tmp_path: Path) -> None:
     git(root, "config", "filter.upper.clean", "tr a-z A-Z")
     with opened(root) as repository:
         candidate = repository.candidate("c1")
-        write(candidate.worktree, {".gitattributes": "*.py filter=evil\n*.up filter=upper\n", "a.py": FIXED, "a.up": "b\n"})
+        write(
+            candidate.worktree,
+            {".gitattributes": "*.py filter=evil\n*.up filter=upper\n", "a.py": FIXED, "a.up": "b\n"},
+        )
         patch = repository.patch(candidate)
         with repository.checkout(patch.tree) as tree:
             assert files(tree)["a.py"] == FIXED
@@ -403,7 +462,9 @@ def test_sessions_at_the_same_time_do_not_disturb_each_other(tmp_path: Path) -> 
 
     with ThreadPoolExecutor(4) as pool:
         branches = list(pool.map(session, range(8)))
-    assert git(root, "for-each-ref", "--format=%(refname:short)", "refs/heads/coder").split() == sorted(branches)
+    assert git(root, "for-each-ref", "--format=%(refname:short)", "refs/heads/coder").split() == sorted(
+        branches
+    )
     assert len(git(root, "notes", "--ref=coder", "list").splitlines()) == 8
     for branch in branches:
         git(root, "branch", "-qD", branch)

@@ -43,7 +43,9 @@ FILES = {
 }
 
 
-def found(tmp_path: Path, issue: str, files: Mapping[str, str] = FILES, recent: Sequence[Change] = ()) -> Located:
+def found(
+    tmp_path: Path, issue: str, files: Mapping[str, str] = FILES, recent: Sequence[Change] = ()
+) -> Located:
     write(tmp_path / "tree", files)
     return locate(SymbolIndex(tmp_path / "tree").current(), clues(issue), recent)
 
@@ -60,7 +62,10 @@ def test_a_definition_that_is_named_comes_first_with_its_file(tmp_path: Path) ->
 
 
 def test_words_are_matched_by_their_parts(tmp_path: Path) -> None:
-    assert found(tmp_path, "The retry header is read wrongly").symbols[0].name == "pool/limits.py::Limiter.parse_retry_after"
+    assert (
+        found(tmp_path, "The retry header is read wrongly").symbols[0].name
+        == "pool/limits.py::Limiter.parse_retry_after"
+    )
 
 
 def test_words_meet_in_whichever_form_they_stand(tmp_path: Path) -> None:
@@ -94,17 +99,23 @@ def test_what_a_snippet_imports_is_followed_through_re_exports(tmp_path: Path) -
 
 
 def test_a_base_class_of_a_named_class_is_suspected(tmp_path: Path) -> None:
-    assert "base class of Limiter" in reasons(found(tmp_path, "`Limiter` hangs"), "pool/limits.py::BaseLimiter")
+    assert "base class of Limiter" in reasons(
+        found(tmp_path, "`Limiter` hangs"), "pool/limits.py::BaseLimiter"
+    )
 
 
 def test_what_a_likely_definition_calls_is_suspected(tmp_path: Path) -> None:
-    assert "called by a likely place" in reasons(found(tmp_path, "`parse_retry_after` is wrong"), "pool/limits.py::round_up")
+    assert "called by a likely place" in reasons(
+        found(tmp_path, "`parse_retry_after` is wrong"), "pool/limits.py::round_up"
+    )
 
 
 def test_who_uses_a_name_of_the_issue_is_suspected_before_who_only_says_it(tmp_path: Path) -> None:
     code = "def first(a):\n    return 'burst_size' + a\n\n\ndef second(a):\n    return burst_size + a\n"
     others = "".join(f"\n\ndef other{number}(packet):\n    return packet\n" for number in range(20))
-    located = found(tmp_path, "Wrong result\n\nIt happens where burst_size is large.", {"a.py": code + others})
+    located = found(
+        tmp_path, "Wrong result\n\nIt happens where burst_size is large.", {"a.py": code + others}
+    )
     assert [likely.name for likely in located.symbols][:2] == ["a.py::second", "a.py::first"]
     assert reasons(located, "a.py::second")[0] == "uses burst_size"
     assert not any(reason.startswith("uses") for reason in reasons(located, "a.py::first"))
@@ -115,7 +126,12 @@ def test_a_path_that_is_named_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "named", ["tests/test_quota.py", "https://example.org/pool/blob/main/tests/test_quota.py#L5", "tests/quota/tests.py"]
+    "named",
+    [
+        "tests/test_quota.py",
+        "https://example.org/pool/blob/main/tests/test_quota.py#L5",
+        "tests/quota/tests.py",
+    ],
 )
 def test_what_a_named_test_tests_is_suspected(tmp_path: Path, named: str) -> None:
     test = "from pool import quota, words\n\n\ndef test_quota(): ...\n"
@@ -127,10 +143,25 @@ def test_what_a_named_test_tests_is_suspected(tmp_path: Path, named: str) -> Non
 
 def test_what_a_commit_about_the_like_changed_is_suspected(tmp_path: Path) -> None:
     files = {f"pool/{name}.py": f"def run():\n    return '{name}'\n" for name in ("first", "second", "third")}
-    other = [Change(commit=f"{number:040}", date="2020-01-01", subject="Tidy up", paths=("pool/first.py",)) for number in range(9)]
-    wide = Change(commit="a" * 40, date="2020-01-01", subject="Expired tickets", paths=(*files, "pool/limits.py", "pool/gone.py"))
-    near = Change(commit="b" * 40, date="2020-01-02", subject="Refuse expired tickets (#7)", paths=("pool/third.py", "pool/gone.py"))
-    located = found(tmp_path, "An expired ticket is accepted\n\nrun() does it.", {**FILES, **files}, [*other, wide, near])
+    other = [
+        Change(commit=f"{number:040}", date="2020-01-01", subject="Tidy up", paths=("pool/first.py",))
+        for number in range(9)
+    ]
+    wide = Change(
+        commit="a" * 40,
+        date="2020-01-01",
+        subject="Expired tickets",
+        paths=(*files, "pool/limits.py", "pool/gone.py"),
+    )
+    near = Change(
+        commit="b" * 40,
+        date="2020-01-02",
+        subject="Refuse expired tickets (#7)",
+        paths=("pool/third.py", "pool/gone.py"),
+    )
+    located = found(
+        tmp_path, "An expired ticket is accepted\n\nrun() does it.", {**FILES, **files}, [*other, wide, near]
+    )
     assert located.files[0].path == "pool/third.py"
     assert "changed by bbbbbbbbbb, about expired, ticket" in located.files[0].reasons
     assert "pool/gone.py" not in [likely.path for likely in located.files]
@@ -143,8 +174,13 @@ def test_tests_of_the_reporter_are_no_tests_of_the_tree(tmp_path: Path) -> None:
 
 
 def test_tests_are_left_out_unless_the_issue_is_about_them(tmp_path: Path) -> None:
-    assert "tests/test_limits.py" not in [likely.path for likely in found(tmp_path, "`parse_retry_after` is wrong").files]
-    assert found(tmp_path, "Flaky test: `test_parse_retry_after`").symbols[0].name == "tests/test_limits.py::test_parse_retry_after"
+    assert "tests/test_limits.py" not in [
+        likely.path for likely in found(tmp_path, "`parse_retry_after` is wrong").files
+    ]
+    assert (
+        found(tmp_path, "Flaky test: `test_parse_retry_after`").symbols[0].name
+        == "tests/test_limits.py::test_parse_retry_after"
+    )
 
 
 @pytest.mark.parametrize("issue", ["!", "zzzz qqqq", "\N{SNOWMAN}"])
@@ -154,7 +190,9 @@ def test_an_issue_that_says_nothing_finds_nothing(issue: str, tmp_path: Path) ->
 
 def test_the_same_question_has_the_same_answer(tmp_path: Path) -> None:
     files = FILES | {f"pool/copy_{number}.py": LIMITS for number in range(5)}
-    assert found(tmp_path, "retry after a token", files) == found(tmp_path / "again", "retry after a token", files)
+    assert found(tmp_path, "retry after a token", files) == found(
+        tmp_path / "again", "retry after a token", files
+    )
 
 
 def test_frames_are_read_as_python_pytest_and_ipython_write_them() -> None:

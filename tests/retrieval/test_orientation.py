@@ -38,7 +38,9 @@ FILES = {
 
 def test_the_definition_that_the_issue_mentions_comes_first(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
-    look = first_look(space, "Coupons are ignored\n\n`Cart.total_price(coupon=...)` returns the full price.", (), 6000)
+    look = first_look(
+        space, "Coupons are ignored\n\n`Cart.total_price(coupon=...)` returns the full price.", (), 6000
+    )
     assert look.startswith("Layout: 6 files; shop/ (3), tests/ (1), pyproject.toml\n\nFiles")
     assert "likeliest first:\n  shop/cart.py: Cart.total_price (line 7)" in look
     first_window = look.split("likeliest places")[1]
@@ -48,7 +50,12 @@ def test_the_definition_that_the_issue_mentions_comes_first(tmp_path: Path) -> N
 
 
 def test_an_error_message_finds_the_line_that_says_it(tmp_path: Path) -> None:
-    look = first_look(workspace(tmp_path, FILES), "It breaks\n\nValueError: cannot add nothing to cart <Cart 7>, sorry\n", (), 6000)
+    look = first_look(
+        workspace(tmp_path, FILES),
+        "It breaks\n\nValueError: cannot add nothing to cart <Cart 7>, sorry\n",
+        (),
+        6000,
+    )
     assert "shop/cart.py: Cart.add (line 11)" in look
     assert "says 'cannot add nothing to cart'" in look
 
@@ -60,8 +67,15 @@ def test_a_traceback_in_the_issue_is_shown_around_its_line(tmp_path: Path) -> No
 
 
 def test_a_failing_test_that_shares_words_lends_its_innermost_frames(tmp_path: Path) -> None:
-    frames = (Frame(path="tests/test_mail.py", line=1, function="test_send"), Frame(path="shop/mail.py", line=2, function="send"))
-    red = TestResult(id="tests/test_mail.py::test_send", outcome="failed", failure=Failure(type="E", message="", frames=frames))
+    frames = (
+        Frame(path="tests/test_mail.py", line=1, function="test_send"),
+        Frame(path="shop/mail.py", line=2, function="send"),
+    )
+    red = TestResult(
+        id="tests/test_mail.py::test_send",
+        outcome="failed",
+        failure=Failure(type="E", message="", frames=frames),
+    )
     space = workspace(tmp_path, FILES)
     look = first_look(space, "send does nothing", (red,), 6000)
     assert "    2|     print(message)" in look
@@ -71,7 +85,10 @@ def test_a_failing_test_that_shares_words_lends_its_innermost_frames(tmp_path: P
 def test_keeps_to_its_budget(tmp_path: Path) -> None:
     files = FILES | {f"shop/part{number}.py": CART * 5 for number in range(30)}
     for budget in (500, 3000, 14_000):
-        assert len(first_look(workspace(tmp_path, files), "Cart.total_price ignores the coupon", (), budget)) <= budget
+        assert (
+            len(first_look(workspace(tmp_path, files), "Cart.total_price ignores the coupon", (), budget))
+            <= budget
+        )
 
 
 def test_a_history_that_cannot_be_read_is_done_without(tmp_path: Path) -> None:
@@ -79,7 +96,9 @@ def test_a_history_that_cannot_be_read_is_done_without(tmp_path: Path) -> None:
         def recent(self, *, path: str | None = None, count: int = 200) -> tuple[Change, ...]:
             raise GitError("git log failed: unable to read 4a48cb86")
 
-    shown = first_look(workspace(tmp_path, FILES, history=Partial()), "Cart.total_price ignores the coupon", (), 6000)
+    shown = first_look(
+        workspace(tmp_path, FILES, history=Partial()), "Cart.total_price ignores the coupon", (), 6000
+    )
     assert "shop/cart.py: Cart.total_price (line 7)" in shown
 
 
@@ -88,7 +107,9 @@ def test_an_issue_that_says_nothing_still_gets_the_layout(tmp_path: Path) -> Non
     assert first_look(workspace(tmp_path / "empty"), "it is broken", (), 6000) == "Layout: 0 files"
 
 
-@pytest.mark.parametrize("unit", ["\n", "```", "<!--", "**a", "a_", "a.b/", "'aa bb cc dd ", "# ", "  ", "Error: "])
+@pytest.mark.parametrize(
+    "unit", ["\n", "```", "<!--", "**a", "a_", "a.b/", "'aa bb cc dd ", "# ", "  ", "Error: "]
+)
 def test_a_hostile_issue_is_answered_soon(unit: str, tmp_path: Path) -> None:
     started = time.perf_counter()
     first_look(workspace(tmp_path, FILES), unit * (200_000 // len(unit)), (), 6000)
@@ -96,7 +117,8 @@ def test_a_hostile_issue_is_answered_soon(unit: str, tmp_path: Path) -> None:
 
 
 FILLING = "".join(
-    f'    def fill_{number}(self):\n        """Says render, copy and form."""\n        return {number}\n\n' for number in range(24)
+    f'    def fill_{number}(self):\n        """Says render, copy and form."""\n        return {number}\n\n'
+    for number in range(24)
 )
 LONG = f'''class Shelf:
     """Where things stand."""
@@ -146,29 +168,41 @@ def test_a_long_class_is_shown_by_its_head_and_the_methods_that_the_issue_means(
 
 
 def test_a_special_method_behind_an_operation_beats_what_only_talks_of_it(tmp_path: Path) -> None:
-    look = first_look(workspace(tmp_path, {"shop/shelf.py": LONG}), "`copy.deepcopy(Shelf(1))` loses the form\n", (), 6000)
+    look = first_look(
+        workspace(tmp_path, {"shop/shelf.py": LONG}), "`copy.deepcopy(Shelf(1))` loses the form\n", (), 6000
+    )
     assert "Shelf.__getstate__ (line 114)" in look.splitlines()[3]
 
 
 def test_a_near_identical_copy_is_named_and_not_shown(tmp_path: Path) -> None:
     files = FILES | {"shop/old_cart.py": CART.replace("items)", "things)")}
-    look = first_look(workspace(tmp_path, files), "`shop.cart`: `Cart.total_price` ignores the coupon", (), 6000)
+    look = first_look(
+        workspace(tmp_path, files), "`shop.cart`: `Cart.total_price` ignores the coupon", (), 6000
+    )
     assert look.count("The price of everything.") == 1
     assert "near-identical copy at shop/old_cart.py:" in look
 
 
 def test_the_nearest_test_is_shown_with_the_place_where_the_next_would_stand(tmp_path: Path) -> None:
-    tests = (
-        "import pytest\nfrom shop.cart import (\n    Cart,\n)\n\n\ndef test_total_price():\n    assert Cart().total_price(coupon=3) == 0\n"
-    )
+    tests = "import pytest\nfrom shop.cart import (\n    Cart,\n)\n\n\ndef test_total_price():\n    assert Cart().total_price(coupon=3) == 0\n"
     rest = "".join(f"\n\ndef test_add_{number}():\n    Cart().add({number})\n" for number in range(9))
-    files = FILES | {"tests/test_cart.py": tests + rest, "tests/test_mail.py": "def test_cart_mail():\n    send(3)\n"}
+    files = FILES | {
+        "tests/test_cart.py": tests + rest,
+        "tests/test_mail.py": "def test_cart_mail():\n    send(3)\n",
+    }
     space = workspace(tmp_path, files)
-    look = first_look(space, "Coupons are ignored\n\n`Cart.total_price(coupon=3)` returns the full price.", (), 6000)
+    look = first_look(
+        space, "Coupons are ignored\n\n`Cart.total_price(coupon=3)` returns the full price.", (), 6000
+    )
     shown = look.split("The nearest existing test:\n\n")[1].split("\n\n")
     assert shown[0] == "tests/test_cart.py imports\nimport pytest\nfrom shop.cart import ( Cart, )"
-    assert shown[1].splitlines()[1:] == ["    7| def test_total_price():", "    8|     assert Cart().total_price(coupon=3) == 0"]
-    assert shown[2].startswith("tests/test_cart.py, lines 33-44 of 44 (the end of the file; a new test fits below)")
+    assert shown[1].splitlines()[1:] == [
+        "    7| def test_total_price():",
+        "    8|     assert Cart().total_price(coupon=3) == 0",
+    ]
+    assert shown[2].startswith(
+        "tests/test_cart.py, lines 33-44 of 44 (the end of the file; a new test fits below)"
+    )
     assert shown[2].endswith("   44|     Cart().add(8)")
 
 

@@ -94,7 +94,9 @@ def _inside(attack: Attack, stage: Stage, walls: Walls, telling: list[str]) -> s
         return _killed(stage, walls)
     with ProcessSandbox(stage.environment, walls=walls) as sandbox:
         looked_after = Surveyed(sandbox, stage.worktree, telling.append)
-        return looked_after.run(command(), cwd=stage.worktree, limits=LIMITS, environment={MARK: stage.mark}).output
+        return looked_after.run(
+            command(), cwd=stage.worktree, limits=LIMITS, environment={MARK: stage.mark}
+        ).output
 
 
 def command() -> list[str]:
@@ -166,7 +168,13 @@ def _afterwards(attack: Attack, stage: Stage, telling: list[str], *, walled: boo
         case ["write", name]:
             _write(stage, name, walled=walled)
         case ["run", shell] if not walled or not any(name in " ".join(telling) for name in _names(shell)):
-            subprocess.run(["sh", "-c", shell], cwd=stage.worktree, env=stage.environment, capture_output=True, check=False)
+            subprocess.run(
+                ["sh", "-c", shell],
+                cwd=stage.worktree,
+                env=stage.environment,
+                capture_output=True,
+                check=False,
+            )
     return ""
 
 
@@ -176,8 +184,16 @@ def _names(shell: str) -> list[str]:
 
 
 def _git_as_anybody(stage: Stage) -> None:
-    for words in (["status"], ["add", "-A"], ["commit", "-q", "-m", "x"], ["diff", "HEAD"], ["log", "-p", "-1"]):
-        subprocess.run(["git", *words], cwd=stage.worktree, env=stage.environment, capture_output=True, check=False)
+    for words in (
+        ["status"],
+        ["add", "-A"],
+        ["commit", "-q", "-m", "x"],
+        ["diff", "HEAD"],
+        ["log", "-p", "-1"],
+    ):
+        subprocess.run(
+            ["git", *words], cwd=stage.worktree, env=stage.environment, capture_output=True, check=False
+        )
 
 
 def _git_with_care(stage: Stage) -> None:
@@ -185,7 +201,11 @@ def _git_with_care(stage: Stage) -> None:
     patch = stage.repository.patch(stage.candidate)
     stage.repository.checkpoint(stage.candidate, "x")
     stage.repository.rollback(stage.candidate, patch.tree)
-    stage.before |= {path: value for path, value in stage.state().items() if path.startswith(str(stage.repository_directory))}
+    stage.before |= {
+        path: value
+        for path, value in stage.state().items()
+        if path.startswith(str(stage.repository_directory))
+    }
 
 
 def _read_with_care(stage: Stage, name: str) -> str:

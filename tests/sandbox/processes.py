@@ -25,7 +25,10 @@ def children(parent: int, words: str) -> list[int]:
     found = []
     for entry in Path("/proc").iterdir():
         try:
-            if entry.name.isdigit() and int((entry / "stat").read_text().rpartition(")")[2].split()[1]) == parent:
+            if (
+                entry.name.isdigit()
+                and int((entry / "stat").read_text().rpartition(")")[2].split()[1]) == parent
+            ):
                 found += [int(entry.name)] if words in (entry / "cmdline").read_text() else []
         except OSError:
             continue

@@ -14,7 +14,11 @@ from tests.sandbox.stage import staged
 
 pytestmark = pytest.mark.loopback
 SLOW = ("sleep(", "process_time(", "Then: ", "During: ", "Ends: ", ".venv")
-QUICK = [attack for attack in attacks() if "bomb" not in attack.name and not any(word in attack.text for word in SLOW)]
+QUICK = [
+    attack
+    for attack in attacks()
+    if "bomb" not in attack.name and not any(word in attack.text for word in SLOW)
+]
 
 
 def test_there_are_enough_and_each_says_what_it_does() -> None:
@@ -29,8 +33,12 @@ def test_quick_attacks_are_kept_in(walls: Walls, tmp_path: Path) -> None:
         for attack in kept_in:
             (stage.worktree / f"{attack.name}.py").write_text(attack.text)
         loop = f'for attack in [0-9]*.py; do echo "== $attack"; {command()[0]} -S $attack 2> /dev/null < /dev/null; done; true'
-        limits = Limits(file_bytes=LIMITS.file_bytes, open_files=LIMITS.open_files, memory_bytes=LIMITS.memory_bytes)
-        done = sandbox.run(["sh", "-c", loop], cwd=stage.worktree, limits=limits, environment={MARK: stage.mark})
+        limits = Limits(
+            file_bytes=LIMITS.file_bytes, open_files=LIMITS.open_files, memory_bytes=LIMITS.memory_bytes
+        )
+        done = sandbox.run(
+            ["sh", "-c", loop], cwd=stage.worktree, limits=limits, environment={MARK: stage.mark}
+        )
         said = dict(part.partition("\n")[::2] for part in done.output.split("== ")[1:])
         assert [*said] == [f"{attack.name}.py" for attack in kept_in]
         assert {name: told for name, told in said.items() if "ESCAPED" in told or stage.secret in told} == {}
@@ -44,7 +52,9 @@ def test_they_work_without_walls(name: str, tmp_path: Path) -> None:
         assert escapes(attack, stage, None)
 
 
-@pytest.mark.parametrize("name", ["nested_repository", "link_to_key", "plant_workflow", "replace_git_pointer"])
+@pytest.mark.parametrize(
+    "name", ["nested_repository", "link_to_key", "plant_workflow", "replace_git_pointer"]
+)
 def test_nothing_acts_on_what_they_leave(name: str, tmp_path: Path) -> None:
     attack = next(attack for attack in attacks() if attack.name.partition("_")[2] == name)
     best = next((walls for walls in ("bubblewrap", "Landlock") if not _skips(walls)), "Landlock")

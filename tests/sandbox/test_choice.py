@@ -16,7 +16,10 @@ def test_what_is_there_but_does_not_work_is_found_out(tmp_path: Path) -> None:
     broken = tmp_path / "bwrap"
     broken.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
     broken.chmod(0o755)
-    assert probe(Bubblewrap(str(broken), "broken")) == "/bin/sh could not be started: No permissions to create new namespace"
+    assert (
+        probe(Bubblewrap(str(broken), "broken"))
+        == "/bin/sh could not be started: No permissions to create new namespace"
+    )
 
 
 def test_what_keeps_nothing_out_is_no_sandbox(tmp_path: Path) -> None:
@@ -27,9 +30,16 @@ def test_what_keeps_nothing_out_is_no_sandbox(tmp_path: Path) -> None:
 
 
 def test_without_any_nothing_is_run_and_the_flag_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    nothing = Choice(walls=None, faults=("bubblewrap: not installed",), remedy="Install bubblewrap: sudo apt install bubblewrap.")
+    nothing = Choice(
+        walls=None,
+        faults=("bubblewrap: not installed",),
+        remedy="Install bubblewrap: sudo apt install bubblewrap.",
+    )
     monkeypatch.setattr(choice, "choose", lambda _image: nothing)
-    with pytest.raises(UserError, match=r"nothing is run: bubblewrap: not installed\. Install bubblewrap: .* give --unsafe-no-sandbox\."):
+    with pytest.raises(
+        UserError,
+        match=r"nothing is run: bubblewrap: not installed\. Install bubblewrap: .* give --unsafe-no-sandbox\.",
+    ):
         required()
     assert required(unsafe=True) is None
     assert FLAG == "--unsafe-no-sandbox"

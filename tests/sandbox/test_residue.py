@@ -58,7 +58,9 @@ class Planting(FakeSandbox):
 def test_what_must_not_stay_is_taken_away_and_told_in_the_output(tmp_path: Path) -> None:
     write(tmp_path, {".git": "gitdir: mine\n", "x.py": ""})
     told: list[str] = []
-    done = Surveyed(Planting(Execution(exit_code=0, output="done", seconds=0)), tmp_path, told.append).run(["x"], cwd=tmp_path)
+    done = Surveyed(Planting(Execution(exit_code=0, output="done", seconds=0)), tmp_path, told.append).run(
+        ["x"], cwd=tmp_path
+    )
     assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if not path.is_dir()) == [
         ".git",
         ".github/workflows/ci.yml",

@@ -17,7 +17,16 @@ from coder.core.values.candidate import Candidate, Delivery, Patch
 from coder.core.values.history import Change
 from coder.core.values.proposal import Proposals
 from coder.core.values.task import Budget, Task
-from coder.core.values.verdict import Evidence, Failure, Reproduced, TestReport, TestResult, Tie, Verdict, VerdictKind
+from coder.core.values.verdict import (
+    Evidence,
+    Failure,
+    Reproduced,
+    TestReport,
+    TestResult,
+    Tie,
+    Verdict,
+    VerdictKind,
+)
 from coder.index.index import SymbolIndex
 from coder.models.scripted import Scene, Scripted
 from coder.prompting import PackagedPrompts
@@ -30,7 +39,10 @@ from coder.workspace.workspace import Workspace
 
 BASELINE = TestReport(command="pytest", results=(TestResult(id="tests/test_b.py::test_b", outcome="passed"),))
 RED = TestResult(
-    id="tests/test_a.py::test_a", outcome="failed", failure=Failure(type="AssertionError", message="assert 1 == 2"), seconds=0.01
+    id="tests/test_a.py::test_a",
+    outcome="failed",
+    failure=Failure(type="AssertionError", message="assert 1 == 2"),
+    seconds=0.01,
 )
 PROVEN = Verdict(kind=VerdictKind.PROVEN, reason="It failed before and passes now.", targets=(RED.id,))
 STILL_RED = Verdict(kind=VerdictKind.PASSING, reason="The target is still red.", still_red=(RED,))
@@ -61,14 +73,22 @@ class FakeRepository:
         return Candidate(id=name, worktree=self.root, base=self.base)
 
     def _files(self) -> dict[str, str]:
-        return {str(path.relative_to(self.root)): path.read_text() for path in sorted(self.root.rglob("*")) if path.is_file()}
+        return {
+            str(path.relative_to(self.root)): path.read_text()
+            for path in sorted(self.root.rglob("*"))
+            if path.is_file()
+        }
 
     def patch(self, candidate: Candidate) -> Patch:
         before, after = self._trees["base"], self._files()
         paths = tuple(sorted(path for path in {*before, *after} if before.get(path) != after.get(path)))
         tree = hashlib.sha1(repr(after).encode()).hexdigest()
         self._trees[tree] = after
-        return Patch(diff="".join(f"diff --git a/{path} b/{path}\n+{after.get(path, '')}" for path in paths), paths=paths, tree=tree)
+        return Patch(
+            diff="".join(f"diff --git a/{path} b/{path}\n+{after.get(path, '')}" for path in paths),
+            paths=paths,
+            tree=tree,
+        )
 
     def checkpoint(self, candidate: Candidate, subject: str) -> str:
         return self.patch(candidate).tree
@@ -98,7 +118,9 @@ class FakeRepository:
     def on_head(self) -> Repository:
         return self
 
-    def deliver(self, patch: Patch, *, message: str, evidence: str, slug: str, steps_of: Candidate | None = None) -> Delivery:
+    def deliver(
+        self, patch: Patch, *, message: str, evidence: str, slug: str, steps_of: Candidate | None = None
+    ) -> Delivery:
         self.delivered.append(message)
         return Delivery(diff=patch.diff, branch=f"coder/{slug}-1", commit="c0ffee")
 
@@ -146,7 +168,13 @@ class FakeVerifier:
         return verdict
 
     def preview(
-        self, worktree: Path, paths: Sequence[str], tests: Sequence[str], progress: Progress | None = None, *, around: object = None
+        self,
+        worktree: Path,
+        paths: Sequence[str],
+        tests: Sequence[str],
+        progress: Progress | None = None,
+        *,
+        around: object = None,
     ) -> TestReport:
         return self.report
 
@@ -255,7 +283,9 @@ def kit(
     fake = repository or FakeRepository(root=root)
     chosen = verifier or FakeVerifier()
     return Kit(
-        task=Task(issue=issue, directory=root, budget=budget, only=only, dry_run=dry_run, merge=merge, trusted=True),
+        task=Task(
+            issue=issue, directory=root, budget=budget, only=only, dry_run=dry_run, merge=merge, trusted=True
+        ),
         model=Scripted(scenes),
         tools=TOOLS,
         prompts=PackagedPrompts(),

@@ -80,7 +80,13 @@ def test_what_a_command_prints_is_masked_while_it_runs() -> None:
         following = asyncio.ensure_future(collect(log))
         await asyncio.sleep(0)
         show = log.progress("c1")
-        for line in ("-----BEGIN PRIVATE KEY-----", "c2VzYW1lIG9wZW4=", "-----END PRIVATE KEY-----", "AKIAQ2W3E4R5T6Y7U5I6", "1 passed"):
+        for line in (
+            "-----BEGIN PRIVATE KEY-----",
+            "c2VzYW1lIG9wZW4=",
+            "-----END PRIVATE KEY-----",
+            "AKIAQ2W3E4R5T6Y7U5I6",
+            "1 passed",
+        ):
             show(line)
         await asyncio.sleep(0)
         log.close()

@@ -36,7 +36,9 @@ def test_a_proven_fix_is_delivered_once_as_one_commit(tmp_path: Path) -> None:
     made = kit(tmp_path, [patch(FIX)], repository=repository)
     finished = finish(made)
     assert (finished.kind, finished.exit_code, finished.spent.requests) == (VerdictKind.PROVEN, 0, 1)
-    assert repository.delivered == ["VALUE is 2 now\n\ntests/test_a.py::test_a fails\n\nCoder-Verdict: PROVEN\n"]
+    assert repository.delivered == [
+        "VALUE is 2 now\n\ntests/test_a.py::test_a fails\n\nCoder-Verdict: PROVEN\n"
+    ]
     assert finished.delivery is not None
     assert finished.delivery.branch == "coder/value-is-2-now-1"
     assert repository.closed
@@ -53,11 +55,22 @@ def test_a_red_verification_spends_an_attempt_and_its_failure_is_the_next_messag
 
 def test_spent_attempts_end_in_a_report_and_nothing_is_delivered(tmp_path: Path) -> None:
     last_word = Step(
-        calls=(ScriptedCall(name="hand_over", arguments={"kind": "give_up", "summary": "It is deeper.", "places": ["a.py:1"]}),)
+        calls=(
+            ScriptedCall(
+                name="hand_over",
+                arguments={"kind": "give_up", "summary": "It is deeper.", "places": ["a.py:1"]},
+            ),
+        )
     )
     repository = FakeRepository(root=tmp_path)
     verifier = FakeVerifier(verdicts=[STILL_RED])
-    made = kit(tmp_path, [patch(WORSE, "A guess."), last_word], verifier=verifier, repository=repository, budget=Budget(attempts=1))
+    made = kit(
+        tmp_path,
+        [patch(WORSE, "A guess."), last_word],
+        verifier=verifier,
+        repository=repository,
+        budget=Budget(attempts=1),
+    )
     finished = finish(made)
     assert (finished.kind, finished.exit_code) == (VerdictKind.GAVE_UP, 4)
     assert repository.delivered == []
@@ -67,7 +80,14 @@ def test_spent_attempts_end_in_a_report_and_nothing_is_delivered(tmp_path: Path)
 
 
 def test_a_change_without_a_test_passes_at_most(tmp_path: Path) -> None:
-    no_test = Step(calls=(ScriptedCall(name="hand_over", arguments={"kind": "reproduction", "summary": "cannot be tested", "tests": []}),))
+    no_test = Step(
+        calls=(
+            ScriptedCall(
+                name="hand_over",
+                arguments={"kind": "reproduction", "summary": "cannot be tested", "tests": []},
+            ),
+        )
+    )
     finished = finish(kit(tmp_path, [patch(FIX), no_test], verifier=FakeVerifier(verdicts=[UNTESTED])))
     assert (finished.kind, finished.exit_code) == (VerdictKind.PASSING, 3)
 
@@ -76,11 +96,17 @@ def test_a_dry_run_delivers_a_diff_and_no_branch(tmp_path: Path) -> None:
     repository = FakeRepository(root=tmp_path)
     finished = finish(kit(tmp_path, [patch(FIX)], repository=repository, dry_run=True))
     assert finished.delivery is not None
-    assert (finished.delivery.branch, "VALUE = 2" in finished.delivery.diff, repository.delivered) == ("", True, [])
+    assert (finished.delivery.branch, "VALUE = 2" in finished.delivery.diff, repository.delivered) == (
+        "",
+        True,
+        [],
+    )
 
 
 def test_a_fix_that_needs_uncommitted_work_is_a_diff(tmp_path: Path) -> None:
-    finished = finish(kit(tmp_path, [patch(FIX)], repository=FakeRepository(root=tmp_path, dirty=True, fits_on_head=False)))
+    finished = finish(
+        kit(tmp_path, [patch(FIX)], repository=FakeRepository(root=tmp_path, dirty=True, fits_on_head=False))
+    )
     assert finished.delivery is not None
     assert finished.delivery.needs_uncommitted_work
     assert finished.delivery.branch == ""
@@ -99,7 +125,12 @@ def test_the_token_limit_ends_in_limit_before_the_call(tmp_path: Path) -> None:
 
 def test_the_money_limit_ends_in_limit(tmp_path: Path) -> None:
     dear = patch(WORSE).model_copy(update={"usage": Usage(cost_usd=Decimal("0.6"))})
-    made = kit(tmp_path, [dear, patch(AGAIN)], verifier=FakeVerifier(verdicts=[STILL_RED]), budget=Budget(usd=Decimal(1)))
+    made = kit(
+        tmp_path,
+        [dear, patch(AGAIN)],
+        verifier=FakeVerifier(verdicts=[STILL_RED]),
+        budget=Budget(usd=Decimal(1)),
+    )
     assert finish(made).kind is VerdictKind.LIMIT
 
 
@@ -112,7 +143,9 @@ def test_the_first_request_failing_is_wrong_use_and_a_later_one_giving_up(tmp_pa
 
 
 def test_a_base_that_cannot_be_tested_costs_no_request(tmp_path: Path) -> None:
-    report = TestReport(command="pytest", problem=Problem(kind="no_runner", text="pytest is missing: pip install pytest"))
+    report = TestReport(
+        command="pytest", problem=Problem(kind="no_runner", text="pytest is missing: pip install pytest")
+    )
     finished = finish(kit(tmp_path, [patch(FIX)], verifier=FakeVerifier(report=report)))
     assert (finished.kind, finished.exit_code, finished.spent.requests) == (VerdictKind.INCONCLUSIVE, 7, 0)
     assert "pip install pytest" in finished.summary
@@ -157,7 +190,9 @@ def test_stop_ends_at_once_and_kills_what_runs(tmp_path: Path) -> None:
 
 
 def test_what_the_person_says_reaches_the_model_after_open_calls(tmp_path: Path) -> None:
-    made = kit(tmp_path, [Step(calls=(ScriptedCall(name="search", arguments={"pattern": "VALUE"}),)), patch(FIX)])
+    made = kit(
+        tmp_path, [Step(calls=(ScriptedCall(name="search", arguments={"pattern": "VALUE"}),)), patch(FIX)]
+    )
 
     async def scenario() -> None:
         session = Session(made, follow(DIRECT), id="s1", version="0")
@@ -176,7 +211,9 @@ def test_what_the_person_says_reaches_the_model_after_open_calls(tmp_path: Path)
 class Slow(FakeRepository):
     """Takes its time to deliver."""
 
-    def deliver(self, patch: Patch, *, message: str, evidence: str, slug: str, steps_of: Candidate | None = None) -> Delivery:
+    def deliver(
+        self, patch: Patch, *, message: str, evidence: str, slug: str, steps_of: Candidate | None = None
+    ) -> Delivery:
         time.sleep(0.3)
         return super().deliver(patch, message=message, evidence=evidence, slug=slug, steps_of=steps_of)
 

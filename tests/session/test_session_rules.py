@@ -39,15 +39,29 @@ def any_model(chance: random.Random, root: Path) -> Any:
         text = (root / "a.py").read_text()
         summary = "It is like this."
         calls: list[tuple[str, dict[str, Any]]] = [
-            ("apply_patch", {"diff": f"--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-{text}+VALUE = {chance.randrange(10**6)}\n"}),
-            ("hand_over", {"kind": "reproduction", "summary": summary, "tests": chance.choice([[], [RED.id]])}),
+            (
+                "apply_patch",
+                {"diff": f"--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-{text}+VALUE = {chance.randrange(10**6)}\n"},
+            ),
+            (
+                "hand_over",
+                {"kind": "reproduction", "summary": summary, "tests": chance.choice([[], [RED.id]])},
+            ),
             ("hand_over", {"kind": "diagnosis", "summary": summary, "start_over": chance.random() < 0.5}),
             ("hand_over", {"kind": "give_up", "summary": "I give up."}),
-            ("hand_over", {"kind": "plan", "summary": summary, "steps": [{"intent": "one"}, {"intent": "two"}]}),
-            ("hand_over", {"kind": "findings", "summary": summary, "approve": chance.random() < 0.5, "findings": []}),
+            (
+                "hand_over",
+                {"kind": "plan", "summary": summary, "steps": [{"intent": "one"}, {"intent": "two"}]},
+            ),
+            (
+                "hand_over",
+                {"kind": "findings", "summary": summary, "approve": chance.random() < 0.5, "findings": []},
+            ),
         ]
         name, arguments = chance.choices(calls, weights=(8, 1, 1, 2, 1, 1))[0]
-        return Step(text="A change.", calls=(ScriptedCall(name=name, arguments=arguments),)).reply(chance.randrange(10**9))
+        return Step(text="A change.", calls=(ScriptedCall(name=name, arguments=arguments),)).reply(
+            chance.randrange(10**9)
+        )
 
     return reply
 
@@ -62,7 +76,9 @@ def test_attempts_and_delivery_follow_the_rules(strategy: str, seed: int, tmp_pa
     made = kit(
         tmp_path,
         [any_model(chance, tmp_path)] * 200,
-        verifier=FakeVerifier(verdicts=verdicts, report=chance.choice([BASELINE, RED_BASE]), reproduced=[Reproduced()]),
+        verifier=FakeVerifier(
+            verdicts=verdicts, report=chance.choice([BASELINE, RED_BASE]), reproduced=[Reproduced()]
+        ),
         repository=repository,
         budget=Budget(attempts=attempts, requests=40),
         issue=chance.choice(["It is wrong.", f"{RED.id} fails"]),

@@ -19,7 +19,9 @@ from tests.session.fakes import FakeSandbox, FakeStore, kit
 
 
 def call(name: str, arguments: object) -> ToolCall:
-    return ToolCall(id="1", name=name, arguments=arguments if isinstance(arguments, str) else json.dumps(arguments))
+    return ToolCall(
+        id="1", name=name, arguments=arguments if isinstance(arguments, str) else json.dumps(arguments)
+    )
 
 
 def answered(made: Kit, wish: ToolCall, phase: Phase = LOCATE) -> tuple[ToolFinished, Note | None]:
@@ -110,12 +112,19 @@ def test_a_command_has_the_network_only_once_that_was_allowed(tmp_path: Path) ->
 def test_a_reply_asks_one_question(tmp_path: Path) -> None:
     made = kit(tmp_path, attended=True)
     calls = [call("search", {"pattern": "VALUE"}), run("make docs"), run("git push"), run("pip install x")]
-    asked = reply(made, [wish.model_copy(update={"id": str(number)}) for number, wish in enumerate(calls)], "allow")
+    asked = reply(
+        made, [wish.model_copy(update={"id": str(number)}) for number, wish in enumerate(calls)], "allow"
+    )
     assert [question.text for question in asked] == [
         "Allow all of this?\n  - run: make docs   (runs without walls around it)\n  - run: pip install x   (installs packages)"
     ]
     finished = [record.event.message for record in made.log.records if isinstance(record.event, ToolFinished)]
-    assert [(message.call_id, message.ok) for message in finished] == [("0", True), ("1", True), ("2", False), ("3", True)]
+    assert [(message.call_id, message.ok) for message in finished] == [
+        ("0", True),
+        ("1", True),
+        ("2", False),
+        ("3", True),
+    ]
 
 
 def test_what_is_allowed_always_is_not_asked_again(tmp_path: Path) -> None:

@@ -20,7 +20,9 @@ def asked(made: Kit) -> str:
     return asyncio.run(turn(made, candidate)).message.text
 
 
-def test_another_model_goes_on_where_the_first_is_down_and_the_first_is_not_asked_again(tmp_path: Path) -> None:
+def test_another_model_goes_on_where_the_first_is_down_and_the_first_is_not_asked_again(
+    tmp_path: Path,
+) -> None:
     first, second = (
         Scripted([ModelError("The server is down.")], name="first"),
         Scripted([Step(text="Yes."), Step(text="Again.")], name="second"),
@@ -33,13 +35,20 @@ def test_another_model_goes_on_where_the_first_is_down_and_the_first_is_not_aske
 
 def test_what_is_opaque_goes_back_to_nobody_but_its_own_model(tmp_path: Path) -> None:
     signed = Reply(message=AssistantMessage(text="Yes.", opaque="signed"), usage=Usage(cost_usd=Decimal(0)))
-    first, second = Scripted([signed, Step(text="Again.")], name="first"), Scripted([signed, Step(text="And again.")], name="second")
+    first, second = (
+        Scripted([signed, Step(text="Again.")], name="first"),
+        Scripted([signed, Step(text="And again.")], name="second"),
+    )
     made = kit(tmp_path)
     for model in (first, second, second, first):
         asked(replace(made, model=model))
 
     def seen(model: Scripted) -> list[tuple[str, str]]:
-        return [(message.model, message.opaque) for message in model.requests[-1].messages if isinstance(message, AssistantMessage)]
+        return [
+            (message.model, message.opaque)
+            for message in model.requests[-1].messages
+            if isinstance(message, AssistantMessage)
+        ]
 
     assert seen(second) == [("first", ""), ("second", "signed")]
     assert seen(first) == [("first", "signed"), ("second", ""), ("second", "")]
@@ -56,12 +65,20 @@ def test_a_role_has_a_model_of_its_own_and_is_counted_by_itself(tmp_path: Path) 
     reviewer = Scripted([Step(text="I read it.")], name="reviewer")
     made = replace(kit(tmp_path), models={"reviewer": (reviewer,)}, role="reviewer")
     assert asked(made) == "I read it."
-    assert [record.event.role for record in made.log.records if isinstance(record.event, BudgetSpent)] == ["reviewer"]
+    assert [record.event.role for record in made.log.records if isinstance(record.event, BudgetSpent)] == [
+        "reviewer"
+    ]
     assert made.purse.roles["reviewer"].requests == 1
 
 
 def test_a_failed_request_costs_what_its_provider_told(tmp_path: Path) -> None:
-    made = kit(tmp_path, [ModelError("It broke off.", usage=Usage(input_tokens=70, cost_usd=Decimal(0))), ModelError("Nothing answers.")])
+    made = kit(
+        tmp_path,
+        [
+            ModelError("It broke off.", usage=Usage(input_tokens=70, cost_usd=Decimal(0))),
+            ModelError("Nothing answers."),
+        ],
+    )
     for _ in range(2):
         with pytest.raises(ModelError):
             asked(made)

@@ -11,7 +11,9 @@ LOGS = Path(__file__).parent.parent / "logs"
 
 
 def record(number: int) -> Record:
-    return Record(number=number, at=datetime(2026, 1, 1, tzinfo=UTC), event=Warned(text=f"warning {number} — ünïcode"))
+    return Record(
+        number=number, at=datetime(2026, 1, 1, tzinfo=UTC), event=Warned(text=f"warning {number} — ünïcode")
+    )
 
 
 def stored(directory: Path, count: int) -> Path:

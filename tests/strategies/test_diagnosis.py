@@ -26,7 +26,10 @@ def verified(*results: TestResult) -> Verified:
 
 
 def recorded(*events: Event) -> Sequence[Record]:
-    return [Record(number=number, at=datetime(2026, 1, 1, tzinfo=UTC), event=event) for number, event in enumerate(events, 1)]
+    return [
+        Record(number=number, at=datetime(2026, 1, 1, tzinfo=UTC), event=event)
+        for number, event in enumerate(events, 1)
+    ]
 
 
 LOGIC, FAULTY = red("test_a.py::test_a", "logic"), red("test_a.py::test_a", "test error")
@@ -34,17 +37,26 @@ LOGIC, FAULTY = red("test_a.py::test_a", "logic"), red("test_a.py::test_a", "tes
 
 def test_starts_from_what_the_harness_says() -> None:
     (found,) = diagnoses(recorded(changed("a.py", "1"), verified(FAULTY)), "c1")
-    assert (found.signature, found.cause, found.attempts, found.was) == ("ValueError in a.py, work", "test error", 1, None)
+    assert (found.signature, found.cause, found.attempts, found.was) == (
+        "ValueError in a.py, work",
+        "test error",
+        1,
+        None,
+    )
 
 
 def test_a_test_error_that_survives_its_mending_becomes_logic() -> None:
-    records = recorded(changed("test_a.py", "1"), verified(FAULTY), changed("test_a.py", "2"), verified(FAULTY))
+    records = recorded(
+        changed("test_a.py", "1"), verified(FAULTY), changed("test_a.py", "2"), verified(FAULTY)
+    )
     (found,) = diagnoses(records, "c1")
     assert (found.was, found.cause, found.attempts) == ("test error", "logic", 2)
 
 
 def test_logic_that_survives_its_mending_becomes_a_fault_of_the_changes_own_test() -> None:
-    records = recorded(changed("a.py", "1", "test_a.py"), verified(LOGIC), changed("a.py", "2", "test_a.py"), verified(LOGIC))
+    records = recorded(
+        changed("a.py", "1", "test_a.py"), verified(LOGIC), changed("a.py", "2", "test_a.py"), verified(LOGIC)
+    )
     (found,) = diagnoses(records, "c1")
     assert (found.was, found.cause) == ("logic", "test error")
 
@@ -63,8 +75,18 @@ def test_the_limit_per_side_is_the_callers() -> None:
 
 def test_it_changes_back_where_the_other_side_is_no_better() -> None:
     own = ("a.py", "test_a.py")
-    first: list[Event] = [changed(own[0], "1", own[1]), verified(LOGIC), changed(own[0], "2", own[1]), verified(LOGIC)]
-    then: list[Event] = [changed(own[1], "3", own[0]), verified(LOGIC), changed(own[1], "4", own[0]), verified(LOGIC)]
+    first: list[Event] = [
+        changed(own[0], "1", own[1]),
+        verified(LOGIC),
+        changed(own[0], "2", own[1]),
+        verified(LOGIC),
+    ]
+    then: list[Event] = [
+        changed(own[1], "3", own[0]),
+        verified(LOGIC),
+        changed(own[1], "4", own[0]),
+        verified(LOGIC),
+    ]
     (found,) = diagnoses(recorded(*first, *then), "c1")
     assert (found.was, found.cause) == ("test error", "logic")
 
@@ -79,7 +101,9 @@ def test_each_signature_is_counted_by_itself_and_the_newest_comes_first() -> Non
 
 
 def test_a_suggestion_that_was_not_made_is_counted_until_it_is() -> None:
-    told = NoteMade(candidate="c1", phase="diagnose", note=Diagnosis(summary="b is wrong", places=("b.py:3",)))
+    told = NoteMade(
+        candidate="c1", phase="diagnose", note=Diagnosis(summary="b is wrong", places=("b.py:3",))
+    )
     events: list[Event] = [changed("a.py", "1"), verified(LOGIC), told, changed("a.py", "2"), verified(LOGIC)]
     assert left_out(recorded(*events)) == (("b.py:3",), 1)
     events += [changed("a.py", "3"), verified(LOGIC)]

@@ -18,7 +18,11 @@ def ended(root: Path, diff: str) -> tuple[SessionFinished, list[str], FakeReposi
     made = kit(root, verifier=FakeVerifier(verdicts=[PROVEN]), issue="nobody said")
     made = replace(made, task=made.task.model_copy(update={"given": True}))
     finished = asyncio.run(Session(made, judge_given(Patch(diff=diff)), id="s", version="1").run())
-    told: list[str] = [record.event.type for record in made.log.records if isinstance(record.event, FilesChanged | PhaseEntered | Verified)]
+    told: list[str] = [
+        record.event.type
+        for record in made.log.records
+        if isinstance(record.event, FilesChanged | PhaseEntered | Verified)
+    ]
     assert isinstance(made.repository, FakeRepository)
     return finished, told, made.repository
 

@@ -61,10 +61,25 @@ def test_the_table_in_the_docs_is_the_route() -> None:
         [cell.strip() for cell in line.strip("|").split("|")]
         for line in text.partition("| after |")[2].partition("\n\n")[0].splitlines()[2:]
     ]
-    told = {(row[0], outcome): row[column] for row in rows for column, outcome in ((1, True), (2, False), (3, "spent")) if row[column]}
+    told = {
+        (row[0], outcome): row[column]
+        for row in rows
+        for column, outcome in ((1, True), (2, False), (3, "spent"))
+        if row[column]
+    }
     assert told == dict(DIRECT)
-    parts: dict[str, Route] = {"`START`": START, "`ONCE`": ONCE, "`MEND`": MEND, "`AGAIN`, with `MEND`": AGAIN}
-    assert all((row[0], outcome) in parts[row[4]] for row in rows for outcome in (True, False, "spent") if (row[0], outcome) in told)
+    parts: dict[str, Route] = {
+        "`START`": START,
+        "`ONCE`": ONCE,
+        "`MEND`": MEND,
+        "`AGAIN`, with `MEND`": AGAIN,
+    }
+    assert all(
+        (row[0], outcome) in parts[row[4]]
+        for row in rows
+        for outcome in (True, False, "spent")
+        if (row[0], outcome) in told
+    )
 
 
 def test_a_named_red_test_needs_no_reproduction_and_a_patch_no_second_request(tmp_path: Path) -> None:
@@ -111,10 +126,24 @@ def test_giving_up_ends_it_in_any_phase(tmp_path: Path) -> None:
 
 def test_a_red_result_is_diagnosed_and_repaired_until_the_attempts_are_spent(tmp_path: Path) -> None:
     back = FIX.replace("-VALUE = 1", "-VALUE = 2").replace("+VALUE = 2", "+VALUE = 3")
-    again = FIX.replace("+VALUE = 2", "+VALUE = 4")  # the base's own text: what failed twice alike is taken back
+    again = FIX.replace(
+        "+VALUE = 2", "+VALUE = 4"
+    )  # the base's own text: what failed twice alike is taken back
     last = call("hand_over", kind="give_up", summary="It is deeper.")
-    made = walked(tmp_path, [patch(FIX), patch(back), patch(again), last], FakeVerifier(verdicts=[STILL_RED]), issue=f"{RED.id} fails")
-    assert phases(made) == ["locate", "reproduce", "edit", "verify", *["diagnose", "repair", "verify"] * 2, "explain"]
+    made = walked(
+        tmp_path,
+        [patch(FIX), patch(back), patch(again), last],
+        FakeVerifier(verdicts=[STILL_RED]),
+        issue=f"{RED.id} fails",
+    )
+    assert phases(made) == [
+        "locate",
+        "reproduce",
+        "edit",
+        "verify",
+        *["diagnose", "repair", "verify"] * 2,
+        "explain",
+    ]
 
 
 def test_what_cannot_be_judged_ends_it_without_an_attempt(tmp_path: Path) -> None:
@@ -132,14 +161,21 @@ def test_handing_over_without_a_change_is_answered(tmp_path: Path) -> None:
 
 
 def test_the_change_is_summed_up_by_what_was_said_with_it(tmp_path: Path) -> None:
-    scenes = [call("hand_over", kind="sites", summary="It is in a.py."), patch(FIX).model_copy(update={"text": "VALUE is 2.\nMore."})]
+    scenes = [
+        call("hand_over", kind="sites", summary="It is in a.py."),
+        patch(FIX).model_copy(update={"text": "VALUE is 2.\nMore."}),
+    ]
     made = walked(tmp_path, scenes, FakeVerifier(), issue=f"{RED.id} fails")
-    assert Done(summary="VALUE is 2.\nMore.") in [record.event.note for record in made.log.records if isinstance(record.event, NoteMade)]
+    assert Done(summary="VALUE is 2.\nMore.") in [
+        record.event.note for record in made.log.records if isinstance(record.event, NoteMade)
+    ]
 
 
 @pytest.mark.parametrize("kind", ["timeout", "no_tests"])
 def test_a_base_with_a_problem_is_told_to_the_model(tmp_path: Path, kind: str) -> None:
-    report = TestReport(command="pytest", problem=Problem.model_validate({"kind": kind, "text": "Nothing was collected."}))
+    report = TestReport(
+        command="pytest", problem=Problem.model_validate({"kind": kind, "text": "Nothing was collected."})
+    )
     made = walked(tmp_path, [call("hand_over", kind="give_up", summary="no")], FakeVerifier(report=report))
     assert isinstance(made.model, Scripted)
     assert "Nothing was collected." in made.model.requests[0].messages[0].text

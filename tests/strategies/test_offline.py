@@ -18,7 +18,9 @@ from coder.strategies.offline import NEEDS_A_TEST, search_repair
 from tests.session.fakes import PROVEN, RED, STILL_RED, FakeVerifier, kit
 
 SUSPECTS = (Suspect(place="a.py::value", line=1, score=0.9), Suspect(place="b.py::other", line=7, score=0.4))
-REDS = TestReport(command="pytest", results=(RED, RED.model_copy(update={"id": "tests/test_a.py::test_other"})))
+REDS = TestReport(
+    command="pytest", results=(RED, RED.model_copy(update={"id": "tests/test_a.py::test_other"}))
+)
 DOUBTFUL = Verdict(kind=VerdictKind.INCONCLUSIVE, reason="The wrong code was loaded.")
 
 
@@ -55,10 +57,14 @@ class Proposing:
 
 
 def found(*values: int) -> Proposals:
-    return Proposals(proposals=tuple(map(proposal, values)), suspects=SUSPECTS, tried=40, note="tried 40 candidates")
+    return Proposals(
+        proposals=tuple(map(proposal, values)), suspects=SUSPECTS, tried=40, note="tried 40 candidates"
+    )
 
 
-def equipped(root: Path, proposer: Proposing, verifier: FakeVerifier, issue: str = "a.py says 1", **given: object) -> Kit:
+def equipped(
+    root: Path, proposer: Proposing, verifier: FakeVerifier, issue: str = "a.py says 1", **given: object
+) -> Kit:
     return replace(kit(root, verifier=verifier, issue=issue, **given), proposer=proposer)  # type: ignore[arg-type]  # what kit takes, by name
 
 
@@ -108,11 +114,17 @@ def test_the_first_proposal_that_is_proven_stays(tmp_path: Path) -> None:
         VerdictKind.PROVEN,
     ]
     assert (tmp_path / "a.py").read_text() == "VALUE = 2\n"
-    assert verifier.asked == [("reproduces", (RED.id, "tests/test_a.py::test_other")), ("verify", (RED.id,)), ("verify", (RED.id,))]
+    assert verifier.asked == [
+        ("reproduces", (RED.id, "tests/test_a.py::test_other")),
+        ("verify", (RED.id,)),
+        ("verify", (RED.id,)),
+    ]
 
 
 def test_proposal_that_only_lacks_a_tie_to_the_issue_stays(tmp_path: Path) -> None:
-    untied = Verdict(kind=VerdictKind.PASSING, reason="Nothing ties it to this issue.", targets=(RED.id,), untied=(RED.id,))
+    untied = Verdict(
+        kind=VerdictKind.PASSING, reason="Nothing ties it to this issue.", targets=(RED.id,), untied=(RED.id,)
+    )
     told = walked(equipped(tmp_path, Proposing([found(2, 3)]), FakeVerifier(verdicts=[untied], report=REDS)))
     assert (told[-1], told.count("verify")) == (VerdictKind.PASSING, 1)
     assert (tmp_path / "a.py").read_text() == "VALUE = 2\n"
@@ -165,7 +177,9 @@ def test_without_a_failing_test_it_says_so_and_names_places(tmp_path: Path) -> N
 
 
 def test_tests_that_fail_for_another_reason_are_no_failing_tests(tmp_path: Path) -> None:
-    told = walked(equipped(tmp_path, Proposing([found()]), FakeVerifier(reproduced=[Reproduced()], report=REDS)))
+    told = walked(
+        equipped(tmp_path, Proposing([found()]), FakeVerifier(reproduced=[Reproduced()], report=REDS))
+    )
     assert notes(told)[0] == GiveUp(summary=NEEDS_A_TEST, places=("a.py::value", "b.py::other"))
 
 
@@ -186,9 +200,15 @@ def test_where_no_edit_mends_all_those_that_the_issue_speaks_of_are_tried(tmp_pa
 
 def test_only_and_the_time_that_is_left_are_handed_on(tmp_path: Path) -> None:
     proposer = Proposing([found()])
-    walked(equipped(tmp_path, proposer, FakeVerifier(report=REDS), budget=Budget(seconds=50.0), only=("lib",)))
+    walked(
+        equipped(tmp_path, proposer, FakeVerifier(report=REDS), budget=Budget(seconds=50.0), only=("lib",))
+    )
     assert proposer.may_write is not None
-    assert (proposer.may_write("lib/a.py"), proposer.may_write("a.py"), proposer.seconds) == (True, False, 30.0)
+    assert (proposer.may_write("lib/a.py"), proposer.may_write("a.py"), proposer.seconds) == (
+        True,
+        False,
+        30.0,
+    )
 
 
 def test_edits_that_nothing_decides_between_are_shown_with_what_tells_them_apart(tmp_path: Path) -> None:
@@ -199,7 +219,10 @@ def test_edits_that_nothing_decides_between_are_shown_with_what_tells_them_apart
     )
     told = walked(equipped(tmp_path, Proposing([undecided]), FakeVerifier(report=REDS)))
     (gave_up,) = [note for note in told if isinstance(note, GiveUp)]
-    assert "none can be told to be right (tried 40 candidates; they disagree). The fault is most likely in value, other." in gave_up.summary
+    assert (
+        "none can be told to be right (tried 40 candidates; they disagree). The fault is most likely in value, other."
+        in gave_up.summary
+    )
     assert "- value: use 2 instead of 1 (f(5) gives 2, elsewhere 3)\n--- a/a.py" in gave_up.summary
     assert "- value: use 3 instead of 1\n--- a/a.py" in gave_up.summary
     assert "verify" not in told

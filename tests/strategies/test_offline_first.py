@@ -42,12 +42,16 @@ def test_a_proven_edit_saves_the_model(tmp_path: Path) -> None:
     assert (tmp_path / "a.py").read_text() == "VALUE = 2\n"
     assert proposer.seconds <= FIRST_SECONDS
     events = [record.event for record in made.log.records]
-    assert [event.note.summary for event in events if isinstance(event, NoteMade) and isinstance(event.note, Done)] == [proposal(2).summary]
+    assert [
+        event.note.summary for event in events if isinstance(event, NoteMade) and isinstance(event.note, Done)
+    ] == [proposal(2).summary]
     assert [event.verdict.kind for event in events if isinstance(event, Verified)] == [PROVEN.kind]
 
 
 def test_what_is_not_proven_is_taken_back_and_becomes_a_hint(tmp_path: Path) -> None:
-    made = equipped(tmp_path, Proposing([found(2)]), FakeVerifier(verdicts=[STILL_RED], report=REDS), issue=ISSUE)
+    made = equipped(
+        tmp_path, Proposing([found(2)]), FakeVerifier(verdicts=[STILL_RED], report=REDS), issue=ISSUE
+    )
     (kit,) = asked(made)
     assert kit.hints == found(2)
     assert (tmp_path / "a.py").read_text() == "VALUE = 1\n"
@@ -63,9 +67,13 @@ class Guarding(FakeVerifier):
 
 
 def test_what_is_proven_has_had_its_second_look(tmp_path: Path) -> None:
-    made = equipped(tmp_path / "held", Proposing([found(2)]), Guarding(verdicts=[PROVEN], report=REDS), issue=ISSUE)
+    made = equipped(
+        tmp_path / "held", Proposing([found(2)]), Guarding(verdicts=[PROVEN], report=REDS), issue=ISSUE
+    )
     assert asked(made) == []
-    assert [record.event.verdict.guarded for record in made.log.records if isinstance(record.event, Verified)] == [Guarded(tried=4)]
+    assert [
+        record.event.verdict.guarded for record in made.log.records if isinstance(record.event, Verified)
+    ] == [Guarded(tried=4)]
     doubting = Guarding(verdicts=[PROVEN, UNTESTED], report=REDS)
     assert len(asked(equipped(tmp_path / "doubted", Proposing([found(2)]), doubting, issue=ISSUE))) == 1
     assert [question for question, _ in doubting.asked] == ["reproduces", "verify", "guard"]
@@ -83,13 +91,26 @@ def test_with_no_failing_test_of_the_issue_nothing_is_searched(tmp_path: Path) -
     proposer = Proposing([found(2)])
     (kit,) = asked(equipped(tmp_path / "green", proposer, FakeVerifier(report=BASELINE), issue=ISSUE))
     assert kit.hints is None
-    assert len(asked(equipped(tmp_path / "alien", proposer, FakeVerifier(report=REDS), issue="Parsing of dates is slow"))) == 1
+    assert (
+        len(
+            asked(
+                equipped(
+                    tmp_path / "alien", proposer, FakeVerifier(report=REDS), issue="Parsing of dates is slow"
+                )
+            )
+        )
+        == 1
+    )
     assert proposer.asked == []
 
 
-@pytest.mark.parametrize("wish", [{"plan_only": True}, {"plan": Plan(summary="Two.", steps=(Step(intent="It is two."),))}])
+@pytest.mark.parametrize(
+    "wish", [{"plan_only": True}, {"plan": Plan(summary="Two.", steps=(Step(intent="It is two."),))}]
+)
 def test_who_wants_a_plan_wants_no_search(tmp_path: Path, wish: dict[str, object]) -> None:
-    made = equipped(tmp_path, Proposing([found(2)]), FakeVerifier(verdicts=[PROVEN], report=REDS), issue=ISSUE)
+    made = equipped(
+        tmp_path, Proposing([found(2)]), FakeVerifier(verdicts=[PROVEN], report=REDS), issue=ISSUE
+    )
     (kit,) = asked(replace(made, task=made.task.model_copy(update=wish)))
     assert (kit.hints, (tmp_path / "a.py").read_text()) == (None, "VALUE = 1\n")
 
@@ -97,9 +118,13 @@ def test_who_wants_a_plan_wants_no_search(tmp_path: Path, wish: dict[str, object
 def test_hints_are_shown_as_unproven(tmp_path: Path) -> None:
     made = equipped(tmp_path, Proposing([]), FakeVerifier(), issue=ISSUE)
     hints = Proposals(proposals=(proposal(2),), suspects=found(2).suspects)
-    told = made.prompts.render("task", task=made.task, report=None, reds=(), look="", instructions="", hints=hints)
+    told = made.prompts.render(
+        "task", task=made.task, report=None, reds=(), look="", instructions="", hints=hints
+    )
     assert "unproven" in told
     assert "- a.py::value, line 1" in told
     assert "+VALUE = 2" in told
-    assert "unproven" not in made.prompts.render("task", task=made.task, report=None, reds=(), look="", instructions="", hints=None)
+    assert "unproven" not in made.prompts.render(
+        "task", task=made.task, report=None, reds=(), look="", instructions="", hints=None
+    )
     assert replace(made, hints=hints).hints is hints

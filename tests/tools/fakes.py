@@ -50,7 +50,14 @@ class FakeHistory:
     files: Mapping[str, str] = field(default_factory=dict)
     changes: tuple[Change, ...] = ()
 
-    def log(self, *, path: str | None = None, lines: tuple[int, int] | None = None, word: str | None = None, count: int = 10) -> str:
+    def log(
+        self,
+        *,
+        path: str | None = None,
+        lines: tuple[int, int] | None = None,
+        word: str | None = None,
+        count: int = 10,
+    ) -> str:
         return f"log {path} {lines} {word} {count}"
 
     def blame(self, path: str, first: int, last: int) -> str:

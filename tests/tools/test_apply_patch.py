@@ -17,8 +17,13 @@ PATCH = "--- a/box.py\n+++ b/box.py\n@@ @@\n def area(r):\n-    total = r\n+    
 def test_says_which_lines_are_new_and_names_their_place(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX})
     second = "@@ @@\n def rim(r):\n-    return 2 * r\n+    return 2 * math.pi * r\n"
-    assert called(apply_patch, space, diff=PATCH + second) == ("box.py: changed, now lines 5-6, 11\nIt parses, and no new undefined name.")
-    assert (tmp_path / "box.py").read_text(encoding="utf-8").splitlines()[4:6] == ["    total = math.pi * r", "    total *= r"]
+    assert called(apply_patch, space, diff=PATCH + second) == (
+        "box.py: changed, now lines 5-6, 11\nIt parses, and no new undefined name."
+    )
+    assert (tmp_path / "box.py").read_text(encoding="utf-8").splitlines()[4:6] == [
+        "    total = math.pi * r",
+        "    total *= r",
+    ]
     assert space.named == {"box.py": {5}}
 
 
@@ -29,13 +34,18 @@ def test_says_what_was_created_deleted_and_renamed(tmp_path: Path) -> None:
         "--- a/gone.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\n"
         "diff --git a/old.txt b/d/young.txt\nrename from old.txt\nrename to d/young.txt\n"
     )
-    assert called(apply_patch, space, diff=diff) == ("new.txt: created, 2 lines\ngone.txt: deleted\nold.txt -> d/young.txt: renamed")
+    assert called(apply_patch, space, diff=diff) == (
+        "new.txt: created, 2 lines\ngone.txt: deleted\nold.txt -> d/young.txt: renamed"
+    )
 
 
 def test_reports_only_new_undefined_names(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX.replace("return 2", "return old_ghost")})
     answer = called(apply_patch, space, diff=PATCH.replace("math.pi", "ghost"))
-    assert answer.splitlines()[-2:] == ["New undefined names, to be mended:", "box.py:5: undefined name 'ghost'"]
+    assert answer.splitlines()[-2:] == [
+        "New undefined names, to be mended:",
+        "box.py:5: undefined name 'ghost'",
+    ]
 
 
 def test_python_that_no_longer_parses_is_refused_and_not_written(tmp_path: Path) -> None:
@@ -45,7 +55,9 @@ def test_python_that_no_longer_parses_is_refused_and_not_written(tmp_path: Path)
         "    5|     total = (math.pi * r\n"
         "Nothing was written. Send the whole patch again, corrected."
     )
-    assert "outside function" in refused(apply_patch, space, diff="--- /dev/null\n+++ b/new.py\n@@ -0,0 +1 @@\n+return 1\n")
+    assert "outside function" in refused(
+        apply_patch, space, diff="--- /dev/null\n+++ b/new.py\n@@ -0,0 +1 @@\n+return 1\n"
+    )
     assert (tmp_path / "box.py").read_text(encoding="utf-8") == BOX
     assert not (tmp_path / "new.py").exists()
 
@@ -53,7 +65,12 @@ def test_python_that_no_longer_parses_is_refused_and_not_written(tmp_path: Path)
 def test_what_did_not_parse_before_may_stay_so_and_the_rest_on_request(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX + "{{ template }\n"})
     called(apply_patch, space, diff=PATCH)
-    called(apply_patch, space, diff="--- /dev/null\n+++ b/new.py\n@@ -0,0 +1 @@\n+{{ x }\n", allow_syntax_error=True)
+    called(
+        apply_patch,
+        space,
+        diff="--- /dev/null\n+++ b/new.py\n@@ -0,0 +1 @@\n+{{ x }\n",
+        allow_syntax_error=True,
+    )
     assert (tmp_path / "new.py").read_text(encoding="utf-8") == "{{ x }\n"
 
 
@@ -91,8 +108,16 @@ def test_a_hunk_that_is_sent_again_unchanged_gets_more_of_the_file(tmp_path: Pat
 
 def test_takes_other_dialects_too(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"box.py": BOX})
-    called(apply_patch, space, diff="*** Begin Patch\n*** Update File: box.py\n@@\n-    total = r\n+    total = 2 * r\n*** End Patch")
-    called(apply_patch, space, diff="box.py\n<<<<<<< SEARCH\n    total = 2 * r\n=======\n    total = 3 * r\n>>>>>>> REPLACE\n")
+    called(
+        apply_patch,
+        space,
+        diff="*** Begin Patch\n*** Update File: box.py\n@@\n-    total = r\n+    total = 2 * r\n*** End Patch",
+    )
+    called(
+        apply_patch,
+        space,
+        diff="box.py\n<<<<<<< SEARCH\n    total = 2 * r\n=======\n    total = 3 * r\n>>>>>>> REPLACE\n",
+    )
     assert (tmp_path / "box.py").read_text(encoding="utf-8") == BOX.replace("= r", "= 3 * r")
 
 
@@ -100,7 +125,9 @@ def test_nothing_leads_out_of_the_worktree(tmp_path: Path) -> None:
     space = workspace(tmp_path / "tree", {"box.py": BOX})
     (tmp_path / "tree" / "out").symlink_to(tmp_path)
     for target in ("../x", "/etc/x", ".git/hooks/x", "out/x", ".GIT/x", "sub/.git/x", "~/x", "x" * 3000):
-        assert "Nothing was written." in refused(apply_patch, space, diff=f"--- /dev/null\n+++ {target}\n@@ -0,0 +1 @@\n+x\n")
+        assert "Nothing was written." in refused(
+            apply_patch, space, diff=f"--- /dev/null\n+++ {target}\n@@ -0,0 +1 @@\n+x\n"
+        )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["tree"]
 
 

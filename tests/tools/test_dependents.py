@@ -43,7 +43,10 @@ def test_shows_who_imports_a_file_through_a_package_too(tmp_path: Path) -> None:
 
 
 def test_a_relative_import_and_another_language_count(tmp_path: Path) -> None:
-    space = workspace(tmp_path, {"web/box.ts": "export class Box {}\n", "web/bag.ts": "import { Box } from './box';\nnew Box();\n"})
+    space = workspace(
+        tmp_path,
+        {"web/box.ts": "export class Box {}\n", "web/bag.ts": "import { Box } from './box';\nnew Box();\n"},
+    )
     assert "web/bag.ts\n    top level: line 1" in called(dependents, space, name="web/box.ts")
     assert "web/bag.ts\n    top level: lines 1, 2" in called(dependents, space, name="Box")
 

@@ -44,7 +44,10 @@ def test_a_dotted_name_picks_the_owner_or_the_module_and_shows_overrides(tmp_pat
     for name in ("Box.size", "shop.box.Box.size", "shop.Box.size", "Box::size", "Box.size()"):
         answer = called(find_symbol, space, name=name)
         assert answer.splitlines()[1].startswith("  src/shop/box.py:7-9")
-        assert "overridden 1 time:\n  src/shop/bag.py:5-6  method  def size(self)  in Bag\n1 use in 1 file" in answer
+        assert (
+            "overridden 1 time:\n  src/shop/bag.py:5-6  method  def size(self)  in Bag\n1 use in 1 file"
+            in answer
+        )
 
 
 def test_an_inherited_method_is_found_by_its_subclass(tmp_path: Path) -> None:
@@ -65,7 +68,10 @@ def test_finds_variables_and_definitions_of_other_languages(tmp_path: Path) -> N
 
 def test_keeps_to_a_path(tmp_path: Path) -> None:
     answer = called(find_symbol, workspace(tmp_path, FILES), name="size", path="src/shop/bag.py")
-    assert answer == "size: 1 definition\n  src/shop/bag.py:5-6  method  def size(self)  in Bag\nsize is used nowhere else."
+    assert (
+        answer
+        == "size: 1 definition\n  src/shop/bag.py:5-6  method  def size(self)  in Bag\nsize is used nowhere else."
+    )
 
 
 def test_says_how_much_there_is_beyond_what_it_shows(tmp_path: Path) -> None:
@@ -93,14 +99,22 @@ def test_says_when_a_name_is_only_used(tmp_path: Path) -> None:
 def test_says_when_a_name_is_only_text(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.py": "x = 'parse_all'\n", "b.md": "parse_all\n"})
     answer = called(find_symbol, space, name="parse_all")
-    assert answer == "'parse_all' is no name in code; 2 lines of text, strings or comments hold it: a.py:1, b.md:1."
+    assert (
+        answer
+        == "'parse_all' is no name in code; 2 lines of text, strings or comments hold it: a.py:1, b.md:1."
+    )
     assert space.named == {"a.py": {1}, "b.md": {1}}
 
 
 def test_names_what_looks_alike_when_there_is_none(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.py": "def parse_header(): ...\n"})
-    assert called(find_symbol, space, name="parse_haeder") == "'parse_haeder' occurs nowhere. Near: parse_header."
-    assert called(find_symbol, space, name="parseHeader") == "'parseHeader' occurs nowhere. Near: parse_header."
+    assert (
+        called(find_symbol, space, name="parse_haeder")
+        == "'parse_haeder' occurs nowhere. Near: parse_header."
+    )
+    assert (
+        called(find_symbol, space, name="parseHeader") == "'parseHeader' occurs nowhere. Near: parse_header."
+    )
 
 
 def test_shows_nothing_of_a_private_file(tmp_path: Path) -> None:

@@ -19,13 +19,19 @@ def test_asks_who_made_a_range_of_at_most_sixty_lines(tmp_path: Path) -> None:
     assert called(git_history, space, path="src/box.py", line=3) == (
         "Lines 3-3 of src/box.py were made by\nblame src/box.py 3 3\nNewest other commits that changed them:\nlog src/box.py (3, 3) None 10"
     )
-    assert called(git_history, space, path="src/box.py", line=3, last_line=999).startswith("Lines 3-62 of src/box.py")
+    assert called(git_history, space, path="src/box.py", line=3, last_line=999).startswith(
+        "Lines 3-62 of src/box.py"
+    )
 
 
 def test_asks_for_a_symbol_where_it_stood_when_the_session_began(tmp_path: Path) -> None:
     base = "class Box:\n    def size(self):\n        return 1\n"
-    space = workspace(tmp_path, {"box.py": f"import sys\n\n\n{base}"}, history=FakeHistory(files={"box.py": base}))
-    assert called(git_history, space, path="box.py", symbol="Box.size").startswith("Lines 2-3 of box.py were made by\nblame box.py 2 3\n")
+    space = workspace(
+        tmp_path, {"box.py": f"import sys\n\n\n{base}"}, history=FakeHistory(files={"box.py": base})
+    )
+    assert called(git_history, space, path="box.py", symbol="Box.size").startswith(
+        "Lines 2-3 of box.py were made by\nblame box.py 2 3\n"
+    )
     assert refused(git_history, space, path="box.py", symbol="weight") == (
         "box.py did not define 'weight' when the session began. It defined: Box, Box.size."
     )
@@ -46,7 +52,10 @@ def test_tells_which_files_and_functions_are_hot(tmp_path: Path) -> None:
         Change(commit="c2", date="2020-02-02", subject="", paths=("src/box.py", "src/gone.py")),
         Change(commit="c1", date="2020-01-01", subject="", paths=("src/bag.py", "tests/test_box.py")),
     )
-    files = {"src/box.py": "class Box:\n    def size(self):\n        return 1\n", "src/bag.py": "def put():\n    return 2\n"}
+    files = {
+        "src/box.py": "class Box:\n    def size(self):\n        return 1\n",
+        "src/bag.py": "def put():\n    return 2\n",
+    }
     space = workspace(tmp_path, files, history=FakeHistory(files=files, changes=changes))
     assert called(git_history, space, hot=True) == (
         "Changed by most of the newest 3 commits (since 2020-01-01):\n"
@@ -70,11 +79,16 @@ def test_refuses_what_git_must_not_see(tmp_path: Path) -> None:
     space = workspace(tmp_path)
     assert refused(git_history, space, commit="--output=/tmp/x").startswith("'--output=/tmp/x' is no commit.")
     assert "outside the repository" in refused(git_history, space, path="../x")
-    assert refused(git_history, space, line=3) == "A line or symbol needs the path of its file, which search and find_symbol tell."
+    assert (
+        refused(git_history, space, line=3)
+        == "A line or symbol needs the path of its file, which search and find_symbol tell."
+    )
     assert refused(git_history, space, path="new.py", line=3) == (
         "new.py is no text file that git had when the session began, so it has no history."
     )
-    assert refused(git_history, space, word="a\0b").startswith("A word has at most 200 characters and no NUL.")
+    assert refused(git_history, space, word="a\0b").startswith(
+        "A word has at most 200 characters and no NUL."
+    )
     assert refused(git_history, space, commit="gone") == (
         "git cannot answer that: There is no commit 'gone' in this repository. Check the path, line and commit."
     )

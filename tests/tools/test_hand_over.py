@@ -28,13 +28,19 @@ def test_each_kind_makes_its_note(kind: str, note: Note, tmp_path: Path) -> None
 
 def test_says_what_is_missing(tmp_path: Path) -> None:
     space = workspace(tmp_path)
-    assert refused(hand_over, space, kind="done", summary="  ").startswith("A note of kind 'done' needs a summary")
-    assert refused(hand_over, space, kind="sites", summary="s").startswith("A note of kind 'sites' needs places")
+    assert refused(hand_over, space, kind="done", summary="  ").startswith(
+        "A note of kind 'done' needs a summary"
+    )
+    assert refused(hand_over, space, kind="sites", summary="s").startswith(
+        "A note of kind 'sites' needs places"
+    )
     assert "kind: Input should be 'sites'" in refused(hand_over, space, kind="victory", summary="s")
 
 
 def test_a_reproduction_without_tests_says_that_none_can_show_it() -> None:
-    assert note_of({"kind": "reproduction", "summary": "It is a typo.", "tests": ()}) == Reproduction(summary="It is a typo.", tests=())
+    assert note_of({"kind": "reproduction", "summary": "It is a typo.", "tests": ()}) == Reproduction(
+        summary="It is a typo.", tests=()
+    )
 
 
 def test_an_unknown_kind_is_refused() -> None:

@@ -112,14 +112,24 @@ def test_every_name_is_shown_on_one_line_and_opens_as_it_is_shown(space: Workspa
 
 
 @pytest.mark.parametrize(
-    "pattern", ["--pre=./evil.py", "--pre=evil.py needle", "--files", "-f/etc/passwd", "--hostname-bin=./evil.py", "--"]
+    "pattern",
+    ["--pre=./evil.py", "--pre=evil.py needle", "--files", "-f/etc/passwd", "--hostname-bin=./evil.py", "--"],
 )
 def test_what_looks_like_an_option_is_never_one(space: Workspace, pattern: str) -> None:
-    for arguments in ({"pattern": pattern}, {"pattern": "needle", "glob": pattern}, {"pattern": "needle", "path": pattern}):
+    for arguments in (
+        {"pattern": pattern},
+        {"pattern": "needle", "glob": pattern},
+        {"pattern": "needle", "path": pattern},
+    ):
         anyhow(search, space, **arguments)
     anyhow(find_symbol, space, name=pattern)
     anyhow(list_files, space, glob=pattern)
-    for arguments in ({"word": pattern}, {"path": pattern}, {"commit": pattern}, {"path": "plain.py", "symbol": pattern}):
+    for arguments in (
+        {"word": pattern},
+        {"path": pattern},
+        {"commit": pattern},
+        {"path": "plain.py", "symbol": pattern},
+    ):
         anyhow(git_history, space, **arguments)
     assert not list(space.root.parent.rglob("ran"))
 
@@ -127,8 +137,16 @@ def test_what_looks_like_an_option_is_never_one(space: Workspace, pattern: str) 
 def test_what_is_no_regular_file_is_told_and_not_waited_for(space: Workspace) -> None:
     for name in ("pipe.py", "socket.py"):
         answers = everywhere(space, name)
-        assert answers["search"] == answers["find_symbol"] == f"{name} is neither a file nor a directory and cannot be searched."
-        assert answers["read"] == answers["outline"] == f"{name} is no regular file; only text files can be opened."
+        assert (
+            answers["search"]
+            == answers["find_symbol"]
+            == f"{name} is neither a file nor a directory and cannot be searched."
+        )
+        assert (
+            answers["read"]
+            == answers["outline"]
+            == f"{name} is no regular file; only text files can be opened."
+        )
 
 
 def test_a_link_out_of_the_tree_is_not_followed(space: Workspace) -> None:
@@ -161,7 +179,9 @@ def test_content_that_is_no_utf_8_is_shown_or_said_to_be_binary(space: Workspace
 
 
 def test_control_characters_of_content_reach_no_terminal(space: Workspace) -> None:
-    (space.root / "plain.py").write_text('def needle(a="\x1b[31m"):\n    """Loud \x07 \x1b[0m."""\n    a\x9b = 1\n', encoding="utf-8")
+    (space.root / "plain.py").write_text(
+        'def needle(a="\x1b[31m"):\n    """Loud \x07 \x1b[0m."""\n    a\x9b = 1\n', encoding="utf-8"
+    )
     git(space.root, "commit", "-qm", "rings\x07 \x1b[31m", "plain.py")
     for tool, answer in everywhere(space, "plain.py").items():
         assert answer, tool
@@ -174,9 +194,13 @@ def test_a_line_of_ten_megabytes_is_not_shown(space: Workspace) -> None:
     answers = everywhere(space, "long.py")
     assert answers["search"] == f"1 match in long.py\n     2| {TOO_LONG}"
     for tool in ("read", "outline"):
-        assert answers[tool].startswith("long.py has 10,000,019 bytes, too many to open here. Look into it with search(pattern=...")
+        assert answers[tool].startswith(
+            "long.py has 10,000,019 bytes, too many to open here. Look into it with search(pattern=..."
+        )
     assert "long.py" not in anyhow(search, space, pattern="needle")
-    (space.root / "shorter.py").write_text("def a():\n    y = '" + "z" * 3_000_000 + "needle'\n", encoding="utf-8")
+    (space.root / "shorter.py").write_text(
+        "def a():\n    y = '" + "z" * 3_000_000 + "needle'\n", encoding="utf-8"
+    )
     for answer in everywhere(space, "shorter.py").values():
         assert len(answer) < 1000
 
@@ -212,8 +236,12 @@ def test_what_may_not_be_read_is_refused(space: Workspace) -> None:
     assert "No match" in answers["search"]
 
 
-def test_a_directory_of_a_hundred_thousand_files_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "names").write_text("".join(f"./f{number:06}.txt\0" for number in range(100_000)), encoding="utf-8")
+def test_a_directory_of_a_hundred_thousand_files_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "names").write_text(
+        "".join(f"./f{number:06}.txt\0" for number in range(100_000)), encoding="utf-8"
+    )
     (tmp_path / "rg").write_text(f"#!/bin/sh\nexec cat '{tmp_path}/names'\n", encoding="utf-8")
     (tmp_path / "rg").chmod(0o755)
     binary.cache_clear()
@@ -236,13 +264,19 @@ def test_no_pattern_takes_for_ever(tmp_path: Path, pattern: str) -> None:
 
 
 def test_texts_that_no_program_takes_are_refused(space: Workspace) -> None:
-    for arguments in ({"pattern": "a" * 200_000}, {"pattern": "a", "glob": "b" * 200_000}, {"pattern": "a", "glob": "a\0"}):
+    for arguments in (
+        {"pattern": "a" * 200_000},
+        {"pattern": "a", "glob": "b" * 200_000},
+        {"pattern": "a", "glob": "a\0"},
+    ):
         assert refused(search, space, **arguments).startswith("A pattern or glob has at most")
     assert refused(list_files, space, glob="a" * 200_000).startswith("A glob has at most")
     assert refused(find_symbol, space, name="a" * 200_000)
     assert refused(git_history, space, word="a" * 200_000).startswith("A word has at most")
     for tool in TOOLS:
-        assert "is no path" in anyhow(tool, space, path="a\0b", **{key: value for key, value in LOOKS[tool].items() if key != "path"})
+        assert "is no path" in anyhow(
+            tool, space, path="a\0b", **{key: value for key, value in LOOKS[tool].items() if key != "path"}
+        )
 
 
 @pytest.mark.parametrize(
@@ -255,7 +289,10 @@ def test_an_empty_tree_is_said_to_be_empty(tmp_path: Path, begin: Callable[[Path
     space = workspace(tmp_path / "tree")
     space.history = GitHistory(git=find(repo(tmp_path / "other", {})).git, revision="HEAD")
     assert called(list_files, space) == "No files below the root."
-    assert called(search, space, pattern="needle") == "No match for 'needle'. Try a shorter or more general pattern."
+    assert (
+        called(search, space, pattern="needle")
+        == "No match for 'needle'. Try a shorter or more general pattern."
+    )
     assert "needle" in called(find_symbol, space, name="needle")
     assert refused(outline, space, path=".").startswith("There is no source file below .")
     assert refused(read, space, path="plain.py").startswith("plain.py does not exist.")

@@ -6,12 +6,21 @@ from pathlib import Path
 from coder.tools.list_files import list_files
 from tests.tools.fakes import called, refused, workspace
 
-FILES = {"setup.py": "", "src/shop/box.py": "", "src/shop/deep/bag.py": "", "src/top.py": "", ".gitignore": "out\n", "out/x.py": ""}
+FILES = {
+    "setup.py": "",
+    "src/shop/box.py": "",
+    "src/shop/deep/bag.py": "",
+    "src/top.py": "",
+    ".gitignore": "out\n",
+    "out/x.py": "",
+}
 
 
 def test_shows_a_tree_with_counts_for_what_lies_deeper(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
-    assert called(list_files, space) == ("5 files below the root\n.gitignore\nsetup.py\nsrc/  (3 files)\n  shop/  (2 files)\n  top.py")
+    assert called(list_files, space) == (
+        "5 files below the root\n.gitignore\nsetup.py\nsrc/  (3 files)\n  shop/  (2 files)\n  top.py"
+    )
     assert set(space.named) == {".gitignore", "setup.py", "src/top.py"}
 
 
@@ -24,7 +33,10 @@ def test_opens_one_directory_and_more_levels(tmp_path: Path) -> None:
 
 
 def test_lists_files_like_a_glob_at_any_depth(tmp_path: Path) -> None:
-    assert called(list_files, workspace(tmp_path, FILES), glob="ba*.py") == "1 file below the root like ba*.py\nsrc/shop/deep/bag.py"
+    assert (
+        called(list_files, workspace(tmp_path, FILES), glob="ba*.py")
+        == "1 file below the root like ba*.py\nsrc/shop/deep/bag.py"
+    )
     assert called(list_files, workspace(tmp_path), glob="*.rs") == "No files like *.rs below the root."
     assert refused(list_files, workspace(tmp_path), glob="{a").startswith("Files cannot be listed: ")
 

@@ -19,10 +19,16 @@ def test_the_top_functions_come_with_their_source(tmp_path: Path) -> None:
     def suspects(tests: tuple[str, ...], _progress: Progress) -> Suspected:
         asked.append(tests)
         places = [("cart.py::Cart.total", 3), ("cart.py:6", 6), ("gone.py::f", 1), ("cart.py::Cart.last", 2)]
-        return Suspected(suspects=tuple(Suspect(place=place, line=line, score=0.7) for place, line in places[:2]), tests=tests)
+        return Suspected(
+            suspects=tuple(Suspect(place=place, line=line, score=0.7) for place, line in places[:2]),
+            tests=tests,
+        )
 
     report = TestReport(command="pytest", results=(RED,))
-    space = replace(workspace(tmp_path, {"cart.py": TEXT}, tests=FakeTests(report=report, before=report)), suspects=suspects)
+    space = replace(
+        workspace(tmp_path, {"cart.py": TEXT}, tests=FakeTests(report=report, before=report)),
+        suspects=suspects,
+    )
     answer = called(locate_fault, space)
     assert asked == [(RED.id,)]
     assert "1. cart.py::Cart.total (suspicion 0.70, most at line 3)\ncart.py, lines 2-3 of 6" in answer
@@ -38,4 +44,7 @@ def test_without_a_failing_test_it_says_what_to_do(tmp_path: Path) -> None:
 
 def test_what_cannot_be_traced_is_said(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"tests/test_cart.py": ""})
-    assert called(locate_fault, space, tests=[RED.id]) == "The fault cannot be located by tests: No test can be traced here."
+    assert (
+        called(locate_fault, space, tests=[RED.id])
+        == "The fault cannot be located by tests: No test can be traced here."
+    )

@@ -39,7 +39,10 @@ def test_shows_signatures_and_first_docstring_lines(tmp_path: Path) -> None:
 
 
 def test_shows_a_directorys_files_source_before_tests(tmp_path: Path) -> None:
-    space = workspace(tmp_path, {"a/test_box.py": "def test_a(): ...\n", "a/box.py": BOX, "a/notes.txt": "x\n", "b.py": "x = 1\n"})
+    space = workspace(
+        tmp_path,
+        {"a/test_box.py": "def test_a(): ...\n", "a/box.py": BOX, "a/notes.txt": "x\n", "b.py": "x = 1\n"},
+    )
     assert called(outline, space, path="a") == (
         "2 source files below a\n"
         "a/box.py\n"
@@ -72,19 +75,31 @@ def test_says_less_of_more_and_at_last_what_is_missing(tmp_path: Path) -> None:
 
 
 def test_a_large_directory_is_shown_by_its_names(tmp_path: Path) -> None:
-    files = {f"a/m{number}.py": f"X = 1\n\ndef first_{number}(): ...\n\nclass Second:\n    def third(self): ...\n" for number in range(210)}
+    files = {
+        f"a/m{number}.py": f"X = 1\n\ndef first_{number}(): ...\n\nclass Second:\n    def third(self): ...\n"
+        for number in range(210)
+    }
     answer = called(outline, workspace(tmp_path, files), path="a")
-    assert answer.startswith("210 source files below a (top-level names only)\na/m0.py: first_0:3, Second:5\n")
+    assert answer.startswith(
+        "210 source files below a (top-level names only)\na/m0.py: first_0:3, Second:5\n"
+    )
     assert answer.splitlines()[-1].startswith("10 more files, such as a/m")
 
 
 def test_broken_python_still_gives_what_can_be_made_out(tmp_path: Path) -> None:
-    answer = called(outline, workspace(tmp_path, {"a.py": "def good():\n    pass\n\n\ndef bad(:\n    pass\n"}), path="a.py")
+    answer = called(
+        outline,
+        workspace(tmp_path, {"a.py": "def good():\n    pass\n\n\ndef bad(:\n    pass\n"}),
+        path="a.py",
+    )
     assert "def good()" in answer
 
 
 def test_says_where_nothing_can_be_outlined(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.txt": "x\n", "d/b.txt": "x\n"})
-    assert called(outline, space, path="a.txt") == "a.txt: 1 line, no definitions found. Open it with read(path='a.txt', line=1)."
+    assert (
+        called(outline, space, path="a.txt")
+        == "a.txt: 1 line, no definitions found. Open it with read(path='a.txt', line=1)."
+    )
     assert refused(outline, space, path="d").startswith("There is no source file below d.")
     assert refused(outline, space, path="b.txt") == "b.txt does not exist. Did you mean d/b.txt?"

@@ -14,7 +14,11 @@ from coder.workspace.workspace import Workspace
 from tests.tools.fakes import called, refused, workspace
 
 SECRET = "hunter-of-secrets"
-FILES = {".env": f"PASSWORD={SECRET}\n", "app.py": "import os\nPASSWORD = os.environ['PASSWORD']\n", "deploy/key.pem": f"{SECRET}\n"}
+FILES = {
+    ".env": f"PASSWORD={SECRET}\n",
+    "app.py": "import os\nPASSWORD = os.environ['PASSWORD']\n",
+    "deploy/key.pem": f"{SECRET}\n",
+}
 
 
 @pytest.fixture
@@ -45,19 +49,27 @@ def test_a_search_finds_nothing_in_them(space: Workspace) -> None:
 
 
 def test_the_first_look_shows_none_of_them(space: Workspace) -> None:
-    assert SECRET not in first_look(space, f"The PASSWORD of .env:1 and deploy/key.pem:1 is wrong, it says {SECRET[:6]}", (), 10_000)
+    assert SECRET not in first_look(
+        space, f"The PASSWORD of .env:1 and deploy/key.pem:1 is wrong, it says {SECRET[:6]}", (), 10_000
+    )
 
 
 @pytest.mark.parametrize("name", ["a/.env", '"a/\\056env"'])
 def test_a_patch_of_one_tells_nothing_of_it(space: Workspace, name: str) -> None:
-    told = refused(apply_patch, space, diff=f"--- {name}\n+++ {name.replace('a/', 'b/')}\n@@ -1 +1 @@\n-PASSWORD=x\n+PASSWORD=y\n")
+    told = refused(
+        apply_patch,
+        space,
+        diff=f"--- {name}\n+++ {name.replace('a/', 'b/')}\n@@ -1 +1 @@\n-PASSWORD=x\n+PASSWORD=y\n",
+    )
     assert SECRET not in told
     assert (space.root / ".env").read_text() == FILES[".env"]
 
 
 def test_what_stands_for_a_secret_is_never_written(space: Workspace) -> None:
     diff = "--- a/app.py\n+++ b/app.py\n@@ -1 +1 @@\n-import os\n+KEY = '[masked: GitHub token]'\n"
-    assert "does not hold the value that [masked: GitHub token] stands for" in refused(apply_patch, space, diff=diff)
+    assert "does not hold the value that [masked: GitHub token] stands for" in refused(
+        apply_patch, space, diff=diff
+    )
     assert (space.root / "app.py").read_text() == FILES["app.py"]
 
 

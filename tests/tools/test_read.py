@@ -61,7 +61,9 @@ def test_of_what_is_too_long_the_rest_is_named(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"a.py": code})
     space.name("a.py")
     last = called(read, space, path="a.py", symbol="Box").splitlines()[-1]
-    assert last.startswith("Clipped; line 270 was asked for: go on with line=201, before=0. Left out: Box.f67 203, Box.f68 206, ")
+    assert last.startswith(
+        "Clipped; line 270 was asked for: go on with line=201, before=0. Left out: Box.f67 203, Box.f68 206, "
+    )
 
 
 def test_a_whole_small_file_may_be_read_and_a_large_one_not(tmp_path: Path) -> None:
@@ -74,7 +76,9 @@ def test_a_whole_small_file_may_be_read_and_a_large_one_not(tmp_path: Path) -> N
     )
     space = workspace(tmp_path, {"code.py": BOX + "\n" * 200})
     space.name("code.py")
-    assert refused(read, space, path="code.py").endswith("Give line= or symbol=, such as one of Box 1, Box.size 4.")
+    assert refused(read, space, path="code.py").endswith(
+        "Give line= or symbol=, such as one of Box 1, Box.size 4."
+    )
 
 
 def test_no_window_is_larger_than_its_limits(tmp_path: Path) -> None:
@@ -102,9 +106,14 @@ def test_what_cannot_be_shown_gets_a_defined_answer(tmp_path: Path) -> None:
         space.name(name)
     assert called(read, space, path="empty.py") == "empty.py is empty."
     assert called(read, space, path="latin.txt", line=1).endswith("\nNot UTF-8: read as latin-1.\n    1| é")
-    assert refused(read, space, path="binary.bin") == "binary.bin is a binary file (3 bytes) and cannot be shown as text."
+    assert (
+        refused(read, space, path="binary.bin")
+        == "binary.bin is a binary file (3 bytes) and cannot be shown as text."
+    )
     assert refused(read, space, path="pipe") == "pipe is no regular file; only text files can be opened."
-    assert refused(read, space, path="d").startswith("d is a directory. See what is in it with list_files(path='d')")
+    assert refused(read, space, path="d").startswith(
+        "d is a directory. See what is in it with list_files(path='d')"
+    )
     assert refused(read, space, path="box.py") == "box.py does not exist. Did you mean d/box.py?"
     assert refused(read, space, path="d/box.py", line=99) == "d/box.py has lines 1 to 7; there is no line 99."
     assert refused(read, space, path="d/box.py", symbol="weight") == (
@@ -114,7 +123,9 @@ def test_what_cannot_be_shown_gets_a_defined_answer(tmp_path: Path) -> None:
 
 
 def test_a_symbol_defined_twice_is_asked_about(tmp_path: Path) -> None:
-    space = workspace(tmp_path, {"a.py": "class A:\n    def go(self): ...\n\n\nclass B:\n    def go(self): ...\n"})
+    space = workspace(
+        tmp_path, {"a.py": "class A:\n    def go(self): ...\n\n\nclass B:\n    def go(self): ...\n"}
+    )
     space.name("a.py")
     assert refused(read, space, path="a.py", symbol="go") == (
         "a.py defines 'go' 2 times: A.go (line 2), B.go (line 6). Give the dotted name, or line=."

@@ -17,7 +17,9 @@ def test_runs_a_shell_in_the_root_and_returns_output_and_end(tmp_path: Path) -> 
 
 def test_a_time_out_returns_what_there_was(tmp_path: Path) -> None:
     sandbox = FakeSandbox(end=Execution(exit_code=None, output="half", seconds=600.0, timed_out=True))
-    answer = called(run_command, workspace(tmp_path, sandbox=sandbox), command="sleep 9999", timeout_seconds=9999)
+    answer = called(
+        run_command, workspace(tmp_path, sandbox=sandbox), command="sleep 9999", timeout_seconds=9999
+    )
     assert answer == "half\n[stopped at its time limit of 600 s; this is what it had printed, 600.0 s]"
     assert sandbox.asked[0][2] == 600.0
 

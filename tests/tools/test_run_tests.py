@@ -6,13 +6,22 @@ from coder.core.values.verdict import Failure, Frame, Problem, TestReport, TestR
 from coder.tools.run_tests import run_tests
 from tests.tools.fakes import FakeTests, called, refused, workspace
 
-SIZE, KIND, NEW = "tests/test_box.py::test_size", "tests/test_box.py::test_kind", "tests/test_box.py::test_new"
+SIZE, KIND, NEW = (
+    "tests/test_box.py::test_size",
+    "tests/test_box.py::test_kind",
+    "tests/test_box.py::test_new",
+)
 
 
 def red(test: str, message: str = "assert 1 == 2") -> TestResult:
-    frames = (Frame(path="tests/test_box.py", line=4, function="test_size"), Frame(path="/usr/lib/json.py", line=9, function="loads"))
+    frames = (
+        Frame(path="tests/test_box.py", line=4, function="test_size"),
+        Frame(path="/usr/lib/json.py", line=9, function="loads"),
+    )
     return TestResult(
-        id=test, outcome="failed", failure=Failure(type="AssertionError", message=message, frames=frames, text="E   assert 1 == 2")
+        id=test,
+        outcome="failed",
+        failure=Failure(type="AssertionError", message=message, frames=frames, text="E   assert 1 == 2"),
     )
 
 
@@ -25,7 +34,10 @@ def report(*results: TestResult, **more: object) -> TestReport:
 
 
 def test_tells_new_failures_from_old_ones_and_from_what_is_fixed(tmp_path: Path) -> None:
-    tests = FakeTests(report=report(red(NEW), green(KIND), red("t.py::old")), before=report(red(KIND), red("t.py::old"), green(SIZE)))
+    tests = FakeTests(
+        report=report(red(NEW), green(KIND), red("t.py::old")),
+        before=report(red(KIND), red("t.py::old"), green(SIZE)),
+    )
     space = workspace(tmp_path, {"tests/test_box.py": ""}, tests=tests)
     assert called(run_tests, space, tests=["tests/test_box.py"]) == (
         "1 passed, 2 failed, 0 skipped in 1.2 s\n"
@@ -72,7 +84,9 @@ def test_says_why_a_run_says_nothing(tmp_path: Path) -> None:
 def test_says_when_there_is_nothing_to_compare_with(tmp_path: Path) -> None:
     problem = Problem(kind="crash", text="pytest crashed.")
     tests = FakeTests(report=report(red(SIZE)), before=report(problem=problem))
-    assert "There is nothing to compare with: pytest crashed." in called(run_tests, workspace(tmp_path, tests=tests))
+    assert "There is nothing to compare with: pytest crashed." in called(
+        run_tests, workspace(tmp_path, tests=tests)
+    )
 
 
 def test_a_command_that_is_no_pytest_is_told_by_its_exit_code(tmp_path: Path) -> None:
@@ -87,5 +101,8 @@ def test_refuses_what_is_no_test(tmp_path: Path) -> None:
     space = workspace(tmp_path, {"tests/test_box.py": ""}, tests=tests)
     assert refused(run_tests, space, tests=["--pdb"]).startswith("'--pdb' is no test.")
     assert "outside the repository" in refused(run_tests, space, tests=["../t.py::test_a"])
-    assert refused(run_tests, space, tests=["test_box.py::test_a"]) == "test_box.py does not exist. Did you mean tests/test_box.py?"
+    assert (
+        refused(run_tests, space, tests=["test_box.py::test_a"])
+        == "test_box.py does not exist. Did you mean tests/test_box.py?"
+    )
     assert tests.asked == []

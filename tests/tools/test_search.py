@@ -41,8 +41,12 @@ def test_leaves_out_what_git_ignores_but_not_dotted_directories(tmp_path: Path) 
 
 def test_can_be_narrowed_by_path_glob_word_and_case(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
-    assert called(search, space, pattern="BOX", ignore_case=True, path="src").startswith("1 match in src/box.py\n")
-    assert called(search, space, pattern="Box", glob="test_*.py").startswith("2 matches in tests/test_box.py\n")
+    assert called(search, space, pattern="BOX", ignore_case=True, path="src").startswith(
+        "1 match in src/box.py\n"
+    )
+    assert called(search, space, pattern="Box", glob="test_*.py").startswith(
+        "2 matches in tests/test_box.py\n"
+    )
     assert (
         called(search, space, pattern="siz", word=True)
         == "No match for 'siz'. 3 matches with ignore_case=true and word=false, such as src/box.py:2, tests/test_box.py:4."
@@ -91,9 +95,13 @@ def test_lines_around_a_hit_stand_with_it(tmp_path: Path) -> None:
     )
 
 
-def test_what_was_found_before_the_time_was_over_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_found_before_the_time_was_over_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = '"data":{"path":{"text":"./a.py"},"lines":{"text":"x = 1"},"line_number":1,"submatches":[{"start":0,"end":1}]}'
-    (tmp_path / "records").write_text(f'{{"type":"begin",{found}}}\n{{"type":"match",{found}}}\n', encoding="utf-8")
+    (tmp_path / "records").write_text(
+        f'{{"type":"begin",{found}}}\n{{"type":"match",{found}}}\n', encoding="utf-8"
+    )
     slow = tmp_path / "rg"
     slow.write_text(f"#!/bin/sh\ncat '{tmp_path}/records'\nexec sleep 60\n", encoding="utf-8")
     slow.chmod(0o755)
@@ -104,21 +112,32 @@ def test_what_was_found_before_the_time_was_over_is_shown(tmp_path: Path, monkey
         answer = called(search, workspace(tmp_path / "tree", {"a.py": "x = 1\n"}), pattern="x")
     finally:
         binary.cache_clear()
-    assert answer == "1 match in a.py (not all: it took more than 0.5 s; narrow it with path= or glob=)\n     1| x = 1"
+    assert (
+        answer
+        == "1 match in a.py (not all: it took more than 0.5 s; narrow it with path= or glob=)\n     1| x = 1"
+    )
 
 
 def test_counts_per_file_and_says_how_to_narrow_when_there_are_too_many(tmp_path: Path) -> None:
-    files = {f"src/m{number}.py": "value = 1\n" * 30 for number in range(5)} | {"tests/test_m.py": "value = 1\n" * 99}
+    files = {f"src/m{number}.py": "value = 1\n" * 30 for number in range(5)} | {
+        "tests/test_m.py": "value = 1\n" * 99
+    }
     answer = called(search, workspace(tmp_path, files), pattern="value")
     lines = answer.splitlines()
-    assert lines[0] == "249 matches in 6 files, too many to show. Narrow it with path=, glob=, word=true or a longer pattern."
+    assert (
+        lines[0]
+        == "249 matches in 6 files, too many to show. Narrow it with path=, glob=, word=true or a longer pattern."
+    )
     assert lines[1] == "    30 src/m0.py"
     assert lines[6] == "    99 tests/test_m.py"
     assert len(lines) < 80
 
 
 def test_of_very_many_hits_the_counts_are_exact(tmp_path: Path) -> None:
-    space = workspace(tmp_path, {"src/a.py": "value = 1\n" * 1500, "src/two\nlines.py": "value = 1\n" * 1501, "b.txt": "value\n"})
+    space = workspace(
+        tmp_path,
+        {"src/a.py": "value = 1\n" * 1500, "src/two\nlines.py": "value = 1\n" * 1501, "b.txt": "value\n"},
+    )
     lines = called(search, space, pattern="value", context=3).splitlines()
     assert lines[:4] == [
         "3,002 matches in 3 files, too many to show. Narrow it with path=, glob=, word=true or a longer pattern.",
@@ -136,28 +155,40 @@ def test_of_very_many_hits_the_counts_are_exact(tmp_path: Path) -> None:
         "     1| value",
     ]
     (tmp_path / "src/a.py").write_text("value = 1\n" * 2600, encoding="utf-8")
-    assert called(search, space, pattern="value", path="src/a.py").startswith("2,600 matches in src/a.py; the first 80 follow.")
+    assert called(search, space, pattern="value", path="src/a.py").startswith(
+        "2,600 matches in src/a.py; the first 80 follow."
+    )
 
 
 def test_shows_fewer_lines_around_hits_before_it_shows_fewer_hits(tmp_path: Path) -> None:
     lines = [f"{'value' if number % 30 == 0 else 'other'} = {number}" for number in range(1, 601)]
     space = workspace(tmp_path, {"src/m.py": "\n".join(lines) + "\n"})
     answer = called(search, space, pattern="value", path="src/m.py", context=8)
-    assert answer.startswith("20 matches in src/m.py; context=3, for 150 lines are the most\n    27| other = 27\n")
+    assert answer.startswith(
+        "20 matches in src/m.py; context=3, for 150 lines are the most\n    27| other = 27\n"
+    )
     assert answer.count("value") == 20
     assert answer.splitlines()[8:10] == ["      ...", "    57| other = 57"]
     assert called(search, space, pattern="value", context=2).startswith("20 matches in src/m.py\n")
 
 
 def test_of_too_many_hits_in_one_file_the_first_are_shown_and_the_cause_told(tmp_path: Path) -> None:
-    answer = called(search, workspace(tmp_path, {"src/m.py": "value = 1\n" * 99}), pattern="value", context=4, path="src/m.py")
+    answer = called(
+        search,
+        workspace(tmp_path, {"src/m.py": "value = 1\n" * 99}),
+        pattern="value",
+        context=4,
+        path="src/m.py",
+    )
     lines = answer.splitlines()
     assert lines[0] == "99 matches in src/m.py; the first 80 follow. A longer pattern finds fewer."
     assert lines[1:] == [f"{number:>6}| value = 1" for number in range(1, 81)]
 
 
 def test_cuts_a_long_line_around_its_hit(tmp_path: Path) -> None:
-    answer = called(search, workspace(tmp_path, {"a.txt": "x" * 5000 + "needle" + "y" * 5000 + "\n"}), pattern="needle")
+    answer = called(
+        search, workspace(tmp_path, {"a.txt": "x" * 5000 + "needle" + "y" * 5000 + "\n"}), pattern="needle"
+    )
     assert "needle" in answer
     assert len(answer) < 400
 
@@ -171,7 +202,8 @@ def test_no_match_names_spellings_that_do_occur(tmp_path: Path) -> None:
 
 def test_no_match_says_where_the_case_differs(tmp_path: Path) -> None:
     assert (
-        called(search, workspace(tmp_path, FILES), pattern="BOX_SIZE") == "No match for 'BOX_SIZE'. Try a shorter or more general pattern."
+        called(search, workspace(tmp_path, FILES), pattern="BOX_SIZE")
+        == "No match for 'BOX_SIZE'. Try a shorter or more general pattern."
     )
     assert called(search, workspace(tmp_path, FILES), pattern="Test_Size") == (
         "No match for 'Test_Size'. 1 match with ignore_case=true and word=false, such as tests/test_box.py:4."
@@ -199,7 +231,9 @@ def test_a_glob_is_never_an_option_and_never_opens_git(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pattern", ["", "a\nb", "a\0b"])
 def test_refuses_a_pattern_that_is_no_line(tmp_path: Path, pattern: str) -> None:
-    assert refused(search, workspace(tmp_path, FILES), pattern=pattern).startswith("A pattern is one line of text")
+    assert refused(search, workspace(tmp_path, FILES), pattern=pattern).startswith(
+        "A pattern is one line of text"
+    )
 
 
 def test_says_what_is_wrong_with_a_pattern(tmp_path: Path) -> None:
@@ -209,7 +243,10 @@ def test_says_what_is_wrong_with_a_pattern(tmp_path: Path) -> None:
 
 
 def test_refuses_a_path_that_is_not_there_and_names_one_that_is(tmp_path: Path) -> None:
-    assert refused(search, workspace(tmp_path, FILES), pattern="x", path="box.py") == "box.py does not exist. Did you mean src/box.py?"
+    assert (
+        refused(search, workspace(tmp_path, FILES), pattern="x", path="box.py")
+        == "box.py does not exist. Did you mean src/box.py?"
+    )
     assert "outside the repository" in refused(search, workspace(tmp_path), pattern="x", path="../x")
 
 

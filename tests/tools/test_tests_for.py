@@ -34,8 +34,15 @@ def test_names_what_pytest_can_run_and_nothing_inside_of_it(tmp_path: Path) -> N
         "from shop.box import weigh\n\n\nclass Scales:\n    def weigh(self):\n        return weigh(1)\n\n\n"
         "def test_tin():\n    class Tin:\n        def test(self):\n            return weigh(2)\n\n    assert Tin().test() == 1\n"
     )
-    answer = called(module.tests_for, workspace(tmp_path, {"shop/box.py": FILES["shop/box.py"], "tests/test_own.py": own}), name="weigh")
-    assert answer.splitlines()[1:] == ["tests/test_own.py::test_tin  names weigh, line 12", "tests/test_own.py  names weigh, line 1"]
+    answer = called(
+        module.tests_for,
+        workspace(tmp_path, {"shop/box.py": FILES["shop/box.py"], "tests/test_own.py": own}),
+        name="weigh",
+    )
+    assert answer.splitlines()[1:] == [
+        "tests/test_own.py::test_tin  names weigh, line 12",
+        "tests/test_own.py  names weigh, line 1",
+    ]
 
 
 def test_says_when_no_test_does(tmp_path: Path) -> None:
@@ -45,5 +52,6 @@ def test_says_when_no_test_does(tmp_path: Path) -> None:
 
 def test_refuses_what_is_not_here(tmp_path: Path) -> None:
     assert (
-        refused(module.tests_for, workspace(tmp_path, FILES), name="weihg") == "'weihg' is not defined here. Near: weigh. Try find_symbol."
+        refused(module.tests_for, workspace(tmp_path, FILES), name="weihg")
+        == "'weihg' is not defined here. Near: weigh. Try find_symbol."
     )

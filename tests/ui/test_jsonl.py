@@ -23,9 +23,17 @@ def objects(log: Path) -> list[dict[str, object]]:
 
 def documented() -> dict[str, set[str]]:
     """The fields of each event, from the module's own documentation."""
-    table = (jsonl.__doc__ or "").partition("fields:\n\n")[2].partition("\n\n`verdict`")[0].replace("\n          ", " ")
+    table = (
+        (jsonl.__doc__ or "")
+        .partition("fields:\n\n")[2]
+        .partition("\n\n`verdict`")[0]
+        .replace("\n          ", " ")
+    )
     rows = (line.split(maxsplit=1) for line in table.splitlines())
-    return {name: {"event", "at", *(field.strip() for field in fields.partition("(")[0].split(","))} for name, fields in rows}
+    return {
+        name: {"event", "at", *(field.strip() for field in fields.partition("(")[0].split(","))}
+        for name, fields in rows
+    }
 
 
 @pytest.mark.parametrize("log", LOGS, ids=lambda path: path.name)
@@ -37,7 +45,12 @@ def test_each_object_has_the_documented_fields_and_no_others(log: Path) -> None:
 
 def test_a_session_is_told_from_started_to_finished() -> None:
     told = objects(LOGS[-1])
-    assert (told[0]["event"], told[-1]["event"], told[-1]["verdict"], told[-1]["exit_code"]) == ("started", "finished", "PROVEN", 0)
+    assert (told[0]["event"], told[-1]["event"], told[-1]["verdict"], told[-1]["exit_code"]) == (
+        "started",
+        "finished",
+        "PROVEN",
+        0,
+    )
     assert [public["phase"] for public in told if public["event"] == "phase"] == [
         *("locate", "reproduce", "edit", "verify", "diagnose", "repair", "verify")
     ]

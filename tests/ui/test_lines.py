@@ -6,7 +6,16 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from coder.core.events import Event, Record, SessionFinished, ToolFinished, ToolStarted, ToolStreamed, Verified, Warned
+from coder.core.events import (
+    Event,
+    Record,
+    SessionFinished,
+    ToolFinished,
+    ToolStarted,
+    ToolStreamed,
+    Verified,
+    Warned,
+)
 from coder.core.messages import Spent, ToolCall, ToolMessage
 from coder.core.values.verdict import Counts, TestResult, Verdict, VerdictKind
 from coder.session.log import EventLog
@@ -28,7 +37,10 @@ def shown(records: list[Record], *, verbose: bool = False, terminal: bool = Fals
 
 
 def records(*events: Event) -> list[Record]:
-    return [Record(number=number, at=START + timedelta(seconds=number), event=event) for number, event in enumerate(events, start=1)]
+    return [
+        Record(number=number, at=START + timedelta(seconds=number), event=event)
+        for number, event in enumerate(events, start=1)
+    ]
 
 
 def test_a_recorded_session_reads_as_it_went() -> None:
@@ -61,15 +73,26 @@ def test_a_pipe_gets_no_escape_sequence_and_a_terminal_gets_colours() -> None:
 def test_what_a_tool_or_a_model_says_cannot_drive_the_terminal() -> None:
     call = ToolCall(id="1", name="read", arguments='{"path": "a.py"}')
     evil = ToolMessage(call_id="1", name="read", text="\x1b]0;title\x07\x1b[2Jhello\r", ok=True)
-    text = shown(records(ToolStarted(candidate="c1", call=call), ToolFinished(candidate="c1", message=evil, seconds=0)), verbose=True)
+    text = shown(
+        records(
+            ToolStarted(candidate="c1", call=call), ToolFinished(candidate="c1", message=evil, seconds=0)
+        ),
+        verbose=True,
+    )
     assert "hello" in text
     assert not {"\x1b", "\x07", "\r"} & set(text)
 
 
 def test_a_refused_call_says_why_in_a_line() -> None:
     call = ToolCall(id="1", name="read", arguments='{"path": "a.py", "line": 3}')
-    refused = ToolMessage(call_id="1", name="read", text="'a.py' has not been named.\nSearch first.", ok=False)
-    text = shown(records(ToolStarted(candidate="c1", call=call), ToolFinished(candidate="c1", message=refused, seconds=0)))
+    refused = ToolMessage(
+        call_id="1", name="read", text="'a.py' has not been named.\nSearch first.", ok=False
+    )
+    text = shown(
+        records(
+            ToolStarted(candidate="c1", call=call), ToolFinished(candidate="c1", message=refused, seconds=0)
+        )
+    )
     assert text == "  read a.py line=3\n    'a.py' has not been named.\n"
 
 
@@ -97,7 +120,13 @@ def test_the_end_of_a_fix_is_a_diff_and_five_lines() -> None:
     assert finished is not None
     text = ended(finished)
     assert text.startswith("\ndiff --git a/clock.py b/clock.py\n")
-    assert [line.split()[0] for line in text.splitlines()[-5:]] == ["PROVEN", "changed", "tests", "cost", "next"]
+    assert [line.split()[0] for line in text.splitlines()[-5:]] == [
+        "PROVEN",
+        "changed",
+        "tests",
+        "cost",
+        "next",
+    ]
     assert "clock.py (+1 -1)" in text
     assert "before: 1 passed, 1 failed; after: 2 passed" in text
 
@@ -111,7 +140,9 @@ def test_an_end_without_a_fix_is_its_report() -> None:
 
 
 def test_an_interruption_says_where_the_work_is() -> None:
-    stopped = SessionFinished(kind=None, summary="Interrupted; your files are as they were.", exit_code=130, attempts=1, seconds=3.2)
+    stopped = SessionFinished(
+        kind=None, summary="Interrupted; your files are as they were.", exit_code=130, attempts=1, seconds=3.2
+    )
     record = "next     nothing was left in the repository; the record: coder log show s1"
     lines = ["stopped  Interrupted; your files are as they were.", "cost     1 attempt, 3 s", record]
     assert ended(stopped).splitlines()[1:] == lines
@@ -122,21 +153,37 @@ def test_an_interruption_says_where_the_work_is() -> None:
 def test_money_that_is_not_known_is_not_shown_as_zero() -> None:
     verdict = Verdict(kind=VerdictKind.PROVEN, reason="r", before=Counts(passed=1), after=Counts(passed=2))
     spent = Spent(requests=2, input_tokens=12_000, cached_tokens=3_000, output_tokens=345, cost_usd=None)
-    finished = SessionFinished(kind=VerdictKind.PROVEN, summary="r", verdict=verdict, spent=spent, attempts=1, seconds=61, exit_code=0)
-    assert "cost     1 attempt, 2 requests, 12.3k tokens (3.0k cached), price unknown, 61 s" in ended(finished)
+    finished = SessionFinished(
+        kind=VerdictKind.PROVEN,
+        summary="r",
+        verdict=verdict,
+        spent=spent,
+        attempts=1,
+        seconds=61,
+        exit_code=0,
+    )
+    assert "cost     1 attempt, 2 requests, 12.3k tokens (3.0k cached), price unknown, 61 s" in ended(
+        finished
+    )
 
 
 def test_notes_of_a_verdict_are_told() -> None:
-    verdict = Verdict(kind=VerdictKind.PASSING, reason="No test shows it.", notes=("a.py::test_x: passes already",))
+    verdict = Verdict(
+        kind=VerdictKind.PASSING, reason="No test shows it.", notes=("a.py::test_x: passes already",)
+    )
     text = shown(records(Verified(candidate="c1", attempt=1, verdict=verdict), Warned(text="careful")))
     assert text == "  PASSING  No test shows it.\n    noted: a.py::test_x: passes already\n  careful\n"
 
 
 @pytest.mark.parametrize("still_red", [(), (TestResult(id="a.py::test_x", outcome="failed"),)])
-def test_the_end_says_of_a_judged_change_what_its_verdict_says_and_says_it_once(still_red: tuple[TestResult, ...]) -> None:
+def test_the_end_says_of_a_judged_change_what_its_verdict_says_and_says_it_once(
+    still_red: tuple[TestResult, ...],
+) -> None:
     verdict = Verdict(kind=VerdictKind.PASSING, reason="Nobody knows.", still_red=still_red)
     report = f"# PASSING\n\n{verdict.reason}\n\n- tree: `c0ffee`\n"
-    finished = SessionFinished(kind=verdict.kind, summary=verdict.reason, verdict=verdict, report=report, exit_code=3)
+    finished = SessionFinished(
+        kind=verdict.kind, summary=verdict.reason, verdict=verdict, report=report, exit_code=3
+    )
     assert ended(finished).startswith(f"\n- tree: `c0ffee`\n\n{verdict.label}  Nobody knows.\n")
 
 
@@ -150,5 +197,10 @@ def test_branches_are_told_apart_and_a_choice_is_told_with_its_reason() -> None:
 def test_a_pipe_hears_every_ten_seconds_how_far_tests_are_and_a_terminal_has_its_status_line() -> None:
     streamed = [ToolStreamed(candidate="c1", text=f"suite: {number} of 90") for number in range(1, 31)]
     said = records(Warned(text="It begins."), *streamed)
-    assert shown(said).splitlines() == ["  It begins.", "  ... suite: 10 of 90", "  ... suite: 20 of 90", "  ... suite: 30 of 90"]
+    assert shown(said).splitlines() == [
+        "  It begins.",
+        "  ... suite: 10 of 90",
+        "  ... suite: 20 of 90",
+        "  ... suite: 30 of 90",
+    ]
     assert "... suite" not in shown(said, terminal=True)

@@ -2,7 +2,9 @@ from coder.core.events import SessionFinished
 from coder.core.messages import Spent
 from coder.ui.summary import ending
 
-FINISHED = SessionFinished(kind=None, summary="Interrupted.", spent=Spent(requests=3, input_tokens=9_000), exit_code=130)
+FINISHED = SessionFinished(
+    kind=None, summary="Interrupted.", spent=Spent(requests=3, input_tokens=9_000), exit_code=130
+)
 
 
 def lines(finished: SessionFinished) -> str:
@@ -10,8 +12,13 @@ def lines(finished: SessionFinished) -> str:
 
 
 def test_the_cost_is_split_where_several_roles_had_a_part_of_it() -> None:
-    roles = {"executor": Spent(requests=1, input_tokens=3_000), "reviewer": Spent(requests=2, input_tokens=6_000)}
-    assert "of which executor 1 with 3.0k; reviewer 2 with 6.0k" in lines(FINISHED.model_copy(update={"roles": roles}))
+    roles = {
+        "executor": Spent(requests=1, input_tokens=3_000),
+        "reviewer": Spent(requests=2, input_tokens=6_000),
+    }
+    assert "of which executor 1 with 3.0k; reviewer 2 with 6.0k" in lines(
+        FINISHED.model_copy(update={"roles": roles})
+    )
 
 
 def test_one_role_alone_is_not_named() -> None:

@@ -27,11 +27,18 @@ def sandbox() -> Iterator[ProcessSandbox]:
 def runner_of(sandbox: ProcessSandbox) -> Run:
     """Makes the runner of a project at a path, on this interpreter unless $VIRTUAL_ENV is given."""
 
-    def make(root: Path, *, command: str | None = None, wall_seconds: float = 60.0, venv: Path | None = None) -> PytestRunner:
+    def make(
+        root: Path, *, command: str | None = None, wall_seconds: float = 60.0, venv: Path | None = None
+    ) -> PytestRunner:
         environment = {"PATH": os.environ["PATH"], **({"VIRTUAL_ENV": str(venv)} if venv else {})}
         project = find_project(root, sandbox=sandbox, environment=environment, test_command=command)
         assert project.problem is None, project.problem
-        return PytestRunner(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(wall_seconds=wall_seconds))
+        return PytestRunner(
+            project=project,
+            sandbox=sandbox,
+            scratch=sandbox.scratch,
+            limits=Limits(wall_seconds=wall_seconds),
+        )
 
     return make
 
@@ -41,5 +48,7 @@ def bare_venv(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A virtual environment of its own that sees this one's packages, so that nothing has to be downloaded."""
     venv = tmp_path_factory.mktemp("venv") / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
-    (next(venv.glob("lib/python*/site-packages")) / "shared.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    (next(venv.glob("lib/python*/site-packages")) / "shared.pth").write_text(
+        sysconfig.get_path("purelib") + "\n"
+    )
     return venv

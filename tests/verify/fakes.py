@@ -86,7 +86,11 @@ class FakeRunner:
     ) -> TestReport:
         self.asked.append(tuple(tests))
         self.limits.append(timeout_seconds)
-        files = {path.relative_to(tree).as_posix(): path.read_text(encoding="utf-8") for path in tree.rglob("*") if path.is_file()}
+        files = {
+            path.relative_to(tree).as_posix(): path.read_text(encoding="utf-8")
+            for path in tree.rglob("*")
+            if path.is_file()
+        }
         ended = self._suite(files)
         if isinstance(ended, Problem):
             return TestReport(command="pytest", problem=ended)
@@ -95,10 +99,18 @@ class FakeRunner:
             for result in ended
             if not tests
             or any(
-                result.id == test or result.id.startswith((f"{test}::", f"{test}[")) or test.startswith(f"{result.id}::") for test in tests
+                result.id == test
+                or result.id.startswith((f"{test}::", f"{test}["))
+                or test.startswith(f"{result.id}::")
+                for test in tests
             )
         )
-        return TestReport(command="pytest", results=chosen, problem=self._problem(tuple(tests)), by_exit_code=self._by_exit_code)
+        return TestReport(
+            command="pytest",
+            results=chosen,
+            problem=self._problem(tuple(tests)),
+            by_exit_code=self._by_exit_code,
+        )
 
 
 def passed(test_id: str, outcome: Outcome = "passed") -> TestResult:

@@ -19,7 +19,9 @@ from coder.verify.target import coder_audit
         ("gc.get_objects", (-1,), False),
     ],
 )
-def test_names_and_read_code_objects_are_harmless(event: str, arguments: tuple[Any, ...], expected: bool) -> None:
+def test_names_and_read_code_objects_are_harmless(
+    event: str, arguments: tuple[Any, ...], expected: bool
+) -> None:
     assert coder_audit.is_harmless(event, arguments) is expected
 
 
@@ -35,4 +37,7 @@ def test_comparing_functions_asks_no_object_for_attributes(monkeypatch: pytest.M
     vars(module).update(marks=Marks(), function=lambda: None, kind=property(lambda self: None))
     monkeypatch.setitem(sys.modules, "machinery_of_test", module)
     monkeypatch.setattr(coder_audit, "MACHINERY", ("machinery_of_test",))
-    assert [name for name, _ in coder_audit.functions()] == ["machinery_of_test.function", "machinery_of_test.kind"]
+    assert [name for name, _ in coder_audit.functions()] == [
+        "machinery_of_test.function",
+        "machinery_of_test.kind",
+    ]

@@ -14,7 +14,10 @@ def test_recorded_calls_come_first_and_one_argument_changes_at_a_time() -> None:
     made = varied(CALLS, 30)
     assert made[:2] == CALLS
     assert len(made) == 30
-    assert all(any(sum(given[key] != old[key] for key in given) == 1 for _, _, old in CALLS) for _, _, given in made[2:])
+    assert all(
+        any(sum(given[key] != old[key] for key in given) == 1 for _, _, old in CALLS)
+        for _, _, given in made[2:]
+    )
 
 
 def test_what_another_call_gave_is_tried_here() -> None:
@@ -25,7 +28,10 @@ def test_what_another_call_gave_is_tried_here() -> None:
 MORE = [date(2024, 2, 29), datetime(2024, 1, 1, 12, tzinfo=UTC), timedelta(1), Decimal(2), 2j]
 
 
-@pytest.mark.parametrize("value", [None, True, 3, 0.5, "text", "", b"ab", [1, 2], (1, "a"), {"a": 1}, {1, 2}, frozenset("ab"), *MORE])
+@pytest.mark.parametrize(
+    "value",
+    [None, True, 3, 0.5, "text", "", b"ab", [1, 2], (1, "a"), {"a": 1}, {1, 2}, frozenset("ab"), *MORE],
+)
 def test_every_plain_value_has_neighbours_of_its_kind(value: object) -> None:
     near = changes(value, [])
     assert len(near) >= 1

@@ -24,14 +24,20 @@ def test_the_verdict_is_the_right_one_in_the_right_words(case: Path, tmp_path: P
     write(tmp_path / "checkout", base)
     (tmp_path / "trees").mkdir()
     trees = FakeTrees(tmp_path / "trees", base, change)
-    verdict = WorktreeVerifier(trees=trees, runner=runner_of(tmp_path / "checkout"), issue=issue).verify(trees.patch, node_ids(issue))
+    verdict = WorktreeVerifier(trees=trees, runner=runner_of(tmp_path / "checkout"), issue=issue).verify(
+        trees.patch, node_ids(issue)
+    )
     kind, *lines = (case / "verdict.txt").read_text("utf-8").splitlines()
     told = _told(verdict)
     assert (verdict.kind.value, [line for line in lines if line not in told]) == (kind, []), told
 
 
 def _files(root: Path) -> Files:
-    return {str(path.relative_to(root)): path.read_text("utf-8") for path in sorted(root.rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(root)): path.read_text("utf-8")
+        for path in sorted(root.rglob("*"))
+        if path.is_file()
+    }
 
 
 def _told(verdict: Verdict) -> str:

@@ -10,7 +10,12 @@ from coder.wiring.approach import Approach, approach
 def how(monkeypatch: pytest.MonkeyPatch) -> Approach:
     monkeypatch.delenv("CODER_MODEL", raising=False)
     config = Config(
-        tool_calling=False, base_url="http://127.0.0.1:9/v1", branch_models=("b", "c"), reviewer_model="r", fallback_models=("f",), width=4
+        tool_calling=False,
+        base_url="http://127.0.0.1:9/v1",
+        branch_models=("b", "c"),
+        reviewer_model="r",
+        fallback_models=("f",),
+        width=4,
     )
     return approach(config, named="a")
 

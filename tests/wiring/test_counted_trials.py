@@ -15,7 +15,13 @@ class Tireless:
         self.closed = 0
 
     def try_out(
-        self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float, patient: bool = False
+        self,
+        tree: Path,
+        tests: Sequence[str],
+        edits: Sequence[Edit],
+        *,
+        seconds: float,
+        patient: bool = False,
     ) -> Generator[Tried]:
         try:
             for edit in edits:
@@ -29,7 +35,10 @@ class Tireless:
 
 
 def edits(*names: str) -> list[Edit]:
-    return [Edit(path="a.py", line=1, family="names", changes=(Change(start=0, end=0, text=name),), summary=name) for name in names]
+    return [
+        Edit(path="a.py", line=1, family="names", changes=(Change(start=0, end=0, text=name),), summary=name)
+        for name in names
+    ]
 
 
 def run(counted: CountedTrials, *names: str) -> list[str]:

@@ -72,7 +72,16 @@ def begin(root: Path, session: str) -> Path:
     store = SessionStore(directory)
     task = Task(issue="a is wrong", directory=root, budget=Budget())
     head = git(root, "rev-parse", "HEAD")
-    started = SessionStarted(session=session, task=task, repository=str(root), head=head, base=head, dirty=False, model="fake", version="1")
+    started = SessionStarted(
+        session=session,
+        task=task,
+        repository=str(root),
+        head=head,
+        base=head,
+        dirty=False,
+        model="fake",
+        version="1",
+    )
     verdict = Verdict(kind=VerdictKind.PROVEN, reason="Red, then green.", tree="", targets=("t",))
     events: tuple[Event, ...] = (
         started,
@@ -86,7 +95,11 @@ def begin(root: Path, session: str) -> Path:
 
 
 def deliver(root: Path, directory: Path, last: str) -> "subprocess.Popen[str]":
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "GIT_AUTHOR_DATE": "@1 +0000", "GIT_COMMITTER_DATE": "@1 +0000"}
+    environment = os.environ | {
+        "PYTHONPATH": str(ROOT),
+        "GIT_AUTHOR_DATE": "@1 +0000",
+        "GIT_COMMITTER_DATE": "@1 +0000",
+    }
     return subprocess.Popen(
         [sys.executable, "-c", DELIVERY, str(root), str(directory), last],
         stdin=subprocess.PIPE,
@@ -125,7 +138,11 @@ def test_completes_a_delivery_killed_after_any_step(root: Path, last: str, torn:
     assert git(root, "notes", "--ref=coder", "show", delivery.commit) == "seen"
     assert "+fixed" in delivery.diff
     assert sorted(path.name for path in directory.iterdir()) == ["events.jsonl", "lock"]
-    assert names(root).splitlines() == [f"refs/heads/{delivery.branch}", "refs/heads/main", "refs/notes/coder"]
+    assert names(root).splitlines() == [
+        f"refs/heads/{delivery.branch}",
+        "refs/heads/main",
+        "refs/notes/coder",
+    ]
     assert delivered(root, "last") == delivery
     apply_commit(root, delivery.commit)
     undo(root, branch=delivery.branch, commit=delivery.commit, applied=None)
@@ -175,4 +192,6 @@ def test_sessions_at_once_have_a_branch_and_a_note_each(root: Path) -> None:
         assert process.returncode == 0
     branches = git(root, "for-each-ref", "--format=%(objectname)", "refs/heads/coder").split()
     assert len(branches) == len(set(branches)) == 4
-    assert {line.split()[1] for line in git(root, "notes", "--ref=coder", "list").splitlines()} == set(branches)
+    assert {line.split()[1] for line in git(root, "notes", "--ref=coder", "list").splitlines()} == set(
+        branches
+    )

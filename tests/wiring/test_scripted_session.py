@@ -18,10 +18,16 @@ def test_without_a_script_the_model_has_nothing_to_say(tmp_path: Path) -> None:
         rehearsed(tmp_path / "script.jsonl", Config())
 
 
-@pytest.mark.parametrize("task", [task for task in load("starter") if task.facts.solvable], ids=lambda task: task.name)
-def test_a_script_of_the_starter_suite_speaks_for_planners_and_readers_in_words_that_they_are_asked_with(task: SuiteTask) -> None:
+@pytest.mark.parametrize(
+    "task", [task for task in load("starter") if task.facts.solvable], ids=lambda task: task.name
+)
+def test_a_script_of_the_starter_suite_speaks_for_planners_and_readers_in_words_that_they_are_asked_with(
+    task: SuiteTask,
+) -> None:
     texts = (path for path in files("coder.prompts").iterdir() if path.name.endswith(".md"))
     said = [*(path.read_text(encoding="utf-8") for path in texts), *(seed.approach for seed in SEEDS)]
     kept = [step.when for step in steps(task.script) if step.when]
-    assert {"You change nothing yourself.", "Correctness and edge cases.", "Tests and overfitting."} <= {*kept}
+    assert {"You change nothing yourself.", "Correctness and edge cases.", "Tests and overfitting."} <= {
+        *kept
+    }
     assert [words for words in kept if not any(words in text for text in said)] == []

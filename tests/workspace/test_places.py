@@ -6,7 +6,15 @@ from coder.workspace.places import name_places, places_in
 from tests.tools.fakes import workspace
 
 FILES = dict.fromkeys(
-    ["src/shop/box.py", "src/shop/__init__.py", "src/shop/deep/bag.py", "src/other/bag.py", "tests/test_box.py", "setup.cfg"], ""
+    [
+        "src/shop/box.py",
+        "src/shop/__init__.py",
+        "src/shop/deep/bag.py",
+        "src/other/bag.py",
+        "tests/test_box.py",
+        "setup.cfg",
+    ],
+    "",
 ) | {f"pkg{number}/util.py": "" for number in range(5)}
 TEXT = """In `src/shop/box.py` and setup.cfg, see https://example.org/shop/blob/main/src/shop/deep/bag.py#L12.
 
@@ -40,12 +48,20 @@ def test_names_the_files_of_the_worktree_that_are_meant(tmp_path: Path) -> None:
         ("tests/test_box.py", 41),
         ("src/shop/deep/bag.py", 3),
     ]
-    assert space.named == {"src/shop/box.py": {7}, "setup.cfg": set(), "src/shop/deep/bag.py": {3, 12}, "tests/test_box.py": {41}}
+    assert space.named == {
+        "src/shop/box.py": {7},
+        "setup.cfg": set(),
+        "src/shop/deep/bag.py": {3, 12},
+        "tests/test_box.py": {41},
+    }
 
 
 def test_a_bare_name_means_up_to_three_files_and_more_mean_none(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
-    assert name_places(space, "bag.py is wrong") == [("src/other/bag.py", None), ("src/shop/deep/bag.py", None)]
+    assert name_places(space, "bag.py is wrong") == [
+        ("src/other/bag.py", None),
+        ("src/shop/deep/bag.py", None),
+    ]
     assert name_places(space, "util.py is wrong") == []
 
 
@@ -59,5 +75,11 @@ def test_a_dotted_name_means_the_module_that_its_longest_start_is(tmp_path: Path
 
 def test_hostile_text_is_answered_soon(tmp_path: Path) -> None:
     space = workspace(tmp_path, FILES)
-    for text in ("a/" * 50_000, "a." * 50_000, "\\" * 50_000, 'File "' * 20_000, "../../../etc/passwd .git/config \0"):
+    for text in (
+        "a/" * 50_000,
+        "a." * 50_000,
+        "\\" * 50_000,
+        'File "' * 20_000,
+        "../../../etc/passwd .git/config \0",
+    ):
         assert name_places(space, text) == []

@@ -40,5 +40,11 @@ def _hits(workspace: Workspace, use: Use, name: str) -> list[Hit]:
     lines = text_of(workspace.root, use.path).split("\n")
     kept = [line for line in use.lines if line <= len(lines) and name in lines[line - 1]]
     return [
-        Hit(path=use.path, line=line, text=lines[line - 1], spans=((at := lines[line - 1].find(name), at + len(name)),)) for line in kept
+        Hit(
+            path=use.path,
+            line=line,
+            text=lines[line - 1],
+            spans=((at := lines[line - 1].find(name), at + len(name)),),
+        )
+        for line in kept
     ]

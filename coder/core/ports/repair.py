@@ -85,7 +85,9 @@ class Compared(Value):
 class Tracer(Protocol):
     """Runs tests and sees which lines each of them executes."""
 
-    def trace(self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None) -> Traces:
+    def trace(
+        self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None
+    ) -> Traces:
         """Run `tests` (ids), then those that lie near them, nearest first, until the suite or the time is at its end."""
         ...
 
@@ -94,7 +96,13 @@ class Trials(Protocol):
     """Tries many edits quickly; nothing in the tree is written."""
 
     def try_out(
-        self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float, patient: bool = False
+        self,
+        tree: Path,
+        tests: Sequence[str],
+        edits: Sequence[Edit],
+        *,
+        seconds: float,
+        patient: bool = False,
     ) -> Generator[Tried]:
         """Yield what became of each edit, in their order, as far as the time reaches; `tests` are those that must turn green.
 
@@ -134,5 +142,7 @@ class Proposer(Protocol):
 class Faults(Protocol):
     """Finds the place of a fault by running tests."""
 
-    def suspects(self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None) -> Suspected:
+    def suspects(
+        self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None
+    ) -> Suspected:
         """Which functions of `tree` failing `tests` (ids) execute that their passing neighbours do not; nothing is changed."""

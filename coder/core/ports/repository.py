@@ -59,7 +59,9 @@ class Repository(Protocol):
     def on_head(self) -> "Repository":
         """The same repository with plain HEAD as the base, for proving a rebased change there."""
 
-    def deliver(self, patch: Patch, *, message: str, evidence: str, slug: str, steps_of: Candidate | None = None) -> Delivery:
+    def deliver(
+        self, patch: Patch, *, message: str, evidence: str, slug: str, steps_of: Candidate | None = None
+    ) -> Delivery:
         """Put the change on a new branch on top of HEAD, with `evidence` as the commit's git note.
 
         It is one commit, or the last after a copy of each step of a candidate, `steps_of`.
@@ -82,7 +84,14 @@ class Repository(Protocol):
 class History(Protocol):
     """What git knows of a place, read-only."""
 
-    def log(self, *, path: str | None = None, lines: tuple[int, int] | None = None, word: str | None = None, count: int = 10) -> str:
+    def log(
+        self,
+        *,
+        path: str | None = None,
+        lines: tuple[int, int] | None = None,
+        word: str | None = None,
+        count: int = 10,
+    ) -> str:
         """Newest commits that touch the path, its lines (first, last; from 1), or mention the word in message or change."""
 
     def blame(self, path: str, first: int, last: int) -> str:

@@ -107,7 +107,13 @@ class Verifier(Protocol):
         """What to attach to the commit."""
 
     def preview(
-        self, worktree: Path, paths: Sequence[str], tests: Sequence[str], progress: Progress | None = None, *, around: Around = nullcontext
+        self,
+        worktree: Path,
+        paths: Sequence[str],
+        tests: Sequence[str],
+        progress: Progress | None = None,
+        *,
+        around: Around = nullcontext,
     ) -> TestReport:
         """Run tests on a candidate's code, which differs from the base at `paths`; it proves nothing.
 

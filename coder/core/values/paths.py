@@ -4,7 +4,9 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import PurePosixPath
 
-TEST_DIRECTORIES = frozenset({"test", "tests", "testing", "unit_tests", "unittests", "functional_tests", "integration_tests"})
+TEST_DIRECTORIES = frozenset(
+    {"test", "tests", "testing", "unit_tests", "unittests", "functional_tests", "integration_tests"}
+)
 _NODE_ID = re.compile(r"[\w./-]+\.py::[\w.:-]+(?:\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\])?")
 """Parameters may have spaces, and brackets in pairs; where they do not pair, the whole function is meant."""
 _OF_ONE_CHECKOUT = re.compile(r"\[(?:.*[^\w.:/])?/(?:[^/]+/){2}.*")
@@ -25,7 +27,9 @@ def is_test_path(path: str) -> bool:
 
 def node_ids(text: str) -> tuple[str, ...]:
     """pytest node ids that a text mentions, in order, each once."""
-    return tuple(dict.fromkeys(_OF_ONE_CHECKOUT.sub("", match.rstrip(".:")) for match in _NODE_ID.findall(text)))
+    return tuple(
+        dict.fromkeys(_OF_ONE_CHECKOUT.sub("", match.rstrip(".:")) for match in _NODE_ID.findall(text))
+    )
 
 
 def meant(names: Iterable[str]) -> Callable[[str], bool]:
@@ -42,4 +46,6 @@ def file_of(test_id: str) -> str:
 def is_test_file(path: str) -> bool:
     """Would pytest's defaults collect it? Data, helpers and conftest.py are test paths too, but hold no tests."""
     name = PurePosixPath(path).name
-    return name.endswith("_test.py") or name == "tests.py" or (name.startswith("test_") and name.endswith(".py"))
+    return (
+        name.endswith("_test.py") or name == "tests.py" or (name.startswith("test_") and name.endswith(".py"))
+    )

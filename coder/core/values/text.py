@@ -7,7 +7,14 @@ _BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 """Marks, embeddings, overrides and isolates of Unicode's bidirectional algorithm (UAX 9): text is shown in another order than it has."""
 _SURROGATES = range(0xD800, 0xE000)
 """Halves of characters, which no encoding can write."""
-_UNSAFE = (*(code for code in range(32) if chr(code) not in "\t\n"), *range(127, 160), 0x2028, 0x2029, *_BIDI, *_SURROGATES)
+_UNSAFE = (
+    *(code for code in range(32) if chr(code) not in "\t\n"),
+    *range(127, 160),
+    0x2028,
+    0x2029,
+    *_BIDI,
+    *_SURROGATES,
+)
 _REPLACEMENTS = dict.fromkeys(_UNSAFE, "�") | {ord("\r"): None}
 
 

@@ -74,7 +74,9 @@ class TestResult(Value):
 class Problem(Value):
     """Why a run says nothing about the code."""
 
-    kind: Literal["no_runner", "usage", "timeout", "crash", "no_tests", "no_report", "wrong_code", "stopped", "forged"]
+    kind: Literal[
+        "no_runner", "usage", "timeout", "crash", "no_tests", "no_report", "wrong_code", "stopped", "forged"
+    ]
     text: str
     """What happened and what to do, one or two sentences."""
 
@@ -101,7 +103,14 @@ class TestReport(Value):
     def of(self, test_id: str) -> TestResult | None:
         """The result of a test; that of its file or class where these could not be collected."""
         own = next((result for result in self.results if result.id == test_id), None)
-        return own or next((one for one in self.results if one.when == "collect" and one.red and test_id.startswith(f"{one.id}::")), None)
+        return own or next(
+            (
+                one
+                for one in self.results
+                if one.when == "collect" and one.red and test_id.startswith(f"{one.id}::")
+            ),
+            None,
+        )
 
     @property
     def reds(self) -> tuple[TestResult, ...]:
@@ -195,7 +204,9 @@ class VerdictKind(StrEnum):
 
     @property
     def exit_code(self) -> int:
-        return {"PROVEN": 0, "PASSING": 3, "GAVE UP": 4, "LIMIT": 5, "BROKEN": 6, "INCONCLUSIVE": 7}[self.value]
+        return {"PROVEN": 0, "PASSING": 3, "GAVE UP": 4, "LIMIT": 5, "BROKEN": 6, "INCONCLUSIVE": 7}[
+            self.value
+        ]
 
 
 class Verdict(Value):
@@ -243,7 +254,11 @@ class Verdict(Value):
     @property
     def unable(self) -> bool:
         """Is the machine to blame alone, whatever the change is?"""
-        return bool(self.still_red) and not self.broken and all(result.cause == "environment" for result in self.still_red)
+        return (
+            bool(self.still_red)
+            and not self.broken
+            and all(result.cause == "environment" for result in self.still_red)
+        )
 
     @property
     def label(self) -> str:

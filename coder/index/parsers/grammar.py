@@ -24,7 +24,24 @@ CODE = frozenset({"function", "method"})
 """What is inside these is no concern of anybody else, unless it is a function again."""
 LEAST = frozenset({"variable", "type"})
 """Kinds that say less than any other that a query finds for the same name."""
-NAMES_TOO = frozenset({"get", "set", "of", "from", "type", "target", "meta", "module", "open", "record", "to", "uses", "with", "print"})
+NAMES_TOO = frozenset(
+    {
+        "get",
+        "set",
+        "of",
+        "from",
+        "type",
+        "target",
+        "meta",
+        "module",
+        "open",
+        "record",
+        "to",
+        "uses",
+        "with",
+        "print",
+    }
+)
 """Keywords only in certain places."""
 AROUND = ("export_statement", "template_declaration", "ambient_declaration")
 """What belongs to a definition though it stands around it."""
@@ -100,7 +117,11 @@ def _query(language: Language, query: str) -> "Query":
 @cache
 def _keywords(language: Language) -> frozenset[str]:
     grammar = _grammar(language)
-    kinds = (grammar.node_kind_for_id(number) or "" for number in range(grammar.node_kind_count) if not grammar.node_kind_is_named(number))
+    kinds = (
+        grammar.node_kind_for_id(number) or ""
+        for number in range(grammar.node_kind_count)
+        if not grammar.node_kind_is_named(number)
+    )
     return frozenset(filter(str.isidentifier, kinds)) - NAMES_TOO
 
 
@@ -177,7 +198,9 @@ def _definitions(placed: Sequence[_Found], text: str) -> tuple[Definition, ...]:
 
 def _definition(item: _Found, lines: Sequence[str]) -> Definition:
     outermost = item.node
-    while (parent := outermost.parent) and (parent.type in AROUND or (parent.named_child_count == 1 and ALONE.fullmatch(parent.type))):
+    while (parent := outermost.parent) and (
+        parent.type in AROUND or (parent.named_child_count == 1 and ALONE.fullmatch(parent.type))
+    ):
         outermost = parent
     start = outermost.start_point[0] + 1
     signature = _signature(outermost, item.node)
@@ -221,7 +244,9 @@ def _derived(placed: Sequence[_Found], bases: Sequence[tuple[int, str]]) -> dict
     """The bases of each type: those written inside of it, and inside of no type inside of it."""
     found: dict[str, list[str]] = {}
     for position, base in bases:
-        around = [item for item in placed if item.kind in TYPES and item.node.start_byte <= position < item.end]
+        around = [
+            item for item in placed if item.kind in TYPES and item.node.start_byte <= position < item.end
+        ]
         if around and base:
             found.setdefault(around[-1].name, []).append(base)
     return {name: tuple(dict.fromkeys(names)) for name, names in found.items()}
@@ -233,7 +258,9 @@ def _imports(module: "Node", statement: "Node") -> Iterator[Import]:
     written = re.sub(r"\s+", "", _text(module)) if "{" not in _text(module) else _text(module)
     name = written.strip("\"'`<>").replace("::", ".")
     head = (
-        _text(statement)[: module.start_byte - statement.start_byte] if statement.type in ("import_statement", "export_statement") else ""
+        _text(statement)[: module.start_byte - statement.start_byte]
+        if statement.type in ("import_statement", "export_statement")
+        else ""
     )
     if statement.type == "use_declaration":
         before, _, listed = name.partition("{")
@@ -243,7 +270,9 @@ def _imports(module: "Node", statement: "Node") -> Iterator[Import]:
         name, _, last = name.rpartition(".")
         taken = [(last, "")]
     else:
-        taken = IMPORTED.findall(re.sub(r"^\s*(?:import|export)\s+(?:type\s+)?|\bfrom\s*$|\{", "", head).strip())
+        taken = IMPORTED.findall(
+            re.sub(r"^\s*(?:import|export)\s+(?:type\s+)?|\bfrom\s*$|\{", "", head).strip()
+        )
     yield from (Import(module=name, name=taken_name, alias=alias, line=line) for taken_name, alias in taken)
     if not taken:
         yield Import(module=name, line=line)

@@ -7,15 +7,33 @@ from coder.index.parsers.facts import Facts, uses_of
 
 WORDS = r"class|struct|interface|trait|enum|impl|module|namespace|type|func|fn|function|def|sub|macro_rules!|defmodule|protocol|object"
 BEFORE = r"export|default|public|private|protected|static|final|abstract|async|pub(?:\([a-z]+\))?|const|unsafe|override|virtual|inline"
-LINE = re.compile(rf"^(?P<indent>[ \t]*)(?:(?:{BEFORE})\s+)*(?P<word>{WORDS})\s+(?:\([^)]*\)\s*)?(?P<name>[A-Za-z_$][\w$]*)")
-TYPES = ("class", "struct", "interface", "trait", "enum", "impl", "module", "namespace", "type", "protocol", "object")
+LINE = re.compile(
+    rf"^(?P<indent>[ \t]*)(?:(?:{BEFORE})\s+)*(?P<word>{WORDS})\s+(?:\([^)]*\)\s*)?(?P<name>[A-Za-z_$][\w$]*)"
+)
+TYPES = (
+    "class",
+    "struct",
+    "interface",
+    "trait",
+    "enum",
+    "impl",
+    "module",
+    "namespace",
+    "type",
+    "protocol",
+    "object",
+)
 STRING = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"|/\*.*?\*/|//[^\n]*', re.DOTALL)
 
 
 def plain_definitions(text: str) -> tuple[Definition, ...]:
     """One definition for each line that looks like one; it ends before the next line that is indented no deeper and starts another."""
     lines = text.split("\n")
-    found = [(number, match) for number, line in enumerate(lines, 1) if len(line) < 1000 and (match := LINE.match(line))]
+    found = [
+        (number, match)
+        for number, line in enumerate(lines, 1)
+        if len(line) < 1000 and (match := LINE.match(line))
+    ]
     ends: list[int] = []
     following: list[tuple[int, int]] = []
     for number, match in reversed(found):

@@ -21,7 +21,9 @@ HEAD = re.compile(
     r"|(?P<variable>[^\W\d]\w*+)[ \t]*+(?:(?::[ \t]*[^\s=][^=\n]*)?=(?!=)|:[ \t]*[^\s=][^=\n]*$)|(?P<decorator>@))",
     re.MULTILINE,
 )
-INNER = re.compile(r"\n(?P<indent>[ \t]*+)(?:(?:(?:async[ \t]+)?def|(?P<class>class))[ \t]+(?P<name>[^\W\d]\w*)|(?P<decorator>@))")
+INNER = re.compile(
+    r"\n(?P<indent>[ \t]*+)(?:(?:(?:async[ \t]+)?def|(?P<class>class))[ \t]+(?P<name>[^\W\d]\w*)|(?P<decorator>@))"
+)
 """The same inside of a function, whose variables are nobody else's concern."""
 IMPORT = re.compile(
     r"\n[ \t]*(?:from[ \t]+(?P<module>[.\w]+)[ \t]+import[ \t]*(?P<names>\([^)]*\)|(?:[^\n\\;]|\\\n)*)"
@@ -45,7 +47,12 @@ def python_facts(text: str) -> Facts:
     """All that the index keeps of a file."""
     source = _Source(text)
     definitions, bases = source.definitions()
-    return Facts(definitions=definitions, imports=tuple(source.imports()), bases=bases, uses=uses_of(source.code[1:], NOT_USES))
+    return Facts(
+        definitions=definitions,
+        imports=tuple(source.imports()),
+        bases=bases,
+        uses=uses_of(source.code[1:], NOT_USES),
+    )
 
 
 def blanked(text: str) -> str:
@@ -88,7 +95,11 @@ class _Source:
 
     def line(self, position: int) -> int:
         """The number of the line, from 1, that a character is on."""
-        step = self.text.count("\n", self._at, position) if position >= self._at else -self.text.count("\n", position, self._at)
+        step = (
+            self.text.count("\n", self._at, position)
+            if position >= self._at
+            else -self.text.count("\n", position, self._at)
+        )
         self._at = position
         self._line += step
         return self._line
@@ -102,7 +113,11 @@ class _Source:
         for match in self._heads(scopes):
             indent = match["indent"]
             if match["decorator"]:
-                decorated = decorated if decorated and decorated[0] == indent else (indent, self.line(match.start() + 1))
+                decorated = (
+                    decorated
+                    if decorated and decorated[0] == indent
+                    else (indent, self.line(match.start() + 1))
+                )
             elif match["name"]:
                 start = decorated[1] if decorated and decorated[0] == indent else 0
                 decorated = None
@@ -139,7 +154,9 @@ class _Source:
         some = find("def", position, end) >= 0 or find("class", position, end) >= 0
         return INNER.search(self.code, position, end) if some else None
 
-    def _scope(self, match: re.Match[str], scopes: list[_Scope], start: int) -> tuple[Definition, _Scope, str]:
+    def _scope(
+        self, match: re.Match[str], scopes: list[_Scope], start: int
+    ) -> tuple[Definition, _Scope, str]:
         named = match.start("name")
         colon = self._colon(match.end())
         end = self._end(colon, len(match["indent"]))
@@ -209,7 +226,9 @@ class _Source:
     def imports(self) -> Iterator[Import]:
         for match in IMPORT.finditer(self.code):
             line = self.line(match.start() + 1)
-            for part in (match["names"] or match["modules"] or "").replace("\\\n", " ").strip("() \t\n").split(","):
+            for part in (
+                (match["names"] or match["modules"] or "").replace("\\\n", " ").strip("() \t\n").split(",")
+            ):
                 name, _, alias = (piece.strip() for piece in part.strip().partition(" as "))
                 if name and match["names"]:
                     yield Import(module=match["module"], name=name, alias=alias, line=line)

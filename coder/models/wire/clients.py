@@ -21,7 +21,9 @@ SILENCE_SECONDS = 600.0
 NO_KEY = "no-key"
 """What is sent where a server wants none: the libraries insist on one."""
 
-CUT_IS_AN_ERROR = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True, openai_supports_strict_tool_definition=False)
+CUT_IS_AN_ERROR = OpenAIModelProfile(
+    openai_chat_streaming_requires_finish_reason=True, openai_supports_strict_tool_definition=False
+)
 """Without the first, a stream that ends early passes for a whole reply."""
 
 OLD_LIMIT = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False)
@@ -70,7 +72,9 @@ def google(http: httpx2.AsyncClient, *, model: str, secret: str, url: str | None
     return GoogleModel(model, provider=GoogleProvider(api_key=secret, base_url=url, http_client=http))
 
 
-def openai(http: httpx2.AsyncClient, *, model: str, secret: str, url: str = "https://api.openai.com/v1") -> Model:
+def openai(
+    http: httpx2.AsyncClient, *, model: str, secret: str, url: str = "https://api.openai.com/v1"
+) -> Model:
     """OpenAI's own responses API: nothing is stored there, so encrypted reasoning travels with the conversation."""
     from pydantic_ai.models.openai import OpenAIResponsesModel, OpenAIResponsesModelSettings
     from pydantic_ai.providers.openai import OpenAIProvider
@@ -89,10 +93,14 @@ def openrouter(http: httpx2.AsyncClient, *, model: str, secret: str) -> Model:
     return OpenRouterModel(model, provider=provider, profile=CUT_IS_AN_ERROR)
 
 
-def chat(http: httpx2.AsyncClient, *, model: str, secret: str, url: str, profile: OpenAIModelProfile) -> Model:
+def chat(
+    http: httpx2.AsyncClient, *, model: str, secret: str, url: str, profile: OpenAIModelProfile
+) -> Model:
     """Any server with OpenAI's chat completions."""
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
-    provider = OpenAICompatibleProvider("compatible", base_url=url, api_key=secret, http_client=http, profile=profile)
+    provider = OpenAICompatibleProvider(
+        "compatible", base_url=url, api_key=secret, http_client=http, profile=profile
+    )
     return OpenAIChatModel(model, provider=provider)

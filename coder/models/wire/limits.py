@@ -84,7 +84,9 @@ class _LimitedStream(httpx2.AsyncByteStream):
                     await asyncio.sleep(0)
                     chunk = await anext(chunks, None)
             except TimeoutError:
-                raise ModelError(f"The reply of {self._host} was not complete after {limits.seconds:g} s.") from None
+                raise ModelError(
+                    f"The reply of {self._host} was not complete after {limits.seconds:g} s."
+                ) from None
             if chunk is None:
                 return
             received += len(chunk)
@@ -92,9 +94,13 @@ class _LimitedStream(httpx2.AsyncByteStream):
             longest = max(line + len(first), *map(len, rest)) if rest else line + len(first)
             line = len(rest[-1]) if rest else longest
             if received > limits.body_bytes:
-                raise ModelError(f"The reply of {self._host} is longer than {limits.body_bytes:,} bytes; the rest was not read.")
+                raise ModelError(
+                    f"The reply of {self._host} is longer than {limits.body_bytes:,} bytes; the rest was not read."
+                )
             if longest > limits.line_bytes:
-                raise ModelError(f"A line in the reply of {self._host} is longer than {limits.line_bytes:,} bytes; the rest was not read.")
+                raise ModelError(
+                    f"A line in the reply of {self._host} is longer than {limits.line_bytes:,} bytes; the rest was not read."
+                )
             yield chunk
 
     async def aclose(self) -> None:

@@ -84,7 +84,9 @@ class ProviderModel:
             raise translated(error, choice=self._choice, key=self._key) from error
         return _reply(message, response, self.name)
 
-    async def _hear(self, request: Request, on_delta: Callable[[Delta], None], spent: list[Usage]) -> ModelResponse:
+    async def _hear(
+        self, request: Request, on_delta: Callable[[Delta], None], spent: list[Usage]
+    ) -> ModelResponse:
         messages = history(request.messages)
         parameters = ModelRequestParameters(
             function_tools=[definition(tool) for tool in request.tools],
@@ -98,7 +100,9 @@ class ProviderModel:
             settings["seed"] = request.seed
         async with AsyncExitStack() as stack:
             http = await stack.enter_async_context(client(self._choice.base_url, self._limits))
-            opening = model_request_stream(self._wire(http), messages, model_request_parameters=parameters, model_settings=settings)
+            opening = model_request_stream(
+                self._wire(http), messages, model_request_parameters=parameters, model_settings=settings
+            )
             with _shape_checked():
                 stream = await stack.enter_async_context(opening)
             try:
@@ -119,7 +123,9 @@ def _shape_checked() -> Iterator[None]:
         raise UnexpectedModelBehavior(f"{type(error).__name__}: {error}") from error
 
 
-async def _checked(stream: AsyncIterable[ModelResponseStreamEvent]) -> AsyncIterator[ModelResponseStreamEvent]:
+async def _checked(
+    stream: AsyncIterable[ModelResponseStreamEvent],
+) -> AsyncIterator[ModelResponseStreamEvent]:
     """The stream's events; what is done with them is outside of the check."""
     with _shape_checked():
         async for event in stream:
@@ -128,9 +134,15 @@ async def _checked(stream: AsyncIterable[ModelResponseStreamEvent]) -> AsyncIter
 
 def _delta(event: ModelResponseStreamEvent) -> Delta | None:
     match event:
-        case PartStartEvent(part=TextPart(content=text)) | PartDeltaEvent(delta=TextPartDelta(content_delta=text)) if text:
+        case (
+            PartStartEvent(part=TextPart(content=text))
+            | PartDeltaEvent(delta=TextPartDelta(content_delta=text))
+        ) if text:
             return Delta(kind="text", text=text)
-        case PartStartEvent(part=ThinkingPart(content=text)) | PartDeltaEvent(delta=ThinkingPartDelta(content_delta=text)) if text:
+        case (
+            PartStartEvent(part=ThinkingPart(content=text))
+            | PartDeltaEvent(delta=ThinkingPartDelta(content_delta=text))
+        ) if text:
             return Delta(kind="reasoning", text=text)
         case _:
             return None
@@ -161,7 +173,11 @@ def _reply(message: AssistantMessage, response: ModelResponse, name: str) -> Rep
 def _explained(message: AssistantMessage, response: ModelResponse) -> AssistantMessage:
     """OpenAI sends the words of a refusal beside the text."""
     refusal = (response.provider_details or {}).get("refusal")
-    return message if message.text or not isinstance(refusal, str) else message.model_copy(update={"text": refusal})
+    return (
+        message
+        if message.text or not isinstance(refusal, str)
+        else message.model_copy(update={"text": refusal})
+    )
 
 
 def _usage(response: ModelResponse, choice: Choice) -> Usage:

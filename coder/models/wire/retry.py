@@ -29,7 +29,9 @@ class Patience:
         return (doubled if asked_seconds is None else asked_seconds) * (1.0 + self.chance() / 4)
 
 
-async def persist(ask: Callable[[], Awaitable[Reply]], *, patience: Patience, notice: Callable[[str], None]) -> Reply:
+async def persist(
+    ask: Callable[[], Awaitable[Reply]], *, patience: Patience, notice: Callable[[str], None]
+) -> Reply:
     """Ask until there is a reply; `notice` hears one line before each pause.
 
     Raises:
@@ -45,7 +47,9 @@ async def persist(ask: Callable[[], Awaitable[Reply]], *, patience: Patience, no
             if not error.retryable or (asked is not None and asked > patience.longest_pause_seconds):
                 raise
             if failures == patience.tries:
-                raise ModelError(f"{error} Tried {failures} times.", retryable=True, retry_after_seconds=asked) from error
+                raise ModelError(
+                    f"{error} Tried {failures} times.", retryable=True, retry_after_seconds=asked
+                ) from error
             pause = patience.pause(failures, asked)
             notice(f"{error} Trying again in {pause:.0f} s.")
         await patience.sleep(pause)

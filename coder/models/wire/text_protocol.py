@@ -7,7 +7,17 @@ from decimal import Decimal
 from typing import Any
 
 from coder.core.errors import ModelError
-from coder.core.messages import AssistantMessage, Delta, Message, Reply, Request, ToolCall, ToolMessage, ToolSpec, UserMessage
+from coder.core.messages import (
+    AssistantMessage,
+    Delta,
+    Message,
+    Reply,
+    Request,
+    ToolCall,
+    ToolMessage,
+    ToolSpec,
+    UserMessage,
+)
 from coder.core.ports.model import Model
 
 GUIDE = """\
@@ -75,7 +85,11 @@ class TextProtocol:
         raw = reply.message.text
         text, calls = read(raw, request.tools, prefix=f"text_{len(request.messages)}")
         message = AssistantMessage(text=text, calls=calls, opaque=json.dumps({"raw": raw}) if calls else "")
-        return Reply(message=message, usage=reply.usage, finish="calls" if calls and reply.finish == "stop" else reply.finish)
+        return Reply(
+            message=message,
+            usage=reply.usage,
+            finish="calls" if calls and reply.finish == "stop" else reply.finish,
+        )
 
 
 class Adaptive:
@@ -107,7 +121,9 @@ def plain(request: Request) -> Request:
     if not request.tools:
         return request
     system = "\n\n".join(part for part in (request.system, guide(request.tools)) if part)
-    return request.model_copy(update={"system": system, "messages": tuple(_merged(request.messages)), "tools": ()})
+    return request.model_copy(
+        update={"system": system, "messages": tuple(_merged(request.messages)), "tools": ()}
+    )
 
 
 def guide(tools: Sequence[ToolSpec]) -> str:
@@ -119,7 +135,9 @@ def guide(tools: Sequence[ToolSpec]) -> str:
         arguments=json.dumps({name: "..." for name in names}),
         patching=PATCHING if any(tool.name == PATCH_TOOL for tool in tools) else "",
     )
-    return head + "".join(f"\n## {tool.name}\n{tool.description}\n{_arguments(tool.parameters)}" for tool in tools)
+    return head + "".join(
+        f"\n## {tool.name}\n{tool.description}\n{_arguments(tool.parameters)}" for tool in tools
+    )
 
 
 def read(raw: str, tools: Sequence[ToolSpec], *, prefix: str) -> tuple[str, tuple[ToolCall, ...]]:
@@ -129,7 +147,9 @@ def read(raw: str, tools: Sequence[ToolSpec], *, prefix: str) -> tuple[str, tupl
     calls: list[ToolCall] = []
     end = 0
     for block in BLOCK.finditer(raw):
-        tag, body = (block["tag"].lower(), block["body"]) if block["mark"] is None else ("tool", block["marked"])
+        tag, body = (
+            (block["tag"].lower(), block["body"]) if block["mark"] is None else ("tool", block["marked"])
+        )
         if found := _call(tag, body, names):
             prose.append(raw[end : block.start()])
             end = block.end()
@@ -158,9 +178,20 @@ def _named(written: dict[str, Any]) -> tuple[str, str]:
     """The name and arguments under any of the keys that models use for them; arguments may stand beside the name."""
     inner = written.get("function")
     written = {**written, **inner} if isinstance(inner, dict) else written
-    name = next((written[key] for key in ("name", "tool", "function", "tool_name") if isinstance(written.get(key), str)), "")
+    name = next(
+        (
+            written[key]
+            for key in ("name", "tool", "function", "tool_name")
+            if isinstance(written.get(key), str)
+        ),
+        "",
+    )
     key = next((key for key in ("arguments", "parameters", "args", "input") if key in written), None)
-    arguments: object = written[key] if key else {key: value for key, value in written.items() if value != name and key != "type"}
+    arguments: object = (
+        written[key]
+        if key
+        else {key: value for key, value in written.items() if value != name and key != "type"}
+    )
     return name, arguments if isinstance(arguments, str) else json.dumps(arguments)
 
 
@@ -209,5 +240,8 @@ def _raw(message: AssistantMessage) -> str:
         kept = None
     if isinstance(kept, dict) and isinstance(kept.get("raw"), str):
         return str(kept["raw"])
-    blocks = (f'```tool\n{{"name": {json.dumps(call.name)}, "arguments": {call.arguments}}}\n```' for call in message.calls)
+    blocks = (
+        f'```tool\n{{"name": {json.dumps(call.name)}, "arguments": {call.arguments}}}\n```'
+        for call in message.calls
+    )
     return "\n\n".join([*([message.text] if message.text else []), *blocks])

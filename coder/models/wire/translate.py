@@ -53,7 +53,12 @@ def history(messages: Iterable[Message]) -> list[ModelMessage]:
 
 def definition(tool: ToolSpec) -> ToolDefinition:
     """A tool as pydantic_ai describes it; never strict, which would rewrite the schema."""
-    return ToolDefinition(name=tool.name, description=tool.description, parameters_json_schema=dict(tool.parameters), strict=False)
+    return ToolDefinition(
+        name=tool.name,
+        description=tool.description,
+        parameters_json_schema=dict(tool.parameters),
+        strict=False,
+    )
 
 
 def message_of(response: ModelResponse) -> AssistantMessage:
@@ -64,12 +69,19 @@ def message_of(response: ModelResponse) -> AssistantMessage:
     """
     text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
     calls = tuple(
-        ToolCall(id=part.tool_call_id, name=part.tool_name, arguments=part.args if isinstance(part.args, str) else part.args_as_json_str())
+        ToolCall(
+            id=part.tool_call_id,
+            name=part.tool_name,
+            arguments=part.args if isinstance(part.args, str) else part.args_as_json_str(),
+        )
         for part in response.parts
         if isinstance(part, ToolCallPart)
     )
     if deep := next((call for call in calls if nesting_depth(call.arguments) > NESTING_DEPTH), None):
-        raise ModelError(f"The arguments of a call of {deep.name[:80]!r} nest deeper than {NESTING_DEPTH} levels.", retryable=True)
+        raise ModelError(
+            f"The arguments of a call of {deep.name[:80]!r} nest deeper than {NESTING_DEPTH} levels.",
+            retryable=True,
+        )
     if _SURROGATE.search("".join([text, *(f"{call.id}{call.name}{call.arguments}" for call in calls)])):
         raise ModelError("The reply holds half of a surrogate pair, which is no text.", retryable=True)
     plain = list(response.parts) == _plain_parts(text, calls)
@@ -78,11 +90,16 @@ def message_of(response: ModelResponse) -> AssistantMessage:
 
 def _plain_parts(text: str, calls: tuple[ToolCall, ...]) -> list[ModelResponsePart]:
     said: list[ModelResponsePart] = [TextPart(content=text)] if text else []
-    return [*said, *(ToolCallPart(tool_name=call.name, args=call.arguments, tool_call_id=call.id) for call in calls)]
+    return [
+        *said,
+        *(ToolCallPart(tool_name=call.name, args=call.arguments, tool_call_id=call.id) for call in calls),
+    ]
 
 
 def _kept(response: ModelResponse) -> str:
-    return ModelMessagesTypeAdapter.dump_json([replace(response, usage=RequestUsage())], exclude_none=True).decode()
+    return ModelMessagesTypeAdapter.dump_json(
+        [replace(response, usage=RequestUsage())], exclude_none=True
+    ).decode()
 
 
 def _response(message: AssistantMessage) -> ModelResponse:

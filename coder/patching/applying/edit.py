@@ -91,12 +91,22 @@ def created(hunks: Sequence[Hunk], path: str) -> Source:
     Raises:
         PatchError: there are lines that are not added.
     """
-    lines = [line for hunk in {hunk.lines: hunk for hunk in hunks}.values() for line in hunk.without_tail.lines]
-    if stray := next((line for line in lines if line.mark == "-" or (line.mark == " " and line.text.strip())), None):
-        raise PatchError(f"{path} does not exist yet, so every line of it must start with '+', unlike {stray.mark + stray.text!r}.")
+    lines = [
+        line for hunk in {hunk.lines: hunk for hunk in hunks}.values() for line in hunk.without_tail.lines
+    ]
+    if stray := next(
+        (line for line in lines if line.mark == "-" or (line.mark == " " and line.text.strip())), None
+    ):
+        raise PatchError(
+            f"{path} does not exist yet, so every line of it must start with '+', unlike {stray.mark + stray.text!r}."
+        )
     end = "\r\n" if lines and all(line.text.endswith("\r") for line in lines) else "\n"
     texts = [line.text.removesuffix("\r") if line.mark == "+" else "" for line in lines]
-    if path.endswith(".py") and all(text[:1] in ("", " ") for text in texts) and any(text[1:2].strip() for text in texts):
+    if (
+        path.endswith(".py")
+        and all(text[:1] in ("", " ") for text in texts)
+        and any(text[1:2].strip() for text in texts)
+    ):
         texts = [text[1:] for text in texts]
     ends = tuple(end if line.ends else "" for line in lines[-1:])
     return Source(lines=tuple(texts), ends=(end,) * (len(texts) - 1) + ends)

@@ -20,12 +20,18 @@ def checked(name: str) -> str:
         PatchError: it leads out of the tree, or into git's own files, however spelled.
     """
     if name.startswith(("/", "~")) or re.match(r"^[A-Za-z]:", name) or "\\" in name:
-        raise PatchError(f"{name!r} is not a path inside the repository. Paths are relative to its root, with forward slashes.")
+        raise PatchError(
+            f"{name!r} is not a path inside the repository. Paths are relative to its root, with forward slashes."
+        )
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
-        raise PatchError(f"The path {name!r} holds control or undecodable characters; such files cannot be changed here.")
+        raise PatchError(
+            f"The path {name!r} holds control or undecodable characters; such files cannot be changed here."
+        )
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if ".." in parts:
-        raise PatchError(f"{name!r} leads out of the repository. Paths are relative to its root and never contain '..'.")
+        raise PatchError(
+            f"{name!r} leads out of the repository. Paths are relative to its root and never contain '..'."
+        )
     if any(_is_git(part) for part in parts):
         raise PatchError(f"{name!r} belongs to git itself and cannot be changed.")
     if any(len(part.encode("utf-8")) > LONGEST_NAME for part in parts) or len(name) > LONGEST_PATH:
@@ -68,7 +74,9 @@ def existing(old: str, new: str, exists: Callable[[str], bool]) -> str:
 def _prefixed(names: Sequence[str]) -> bool:
     """Do a/ and b/ (or i/ and w/ ...) look like a diff's prefixes, and not like a directory of that name?"""
     starts = {name[:2] for name in names}
-    return all(map(PREFIX.match, names)) and (len(starts) == 2 or (len(names) == 1 and starts <= {"a/", "b/"}))
+    return all(map(PREFIX.match, names)) and (
+        len(starts) == 2 or (len(names) == 1 and starts <= {"a/", "b/"})
+    )
 
 
 def renamed(old: str, new: str, exists: Callable[[str], bool]) -> tuple[str, str]:

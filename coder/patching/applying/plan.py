@@ -50,7 +50,9 @@ class Applied:
     @property
     def paths(self) -> tuple[str, ...]:
         """Every path that is written or removed."""
-        return tuple(sorted({name for change in self.changes for name in (change.path, change.renamed_from) if name}))
+        return tuple(
+            sorted({name for change in self.changes for name in (change.path, change.renamed_from) if name})
+        )
 
     @cached_property
     def syntax_errors(self) -> tuple[str, ...]:
@@ -58,7 +60,9 @@ class Applied:
         found = []
         for change in self.changes:
             fault = syntax_error(change.after.text, change.path) if change.after else ""
-            if fault and not (change.before and syntax_error(change.before.text, change.renamed_from or change.path)):
+            if fault and not (
+                change.before and syntax_error(change.before.text, change.renamed_from or change.path)
+            ):
                 found.append(fault)
         return tuple(found)
 
@@ -66,7 +70,12 @@ class Applied:
     def undefined_names(self) -> tuple[str, ...]:
         """`path:line: undefined name 'x'` for each name that was not undefined before."""
         pairs = [(change, change.before or Source(), change.after) for change in self.changes if change.after]
-        return tuple(text for change, before, after in pairs if after for text in undefined_names(before.text, after.text, change.path))
+        return tuple(
+            text
+            for change, before, after in pairs
+            if after
+            for text in undefined_names(before.text, after.text, change.path)
+        )
 
 
 def plan(
@@ -94,15 +103,28 @@ def plan(
     for aim in aims:
         try:
             tree = Tree(root, may_read=may_read)
-            changes.append(_change(_with_secrets(aim, tree, restore), tree, failed_before or {}, MOST_LINES // min(len(aims), MOST_FAULTS)))
+            changes.append(
+                _change(
+                    _with_secrets(aim, tree, restore),
+                    tree,
+                    failed_before or {},
+                    MOST_LINES // min(len(aims), MOST_FAULTS),
+                )
+            )
         except PatchError as error:
             faults.append(error)
     if faults:
         fine = ", ".join(change.path for change in changes[:10])
         lines = [line for fault in faults[:MOST_FAULTS] for line in fault.reason.split("\n")][:MOST_LINES]
-        more = [f"{len(faults) - MOST_FAULTS} more files do not fit either."] if len(faults) > MOST_FAULTS else []
+        more = (
+            [f"{len(faults) - MOST_FAULTS} more files do not fit either."]
+            if len(faults) > MOST_FAULTS
+            else []
+        )
         also = [f"The changes of {fine} would fit."] if fine else []
-        raise PatchError("\n".join([*lines, *more, *also]), failed=frozenset().union(*(fault.failed for fault in faults)))
+        raise PatchError(
+            "\n".join([*lines, *more, *also]), failed=frozenset().union(*(fault.failed for fault in faults))
+        )
     changes = [change for change in changes if _differs(change)]
     if not changes:
         raise PatchError("The patch changes nothing: the files are already as it makes them.")
@@ -114,7 +136,8 @@ def _with_secrets(aim: Aim, tree: Tree, restore: Callable[[str, str], str]) -> A
     source = decode(found[0], aim.source).text if found else ""
     try:
         hunks = tuple(
-            replace(hunk, lines=tuple(replace(line, text=restore(line.text, source)) for line in hunk.lines)) for hunk in aim.hunks
+            replace(hunk, lines=tuple(replace(line, text=restore(line.text, source)) for line in hunk.lines))
+            for hunk in aim.hunks
         )
     except LookupError as error:
         raise PatchError(
@@ -156,12 +179,21 @@ def _change(aim: Aim, tree: Tree, failed_before: Mapping[str, int], most_lines: 
 
 def _creation(aim: Aim, tree: Tree) -> Change:
     if tree.exists(aim.target):
-        raise PatchError(f"{aim.target} exists already. Patch what it holds, with '--- a/{aim.target}' above '+++ b/{aim.target}'.")
-    return Change(path=aim.target, before=None, after=created(aim.hunks, aim.target), mode=_mode(aim.mode, NEW_FILE_MODE))
+        raise PatchError(
+            f"{aim.target} exists already. Patch what it holds, with '--- a/{aim.target}' above '+++ b/{aim.target}'."
+        )
+    return Change(
+        path=aim.target,
+        before=None,
+        after=created(aim.hunks, aim.target),
+        mode=_mode(aim.mode, NEW_FILE_MODE),
+    )
 
 
 def _deletion(aim: Aim, before: Source, *, data: bytes, mode: int) -> Change:
-    lines = [line for hunk in {hunk.lines: hunk for hunk in aim.hunks}.values() for line in hunk.without_tail.lines]
+    lines = [
+        line for hunk in {hunk.lines: hunk for hunk in aim.hunks}.values() for line in hunk.without_tail.lines
+    ]
     if any(line.mark == "+" for line in lines):
         raise PatchError(f"{aim.source}: a deleted file cannot have added lines.")
     if lines and [key(line.text) for line in lines] != [key(line) for line in before.lines]:

@@ -58,7 +58,10 @@ def restyled(run: Run, style: Style) -> tuple[Line, ...] | None:
 
 
 def _surplus(pairs: Pairs) -> str:
-    ends = {text[len(text.rstrip()) :] if text.rstrip() != text and actual.rstrip() == actual else "" for text, actual in _texts(pairs)}
+    ends = {
+        text[len(text.rstrip()) :] if text.rstrip() != text and actual.rstrip() == actual else ""
+        for text, actual in _texts(pairs)
+    }
     return ends.pop() if len(pairs) > 1 and len(ends) == 1 else ""
 
 
@@ -123,19 +126,31 @@ def _converted(space: str, indents: Mapping[str, str]) -> str:
 
 def _signs(pairs: Pairs) -> dict[str, str]:
     """The look-alikes of the hunk that the file has in ASCII."""
-    return {sign: LOOK_ALIKES[sign] for line, actual in pairs for sign in set(line.text) - set(actual) if sign in LOOK_ALIKES}
+    return {
+        sign: LOOK_ALIKES[sign]
+        for line, actual in pairs
+        for sign in set(line.text) - set(actual)
+        if sign in LOOK_ALIKES
+    }
 
 
 def _carried(text: str, pairs: Pairs) -> str:
     """The text with the file's own characters where it repeats a removed line."""
     best, actual = max(
-        ((line.text, actual) for line, actual in pairs), key=lambda pair: difflib.SequenceMatcher(None, pair[0], text).ratio()
+        ((line.text, actual) for line, actual in pairs),
+        key=lambda pair: difflib.SequenceMatcher(None, pair[0], text).ratio(),
     )
     if len(best.strip()) != len(actual.strip()) or plain(best.strip()) != plain(actual.strip()):
         return text
     lead, shift = len(_depth(best)), len(_depth(actual)) - len(_depth(best))
     result = list(text)
-    for start, new_start, size in difflib.SequenceMatcher(None, best, text, autojunk=False).get_matching_blocks():
+    for start, new_start, size in difflib.SequenceMatcher(
+        None, best, text, autojunk=False
+    ).get_matching_blocks():
         for index in range(max(0, lead - start), size):
-            result[new_start + index] = actual[start + index + shift] if start + index + shift < len(actual) else text[new_start + index]
+            result[new_start + index] = (
+                actual[start + index + shift]
+                if start + index + shift < len(actual)
+                else text[new_start + index]
+            )
     return "".join(result)

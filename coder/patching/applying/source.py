@@ -46,7 +46,12 @@ def decode(data: bytes, path: str) -> Source:
     body = data.removeprefix(BOM)
     encoding, text = _decoded(body, path)
     pairs = [(match[1], match[2]) for match in LINE.finditer(text) if match[0]]
-    return Source(lines=tuple(line for line, _ in pairs), ends=tuple(end for _, end in pairs), encoding=encoding, bom=bom)
+    return Source(
+        lines=tuple(line for line, _ in pairs),
+        ends=tuple(end for _, end in pairs),
+        encoding=encoding,
+        bom=bom,
+    )
 
 
 def encode(source: Source, path: str) -> bytes:
@@ -59,7 +64,9 @@ def encode(source: Source, path: str) -> bytes:
         return (BOM if source.bom else b"") + source.text.encode(source.encoding)
     except UnicodeEncodeError as error:
         character = error.object[error.start : error.start + 1]
-        raise PatchError(f"{path} is encoded in {source.encoding}, which has no {character!r}. Write that character another way.") from None
+        raise PatchError(
+            f"{path} is encoded in {source.encoding}, which has no {character!r}. Write that character another way."
+        ) from None
 
 
 def _decoded(body: bytes, path: str) -> tuple[str, str]:

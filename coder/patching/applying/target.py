@@ -19,7 +19,21 @@ from coder.patching.matching.match import Misfit, place
 MOST_PATHS = 50_000
 MOST_OPENED = 5_000
 LARGEST_BYTES = 1_000_000
-ASIDE = frozenset({".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv", "node_modules", "__pycache__", ".mypy_cache", ".ruff_cache"})
+ASIDE = frozenset(
+    {
+        ".git",
+        ".hg",
+        ".svn",
+        ".tox",
+        ".nox",
+        ".venv",
+        "venv",
+        "node_modules",
+        "__pycache__",
+        ".mypy_cache",
+        ".ruff_cache",
+    }
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,9 +69,15 @@ def aimed(patches: Sequence[FilePatch], root: Path) -> list[Aim]:
 def _joined(earlier: Aim, later: Aim, path: str) -> Aim:
     if earlier == later:
         return earlier
-    if (earlier.source, earlier.target) != (later.source, later.target) or not later.source or not later.target:
+    if (
+        (earlier.source, earlier.target) != (later.source, later.target)
+        or not later.source
+        or not later.target
+    ):
         raise PatchError(f"The patch says two different things about {path}. Write each file once.")
-    hunks = tuple(replace(hunk, number=number) for number, hunk in enumerate((*earlier.hunks, *later.hunks), 1))
+    hunks = tuple(
+        replace(hunk, number=number) for number, hunk in enumerate((*earlier.hunks, *later.hunks), 1)
+    )
     return replace(earlier, hunks=hunks, mode=later.mode or earlier.mode)
 
 
@@ -65,7 +85,9 @@ def _aimed(patch: FilePatch, tree: Tree, root: Path) -> Aim:
     header = patch.header
     aim = Aim(source="", target="", hunks=patch.hunks, mode=header.mode)
     if header.mode and not header.mode.startswith("100"):
-        raise PatchError(f"{header.new or header.old}: only regular files can be changed, not symbolic links or submodules.")
+        raise PatchError(
+            f"{header.new or header.old}: only regular files can be changed, not symbolic links or submodules."
+        )
     if header.renamed_from and header.renamed_to:
         source, target = renamed(header.renamed_from, header.renamed_to, tree.exists)
         return replace(aim, source=source, target=target)
@@ -100,15 +122,23 @@ def _elsewhere(patch: FilePatch, tree: Tree, root: Path) -> str:
         return found[0]
     if found:
         raise PatchError(f"{name} could be {' or '.join(found[:3])}. Write the whole path.")
-    alike = [path for path in paths if path.rpartition("/")[2] == name.rpartition("/")[2]] or difflib.get_close_matches(name, paths, n=3)
-    meant = f" Did you mean {' or '.join(alike[:3])}?" if alike else " A new file has '--- /dev/null' above '+++ b/path'."
+    alike = [
+        path for path in paths if path.rpartition("/")[2] == name.rpartition("/")[2]
+    ] or difflib.get_close_matches(name, paths, n=3)
+    meant = (
+        f" Did you mean {' or '.join(alike[:3])}?"
+        if alike
+        else " A new file has '--- /dev/null' above '+++ b/path'."
+    )
     raise PatchError(f"{name} does not exist.{meant}")
 
 
 def _makes_a_file(hunk: Hunk) -> bool:
     """Could this be the whole of a new file?"""
     lines = hunk.without_tail.lines
-    return hunk.start <= 1 and not any(line.mark == "-" or (line.mark == " " and line.text.strip()) for line in lines)
+    return hunk.start <= 1 and not any(
+        line.mark == "-" or (line.mark == " " and line.text.strip()) for line in lines
+    )
 
 
 def _unnamed(patch: FilePatch, tree: Tree, root: Path) -> str:
@@ -117,15 +147,23 @@ def _unnamed(patch: FilePatch, tree: Tree, root: Path) -> str:
     Raises:
         PatchError: there is none, or several.
     """
-    hints = [hint for hint in patch.header.hints if not hint.startswith(("/", "~", "-")) and ".." not in hint and "\\" not in hint]
-    named = dict.fromkeys(found for hint in hints for spelled in (hint, PREFIX.sub("", hint)) if (found := _file(spelled, tree)))
+    hints = [
+        hint
+        for hint in patch.header.hints
+        if not hint.startswith(("/", "~", "-")) and ".." not in hint and "\\" not in hint
+    ]
+    named = dict.fromkeys(
+        found for hint in hints for spelled in (hint, PREFIX.sub("", hint)) if (found := _file(spelled, tree))
+    )
     paths = list(_paths(root))
     if header_hints := patch.header.hints[: not hints]:
         checked(header_hints[0])
     candidates = list(named) or [path for path in paths if any(path.endswith(f"/{hint}") for hint in hints)]
     if len(candidates) == 1:
         return candidates[0]
-    fitting = _fitting(candidates, patch.hunks, tree) or ([] if hints else _fitting(paths[:MOST_OPENED], patch.hunks, tree))
+    fitting = _fitting(candidates, patch.hunks, tree) or (
+        [] if hints else _fitting(paths[:MOST_OPENED], patch.hunks, tree)
+    )
     if len(fitting) == 1:
         return fitting[0]
     which = f"it fits {' and '.join(fitting[:3])}" if fitting else "no file of the tree can be told to be it"
@@ -149,12 +187,18 @@ def _fitting(paths: Sequence[str], hunks: Sequence[Hunk], tree: Tree) -> list[st
 def _fits(path: str, telling: str, hunks: Sequence[Hunk], tree: Tree) -> bool:
     try:
         found = tree.read(checked(path))
-        if found is None or len(found[0]) > LARGEST_BYTES or telling.split()[0].encode("utf-8", "replace") not in found[0]:
+        if (
+            found is None
+            or len(found[0]) > LARGEST_BYTES
+            or telling.split()[0].encode("utf-8", "replace") not in found[0]
+        ):
             return False
         lines = decode(found[0], path).lines
     except PatchError:
         return False
-    return any(key(line) == telling for line in lines) and not any(isinstance(result, Misfit) for result in place(hunks, lines))
+    return any(key(line) == telling for line in lines) and not any(
+        isinstance(result, Misfit) for result in place(hunks, lines)
+    )
 
 
 def _paths(root: Path) -> Iterator[str]:

@@ -32,7 +32,9 @@ class Tree:
             with self._parent(path) as (parent, name):
                 status = os.stat(name, dir_fd=parent, follow_symlinks=False)
                 _refuse_unusual(status, path)
-                handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent)
+                handle = os.open(
+                    name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent
+                )
                 with os.fdopen(handle, "rb") as file:
                     return file.read(), stat.S_IMODE(status.st_mode)
         except FileNotFoundError:
@@ -101,13 +103,17 @@ def _enter(handle: int, name: str, *, make: bool, path: str) -> int:
         with suppress(FileExistsError):
             os.mkdir(name, dir_fd=handle)
     if stat.S_ISLNK(os.stat(name, dir_fd=handle, follow_symlinks=False).st_mode):
-        raise PatchError(f"{path} is a symbolic link; nothing is changed through one. Name the real directory.")
+        raise PatchError(
+            f"{path} is a symbolic link; nothing is changed through one. Name the real directory."
+        )
     return os.open(name, DIRECTORY, dir_fd=handle)
 
 
 def _refuse_unusual(status: os.stat_result, path: str) -> None:
     if stat.S_ISLNK(status.st_mode):
-        raise PatchError(f"{path} is a symbolic link; nothing is changed through one. Patch the file it points to.")
+        raise PatchError(
+            f"{path} is a symbolic link; nothing is changed through one. Patch the file it points to."
+        )
     if not stat.S_ISREG(status.st_mode):
         raise PatchError(
             f"{path} is {'a directory' if stat.S_ISDIR(status.st_mode) else 'no regular file'}; only text files can be opened."

@@ -21,7 +21,11 @@ def write(applied: Applied, tree: Tree) -> None:
     except (OSError, PatchError) as error:
         for change in reversed(done):
             _take_back(change, tree)
-        raise PatchError(f"{change.path} could not be written: {error.strerror}." if isinstance(error, OSError) else error.reason) from None
+        raise PatchError(
+            f"{change.path} could not be written: {error.strerror}."
+            if isinstance(error, OSError)
+            else error.reason
+        ) from None
 
 
 def _check_unchanged(change: Change, tree: Tree) -> None:

@@ -19,7 +19,9 @@ EndsAt = Callable[[int], int | None]
 """Whether the hunk ends above an index: None, no; 0, for certain; else unless the header counts so many further lines as its own."""
 
 
-def read_body(lines: Sequence[str], start: int, *, counts: Counts = None, ends_at: EndsAt) -> tuple[tuple[str, ...], int, int]:
+def read_body(
+    lines: Sequence[str], start: int, *, counts: Counts = None, ends_at: EndsAt
+) -> tuple[tuple[str, ...], int, int]:
     """The hunk's lines, each with its mark; how many of the last may be prose; and the index of the first line after it.
 
     An unmarked line between marked ones is context whose leading space was lost. `counts` decide only what cannot be told otherwise:
@@ -30,8 +32,12 @@ def read_body(lines: Sequence[str], start: int, *, counts: Counts = None, ends_a
     while index < len(lines) and not _ends(lines, index, body_start=start, counts=counts, ends_at=ends_at):
         index += 1
     body = [UNUSUAL_MARKS.get(line[:1], line[:1]) + line[1:] for line in lines[start:index]]
-    marked = next((position + 1 for position in range(len(body) - 1, -1, -1) if body[position].startswith(MARKS)), 0)
-    told = next((size for size in range(marked, len(body) + 1) if counts and _counts(body[:size]) == counts), 0)
+    marked = next(
+        (position + 1 for position in range(len(body) - 1, -1, -1) if body[position].startswith(MARKS)), 0
+    )
+    told = next(
+        (size for size in range(marked, len(body) + 1) if counts and _counts(body[:size]) == counts), 0
+    )
     end = told or len(body)
     while end > marked and not told and not body[end - 1].strip():
         end -= 1
@@ -57,7 +63,11 @@ def _marked(line: str) -> str:
 def _ends(lines: Sequence[str], index: int, *, body_start: int, counts: Counts, ends_at: EndsAt) -> bool:
     if lines[index].startswith(("@@", "diff --git ", PROSE)):
         return True
-    if lines[index].rstrip() == "--" and index + 1 < len(lines) and SIGNATURE.fullmatch(lines[index + 1].strip()):
+    if (
+        lines[index].rstrip() == "--"
+        and index + 1 < len(lines)
+        and SIGNATURE.fullmatch(lines[index + 1].strip())
+    ):
         return True
     size = ends_at(index)
     return size == 0 or (size is not None and _counts(lines[body_start : index + size]) != counts)
@@ -65,4 +75,6 @@ def _ends(lines: Sequence[str], index: int, *, body_start: int, counts: Counts, 
 
 def _counts(body: Sequence[str]) -> tuple[int, int]:
     """The old and the new length of a hunk with these lines."""
-    return sum(not line.startswith(("+", "\\ ")) for line in body), sum(not line.startswith(("-", "\\ ")) for line in body)
+    return sum(not line.startswith(("+", "\\ ")) for line in body), sum(
+        not line.startswith(("-", "\\ ")) for line in body
+    )

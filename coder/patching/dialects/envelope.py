@@ -67,7 +67,9 @@ def _hunks(lines: Sequence[str]) -> Iterator[RawHunk]:
         elif lines[index].startswith(("*** ", "diff --git ")):
             index += 1
         else:
-            body, tail, index = read_body(lines, index, ends_at=lambda position: 0 if lines[position].startswith("*** ") else None)
+            body, tail, index = read_body(
+                lines, index, ends_at=lambda position: 0 if lines[position].startswith("*** ") else None
+            )
             header = headers[-1] if headers else RawHunk(lines=())
             section = "\n".join(each.section for each in headers if each.section)
             yield replace(header, lines=body, tail=tail, section=section)

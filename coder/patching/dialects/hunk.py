@@ -64,9 +64,17 @@ class Hunk:
         run: list[Line] = []
         before = 0
         for line in (*self.lines, Line(mark=" ", text="")):
-            if run and (line.mark not in "+-" or (line.mark == "-" and run[0].mark == "-" and run[-1].mark == "+")):
+            if run and (
+                line.mark not in "+-" or (line.mark == "-" and run[0].mark == "-" and run[-1].mark == "+")
+            ):
                 removed = tuple(each for each in run if each.mark == "-")
-                runs.append(Run(old_index=before, removed=removed, added=tuple(each for each in run if each.mark == "+")))
+                runs.append(
+                    Run(
+                        old_index=before,
+                        removed=removed,
+                        added=tuple(each for each in run if each.mark == "+"),
+                    )
+                )
                 before += len(removed)
                 run = []
             if line.mark in "+-":
@@ -78,7 +86,9 @@ class Hunk:
     @property
     def fingerprint(self) -> str:
         """The same for the same lines, whatever the header says."""
-        return hashlib.sha256("\n".join(f"{line.mark}{line.text}" for line in self.lines).encode("utf-8", "replace")).hexdigest()[:16]
+        return hashlib.sha256(
+            "\n".join(f"{line.mark}{line.text}" for line in self.lines).encode("utf-8", "replace")
+        ).hexdigest()[:16]
 
     @property
     def without_tail(self) -> "Hunk":
@@ -103,7 +113,9 @@ def reverse(patch: FilePatch) -> FilePatch:
     """
     header = patch.header
     if (header.deletes or header.new == NOWHERE) and not patch.hunks:
-        raise PatchError(f"{header.old}: the patch does not say what was in the file that it deletes, so it cannot be taken back.")
+        raise PatchError(
+            f"{header.old}: the patch does not say what was in the file that it deletes, so it cannot be taken back."
+        )
     turned = replace(
         header,
         old=header.new,

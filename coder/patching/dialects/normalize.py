@@ -25,9 +25,13 @@ def normalise(text: str) -> tuple[RawFile, ...]:
     """
     if (hunks := text.count("\n@@")) > MOST_HUNKS:
         raise PatchError(f"The patch has {hunks:,} hunks; more than {MOST_HUNKS:,} are not taken at once.")
-    headers = {pattern: match.start() for pattern in (UNIFIED, ENVELOPE, BLOCK) if (match := pattern.search(text))}
+    headers = {
+        pattern: match.start() for pattern in (UNIFIED, ENVELOPE, BLOCK) if (match := pattern.search(text))
+    }
     first = min(headers, key=lambda pattern: headers[pattern], default=UNIFIED)
-    files = tuple(file for file in _read(first, lines_of(text)) if file.hunks or file != RawFile(hints=file.hints))
+    files = tuple(
+        file for file in _read(first, lines_of(text)) if file.hunks or file != RawFile(hints=file.hints)
+    )
     if not files:
         raise PatchError(f"There is no diff in this text. {WANTED}")
     return files

@@ -21,7 +21,9 @@ def parse(text: str) -> tuple[FilePatch, ...]:
 
 def _file(raw: RawFile) -> FilePatch:
     if raw.binary:
-        raise PatchError(f"{raw.new or raw.old}: binary patches are not supported. Only text files can be changed.")
+        raise PatchError(
+            f"{raw.new or raw.old}: binary patches are not supported. Only text files can be changed."
+        )
     hunks = _read(tuple(hunk for hunk in raw.hunks if hunk.lines))
     return FilePatch(header=replace(raw, hunks=()), hunks=tuple(hunk for hunk in hunks if hunk.runs))
 
@@ -34,11 +36,15 @@ def _read(raw: tuple[RawHunk, ...]) -> tuple[Hunk, ...]:
     try:
         parsed = PatchSet(text)
     except UnidiffParseError as error:
-        raise PatchError(f"The diff cannot be read: {error}. Send it again as a plain unified diff.") from None
+        raise PatchError(
+            f"The diff cannot be read: {error}. Send it again as a plain unified diff."
+        ) from None
     read = [_lines([(line.line_type, line.value) for line in hunk]) for hunk in (parsed[0] if raw else ())]
     kept = [f"{line.mark}{line.text}" for lines in read for line in lines if line.mark != " "]
     if kept != [line for hunk in raw for line in hunk.lines if line.startswith(("+", "-"))]:
-        raise PatchError("The diff cannot be read without losing some of its + and - lines. Send it again as a plain unified diff.")
+        raise PatchError(
+            "The diff cannot be read without losing some of its + and - lines. Send it again as a plain unified diff."
+        )
     return tuple(
         Hunk(
             number=number,
@@ -84,7 +90,12 @@ def _without_repeats(run: tuple[Line, ...]) -> Sequence[Line]:
         return run
     size = min(len(removed), len(added))
     above = next((index for index in range(size) if before[index] != after[index]), size)
-    below = next((index for index in range(size - above) if before[-1 - index] != after[-1 - index]), size - above)
-    kept = [[replace(line, mark=" ") for line in lines] for lines in (removed[:above], removed[len(removed) - below :])]
+    below = next(
+        (index for index in range(size - above) if before[-1 - index] != after[-1 - index]), size - above
+    )
+    kept = [
+        [replace(line, mark=" ") for line in lines]
+        for lines in (removed[:above], removed[len(removed) - below :])
+    ]
     changed = [*removed[above : len(removed) - below], *added[above : len(added) - below]]
     return [*kept[0], *changed, *kept[1]]

@@ -2,11 +2,22 @@
 
 import re
 
-STARTS = ("--- ", "+++ ", "@@", "diff --git ", "*** Begin Patch", "*** Update File", "*** Add File", "*** Delete File")
+STARTS = (
+    "--- ",
+    "+++ ",
+    "@@",
+    "diff --git ",
+    "*** Begin Patch",
+    "*** Update File",
+    "*** Add File",
+    "*** Delete File",
+)
 PROSE = "\0"
 """Stands before each line that is outside of the diff for certain."""
 FENCE = re.compile(r"([ \t>]*)(`{3,}|~{3,})[^`]*$")
-INDENTED = re.compile(r"([ \t>]*)(?:--- \S|\+\+\+ \S|@@|diff --git |\*\*\* (?:Begin Patch|Update|Add|Delete)|<{5,9} ?[A-Z])")
+INDENTED = re.compile(
+    r"([ \t>]*)(?:--- \S|\+\+\+ \S|@@|diff --git |\*\*\* (?:Begin Patch|Update|Add|Delete)|<{5,9} ?[A-Z])"
+)
 LOOK_ALIKE_SIGNS = str.maketrans({"\u2212": "-", "\u2013": "-", "\u2010": "-", "\u2011": "-", "\u00a0": " "})
 
 
@@ -32,7 +43,11 @@ def unfenced(lines: list[str]) -> list[str]:
         if not opened:
             opened = fence[1] + fence[2] if fence else ""
             result.append(PROSE + line)
-        elif fence and line.rstrip().startswith(opened) and not line.rstrip().removeprefix(opened).strip(opened[-1]):
+        elif (
+            fence
+            and line.rstrip().startswith(opened)
+            and not line.rstrip().removeprefix(opened).strip(opened[-1])
+        ):
             result += [*_block(block), PROSE]
             block, opened = [], ""
         else:
@@ -53,4 +68,7 @@ def dedented(lines: list[str]) -> list[str]:
     if not indent:
         return lines
     blank = indent.rstrip()
-    return [line.removeprefix(indent) if line.startswith(indent) else "" if line.rstrip() in ("", blank) else line for line in lines]
+    return [
+        line.removeprefix(indent) if line.startswith(indent) else "" if line.rstrip() in ("", blank) else line
+        for line in lines
+    ]

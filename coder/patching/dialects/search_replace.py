@@ -52,4 +52,6 @@ def _next(lines: Sequence[str], start: int, mark: re.Pattern[str], name: str) ->
             return index
         if SEARCH.match(lines[index]):
             break
-    raise PatchError(f"The block that starts with {lines[start][:60]!r} has no line {name!r} after it. Send the block again, whole.")
+    raise PatchError(
+        f"The block that starts with {lines[start][:60]!r} has no line {name!r} after it. Send the block again, whole."
+    )

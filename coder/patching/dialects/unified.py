@@ -5,14 +5,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from coder.patching.dialects.body import Counts, read_body
-from coder.patching.dialects.names import LONGEST_HEADER, NOWHERE, header_name, path_on_its_own_line, unquoted, words_like_paths
+from coder.patching.dialects.names import (
+    LONGEST_HEADER,
+    NOWHERE,
+    header_name,
+    path_on_its_own_line,
+    unquoted,
+    words_like_paths,
+)
 from coder.patching.dialects.prose import LOOK_ALIKE_SIGNS, STARTS
 from coder.patching.dialects.raw import RawFile, RawHunk
 from coder.patching.errors import PatchError
 
 GIT_HEADER = re.compile(r'^diff --git "?(?:a/)?(?P<name>.+?)"? "?(?:b/)?(?P=name)"?\s*$')
 GIT_RENAME = re.compile(r"^diff --git a/(?P<old>\S+) b/(?P<new>\S+)\s*$")
-HUNK = re.compile(r"^@@+ -(?P<start>\d+)(?:,(?P<old>\d+))? \+(?P<new_start>\d+)(?:,(?P<new>\d+))?(?: @@+ ?(?P<section>.*)|\s*)$")
+HUNK = re.compile(
+    r"^@@+ -(?P<start>\d+)(?:,(?P<old>\d+))? \+(?P<new_start>\d+)(?:,(?P<new>\d+))?(?: @@+ ?(?P<section>.*)|\s*)$"
+)
 BARE_HUNK = re.compile(r"^@@+ *(?:[-+,.\d\s]*@@+)? ?(?P<section>.*?)(?: @@+)?$")
 METADATA = re.compile(r"(?:new file|deleted file|old|new) mode \d+$|(?:rename|copy) (?:from|to) .+$")
 PREFIX = re.compile(r"^[ab]/")
@@ -55,7 +64,9 @@ def read_unified(lines: Sequence[str]) -> Iterator[RawFile]:
 
 def file_header(lines: Sequence[str], index: int) -> tuple[str, str, int] | None:
     """The old name, the new name and the number of header lines at this place; one of ---, +++ may be lost before a hunk."""
-    here, after, then = (lines[position] if position < len(lines) else "" for position in (index, index + 1, index + 2))
+    here, after, then = (
+        lines[position] if position < len(lines) else "" for position in (index, index + 1, index + 2)
+    )
     if here.startswith("--- ") and after.startswith("+++ "):
         return header_name(here), header_name(after), 2
     if here.startswith(("--- ", "+++ ")) and after.startswith("@@") and not then.startswith(STARTS):
@@ -77,7 +88,10 @@ def hints_above(lines: Sequence[str], index: int) -> tuple[str, ...]:
 
 def _is_of_another(file: RawFile, names: tuple[str, str]) -> bool:
     """Does a git header that stands open name other files than the names below it?"""
-    pairs = [(PREFIX.sub("", own), PREFIX.sub("", name)) for own, name in zip((file.old, file.new), names, strict=True)]
+    pairs = [
+        (PREFIX.sub("", own), PREFIX.sub("", name))
+        for own, name in zip((file.old, file.new), names, strict=True)
+    ]
     return any(own != name and own and NOWHERE not in (own, name) for own, name in pairs)
 
 
@@ -87,7 +101,9 @@ def _named(file: RawFile) -> bool:
 
 def _starts_a_body(lines: Sequence[str], index: int) -> bool:
     """Does a hunk without any @@ follow the header?"""
-    return index < len(lines) and lines[index].startswith((" ", "+", "-")) and file_header(lines, index) is None
+    return (
+        index < len(lines) and lines[index].startswith((" ", "+", "-")) and file_header(lines, index) is None
+    )
 
 
 def _from_git_header(line: str) -> RawFile:
@@ -110,7 +126,9 @@ def _with_metadata(file: RawFile, line: str) -> RawFile:
         return replace(file, creates=file.creates or match[1] == "new file", mode=match[2])
     if match := re.match(r"(?:rename|copy) (from|to) (.+)$", line):
         if line.startswith("copy"):
-            raise PatchError(f"{line!r}: copies are not supported. Create the new file with '--- /dev/null' and its whole content.")
+            raise PatchError(
+                f"{line!r}: copies are not supported. Create the new file with '--- /dev/null' and its whole content."
+            )
         name = unquoted(match[2])
         return replace(file, renamed_from=name) if match[1] == "from" else replace(file, renamed_to=name)
     if re.match(r"Binary files .* differ$|GIT binary patch$", line):
@@ -122,8 +140,15 @@ def hunk_header(line: str) -> tuple[RawHunk, Counts]:
     """A hunk without lines, and the old and new lengths that its header claims."""
     header = line[:LONGEST_HEADER].rstrip()
     if match := HUNK.match(header.translate(LOOK_ALIKE_SIGNS)):
-        start, new_start, section = int(match["start"]), int(match["new_start"]), (match["section"] or "").strip()
-        return RawHunk(start=start, new_start=new_start, section=section, lines=()), (int(match["old"] or 1), int(match["new"] or 1))
+        start, new_start, section = (
+            int(match["start"]),
+            int(match["new_start"]),
+            (match["section"] or "").strip(),
+        )
+        return RawHunk(start=start, new_start=new_start, section=section, lines=()), (
+            int(match["old"] or 1),
+            int(match["new"] or 1),
+        )
     match = BARE_HUNK.match(header)
     return RawHunk(section=match["section"].strip() if match else "", lines=()), None
 
@@ -135,7 +160,9 @@ def _hunk(lines: Sequence[str], index: int) -> tuple[RawHunk, int]:
 
 
 def _body(lines: Sequence[str], index: int, hunk: RawHunk, *, counts: Counts = None) -> tuple[RawHunk, int]:
-    body, tail, after = read_body(lines, index, counts=counts, ends_at=lambda position: _header_before_hunk(lines, position))
+    body, tail, after = read_body(
+        lines, index, counts=counts, ends_at=lambda position: _header_before_hunk(lines, position)
+    )
     return replace(hunk, lines=body, tail=tail), after
 
 
@@ -148,5 +175,7 @@ def _header_before_hunk(lines: Sequence[str], index: int) -> int | None:
     if header is None or not "".join(lines[index + header[2] : index + header[2] + 1]).startswith("@@"):
         return None
     old, new, size = header
-    named = size == 2 and (NOWHERE in (old, new) or (old.startswith("a/") and old.removeprefix("a/") == new.removeprefix("b/")))
+    named = size == 2 and (
+        NOWHERE in (old, new) or (old.startswith("a/") and old.removeprefix("a/") == new.removeprefix("b/"))
+    )
     return 0 if named else size

@@ -71,7 +71,9 @@ def align(hunk: Hunk, text: Indexed) -> Alignment | None:
     if not all(claim.costs for claim in claims if claim.line.mark == "-"):
         return None
     forward, backward = _forward(claims, len(text.lines)), _backward(claims, len(text.lines))
-    found = [_spot(claims, run, list(map(add, forward[run.end], backward[run.end])), text) for run in hunk.runs]
+    found = [
+        _spot(claims, run, list(map(add, forward[run.end], backward[run.end])), text) for run in hunk.runs
+    ]
     spots = [places[0] for places in found if places]
     ends = [spot + len(run.removed) for run, spot in zip(hunk.runs, spots, strict=False)]
     if len(spots) < len(found) or any(end > spot for end, spot in zip(ends, spots[1:], strict=False)):
@@ -80,13 +82,24 @@ def align(hunk: Hunk, text: Indexed) -> Alignment | None:
     cost = min(forward[-1])
     found_lines = [line for line, actual in pairs if key(line.text) == key(actual)]
     found_weight = sum(map(_weight, found_lines)) if any(_has_words(line) for line in found_lines) else 0
-    if found_weight < LINE or 2 * cost > found_weight + LINE or 3 * _context(line for line, _ in pairs) < _context(hunk.old):
+    if (
+        found_weight < LINE
+        or 2 * cost > found_weight + LINE
+        or 3 * _context(line for line, _ in pairs) < _context(hunk.old)
+    ):
         return None
     removed = [
-        (line, text.lines[spot + index]) for run, spot in zip(hunk.runs, spots, strict=True) for index, line in enumerate(run.removed)
+        (line, text.lines[spot + index])
+        for run, spot in zip(hunk.runs, spots, strict=True)
+        for index, line in enumerate(run.removed)
     ]
     pairs = [pair for pair in pairs if pair[0].mark != "-"] + removed
-    return Alignment(spots=tuple(spots), pairs=tuple(pairs), cost=cost, places=next((places for places in found if len(places) > 1), ()))
+    return Alignment(
+        spots=tuple(spots),
+        pairs=tuple(pairs),
+        cost=cost,
+        places=next((places for places in found if len(places) > 1), ()),
+    )
 
 
 def _spot(claims: Sequence[_Claim], run: Run, totals: Sequence[int], text: Indexed) -> tuple[int, ...]:
@@ -98,7 +111,11 @@ def _spot(claims: Sequence[_Claim], run: Run, totals: Sequence[int], text: Index
     """
     size = len(run.removed)
     firm = claims[run.old_index : run.end]
-    whole = {at for at in range(size, len(totals)) if all(at - size + index in claim.costs for index, claim in enumerate(firm))}
+    whole = {
+        at
+        for at in range(size, len(totals))
+        if all(at - size + index in claim.costs for index, claim in enumerate(firm))
+    }
     best = min(whole, key=totals.__getitem__, default=None)
     if best is None:
         return ()
@@ -128,7 +145,9 @@ def _claims(hunk: Hunk, text: Indexed) -> list[_Claim]:
     claims: list[_Claim] = []
     for index, line in enumerate(hunk.old):
         elides = is_elision(line)
-        costs = {at: _cost(line, text.lines[at]) for at in text.where.get(key(line.text), ())} or _paraphrases(line, text)
+        costs = {
+            at: _cost(line, text.lines[at]) for at in text.where.get(key(line.text), ())
+        } or _paraphrases(line, text)
         firm = line.mark == "-" and index > 0 and hunk.old[index - 1].mark == "-" and index not in starts
         joined = index > 0 and (firm or index in insertions)
         weight = 0 if elides else _weight(line)
@@ -143,7 +162,9 @@ def _paraphrases(line: Line, text: Indexed) -> dict[int, int]:
     words = set(said[1].lower().split())
     found: dict[int, int] = {}
     for other, places in text.where.items():
-        if (match := COMMENT.match(other)) and 2 * len(words.intersection(match[1].lower().split())) > max(2, len(words)):
+        if (match := COMMENT.match(other)) and 2 * len(words.intersection(match[1].lower().split())) > max(
+            2, len(words)
+        ):
             found |= dict.fromkeys(places, PARAPHRASED)
     return found
 
@@ -179,7 +200,11 @@ def _forward(claims: Sequence[_Claim], size: int) -> list[list[int]]:
         missed = [cost + claim.weight for cost in before]
         row = [missed[0], *map(min, missed[1:], missed)]
         for at, cost in claim.costs.items():
-            reached = before[at] if claim.joined else min(before[at], min(before[max(0, at - FEW) : at + 1]) + SMALL_GAP, least[at] + GAP)
+            reached = (
+                before[at]
+                if claim.joined
+                else min(before[at], min(before[max(0, at - FEW) : at + 1]) + SMALL_GAP, least[at] + GAP)
+            )
             row[at + 1] = min(row[at + 1], reached + cost)
         rows.append(row)
     return rows
@@ -200,7 +225,10 @@ def _backward(claims: Sequence[_Claim], size: int) -> list[list[int]]:
             found[at] = after[at + 1] + cost
         row = list(map(min, row, found))
         if not claim.joined and claim.costs:
-            row = [min(cost, later + GAP) for cost, later in zip(row, list(accumulate(reversed(found), min))[::-1], strict=True)]
+            row = [
+                min(cost, later + GAP)
+                for cost, later in zip(row, list(accumulate(reversed(found), min))[::-1], strict=True)
+            ]
             for at in claim.costs:
                 for earlier in range(max(0, at - FEW), at):
                     row[earlier] = min(row[earlier], found[at] + SMALL_GAP)
@@ -235,5 +263,9 @@ def _entered(claim: _Claim, before: Sequence[int], at: int, cost: int) -> int | 
         return at - 1
     if claim.joined:
         return None
-    ways = (earlier for earlier in range(at - 1, -1, -1) if before[earlier] + (SMALL_GAP if at - 1 - earlier <= FEW else GAP) + own == cost)
+    ways = (
+        earlier
+        for earlier in range(at - 1, -1, -1)
+        if before[earlier] + (SMALL_GAP if at - 1 - earlier <= FEW else GAP) + own == cost
+    )
     return next(ways, None)

@@ -34,7 +34,9 @@ def key(text: str) -> str:
 
 def plain(text: str) -> str:
     """The line in ASCII punctuation, without white space at its end."""
-    return text.rstrip() if text.isascii() else unicodedata.normalize("NFC", text.translate(TO_ASCII)).rstrip()
+    return (
+        text.rstrip() if text.isascii() else unicodedata.normalize("NFC", text.translate(TO_ASCII)).rstrip()
+    )
 
 
 def exactly(line: Line, actual: str) -> bool:
@@ -47,7 +49,9 @@ def but_for_trailing_space(line: Line, actual: str) -> bool:
 
 def but_for_a_lost_mark(line: Line, actual: str) -> bool:
     """An indented context line whose mark was lost has given its first space away as the mark."""
-    return but_for_trailing_space(line, actual) or (line.mark == " " and f" {line.text}".rstrip() == actual.rstrip())
+    return but_for_trailing_space(line, actual) or (
+        line.mark == " " and f" {line.text}".rstrip() == actual.rstrip()
+    )
 
 
 def but_for_look_alikes(line: Line, actual: str) -> bool:

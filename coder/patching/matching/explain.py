@@ -22,7 +22,12 @@ COMPARED_WITH = 5_000
 
 
 def explained(
-    path: str, results: Sequence[Result], lines: Sequence[str], *, failed_before: Mapping[str, int], most_lines: int
+    path: str,
+    results: Sequence[Result],
+    lines: Sequence[str],
+    *,
+    failed_before: Mapping[str, int],
+    most_lines: int,
 ) -> PatchError:
     """One paragraph for each hunk of a file that does not fit, and which of them do."""
     wrong = [result for result in results if isinstance(result, Misfit)]

@@ -96,7 +96,9 @@ def _aligned(hunk: Hunk, text: Indexed, offset: int) -> Result:
         starts = [spot - hunk.runs[0].old_index for spot in found.places]
         at = choose(hunk, starts, lines=text.lines, offset=offset) if len(hunk.runs) == 1 else None
         if at is None or at != starts[0]:
-            return Misfit(hunk=hunk, places=tuple(sorted(starts)) if max(starts) - min(starts) > len(hunk.old) else ())
+            return Misfit(
+                hunk=hunk, places=tuple(sorted(starts)) if max(starts) - min(starts) > len(hunk.old) else ()
+            )
     return Placed(hunk=hunk, spots=spots, pairs=found.pairs)
 
 
@@ -104,7 +106,9 @@ def standing(wanted: Sequence[Line], text: Indexed) -> list[int]:
     """Where the lines stand one below the other, by the strictest comparison that finds any place."""
     if not wanted:
         return []
-    before, rarest = min(enumerate(text.where.get(key(line.text), ()) for line in wanted), key=lambda pair: len(pair[1]))
+    before, rarest = min(
+        enumerate(text.where.get(key(line.text), ()) for line in wanted), key=lambda pair: len(pair[1])
+    )
     starts = [index - before for index in rarest if 0 <= index - before <= len(text.lines) - len(wanted)]
     for same in COMPARISONS:
         if found := [at for at in starts if _fits(wanted, text.lines, at=at, same=same)]:
@@ -138,7 +142,9 @@ def _first(placed: Placed) -> int:
 
 def _adds_at_an_end(hunk: Hunk) -> bool:
     """Does a hunk only add, and above or below all of its context, so that what it adds may be there already?"""
-    return not any(run.removed for run in hunk.runs) and any(run.old_index in (0, len(hunk.old)) for run in hunk.runs)
+    return not any(run.removed for run in hunk.runs) and any(
+        run.old_index in (0, len(hunk.old)) for run in hunk.runs
+    )
 
 
 def _is_deleted(hunk: Hunk, text: Indexed) -> bool:
@@ -158,12 +164,21 @@ def _overlap(at: int | None, found: Sequence[int], new: int, hunk: Hunk) -> bool
 
 def _reversed(hunk: Hunk) -> Hunk:
     marks = {"+": "-", "-": "+"}
-    return replace(hunk, lines=tuple(replace(line, mark=marks.get(line.mark, line.mark)) for line in hunk.lines))
+    return replace(
+        hunk, lines=tuple(replace(line, mark=marks.get(line.mark, line.mark)) for line in hunk.lines)
+    )
 
 
 def _headed(section: str, lines: Sequence[str], at: int) -> bool:
     """Is it the last line above that starts in the first column, as git chooses what it writes after the second @@?"""
-    above = next((lines[index] for index in range(at - 1, -1, -1) if lines[index][:1].isalpha() or lines[index][:1] in ("_", "$")), "")
+    above = next(
+        (
+            lines[index]
+            for index in range(at - 1, -1, -1)
+            if lines[index][:1].isalpha() or lines[index][:1] in ("_", "$")
+        ),
+        "",
+    )
     return above.startswith(section.split("\n")[0].strip())
 
 

@@ -41,7 +41,12 @@ def _elsewhere(source: Source, function: Function | None) -> Iterator[tuple[str,
         near = nearness(piece, function, owner)
         yield piece.text, 0.7 * near
         if near == 1.0 and not isinstance(piece.node, ast.BoolOp):
-            yield f"not {piece.text}" if isinstance(piece.node, ast.Name | ast.Call | ast.Attribute) else f"not ({piece.text})", 0.45
+            yield (
+                f"not {piece.text}"
+                if isinstance(piece.node, ast.Name | ast.Call | ast.Attribute)
+                else f"not ({piece.text})",
+                0.45,
+            )
 
 
 def _plain(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
@@ -49,7 +54,12 @@ def _plain(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
     parameters = set(arguments_of(function)) if function else set()
     names = _names(source, node)[:MOST_NAMES]
     numbers = _constants(function)[:MOST_CONSTANTS] if function else []
-    loops = [one for place in _under(source, node)[0] for one in ast.walk(place) if isinstance(one, ast.For | ast.comprehension)]
+    loops = [
+        one
+        for place in _under(source, node)[0]
+        for one in ast.walk(place)
+        if isinstance(one, ast.For | ast.comprehension)
+    ]
     gone_through = {one.iter.id for one in loops if isinstance(one.iter, ast.Name)}
     for rank, name in enumerate(names):
         fading = FADING**rank * (1.0 if name in parameters else 0.95)
@@ -72,7 +82,13 @@ def _plain(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
 def _names(source: Source, node: ast.AST) -> list[str]:
     """The variables of a function, first those that are read in the branches between which a condition decides."""
     branches = _under(source, node)
-    read = {one.id for branch in branches for statement in branch for one in ast.walk(statement) if isinstance(one, ast.Name)}
+    read = {
+        one.id
+        for branch in branches
+        for statement in branch
+        for one in ast.walk(statement)
+        if isinstance(one, ast.Name)
+    }
     return sorted(local_names(source, node), key=lambda name: name not in read)
 
 
@@ -87,7 +103,9 @@ def _put_in(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
     for branch, asked_for in zip(_under(source, node), ("not in", "in"), strict=True):
         for one in (one for statement in branch for one in ast.walk(statement)):
             match one:
-                case ast.Call(func=ast.Attribute(value=held, attr="add" | "append"), args=[ast.Name(id=name)]):
+                case ast.Call(
+                    func=ast.Attribute(value=held, attr="add" | "append"), args=[ast.Name(id=name)]
+                ):
                     yield f"{name} {asked_for} {source.code(held)}", 0.8
                 case ast.Assign(targets=[ast.Subscript(value=held, slice=ast.Name(id=name))]):
                     yield f"{name} {asked_for} {source.code(held)}", 0.7
@@ -100,7 +118,12 @@ def _used(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
     function = source.function(node)
     under = [statement for branch in _under(source, node) for statement in branch]
     for weight, places in ((0.8, under), (0.35, [function] if function else [])):
-        read = [one for place in places for one in ast.walk(place) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)]
+        read = [
+            one
+            for place in places
+            for one in ast.walk(place)
+            if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)
+        ]
         held = [one for one in read if isinstance(one.value, ast.Name) and not _is_called(source, one)]
         for text in [*dict.fromkeys(source.code(one) for one in held)][:MOST_NAMES]:
             yield text, weight
@@ -111,7 +134,10 @@ def _turned_round(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
     """Is a number below zero whose sign is taken away under the condition?"""
     for one in (one for statement in _under(source, node)[0] for one in ast.walk(statement)):
         match one:
-            case ast.UnaryOp(op=ast.USub(), operand=ast.Name(id=name)) | ast.Call(func=ast.Name(id="abs"), args=[ast.Name(id=name)]):
+            case (
+                ast.UnaryOp(op=ast.USub(), operand=ast.Name(id=name))
+                | ast.Call(func=ast.Name(id="abs"), args=[ast.Name(id=name)])
+            ):
                 yield f"{name} < 0", 0.8
             case _:
                 pass
@@ -120,8 +146,16 @@ def _turned_round(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
 def _held(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
     """Variables compared with what the object holds of itself, as far as the function reads it."""
     function = source.function(node)
-    read = (one for one in ast.walk(function or node) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load))
-    own = (one for one in read if isinstance(one.value, ast.Name) and one.value.id == "self" and not _is_called(source, one))
+    read = (
+        one
+        for one in ast.walk(function or node)
+        if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)
+    )
+    own = (
+        one
+        for one in read
+        if isinstance(one.value, ast.Name) and one.value.id == "self" and not _is_called(source, one)
+    )
     for rank, text in enumerate([*dict.fromkeys(source.code(one) for one in own)][:MOST_NAMES]):
         for name in local_names(source, node)[:MOST_NAMES]:
             for form in ("{} != {}", "{} == {}", "{} > {}", "{} < {}", "{} in {}", "not isinstance({}, {})"):
@@ -133,7 +167,10 @@ def lengths(source: Source, node: ast.If) -> Iterator[tuple[str, float]]:
     leaving = isinstance(node.body[-1], ast.Raise | ast.Return | ast.Continue | ast.Break)
     for rank, name in enumerate(local_names(source, node)[:MOST_LONG]):
         for number in range(1, LONGEST + 1):
-            yield f"len({name}) {'!=' if leaving else '=='} {number}", 0.25 * FADING**rank * FADING ** (number / 10)
+            yield (
+                f"len({name}) {'!=' if leaving else '=='} {number}",
+                0.25 * FADING**rank * FADING ** (number / 10),
+            )
 
 
 def _is_called(source: Source, node: ast.AST) -> bool:
@@ -156,25 +193,52 @@ def _idle(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
         yield name, 0.8
         yield f"not {name}", 0.8
         for other in [one for one in names if one != name][:MOST_NAMES]:
-            for form in ("{} and {}", "not {} and {}", "{} and not {}", "not {} and not {}", "{} & {}", "{} in {}", "{} == {}"):
+            for form in (
+                "{} and {}",
+                "not {} and {}",
+                "{} and not {}",
+                "not {} and not {}",
+                "{} & {}",
+                "{} in {}",
+                "{} == {}",
+            ):
                 yield form.format(other, name), 0.4
 
 
 @lru_cache(maxsize=256)
 def _unread_attributes(source: Source, owner: ast.ClassDef) -> tuple[str, ...]:
     """Attributes that a class sets and the file does not read."""
-    read = {one.attr for one in ast.walk(source.tree) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)}
-    set_ = (one for one in ast.walk(owner) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store))
+    read = {
+        one.attr
+        for one in ast.walk(source.tree)
+        if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)
+    }
+    set_ = (
+        one for one in ast.walk(owner) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
+    )
     return tuple(
-        dict.fromkeys(one.attr for one in set_ if isinstance(one.value, ast.Name) and one.value.id == "self" and one.attr not in read)
+        dict.fromkeys(
+            one.attr
+            for one in set_
+            if isinstance(one.value, ast.Name) and one.value.id == "self" and one.attr not in read
+        )
     )
 
 
 @lru_cache(maxsize=1024)
 def _constants(function: Function) -> list[str]:
     """What the function compares with, as it is written."""
-    compared = [one for node in ast.walk(function) if isinstance(node, ast.Compare) for one in (node.left, *node.comparators)]
-    return list(dict.fromkeys(repr(one.value) for one in compared if isinstance(one, ast.Constant) and one.value is not None))
+    compared = [
+        one
+        for node in ast.walk(function)
+        if isinstance(node, ast.Compare)
+        for one in (node.left, *node.comparators)
+    ]
+    return list(
+        dict.fromkeys(
+            repr(one.value) for one in compared if isinstance(one, ast.Constant) and one.value is not None
+        )
+    )
 
 
 @lru_cache(maxsize=256)

@@ -14,7 +14,17 @@ LONGEST = 160
 MOST_LINES = 3
 SAME_FUNCTION, SAME_CLASS, SAME_FILE = 1.0, 0.7, 0.5
 BUILTIN = frozenset(dir(builtins))
-SIMPLE = (ast.Assign, ast.AugAssign, ast.Expr, ast.Return, ast.Raise, ast.Continue, ast.Break, ast.Delete, ast.Assert)
+SIMPLE = (
+    ast.Assign,
+    ast.AugAssign,
+    ast.Expr,
+    ast.Return,
+    ast.Raise,
+    ast.Continue,
+    ast.Break,
+    ast.Delete,
+    ast.Assert,
+)
 
 
 @dataclass(frozen=True)
@@ -91,7 +101,9 @@ def visible(source: Source, function: Function | None) -> frozenset[str]:
 def bound(source: Source, function: Function | None) -> frozenset[str]:
     """Names that a function and those around it bind, their parameters included."""
     names: set[str] = set()
-    for one in (one for one in [function, *source.around(function)] if isinstance(one, Function)) if function else ():
+    for one in (
+        (one for one in [function, *source.around(function)] if isinstance(one, Function)) if function else ()
+    ):
         names |= {*arguments_of(one), *(given.arg for given in one.args.args)}
         names |= {*stored(one)}
     return frozenset(names)
@@ -119,7 +131,9 @@ def _piece(source: Source, node: ast.AST) -> Piece | None:
     text = f"({_dedented(source, node)})" if isinstance(node, ast.NamedExpr) else _dedented(source, node)
     if len(text) > LONGEST or text.count("\n") >= MOST_LINES or "#" in text:
         return None
-    reads = frozenset(one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load))
+    reads = frozenset(
+        one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)
+    )
     local = (reads - _bound(node)) & bound(source, function)
     return Piece(node=node, text=text, names=local, function=function, owner=source.class_of(function))
 
@@ -141,4 +155,6 @@ def _dedented(source: Source, node: ast.AST) -> str:
     text = source.code(node).replace(source.line_end, "\n")
     first, *rest = text.split("\n")
     column = getattr(node, "col_offset", 0)
-    return "\n".join([first, *(line[column:] if not line[:column].strip() else line.lstrip() for line in rest)])
+    return "\n".join(
+        [first, *(line[column:] if not line[:column].strip() else line.lstrip() for line in rest)]
+    )

@@ -27,7 +27,13 @@ def may_end(source: Source, node: ast.AST, changes: Sequence[Change]) -> bool:
         return False
     inner = [node, *source.around(node)]
     asking = any(one in inner for loop in loops for one in _asking(loop))
-    names = {name.id for loop in loops for one in _asking(loop) for name in ast.walk(one) if isinstance(name, ast.Name)}
+    names = {
+        name.id
+        for loop in loops
+        for one in _asking(loop)
+        for name in ast.walk(one)
+        if isinstance(name, ast.Name)
+    }
     statement = next(one for one in inner if isinstance(one, ast.stmt))
     given = {*stored(statement)} if isinstance(statement, ast.Assign | ast.AugAssign) else set()
     text = "\n".join(change.text for change in changes)
@@ -47,5 +53,7 @@ def _asking(loop: Loop) -> Iterator[ast.expr]:
     """What decides whether a loop goes on: its condition, or what it goes through, and the conditions under which it is left."""
     yield loop.iter if isinstance(loop, ast.For) else loop.test
     for one in ast.walk(loop):
-        if isinstance(one, ast.If) and any(isinstance(inner, ast.Break | ast.Return) for inner in ast.walk(one)):
+        if isinstance(one, ast.If) and any(
+            isinstance(inner, ast.Break | ast.Return) for inner in ast.walk(one)
+        ):
             yield one.test

@@ -92,7 +92,9 @@ def offered() -> dict[str, tuple[str, ...]]:
 def _is_own(module: ModuleType, name: str) -> bool:
     value = getattr(module, name)
     home = getattr(value, "__module__", module.__name__) or module.__name__
-    return not name.startswith("_") and not isinstance(value, ModuleType) and home.lstrip("_") == module.__name__
+    return (
+        not name.startswith("_") and not isinstance(value, ModuleType) and home.lstrip("_") == module.__name__
+    )
 
 
 def imports(source: Source, name: str) -> Iterator[Change]:
@@ -105,7 +107,11 @@ def imports(source: Source, name: str) -> Iterator[Change]:
 
 def import_of(source: Source, module: str, name: str) -> Change:
     """One more name in the import from a module that the file has already, else an import at its top."""
-    there = (one for one in source.tree.body if isinstance(one, ast.ImportFrom) and one.module == module and not one.level)
+    there = (
+        one
+        for one in source.tree.body
+        if isinstance(one, ast.ImportFrom) and one.module == module and not one.level
+    )
     last = next((one.names[-1] for one in there if one.names[-1].name != "*"), None)
     if last is None:
         return inserted(source, f"from {module} import {name}")

@@ -24,14 +24,26 @@ def arguments_of(function: Function) -> tuple[str, ...]:
 
 def stored(node: ast.AST) -> tuple[str, ...]:
     """Variables that are given values there, in their order."""
-    return tuple(dict.fromkeys(one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)))
+    return tuple(
+        dict.fromkeys(
+            one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+        )
+    )
 
 
 def unread(function: Function) -> tuple[str, ...]:
     """Names that a function binds, its parameters first, and reads nowhere; so do functions inside of it that nothing decorates."""
     names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
-    inner = (node.name for node in ast.walk(function) if isinstance(node, Function) and node is not function and not node.decorator_list)
-    given = (node.arg for node in ast.walk(function) if isinstance(node, ast.arg) and node.arg not in ("self", "cls"))
+    inner = (
+        node.name
+        for node in ast.walk(function)
+        if isinstance(node, Function) and node is not function and not node.decorator_list
+    )
+    given = (
+        node.arg
+        for node in ast.walk(function)
+        if isinstance(node, ast.arg) and node.arg not in ("self", "cls")
+    )
     bound = dict.fromkeys([*given, *stored(function), *inner])
     read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
     return tuple(name for name in bound if name not in read)
@@ -100,14 +112,20 @@ def _own_attributes(source: Source, owner: ast.ClassDef) -> tuple[str, ...]:
     for one in line:
         names |= dict.fromkeys(_attributes_of(one))
         parents = {base.id for base in one.bases if isinstance(base, ast.Name)}
-        line += [other for other in source.tree.body if isinstance(other, ast.ClassDef) and other.name in parents and other not in line]
+        line += [
+            other
+            for other in source.tree.body
+            if isinstance(other, ast.ClassDef) and other.name in parents and other not in line
+        ]
     return tuple(names)
 
 
 @lru_cache(maxsize=CACHED)
 def _attributes_of(owner: ast.ClassDef) -> tuple[str, ...]:
     used = Counter(
-        one.attr for one in ast.walk(owner) if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and one.value.id == "self"
+        one.attr
+        for one in ast.walk(owner)
+        if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and one.value.id == "self"
     )
     methods = (one.name for one in owner.body if isinstance(one, Function))
     return tuple(dict.fromkeys([*(name for name, _ in used.most_common()), *methods]))
@@ -123,7 +141,11 @@ def attributes(source: Source) -> tuple[str, ...]:
 @lru_cache(maxsize=256)
 def short_texts(source: Source) -> tuple[str, ...]:
     """The file's short string literals."""
-    texts = (node.value for node in ast.walk(source.tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    texts = (
+        node.value
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
     return tuple(dict.fromkeys(text for text in texts if len(text) < SHORT))
 
 
@@ -134,11 +156,15 @@ def likeness(one: str, other: str) -> float:
 
 
 @lru_cache(maxsize=20_000)
-def most_alike(name: str, pool: tuple[str, ...], *, count: int, least: float) -> tuple[tuple[str, float], ...]:
+def most_alike(
+    name: str, pool: tuple[str, ...], *, count: int, least: float
+) -> tuple[tuple[str, float], ...]:
     """Other names of a pool with their likeness, the most alike first."""
     near = (other for other in dict.fromkeys(pool) if other != name and abs(len(other) - len(name)) <= 8)
     scored = [(other, likeness(name, other)) for other in _perhaps_alike(name, near, least)]
-    return tuple(sorted((pair for pair in scored if pair[1] >= least), key=lambda pair: (-pair[1], pair[0]))[:count])
+    return tuple(
+        sorted((pair for pair in scored if pair[1] >= least), key=lambda pair: (-pair[1], pair[0]))[:count]
+    )
 
 
 def _perhaps_alike(name: str, pool: Iterable[str], least: float) -> Iterator[str]:

@@ -78,10 +78,15 @@ class Site:
         if old != new:
             new_first = f"({new})" if needs_parentheses(new, first, self.source) else new
             new_second = f"({old})" if needs_parentheses(old, second, self.source) else old
-            changes = Change(start=start, end=end, text=new_first), Change(start=start_after, end=end_after, text=new_second)
+            changes = (
+                Change(start=start, end=end, text=new_first),
+                Change(start=start_after, end=end_after, text=new_second),
+            )
             yield Rewrite(changes, weight, summary)
 
-    def before(self, statement: ast.stmt, lines: Sequence[str], *, weight: float, summary: str) -> Iterator[Rewrite]:
+    def before(
+        self, statement: ast.stmt, lines: Sequence[str], *, weight: float, summary: str
+    ) -> Iterator[Rewrite]:
         """Insert lines before a statement, at its indent."""
         indent = self.source.indent(statement)
         if not indent.strip():
@@ -89,7 +94,9 @@ class Site:
             text = "".join(f"{line}{self.source.line_end}{indent}" for line in lines)
             yield Rewrite((Change(start=start, end=start, text=text),), weight, summary)
 
-    def after(self, statement: ast.stmt, lines: Sequence[str], *, weight: float, summary: str) -> Iterator[Rewrite]:
+    def after(
+        self, statement: ast.stmt, lines: Sequence[str], *, weight: float, summary: str
+    ) -> Iterator[Rewrite]:
         """Insert lines after a statement, at its indent."""
         indent = self.source.indent(statement)
         if not indent.strip():

@@ -12,7 +12,12 @@ from coder.repair.generators.calls.wrapping import converted_elsewhere, unwrappe
 from coder.repair.generators.control_flow.branches import branch, branch_order, target
 from coder.repair.generators.control_flow.constant_conditions import unconditional
 from coder.repair.generators.control_flow.exceptions import exception_type
-from coder.repair.generators.control_flow.guards import condition, default_value, dropped_guard, inserted_guard
+from coder.repair.generators.control_flow.guards import (
+    condition,
+    default_value,
+    dropped_guard,
+    inserted_guard,
+)
 from coder.repair.generators.control_flow.iterables import iterated
 from coder.repair.generators.control_flow.keywords import awaiting, super_call, yielding
 from coder.repair.generators.control_flow.loops import advanced, kept
@@ -34,13 +39,32 @@ from coder.repair.generators.names.closures import bound_late, outer_name
 from coder.repair.generators.names.demanded import demanded
 from coder.repair.generators.names.foreign_methods import vocabulary
 from coder.repair.generators.names.standard_library import moved
-from coder.repair.generators.names.suggestions import undefined_name, unknown_attribute, unknown_import, unknown_key
-from coder.repair.generators.names.variables import against_itself, attribute, key, own_class, quoting, variable
+from coder.repair.generators.names.suggestions import (
+    undefined_name,
+    unknown_attribute,
+    unknown_import,
+    unknown_key,
+)
+from coder.repair.generators.names.variables import (
+    against_itself,
+    attribute,
+    key,
+    own_class,
+    quoting,
+    variable,
+)
 from coder.repair.generators.statements.accumulation import step
 from coder.repair.generators.statements.assignment import given_by_sibling, given_elsewhere, kept_best
 from coder.repair.generators.statements.copying import copied
 from coder.repair.generators.statements.insertion import inserted
-from coder.repair.generators.statements.order import begun_again, deletion, enclosed, exchanged, indentation, statement_order
+from coder.repair.generators.statements.order import (
+    begun_again,
+    deletion,
+    enclosed,
+    exchanged,
+    indentation,
+    statement_order,
+)
 from coder.repair.generators.statements.returns import missing_return, returned_value
 from coder.repair.generators.statements.shared_state import shared
 from coder.repair.generators.text.formats import opening, placeholder

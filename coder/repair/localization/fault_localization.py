@@ -73,14 +73,23 @@ def without_comparisons(scores: Scores, sources: Mapping[str, Source]) -> dict[s
         for function in source.functions if path in lowered else ():
             if function.name in COMPARISONS:
                 inside = range(function.lineno, (function.end_lineno or function.lineno) + 1)
-                lowered[path] |= {line: lowered[path][line] * COMPARING for line in inside if line in lowered[path]}
+                lowered[path] |= {
+                    line: lowered[path][line] * COMPARING for line in inside if line in lowered[path]
+                }
     return lowered
 
 
-def with_refused(scores: Scores, sources: Mapping[str, Source], failures: Sequence[Failure]) -> dict[str, dict[int, float]]:
+def with_refused(
+    scores: Scores, sources: Mapping[str, Source], failures: Sequence[Failure]
+) -> dict[str, dict[int, float]]:
     """The same with the headers of functions raised that failures say cannot be called so: nothing in these was executed."""
     highest = max((score for lines in scores.values() for score in lines.values()), default=1.0)
-    refused = {name for failure in failures if failure.type == "TypeError" for name in REFUSED.findall(failure.message)}
+    refused = {
+        name
+        for failure in failures
+        if failure.type == "TypeError"
+        for name in REFUSED.findall(failure.message)
+    }
     raised = {path: dict(lines) for path, lines in scores.items()}
     for path, source in sources.items():
         for function in source.functions if refused else ():
@@ -90,7 +99,9 @@ def with_refused(scores: Scores, sources: Mapping[str, Source], failures: Sequen
     return raised
 
 
-def with_demanded(scores: Scores, sources: Mapping[str, Source], failures: Sequence[Failure]) -> dict[str, dict[int, float]]:
+def with_demanded(
+    scores: Scores, sources: Mapping[str, Source], failures: Sequence[Failure]
+) -> dict[str, dict[int, float]]:
     """The same with the definitions raised whose names are like what tests ask for and do not find: these are not executed by name."""
     highest = max((score for lines in scores.values() for score in lines.values()), default=1.0)
     raised = {path: dict(lines) for path, lines in scores.items()}
@@ -104,7 +115,10 @@ def with_demanded(scores: Scores, sources: Mapping[str, Source], failures: Seque
 
 
 def with_imports(
-    scores: Scores, sources: Mapping[str, Source], imported: Mapping[str, Collection[int]], asked: Collection[str] = ()
+    scores: Scores,
+    sources: Mapping[str, Source],
+    imported: Mapping[str, Collection[int]],
+    asked: Collection[str] = (),
 ) -> dict[str, dict[int, float]]:
     """The same, and what ran at import (lines `imported`) for what suspicious functions, or failing tests (`asked`), know by its name."""
     used = {path: _names_read(scores.get(path, {}), source) for path, source in sources.items()}
@@ -121,7 +135,11 @@ def with_imports(
 
 
 def _of_import(
-    scores: Mapping[int, float], source: Source, used: Mapping[str, float], imported: Collection[int], asked: Mapping[str, float]
+    scores: Mapping[int, float],
+    source: Source,
+    used: Mapping[str, float],
+    imported: Collection[int],
+    asked: Mapping[str, float],
 ) -> dict[int, float]:
     found = dict(scores)
     own = {function: score_of(function, scores) for function in source.functions}
@@ -137,13 +155,21 @@ def _of_import(
         lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
         suspicion = _most(used, stored(statement))
         _raise(found, lines, suspicion * min(1.0, math.sqrt(TABLE / len(lines))))
-        called = {one.func.id for one in ast.walk(statement) if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)}
+        called = {
+            one.func.id
+            for one in ast.walk(statement)
+            if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)
+        }
         calling |= {name: max(suspicion, calling.get(name, 0.0)) for name in called}
     for function, score in own.items():
         inside = [line for line in imported if function.body[0].lineno <= line <= (function.end_lineno or 0)]
         if inside and not score:
             shared = _most(used, _shared(source, function))
-            _raise(found, inside, max(shared, of_class[source.class_of(function)], calling.get(function.name, 0.0)))
+            _raise(
+                found,
+                inside,
+                max(shared, of_class[source.class_of(function)], calling.get(function.name, 0.0)),
+            )
     return {line: score for line, score in found.items() if score}
 
 
@@ -198,7 +224,9 @@ def with_mixed_up(scores: Scores, sources: Mapping[str, Source]) -> dict[str, di
     raised = {path: dict(lines) for path, lines in scores.items()}
     for path, source in sources.items():
         for function in source.functions if raised.get(path) else ():
-            raised[path] |= {line: max(least, score) for line in _mixed_up(function) if (score := raised[path].get(line))}
+            raised[path] |= {
+                line: max(least, score) for line in _mixed_up(function) if (score := raised[path].get(line))
+            }
     return raised
 
 
@@ -210,13 +238,18 @@ def _mixed_up(function: Function) -> Iterable[int]:
     return [
         one.value.lineno
         for one in ast.walk(function)
-        if isinstance(one, ast.keyword) and isinstance(one.value, ast.Name) and one.arg in names - {one.value.id}
+        if isinstance(one, ast.keyword)
+        and isinstance(one.value, ast.Name)
+        and one.arg in names - {one.value.id}
     ]
 
 
 def score_of(function: Function, scores: Mapping[int, float]) -> float:
     """The highest suspicion in a function, its header left out: that is executed by defining it."""
-    return max((scores.get(line, 0.0) for line in range(function.body[0].lineno, (function.end_lineno or 0) + 1)), default=0.0)
+    return max(
+        (scores.get(line, 0.0) for line in range(function.body[0].lineno, (function.end_lineno or 0) + 1)),
+        default=0.0,
+    )
 
 
 def suspects(scores: Scores, sources: Mapping[str, Source]) -> tuple[Suspect, ...]:

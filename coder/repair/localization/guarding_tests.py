@@ -19,11 +19,17 @@ class Guards:
         self._passing = _mixed(trace for trace in traces if trace.result.outcome == "passed")
         self._executing: dict[tuple[str, int, int, int, float], tuple[str, ...]] = {}
 
-    def of(self, candidate: Candidate, source: Source, *, most: int = MOST_GUARDS, seconds: float = MOST_SECONDS) -> tuple[str, ...]:
+    def of(
+        self, candidate: Candidate, source: Source, *, most: int = MOST_GUARDS, seconds: float = MOST_SECONDS
+    ) -> tuple[str, ...]:
         """Ids of quick passing tests, of as many test functions as there are, that execute the function; where none does, the file."""
         function = source.function_at(candidate.edit.line)
         whole = (source.path, 1, source.text.count("\n") + 1, most, seconds)
-        identity = (source.path, function.body[0].lineno, function.end_lineno or function.lineno, most, seconds) if function else whole
+        identity = (
+            (source.path, function.body[0].lineno, function.end_lineno or function.lineno, most, seconds)
+            if function
+            else whole
+        )
         if identity not in self._executing:
             # What only an import calls is executed before any test, and whatever uses the file may depend on it.
             self._executing[identity] = self._found(*identity) or self._found(*whole)

@@ -29,8 +29,16 @@ ACCIDENTS = frozenset(
 
 def changed(answers: Sequence[str], found: Compared) -> float:
     """The part of the unchanged code's answers that are others now; an answer may be another in some of its parts only."""
-    pairs = [(before, after) for call, before, after in zip(found.calls, found.before, answers, strict=False) if not _is_example(call)]
-    return sum(_apart(before.split(PART), after.split(PART)) for before, after in pairs) / len(pairs) if pairs else 0.0
+    pairs = [
+        (before, after)
+        for call, before, after in zip(found.calls, found.before, answers, strict=False)
+        if not _is_example(call)
+    ]
+    return (
+        sum(_apart(before.split(PART), after.split(PART)) for before, after in pairs) / len(pairs)
+        if pairs
+        else 0.0
+    )
 
 
 def stumbling(answers: Sequence[str]) -> float:

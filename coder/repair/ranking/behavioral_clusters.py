@@ -22,7 +22,9 @@ speaks for the next."""
 CLEAR, LEAST_CONTESTED = 3.0, 0.8
 """One failing test lets much through that is not right: where others answer otherwise, the first has so many times what speaks for them,
 or is so likely in itself, or is a mere slip."""
-SLIPS = frozenset({"argument_order", "arithmetic", "boolean", "boundary", "comparison", "constant", "negation"})
+SLIPS = frozenset(
+    {"argument_order", "arithmetic", "boolean", "boundary", "comparison", "constant", "negation"}
+)
 """Families that bring in nothing that is not there: another sign, another order."""
 SHOWN = 60
 SECONDED = 0.35
@@ -69,19 +71,31 @@ def opinions(
     asked = {call.partition("(")[0].rpartition(".")[2] for call in found.calls}
     for place, candidate in enumerate(ranked):
         answers = found.after[place] if place < len(found.after) else ()
-        names = candidate.place.rpartition("::")[2].split(".")  # a function inside of one that was asked has been heard with it
+        names = candidate.place.rpartition("::")[2].split(
+            "."
+        )  # a function inside of one that was asked has been heard with it
         alone = is_blind(answers, found) or asked.isdisjoint(names)
-        text = _put_in(candidate) or meant(candidate.edit.apply(sources[candidate.edit.path].text)) if sources and alone else ""
+        text = (
+            _put_in(candidate) or meant(candidate.edit.apply(sources[candidate.edit.path].text))
+            if sources and alone
+            else ""
+        )
         groups.setdefault((answers, text) if answers or text else candidate, []).append(place)
     least = min((changed(_answers(found, places), found) for places in groups.values()), default=0.0)
     surest = min((stumbling(_answers(found, places)) for places in groups.values()), default=0.0)
     truest = min((contradicting(_answers(found, places), found) for places in groups.values()), default=0.0)
-    plainest = min((mistyped(_answers(found, places), found, hinted or {}) for places in groups.values()), default=0.0)
+    plainest = min(
+        (mistyped(_answers(found, places), found, hinted or {}) for places in groups.values()), default=0.0
+    )
     made = []
     for places in groups.values():
         members = _simplest_first([ranked[place] for place in places], worth, sources)
         answers = _answers(found, places)
-        weight = _said(members, worth) / (1 + 2 * (changed(answers, found) - least)) / (1 + ACCIDENT * (stumbling(answers) - surest))
+        weight = (
+            _said(members, worth)
+            / (1 + 2 * (changed(answers, found) - least))
+            / (1 + ACCIDENT * (stumbling(answers) - surest))
+        )
         against = contradicting(answers, found) > truest or mistyped(answers, found, hinted or {}) > plainest
         weight /= 1 + CONTRADICTION * against
         weight *= LEVELLED if levelled(answers, found) else 1.0
@@ -92,7 +106,10 @@ def opinions(
 def _put_in(candidate: Candidate) -> str:
     """Where what stands there stays and statements come in: the function and these; else nothing."""
     changes = candidate.edit.changes
-    if any(change.end > change.start or "\n" not in change.text or change.text.rstrip().endswith(":") for change in changes):
+    if any(
+        change.end > change.start or "\n" not in change.text or change.text.rstrip().endswith(":")
+        for change in changes
+    ):
         return ""
     return "\n".join([candidate.place, *(change.text.strip() for change in changes)])
 
@@ -145,7 +162,9 @@ class Plain(ast.NodeTransformer):
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:  # a name that NodeTransformer looks for
         self.generic_visit(node)
         match node:
-            case ast.UnaryOp(op=ast.Not(), operand=ast.Compare(ops=[op]) as asked) if type(op) in self.OPPOSITES:
+            case ast.UnaryOp(op=ast.Not(), operand=ast.Compare(ops=[op]) as asked) if (
+                type(op) in self.OPPOSITES
+            ):
                 asked.ops = [self.OPPOSITES[type(op)]]
                 return asked
             case _:
@@ -182,7 +201,9 @@ def decided(held: Sequence[Opinion], *, tests: int) -> bool:
     slip = held[0].first.edit.family in SLIPS
     if tests == 1 and not slip and first < min(LEAST_CONTESTED, CLEAR * sum(others)):
         return False
-    return first >= MOST_OF_ALL * sum(others) or (first >= MAJORITY * (first + sum(others)) and first >= LEAD * max(others))
+    return first >= MOST_OF_ALL * sum(others) or (
+        first >= MAJORITY * (first + sum(others)) and first >= LEAD * max(others)
+    )
 
 
 def apart(opinion: Opinion, others: Sequence[Opinion], found: Compared) -> str:

@@ -12,7 +12,21 @@ from coder.repair.candidates import Candidate
 from coder.repair.context.scope import arguments_of, stored
 
 CHANGING = frozenset(
-    {"add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove", "reverse", "setdefault", "sort", "update"}
+    {
+        "add",
+        "append",
+        "clear",
+        "discard",
+        "extend",
+        "insert",
+        "pop",
+        "popitem",
+        "remove",
+        "reverse",
+        "setdefault",
+        "sort",
+        "update",
+    }
 )
 
 
@@ -40,7 +54,10 @@ def _does_nothing(node: ast.AST) -> bool:
             return True
         case ast.BinOp(op=ast.Add() | ast.Sub(), right=ast.Constant(value=0)):
             return True
-        case ast.BinOp(left=ast.Constant(value=1), op=ast.Mult()) | ast.BinOp(left=ast.Constant(value=0), op=ast.Add()):
+        case (
+            ast.BinOp(left=ast.Constant(value=1), op=ast.Mult())
+            | ast.BinOp(left=ast.Constant(value=0), op=ast.Add())
+        ):
             return True
         case ast.Slice(lower=ast.Constant(value=0)):
             return True
@@ -78,8 +95,15 @@ def _denies(node: ast.expr) -> bool:
 def changed_arguments(function: Function) -> int:
     """How many calls change what the function was given: who calls it seldom expects that."""
     given = {*arguments_of(function)} - {*stored(function)}
-    called = (one.func for one in ast.walk(function) if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute))
-    return sum(func.attr in CHANGING and isinstance(func.value, ast.Name) and func.value.id in given for func in called)
+    called = (
+        one.func
+        for one in ast.walk(function)
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute)
+    )
+    return sum(
+        func.attr in CHANGING and isinstance(func.value, ast.Name) and func.value.id in given
+        for func in called
+    )
 
 
 def lost_values(function: Function) -> int:
@@ -120,7 +144,11 @@ def echoes(before: Function, after: Function, source: Source) -> bool:
 
 def operations(node: ast.AST) -> Iterator[str]:
     """What is calculated, compared and looked up under a node."""
-    return (ast.dump(one) for one in ast.walk(node) if isinstance(one, ast.BinOp | ast.BoolOp | ast.Compare | ast.Subscript))
+    return (
+        ast.dump(one)
+        for one in ast.walk(node)
+        if isinstance(one, ast.BinOp | ast.BoolOp | ast.Compare | ast.Subscript)
+    )
 
 
 @lru_cache(maxsize=256)
@@ -132,9 +160,13 @@ def operations_of(source: Source) -> frozenset[str]:
 def repetitions(function: Function) -> int:
     """How many statements say what the one before them says, and how many calls are given a variable twice."""
     nodes = [*ast.walk(function)]
-    blocks = [block for node in nodes for name in BLOCKS if isinstance(block := getattr(node, name, None), list)]
+    blocks = [
+        block for node in nodes for name in BLOCKS if isinstance(block := getattr(node, name, None), list)
+    ]
     pairs = [pair for block in blocks for pair in pairwise(map(ast.dump, block))]
-    return sum(one == other for one, other in pairs) + sum(_given_twice(node) for node in nodes if isinstance(node, ast.Call))
+    return sum(one == other for one, other in pairs) + sum(
+        _given_twice(node) for node in nodes if isinstance(node, ast.Call)
+    )
 
 
 def _given_twice(call: ast.Call) -> bool:
@@ -143,19 +175,36 @@ def _given_twice(call: ast.Call) -> bool:
     return told or len({*names}) < len(names)
 
 
-def avoids(function: Function, names: frozenset[str], candidate: Candidate, source: Source, line: str) -> bool:
+def avoids(
+    function: Function, names: frozenset[str], candidate: Candidate, source: Source, line: str
+) -> bool:
     """Is a name that is not there left as it is, nothing that decides whether it is given a value is changed, and the edit not say it?
 
     In another function than the one that reads it an edit can only keep that from being executed.
     """
     used = names & {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
     place = candidate.edit.line
-    around = (node for node in ast.walk(function) if isinstance(node, ast.stmt) and node.lineno <= place <= (node.end_lineno or 0))
+    around = (
+        node
+        for node in ast.walk(function)
+        if isinstance(node, ast.stmt) and node.lineno <= place <= (node.end_lineno or 0)
+    )
     inner = max(around, key=lambda node: node.lineno, default=function)
     simple = not any(getattr(inner, name, None) for name in BLOCKS)
-    told = {node.id for node in ast.walk(inner) if isinstance(node, ast.Name) and (simple or isinstance(node.ctx, ast.Store))}
-    changed = (text for change in candidate.edit.changes for text in (source.text[change.start : change.end], change.text))
-    return bool(names) and not (used or names) & {*told, *(word for text in (line, *changed) for word in re.findall(r"\w+", text))}
+    told = {
+        node.id
+        for node in ast.walk(inner)
+        if isinstance(node, ast.Name) and (simple or isinstance(node.ctx, ast.Store))
+    }
+    changed = (
+        text
+        for change in candidate.edit.changes
+        for text in (source.text[change.start : change.end], change.text)
+    )
+    return bool(names) and not (used or names) & {
+        *told,
+        *(word for text in (line, *changed) for word in re.findall(r"\w+", text)),
+    }
 
 
 def asked_twice(function: Function, candidate: Candidate, source: Source, line: str) -> bool:
@@ -167,14 +216,20 @@ def asked_twice(function: Function, candidate: Candidate, source: Source, line: 
     if question is None:
         return False
     changed = [change.start for change in candidate.edit.changes]
-    ifs = [node for node in ast.walk(function) if isinstance(node, ast.If) and source.span(node.test)[0] not in changed[1:]]
+    ifs = [
+        node
+        for node in ast.walk(function)
+        if isinstance(node, ast.If) and source.span(node.test)[0] not in changed[1:]
+    ]
     own = next((node for node in ifs if node.lineno == candidate.edit.line), None)
     if own is None:
         return any(source.code(node.test) == question[1] for node in ifs)
     again = any(
         source.code(node.test) == question[1]
         for node in ifs
-        if node is not own and _beside(node, own, source) and not _given(min(own, node, key=lambda one: one.lineno), question[1])
+        if node is not own
+        and _beside(node, own, source)
+        and not _given(min(own, node, key=lambda one: one.lineno), question[1])
     )
     return again or any(_opposite(source.code(node.test), question[1]) for node in _branches(own)[1:])
 
@@ -191,7 +246,9 @@ def _opposite(one: str, other: str) -> bool:
 def _beside(one: ast.If, own: ast.If, source: Source) -> bool:
     """In the same block, a branch of what is there, or around it?"""
     chain = [own, *(node for node in source.around(own) if isinstance(node, ast.If))]
-    return one in chain or any(one in _branches(node) for first in chain for node in source.block(first) if isinstance(node, ast.If))
+    return one in chain or any(
+        one in _branches(node) for first in chain for node in source.block(first) if isinstance(node, ast.If)
+    )
 
 
 def _branches(first: ast.If) -> list[ast.If]:

@@ -94,7 +94,9 @@ def credibility(candidate: Candidate, evidence: Evidence) -> float:
     worth = DOUBT.get(candidate.edit.family, 1.0)
     if _special_case(candidate, source, evidence.tests):
         worth *= SPECIAL_CASE
-    if candidate.edit.family != "deletion" and all(not change.text.strip() for change in candidate.edit.changes):
+    if candidate.edit.family != "deletion" and all(
+        not change.text.strip() for change in candidate.edit.changes
+    ):
         worth *= DROPS
     line = line_after(candidate, source)
     if settles(line):
@@ -105,7 +107,9 @@ def credibility(candidate: Candidate, evidence: Evidence) -> float:
     if before and asked_twice(before, candidate, source, line):
         worth *= ASKED_TWICE
     if before and after:
-        worth *= MERGED if candidate.edit.family == "variable" and {*stored(before)} - {*stored(after)} else 1.0
+        worth *= (
+            MERGED if candidate.edit.family == "variable" and {*stored(before)} - {*stored(after)} else 1.0
+        )
         worth *= _inside(before, after) * _elsewhere(candidate, source, before, after)
         if worth >= DOUBT.get(candidate.edit.family, 1.0) and echoes(before, after, source):
             worth *= ECHOED
@@ -131,7 +135,9 @@ def _named(evidence: Evidence) -> frozenset[str]:
     """Functions of the suspicious files that the issue names; what it says of tests is left out."""
     defined = {function.name for source in evidence.sources.values() for function in source.functions}
     said = CODE.findall(TEST.sub(" ", evidence.issue))
-    return frozenset(defined & {word for found in said for text in found for word in re.findall(r"\w+", text)})
+    return frozenset(
+        defined & {word for found in said for text in found for word in re.findall(r"\w+", text)}
+    )
 
 
 def _special_case(candidate: Candidate, source: Source, tests: str) -> bool:
@@ -156,9 +162,17 @@ def _elsewhere(candidate: Candidate, source: Source, function: Function, after: 
     What is built in is given anything.
     """
     before = Counter(ast.dump(node) for node in ast.walk(function) if isinstance(node, ast.Call))
-    made = [node for node in ast.walk(after) if isinstance(node, ast.Call) and not _taken(before, ast.dump(node))]
+    made = [
+        node for node in ast.walk(after) if isinstance(node, ast.Call) and not _taken(before, ast.dump(node))
+    ]
     own = [call for call in made if not (isinstance(call.func, ast.Name) and call.func.id in BUILTIN)]
-    told = {same for call in own for same in _same(call, [one for one in calls(source).get(called(call), ()) if _apart(one, candidate)])}
+    told = {
+        same
+        for call in own
+        for same in _same(
+            call, [one for one in calls(source).get(called(call), ()) if _apart(one, candidate)]
+        )
+    }
     return UNLIKE_ELSEWHERE if False in told else AS_ELSEWHERE if True in told else 1.0
 
 

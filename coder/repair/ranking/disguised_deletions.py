@@ -18,7 +18,9 @@ SETTLED = 0.2
 """What a condition is worth that is never met, or always, in all that was asked: any other that is not, or is, would do."""
 
 
-def removals(survivors: Sequence[Candidate], tried: Sequence[Candidate], sources: Mapping[str, Source]) -> dict[Candidate, Candidate]:
+def removals(
+    survivors: Sequence[Candidate], tried: Sequence[Candidate], sources: Mapping[str, Source]
+) -> dict[Candidate, Candidate]:
     """The candidate that does away with the statement a survivor changes, or with the question that it asks, where there is one.
 
     Not of a `return`: where what comes after it gives the same answer, two ways of finding it agree.
@@ -28,7 +30,11 @@ def removals(survivors: Sequence[Candidate], tried: Sequence[Candidate], sources
         if one.edit.family in REMOVING:
             removing.setdefault(_place(one), one)
     settling = {_place(one): one for one in reversed(survivors) if _settled(one, sources)}
-    pairs = ((one, removing.get(_place(one), settling.get(_place(one)))) for one in survivors if not _spared(one, sources))
+    pairs = (
+        (one, removing.get(_place(one), settling.get(_place(one))))
+        for one in survivors
+        if not _spared(one, sources)
+    )
     return {one: other for one, other in pairs if other is not None}
 
 
@@ -42,11 +48,18 @@ def _settled(one: Candidate, sources: Mapping[str, Source]) -> bool:
 
 def _spared(one: Candidate, sources: Mapping[str, Source]) -> bool:
     lines = sources[one.edit.path].text.split("\n")
-    return one.edit.family in REMOVING or _settled(one, sources) or lines[one.edit.line - 1].lstrip().startswith("return ")
+    return (
+        one.edit.family in REMOVING
+        or _settled(one, sources)
+        or lines[one.edit.line - 1].lstrip().startswith("return ")
+    )
 
 
 def unmasked(
-    worth: Mapping[Candidate, float], removed: Mapping[Candidate, Candidate], asked: Sequence[Candidate], found: Compared
+    worth: Mapping[Candidate, float],
+    removed: Mapping[Candidate, Candidate],
+    asked: Sequence[Candidate],
+    found: Compared,
 ) -> dict[Candidate, float]:
     """What survivors are worth once it is seen which of them answer all calls as the removal of their statement does.
 
@@ -55,7 +68,9 @@ def unmasked(
     answers = dict(zip(asked, found.after, strict=False))
     return {
         one: value * REMOVING.get(other.edit.family, SETTLED)
-        if (other := removed.get(one)) and not is_blind(answers.get(one, ()), found) and answers[one] == answers.get(other)
+        if (other := removed.get(one))
+        and not is_blind(answers.get(one, ()), found)
+        and answers[one] == answers.get(other)
         else value
         for one, value in worth.items()
     }

@@ -53,7 +53,9 @@ class Case:
         scores = without_comparisons(scores, self.sources)
         self.suspects: tuple[Suspect, ...] = suspects(scores, self.sources)
         scores = with_refused(
-            with_imports(scores, self.sources, found.imported, _names_read(tree, self.failing)), self.sources, self._failures
+            with_imports(scores, self.sources, found.imported, _names_read(tree, self.failing)),
+            self.sources,
+            self._failures,
         )
         scores = with_demanded(scores, self.sources, self._failures)
         scores = with_bodies(scores, self.sources) if self.uncollected else scores
@@ -75,12 +77,21 @@ class Case:
     def candidates(self, guards: Sequence[str] = ()) -> list[Candidate]:
         """In the order in which to try them, each with these guards and its own."""
         single = candidates(self.sources, self._scores, self._failures)
-        slips = [one for source, line in self._unreadable.items() for one in rereadable(source.path, source.text, line)]
-        return [self._guarded(candidate, guards) for candidate in ranked([*slips, *single, *repeated(single, self.sources)])]
+        slips = [
+            one
+            for source, line in self._unreadable.items()
+            for one in rereadable(source.path, source.text, line)
+        ]
+        return [
+            self._guarded(candidate, guards)
+            for candidate in ranked([*slips, *single, *repeated(single, self.sources)])
+        ]
 
     def impacted(self, candidate: Candidate) -> tuple[str, ...]:
         """All passing tests seen to execute the changed function, as far as a process of its own can run them in time."""
-        return self._guards.of(candidate, self.sources[candidate.edit.path], most=MOST_IMPACTED, seconds=IMPACTED_SECONDS)
+        return self._guards.of(
+            candidate, self.sources[candidate.edit.path], most=MOST_IMPACTED, seconds=IMPACTED_SECONDS
+        )
 
     def _guarded(self, candidate: Candidate, guards: Sequence[str]) -> Candidate:
         own = self._guards.of(candidate, self.sources[candidate.edit.path])
@@ -88,7 +99,9 @@ class Case:
         return Candidate(edit=edit, score=candidate.score, place=candidate.place)
 
 
-def traced(tracer: Tracer, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None) -> Case | str:
+def traced(
+    tracer: Tracer, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None
+) -> Case | str:
     """Run failing tests and their neighbours, and make a case of what they execute; why there is none."""
     found = tracer.trace(tree, tests, seconds=seconds, progress=progress)
     if found.problem is not None:
@@ -104,7 +117,9 @@ class SpectrumFaults:
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
 
-    def suspects(self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None) -> Suspected:
+    def suspects(
+        self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None
+    ) -> Suspected:
         case = traced(self._tracer, tree, tests, seconds=seconds, progress=progress)
         if isinstance(case, str):
             return Suspected(problem=case)
@@ -118,7 +133,9 @@ def _names_read(tree: Path, tests: Sequence[str]) -> frozenset[str]:
         source = read(tree, path)
         for function in (one for one in source.functions if one.name == own) if source else ():
             names |= {
-                one.id if isinstance(one, ast.Name) else one.attr for one in ast.walk(function) if isinstance(one, ast.Name | ast.Attribute)
+                one.id if isinstance(one, ast.Name) else one.attr
+                for one in ast.walk(function)
+                if isinstance(one, ast.Name | ast.Attribute)
             }
     return frozenset(names)
 

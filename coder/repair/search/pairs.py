@@ -37,18 +37,29 @@ def search_pairs(
     found = Search()
     mending: list[Sequence[Candidate]] = []
     known, first = halves(red), _first(red)
-    tests = (sorted(known, key=lambda test: -known[test][0].score) or [test for test in failing if test != first])[:MOST_TESTS]
+    tests = (
+        sorted(known, key=lambda test: -known[test][0].score) or [test for test in failing if test != first]
+    )[:MOST_TESTS]
     for test in tests:
         left = (deadline - time.monotonic()) / (len(tests) + 1)
         one = search(trials, tree, [test], candidates[:MOST_TRIED], seconds=max(left, 0.0), progress=progress)
         found = replace(found, tried=found.tried + one.tried, seconds=found.seconds + one.seconds)
         mending.append(one.survivors[:MOST_PARTS])
-    parts = zip((known[test][:MOST_PARTS] for test in tests), mending, strict=True) if known else combinations(mending, 2)
+    parts = (
+        zip((known[test][:MOST_PARTS] for test in tests), mending, strict=True)
+        if known
+        else combinations(mending, 2)
+    )
     pairs = [pair for some, others in parts for pair in _pairs(some, others)]
     if not pairs:
         return found
     unique = ranked({one.edit.changes: one for one in pairs}.values())
-    return search(trials, tree, failing, unique, seconds=max(deadline - time.monotonic(), 0.0), progress=progress) + found
+    return (
+        search(
+            trials, tree, failing, unique, seconds=max(deadline - time.monotonic(), 0.0), progress=progress
+        )
+        + found
+    )
 
 
 def halves(red: Mapping[str, Sequence[Candidate]]) -> dict[str, Sequence[Candidate]]:
@@ -64,11 +75,15 @@ def _first(red: Mapping[str, Sequence[Candidate]]) -> str:
 def _pairs(some: Sequence[Candidate], others: Sequence[Candidate]) -> Iterator[Candidate]:
     for one, other in product(some, others):
         changes = sorted((*one.edit.changes, *other.edit.changes), key=lambda change: change.start)
-        if one.edit.path == other.edit.path and all(before.end <= after.start for before, after in pairwise(changes)):
+        if one.edit.path == other.edit.path and all(
+            before.end <= after.start for before, after in pairwise(changes)
+        ):
             first = min((one, other), key=lambda part: part.edit.changes[0].start)
             summary = f"{one.edit.summary}; {other.edit.summary}"
             guards = tuple(dict.fromkeys([*one.edit.guards, *other.edit.guards]))
-            edit = first.edit.model_copy(update={"changes": tuple(changes), "summary": summary, "guards": guards})
+            edit = first.edit.model_copy(
+                update={"changes": tuple(changes), "summary": summary, "guards": guards}
+            )
             score = min(one.score, other.score) * (REPEATED if _alike(one, other) else 1.0)
             yield Candidate(edit=edit, score=score, place=first.place)
 

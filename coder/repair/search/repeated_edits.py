@@ -15,7 +15,18 @@ IN_FUNCTION, IN_FILE = 0.6, 0.45
 """What the edit of two places is worth against that of the likelier one."""
 FURTHER = 0.45
 """What it is worth for each place more."""
-ALONE = frozenset({"deletion", "copied", "uncalled", "inserted", "inserted_guard", "statement_order", "indentation", "dropped_guard"})
+ALONE = frozenset(
+    {
+        "deletion",
+        "copied",
+        "uncalled",
+        "inserted",
+        "inserted_guard",
+        "statement_order",
+        "indentation",
+        "dropped_guard",
+    }
+)
 """Families whose edits say nothing about another place."""
 
 
@@ -27,7 +38,9 @@ def repeated(made: Iterable[Candidate], sources: Mapping[str, Source]) -> Iterat
             change = one.edit.changes[0]
             old = sources[one.edit.path].text[change.start : change.end]
             if old.strip():
-                groups.setdefault((one.edit.path, one.edit.family, old, change.text), {}).setdefault(change.start, one)
+                groups.setdefault((one.edit.path, one.edit.family, old, change.text), {}).setdefault(
+                    change.start, one
+                )
     for group in groups.values():
         everywhere = [group[start] for start in sorted(group)]
         by_place: dict[str, list[Candidate]] = {}
@@ -43,7 +56,9 @@ def _together(places: list[Candidate], worth: float) -> Iterator[Candidate]:
     changes = [one.edit.changes[0] for one in places]
     if 2 <= len(places) <= MOST_PLACES and _apart(changes):
         best = max(places, key=lambda one: one.score)
-        edit = best.edit.model_copy(update={"changes": tuple(changes), "summary": f"{best.edit.summary}, {len(places)} times"})
+        edit = best.edit.model_copy(
+            update={"changes": tuple(changes), "summary": f"{best.edit.summary}, {len(places)} times"}
+        )
         yield Candidate(edit=edit, score=best.score * worth * FURTHER ** (len(places) - 2), place=best.place)
 
 

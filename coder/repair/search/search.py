@@ -40,7 +40,9 @@ class Search:
     def __add__(self, other: "Search") -> "Search":
         """Both searches, this one's survivors first."""
         both = {name: [*getattr(self, name), *getattr(other, name)] for name in ("survivors", "cold", "late")}
-        red = {test: [*self.red.get(test, ()), *other.red.get(test, ())] for test in {**self.red, **other.red}}
+        red = {
+            test: [*self.red.get(test, ()), *other.red.get(test, ())] for test in {**self.red, **other.red}
+        }
         return Search(**both, red=red, tried=self.tried + other.tried, seconds=self.seconds + other.seconds)
 
     @property
@@ -70,7 +72,9 @@ def search(
     found = Search()
     began = started = told = time.monotonic()
     first, least = 0, 0.0
-    results = trials.try_out(tree, tests, [candidate.edit for candidate in ranked], seconds=seconds, patient=patient)
+    results = trials.try_out(
+        tree, tests, [candidate.edit for candidate in ranked], seconds=seconds, patient=patient
+    )
     with closing(results):
         for candidate, tried in zip(ranked, results, strict=False):
             if found.tried == 0:
@@ -88,7 +92,11 @@ def search(
             if progress is not None and time.monotonic() - told > TELLING_SECONDS:
                 told = time.monotonic()
                 progress(found.line)
-            if len(found.survivors) == ENOUGH or (first and found.tried >= first + FURTHER) or candidate.score < least:
+            if (
+                len(found.survivors) == ENOUGH
+                or (first and found.tried >= first + FURTHER)
+                or candidate.score < least
+            ):
                 break
             if found.survivors and time.monotonic() - began > satisfied * seconds:
                 break
@@ -96,7 +104,13 @@ def search(
 
 
 def search_alone(
-    runner: TestRunner, tree: Path, tests: Sequence[str], ranked: Sequence[Candidate], *, seconds: float, progress: Progress | None
+    runner: TestRunner,
+    tree: Path,
+    tests: Sequence[str],
+    ranked: Sequence[Candidate],
+    *,
+    seconds: float,
+    progress: Progress | None,
 ) -> Search:
     """Try candidates in their order, each in a process of its own: where tests cannot be collected no fork can tell about an edit."""
     found = Search()
@@ -116,7 +130,14 @@ def search_alone(
 
 
 def confirmed(
-    runner: TestRunner, tree: Path, edit: Edit, tests: Sequence[str], *, targets: Sequence[str], seconds: float, seen: bool = False
+    runner: TestRunner,
+    tree: Path,
+    edit: Edit,
+    tests: Sequence[str],
+    *,
+    targets: Sequence[str],
+    seconds: float,
+    seen: bool = False,
 ) -> bool:
     """Are the tests that must turn green, and others, not red in a process of their own that reads the edit from the disk?
 

@@ -56,9 +56,13 @@ class Chooser:
         self._runner = runner
         self._deadline = deadline
 
-    def chosen(self, found: Search, credible: Mapping[Candidate, float], tried: Sequence[Candidate] = ()) -> Choice:
+    def chosen(
+        self, found: Search, credible: Mapping[Candidate, float], tried: Sequence[Candidate] = ()
+    ) -> Choice:
         """`credible` says of survivors, and of what no fork could tell about, how far to believe it; `tried` are all candidates."""
-        worth = {candidate: candidate.score * value * watched(candidate) for candidate, value in credible.items()}
+        worth = {
+            candidate: candidate.score * value * watched(candidate) for candidate, value in credible.items()
+        }
         ranked = sorted(found.survivors, key=lambda one: _order(one, worth))
         removed = removals(ranked, tried, self._case.sources)
         asked = [*dict.fromkeys([*ranked, *removed.values()])]
@@ -66,7 +70,9 @@ class Chooser:
         worth = unmasked(worth, removed, asked, compared)
         held: list[Opinion] = []
         others: list[Opinion] = []
-        for opinion in opinions(ranked, worth, compared, hints(self._case.sources.values()), self._case.sources):
+        for opinion in opinions(
+            ranked, worth, compared, hints(self._case.sources.values()), self._case.sources
+        ):
             if len(held) > MOST:
                 others.append(opinion)
             elif holding := self._holding(opinion):
@@ -74,15 +80,23 @@ class Chooser:
         if not held:
             held = self._cold(sorted(found.cold, key=lambda one: _order(one, worth)), worth)
         mute = self._case.endless or self._case.uncollected
-        unheard = found.survivors and not mute and all(is_blind(opinion.answers, compared) for opinion in held)
+        unheard = (
+            found.survivors and not mute and all(is_blind(opinion.answers, compared) for opinion in held)
+        )
         least = LEAST_UNHEARD if unheard else LEAST_LIKELY
-        if held and (max(credible[one] for one in held[0].members) < LEAST_CREDIBLE or held[0].weight < least):
+        if held and (
+            max(credible[one] for one in held[0].members) < LEAST_CREDIBLE or held[0].weight < least
+        ):
             return Choice(tuple(held), compared, HARDLY_CREDIBLE)
         if held and levelled(held[0].answers, compared):
             return Choice(tuple(held), compared, FLATTENED)
         if held and not decided([*held, *others], tests=len(self._case.failing)):
             disagreeing = len({opinion.answers for opinion in held}) > 1
-            why = "what holds disagrees on other calls" if disagreeing else "what holds could not be asked where it differs"
+            why = (
+                "what holds disagrees on other calls"
+                if disagreeing
+                else "what holds could not be asked where it differs"
+            )
             return Choice(tuple(held), compared, f"{why}, and nothing decides")
         return Choice(tuple(held), compared)
 
@@ -90,7 +104,9 @@ class Chooser:
         left = self._deadline - time.monotonic()
         if not ranked or left < LEAST_COMPARING or self._case.uncollected:
             return Compared()
-        return self._trials.compare(self._case.tree, self._case.failing, [one.edit for one in ranked], seconds=left / 2)
+        return self._trials.compare(
+            self._case.tree, self._case.failing, [one.edit for one in ranked], seconds=left / 2
+        )
 
     def _cold(self, candidates: Sequence[Candidate], worth: Mapping[Candidate, float]) -> list[Opinion]:
         """The first that holds of those that only a process of its own can tell about."""
@@ -101,7 +117,11 @@ class Chooser:
 
     def _holding(self, opinion: Opinion) -> Opinion | None:
         """The opinion without those that do not hold before the first that does; None where no likely one does."""
-        held = (place for place, member in enumerate(opinion.members[:CONFIRMED]) if self._holds(member, seen=True))
+        held = (
+            place
+            for place, member in enumerate(opinion.members[:CONFIRMED])
+            if self._holds(member, seen=True)
+        )
         place = next(held, None)
         return None if place is None else replace(opinion, members=opinion.members[place:])
 
@@ -113,7 +133,9 @@ class Chooser:
         tests = [*self._case.failing, *self._case.impacted(candidate)]
         seconds = max(left, LEAST_SECONDS)
         targets, edit = self._case.failing, candidate.edit
-        return confirmed(self._runner, self._case.tree, edit, tests, targets=targets, seconds=seconds, seen=seen)
+        return confirmed(
+            self._runner, self._case.tree, edit, tests, targets=targets, seconds=seconds, seen=seen
+        )
 
 
 def watched(candidate: Candidate) -> float:

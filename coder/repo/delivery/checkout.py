@@ -6,7 +6,15 @@ from pathlib import Path
 
 from coder.core.errors import UserError
 from coder.core.values.verdict import Evidence
-from coder.repo.delivery.commits import add_note, base_of, claimed_verdict, copies, make_commit, make_copy, remove_notes
+from coder.repo.delivery.commits import (
+    add_note,
+    base_of,
+    claimed_verdict,
+    copies,
+    make_commit,
+    make_copy,
+    remove_notes,
+)
 from coder.repo.git import Git, find
 from coder.repo.worktrees.filters import filter_drivers
 from coder.repo.worktrees.trees import carried, changes, encoded
@@ -19,7 +27,15 @@ UNDER_WAY = {
     "rebase-apply": "a rebase",
     "BISECT_LOG": "a bisect",
 }
-FORWARD = ("merge", "--ff-only", "--quiet", "--no-squash", "--no-autostash", "--no-stat", "--no-verify-signatures")
+FORWARD = (
+    "merge",
+    "--ff-only",
+    "--quiet",
+    "--no-squash",
+    "--no-autostash",
+    "--no-stat",
+    "--no-verify-signatures",
+)
 
 
 def bring(git: Git, commit: str) -> str:
@@ -80,10 +96,17 @@ def check_commit(directory: Path, commit: str) -> str:
     git = find(directory).git
     head = _head(git)
     paths = list(changes(git, old=head, new=_on(git, head, commit)))
-    unclean = {*git.items("diff-index", "--name-only", "-z", head, "--", *paths), *git.items("ls-files", "--others", "-z", "--", *paths)}
+    unclean = {
+        *git.items("diff-index", "--name-only", "-z", head, "--", *paths),
+        *git.items("ls-files", "--others", "-z", "--", *paths),
+    }
     if unclean:
         raise _overwritten(sorted(unclean))
-    fix = f"the fix {commit[:10]}" if base_of(git, commit) == head else f"an unverified copy of the fix {commit[:10]}"
+    fix = (
+        f"the fix {commit[:10]}"
+        if base_of(git, commit) == head
+        else f"an unverified copy of the fix {commit[:10]}"
+    )
     return f"{_branch(git)} would move on to {fix}, and {', '.join(paths[:10])} would change; nothing was written."
 
 
@@ -96,7 +119,11 @@ def apply_commit(directory: Path, commit: str) -> str:
     git = find(directory).git
     brought = bring(git, commit)
     told = f"{_branch(git)} is now at {brought[:10]}, which holds the fix"
-    return f"{told}." if brought == commit else f"{told}, UNVERIFIED: HEAD has moved since it was judged. Judge it here: coder verify HEAD"
+    return (
+        f"{told}."
+        if brought == commit
+        else f"{told}, UNVERIFIED: HEAD has moved since it was judged. Judge it here: coder verify HEAD"
+    )
 
 
 def apply_diff(directory: Path, diff: str, *, check: bool = False, reverse: bool = False) -> str:
@@ -107,12 +134,20 @@ def apply_diff(directory: Path, diff: str, *, check: bool = False, reverse: bool
     """
     place = find(directory)
     how = [option for option, given in (("--check", check), ("--reverse", reverse)) if given]
-    applied = place.git.call("apply", "--whitespace=nowarn", *how, "-", stdin=encoded(diff, place.root), accept=None)
+    applied = place.git.call(
+        "apply", "--whitespace=nowarn", *how, "-", stdin=encoded(diff, place.root), accept=None
+    )
     if applied.status != 0:
-        raise UserError(f"The change does not fit the files as they are now ({applied.fault}). Nothing was changed.")
+        raise UserError(
+            f"The change does not fit the files as they are now ({applied.fault}). Nothing was changed."
+        )
     if check:
         return "The change fits the working tree; nothing was written."
-    return "The change was taken out of the working tree." if reverse else "The change is in the working tree, uncommitted."
+    return (
+        "The change was taken out of the working tree."
+        if reverse
+        else "The change is in the working tree, uncommitted."
+    )
 
 
 def undo(directory: Path, *, branch: str, commit: str, applied: str | None) -> str:
@@ -142,7 +177,9 @@ def _check_branch(git: Git, branch: str, *, tip: str, commit: str) -> None:
         )
     if where := git.text("for-each-ref", "--format=%(worktreepath)", f"refs/heads/{branch}"):
         where = str(git.directory) if git.inert and Path(where).is_relative_to(git.inert.path) else where
-        raise UserError(f"{branch} is checked out in {where}; switch to another branch first. Nothing was changed.")
+        raise UserError(
+            f"{branch} is checked out in {where}; switch to another branch first. Nothing was changed."
+        )
 
 
 def _held(git: Git, commits: Iterable[str], *, branch: str) -> list[str]:
@@ -156,7 +193,9 @@ def _held(git: Git, commits: Iterable[str], *, branch: str) -> list[str]:
             continue
         if git.holds("merge-base", "--is-ancestor", commit, "HEAD"):
             return [commit]
-        others = git.text("for-each-ref", "--format=%(refname:short)", f"--contains={commit}", "refs/heads").split()
+        others = git.text(
+            "for-each-ref", "--format=%(refname:short)", f"--contains={commit}", "refs/heads"
+        ).split()
         if others := [other for other in others if other != branch]:
             raise UserError(
                 f"The fix {commit[:10]} is on {others[0]}, not on the current branch; check that out first. Nothing was changed."
@@ -175,7 +214,9 @@ def _revert(git: Git, commit: str) -> str:
         return f"found {commit[:10]} reverted already"
     subject = git.text("log", "-1", "--format=%s", commit)
     reverted = f"commit {commit}" if git.commit(f"{commit}^") == base else f"the commits {base}..{commit}"
-    revert = make_commit(git, tree=tree, parent=head, message=f'Revert "{subject}"\n\nThis reverts {reverted}.')
+    revert = make_commit(
+        git, tree=tree, parent=head, message=f'Revert "{subject}"\n\nThis reverts {reverted}.'
+    )
     _fast_forward(git, revert, action="coder undo")
     return f"reverted {commit[:10]} with {revert[:10]}"
 
@@ -186,7 +227,9 @@ def _on(git: Git, head: str, commit: str) -> str:
         raise UserError(f"The commit {commit[:10]} is not in this repository any more; nothing was changed.")
     tree = carried(git, old=base_of(git, commit), new=commit, onto=head)
     if tree is None:
-        raise UserError(f"The fix {commit[:10]} no longer fits: HEAD has changed the same lines since. Nothing was changed.")
+        raise UserError(
+            f"The fix {commit[:10]} no longer fits: HEAD has changed the same lines since. Nothing was changed."
+        )
     if tree == git.tree(head):
         raise UserError(f"HEAD already holds the change of {commit[:10]}; nothing was changed.")
     return tree
@@ -196,7 +239,9 @@ def _head(git: Git) -> str:
     """HEAD, where no operation of the person's is half done."""
     for name, operation in UNDER_WAY.items():
         if (git.directory / git.text("rev-parse", "--git-path", name)).exists():
-            raise UserError(f"{operation.capitalize()} is under way in {git.directory}; finish or abort it first. Nothing was changed.")
+            raise UserError(
+                f"{operation.capitalize()} is under way in {git.directory}; finish or abort it first. Nothing was changed."
+            )
     return git.text("rev-parse", "HEAD")
 
 
@@ -225,4 +270,6 @@ def _fast_forward(git: Git, commit: str, *, action: str) -> None:
 
 
 def _overwritten(paths: Sequence[str]) -> UserError:
-    return UserError(f"{', '.join(paths[:5])} would be overwritten, and what is there is not committed. Commit or stash it and try again.")
+    return UserError(
+        f"{', '.join(paths[:5])} would be overwritten, and what is there is not committed. Commit or stash it and try again."
+    )

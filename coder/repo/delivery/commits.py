@@ -14,13 +14,17 @@ STEP = "Coder-Step"
 VERDICT_TRAILER = re.compile(r"Coder-(?:Verdict|Test|Suite): ")
 """Trailers that say what was tested; they are true of one tree only."""
 FALLBACK = {
-    f"GIT_{role}_{field}": value for role in ("AUTHOR", "COMMITTER") for field, value in (("NAME", "coder"), ("EMAIL", "coder@localhost"))
+    f"GIT_{role}_{field}": value
+    for role in ("AUTHOR", "COMMITTER")
+    for field, value in (("NAME", "coder"), ("EMAIL", "coder@localhost"))
 }
 
 
 def make_commit(git: Git, *, tree: str, parent: str, message: str) -> str:
     """Make a commit that nothing points to yet, in the person's name, or coder's where git knows none."""
-    return git.text("commit-tree", tree, "-p", parent, "-F", "-", stdin=git_text(message), environment=_identity(git))
+    return git.text(
+        "commit-tree", tree, "-p", parent, "-F", "-", stdin=git_text(message), environment=_identity(git)
+    )
 
 
 def git_text(text: str) -> bytes:
@@ -37,7 +41,12 @@ def make_copy(git: Git, commit: str, *, tree: str, parent: str, verdict: Sequenc
     body, gap, last = message.rpartition("\n\n")
     kept = [line for line in last.split("\n") if not gap or not VERDICT_TRAILER.match(line)]
     text = f"{body}{gap}" + "\n".join(kept)
-    return make_commit(git, tree=tree, parent=parent, message=with_trailers(text, *verdict, f"(cherry picked from commit {commit})"))
+    return make_commit(
+        git,
+        tree=tree,
+        parent=parent,
+        message=with_trailers(text, *verdict, f"(cherry picked from commit {commit})"),
+    )
 
 
 def with_trailers(message: str, *lines: str) -> str:
@@ -52,7 +61,9 @@ def base_of(git: Git, commit: str) -> str:
     line = "%H %(trailers:key={},valueonly,separator=%x2C)"
     own = git.text("log", "-1", f"--format={line.format('Coder-Session')}", commit).partition(" ")[2]
     parent = ""
-    for described in git.text("log", "--first-parent", "--max-count=500", f"--format={line.format(STEP)}", commit).splitlines()[1:]:
+    for described in git.text(
+        "log", "--first-parent", "--max-count=500", f"--format={line.format(STEP)}", commit
+    ).splitlines()[1:]:
         parent, _, session = described.partition(" ")
         if not own or session != own:
             break
@@ -61,20 +72,39 @@ def base_of(git: Git, commit: str) -> str:
 
 def claimed_verdict(git: Git, commit: str) -> str:
     """Return the kind of verdict that a commit's trailers tell, such as `PROVEN`; empty where they tell none."""
-    return git.text("log", "-1", "--format=%(trailers:key=Coder-Verdict,valueonly)", commit).partition("\n")[0].strip()
+    return (
+        git.text("log", "-1", "--format=%(trailers:key=Coder-Verdict,valueonly)", commit)
+        .partition("\n")[0]
+        .strip()
+    )
 
 
 def copies(git: Git, commit: str) -> list[str]:
     """Commits of HEAD that say they were picked from this one, newest first."""
     since = (f"^{base}",) if git.commit(commit) and (base := base_of(git, commit)) else ()
-    return git.text("log", "--format=%H", "--fixed-strings", f"--grep=(cherry picked from commit {commit})", "HEAD", *since).split()
+    return git.text(
+        "log",
+        "--format=%H",
+        "--fixed-strings",
+        f"--grep=(cherry picked from commit {commit})",
+        "HEAD",
+        *since,
+    ).split()
 
 
 def make_branch(git: Git, *, slug: str, session: str, commit: str) -> str:
     """Point a branch `coder/<slug>-<end of the session's id>` at a commit, unless one does already, and return its name."""
     fault = ""
     for branch in branch_names(slug=slug, session=session, commit=commit):
-        made = git.call("update-ref", "-m", "coder: delivered", f"refs/heads/{branch}", commit, "0" * len(commit), accept=None)
+        made = git.call(
+            "update-ref",
+            "-m",
+            "coder: delivered",
+            f"refs/heads/{branch}",
+            commit,
+            "0" * len(commit),
+            accept=None,
+        )
         if made.status == 0 or git.commit(f"refs/heads/{branch}") == commit:
             return branch
         fault = made.fault
@@ -116,5 +146,7 @@ def _edit_notes(git: Git, *arguments: str, stdin: bytes = b"") -> None:
 def _identity(git: Git) -> Mapping[str, str]:
     """Variables that name an author where the configuration names none."""
     roles = ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT")
-    named = all(git.call("-c", "user.useConfigOnly=true", "var", role, accept=None).status == 0 for role in roles)
+    named = all(
+        git.call("-c", "user.useConfigOnly=true", "var", role, accept=None).status == 0 for role in roles
+    )
     return {} if named else FALLBACK

@@ -30,7 +30,10 @@ class PendingDelivery:
 
     def record(self, state: Path) -> None:
         """Write it into the session's own directory, whole or not at all."""
-        fields = asdict(self) | {"common": str(self.common), "evidence": git_text(self.evidence).decode() if self.evidence else ""}
+        fields = asdict(self) | {
+            "common": str(self.common),
+            "evidence": git_text(self.evidence).decode() if self.evidence else "",
+        }
         draft = state / f"{INTENT}.new"
         draft.write_text(json.dumps(fields), encoding="utf-8")
         draft.replace(state / INTENT)
@@ -40,7 +43,11 @@ class PendingDelivery:
         if self.evidence:
             add_note(self.git, self.commit, self.evidence)
         branch = make_branch(self.git, slug=self.slug, session=self.session, commit=self.commit)
-        return Delivery(diff=trees.diff(self.git, old=base_of(self.git, self.commit), new=self.commit), branch=branch, commit=self.commit)
+        return Delivery(
+            diff=trees.diff(self.git, old=base_of(self.git, self.commit), new=self.commit),
+            branch=branch,
+            commit=self.commit,
+        )
 
     def take_back(self) -> None:
         """Remove the branch and the note, as far as they are there and nobody has worked on."""

@@ -60,7 +60,11 @@ def given(directory: Path, *, revision: str | None, against: str | None) -> Give
     if against is not None:
         return _between(git, _commit(git, against), revision)
     main = _main(git)
-    if main is not None and _is_branch(git, revision) and (left := _merge_base(git, main, revision)) != _commit(git, revision):
+    if (
+        main is not None
+        and _is_branch(git, revision)
+        and (left := _merge_base(git, main, revision)) != _commit(git, revision)
+    ):
         return _between(git, left, revision)
     commit = _commit(git, revision)
     parent = base_of(git, commit)
@@ -71,7 +75,12 @@ def given(directory: Path, *, revision: str | None, against: str | None) -> Give
 
 def has_tree(directory: Path, tree: str) -> bool:
     """Does the repository hold this tree?"""
-    return find(directory).git.call("rev-parse", "--quiet", "--verify", "--end-of-options", f"{tree}^{{tree}}", accept=None).status == 0
+    return (
+        find(directory)
+        .git.call("rev-parse", "--quiet", "--verify", "--end-of-options", f"{tree}^{{tree}}", accept=None)
+        .status
+        == 0
+    )
 
 
 def delivered_diff(directory: Path, delivery: Delivery) -> str:
@@ -81,7 +90,9 @@ def delivered_diff(directory: Path, delivery: Delivery) -> str:
     git = find(directory).git
     if git.commit(delivery.commit) is None:
         return delivery.diff
-    done = git.call("diff-tree", "-r", "-p", "-M", "--binary", base_of(git, delivery.commit), delivery.commit, accept=None)
+    done = git.call(
+        "diff-tree", "-r", "-p", "-M", "--binary", base_of(git, delivery.commit), delivery.commit, accept=None
+    )
     return done.stdout.decode("utf-8", "replace") if done.status == 0 else delivery.diff
 
 
@@ -90,7 +101,12 @@ def _between(git: Git, base: str, revision: str) -> Given:
     if git.tree(commit) == git.tree(base):
         raise UserError(f"{revision} is the same as {base[:10]}: there is no change to judge.")
     message = git.text("log", "--no-merges", "--max-count=20", "--format=%B", f"{base}..{commit}").strip()
-    return Given(base=base, tree=git.tree(commit), message=message, label=f"{_named(git, revision)} against {_named(git, base)}")
+    return Given(
+        base=base,
+        tree=git.tree(commit),
+        message=message,
+        label=f"{_named(git, revision)} against {_named(git, base)}",
+    )
 
 
 def _named(git: Git, revision: str) -> str:
@@ -101,7 +117,9 @@ def _named(git: Git, revision: str) -> str:
 def _commit(git: Git, revision: str) -> str:
     commit = git.commit(revision)
     if commit is None:
-        raise UserError(f"There is no revision {revision!r} here, and no such file; git log shows what there is.")
+        raise UserError(
+            f"There is no revision {revision!r} here, and no such file; git log shows what there is."
+        )
     return commit
 
 
@@ -120,4 +138,7 @@ def _main(git: Git) -> str | None:
 
 
 def _is_branch(git: Git, name: str) -> bool:
-    return any(git.call("show-ref", "--verify", "--quiet", f"refs/{kind}/{name}", accept=None).status == 0 for kind in ("heads", "remotes"))
+    return any(
+        git.call("show-ref", "--verify", "--quiet", f"refs/{kind}/{name}", accept=None).status == 0
+        for kind in ("heads", "remotes")
+    )

@@ -30,7 +30,14 @@ class GitHistory:
     seconds: float = SEARCH_SECONDS
     """For one question."""
 
-    def log(self, *, path: str | None = None, lines: tuple[int, int] | None = None, word: str | None = None, count: int = 10) -> str:
+    def log(
+        self,
+        *,
+        path: str | None = None,
+        lines: tuple[int, int] | None = None,
+        word: str | None = None,
+        count: int = 10,
+    ) -> str:
         """Newest commits that touch the path, its lines (first, last; from 1), or mention the word: in the message, and in the change.
 
         What takes too long is answered with the commits found by then, and a line that says so.
@@ -45,7 +52,10 @@ class GitHistory:
             return self._log(*where, count=count)
         told = self._log("--fixed-strings", "--regexp-ignore-case", f"--grep={word}", *where, count=count)
         changed = self._holding(word, where, count=count)
-        titled = {f"In the message (whatever the case): {word}": told, f"Added or removed by the change: {word}": changed}
+        titled = {
+            f"In the message (whatever the case): {word}": told,
+            f"Added or removed by the change: {word}": changed,
+        }
         return "\n".join(f"{title}\n{found}" for title, found in titled.items() if found)
 
     def blame(self, path: str, first: int, last: int) -> str:
@@ -54,7 +64,20 @@ class GitHistory:
         Raises:
             GitError: there is no such path or line, or it takes too long.
         """
-        return in_runs(blamed(self._read("blame", "--no-textconv", "--porcelain", "-L", f"{first},{last}", self.revision, "--", path)))
+        return in_runs(
+            blamed(
+                self._read(
+                    "blame",
+                    "--no-textconv",
+                    "--porcelain",
+                    "-L",
+                    f"{first},{last}",
+                    self.revision,
+                    "--",
+                    path,
+                )
+            )
+        )
 
     def show(self, revision: str, path: str | None = None) -> str:
         """One commit: message and diff, of one path if given; of a very large one the diff is left out.
@@ -66,10 +89,16 @@ class GitHistory:
         if commit is None:
             raise GitError(f"There is no commit {revision!r} in this repository.")
         where = ("--", path) if path is not None else ()
-        names = self._read("show", *PLAIN, "--format=", "--name-only", "--no-renames", "-z", commit, *where).split("\0")
+        names = self._read(
+            "show", *PLAIN, "--format=", "--name-only", "--no-renames", "-z", commit, *where
+        ).split("\0")
         hidden = [name for name in names if denied(name, self.deny_read)]
         limit = (
-            ("--", f":(top,literal){path}" if path else ":(top)", *(f":(top,exclude,literal){name}" for name in hidden))
+            (
+                "--",
+                f":(top,literal){path}" if path else ":(top)",
+                *(f":(top,exclude,literal){name}" for name in hidden),
+            )
             if hidden
             else where
         )
@@ -77,7 +106,9 @@ class GitHistory:
         size = sum(int(count) for count in counts if count.isdigit())
         patch = () if size > MOST_CHANGED_LINES else ("--patch",)
         told = self._read("show", *PLAIN, "--stat", *patch, commit, *limit)
-        if len(hidden) == len(list(filter(None, names))):  # git shows no commit at all of which no path is left
+        if len(hidden) == len(
+            list(filter(None, names))
+        ):  # git shows no commit at all of which no path is left
             told = self._read("show", *PLAIN, "--no-patch", commit)
         return "\n".join([told, *(f"{name}: not shown, it may hold secrets" for name in hidden)])
 
@@ -97,12 +128,16 @@ class GitHistory:
             GitError: the clone holds only a part of its history.
         """
         where = ("--", path) if path is not None else ("--",)
-        told = self._log("--no-merges", "--name-only", "--no-renames", *where, count=count, form="--format=%x00%H %ad %s")
+        told = self._log(
+            "--no-merges", "--name-only", "--no-renames", *where, count=count, form="--format=%x00%H %ad %s"
+        )
         records = (record.split("\n") for record in told.split("\0")[1:])
         changes = []
         for head, *names in records:
             commit, date, *subject = head.split(" ", 2)
-            paths = tuple(name for name in names if name and name[0] != '"' and not denied(name, self.deny_read))
+            paths = tuple(
+                name for name in names if name and name[0] != '"' and not denied(name, self.deny_read)
+            )
             changes.append(Change(commit=commit, date=date, subject="".join(subject), paths=paths))
         return tuple(changes)
 
@@ -118,14 +153,27 @@ class GitHistory:
     def _log(self, *arguments: str, count: int, form: str = LINE) -> str:
         at = arguments.index("--") if "--" in arguments else len(arguments)
         options, where = arguments[:at], arguments[at:]
-        return self._read("log", *PLAIN, form, f"--max-count={count}", *options, self.revision, *where, partly=True)
+        return self._read(
+            "log", *PLAIN, form, f"--max-count={count}", *options, self.revision, *where, partly=True
+        )
 
     def _holding(self, word: str, where: tuple[str, ...], *, count: int) -> str:
         """The newest commits that add or remove a word in a file that may be read; git names the files in which each does."""
         lines: list[str] = []
-        for asked in (count, SEARCHED * count):  # a second look only where commits of private files took the place of others
-            told = self._log(f"-S{word}", "--name-status", *where, count=asked, form=f"--format=%x00{LINE.removeprefix('--format=')}")
-            records, _, stopped = told.partition("\n[stopped after ") if "[stopped after " in told else (told, "", "")
+        for asked in (
+            count,
+            SEARCHED * count,
+        ):  # a second look only where commits of private files took the place of others
+            told = self._log(
+                f"-S{word}",
+                "--name-status",
+                *where,
+                count=asked,
+                form=f"--format=%x00{LINE.removeprefix('--format=')}",
+            )
+            records, _, stopped = (
+                told.partition("\n[stopped after ") if "[stopped after " in told else (told, "", "")
+            )
             found = [record.strip("\n").split("\n") for record in records.split("\0")[1:]]
             lines = [head for head, *files in found if any(self._readable(file) for file in files)]
             if len(lines) == len(found) or len(found) < asked:
@@ -139,7 +187,17 @@ class GitHistory:
 
     def _read(self, *arguments: str, partly: bool = False) -> str:
         """What git prints; where it may be given partly, as much as there was in time."""
-        magic = {"GIT_LITERAL_PATHSPECS": "0"} if any(argument.startswith(":(top") for argument in arguments) else None
-        output = self.git.call(*arguments, environment=magic, timeout_seconds=self.seconds, accept_timeout=partly)
+        magic = (
+            {"GIT_LITERAL_PATHSPECS": "0"}
+            if any(argument.startswith(":(top") for argument in arguments)
+            else None
+        )
+        output = self.git.call(
+            *arguments, environment=magic, timeout_seconds=self.seconds, accept_timeout=partly
+        )
         text = output.stdout.decode("utf-8", "replace").rstrip("\n")
-        return f"{text}\n[stopped after {self.seconds:g} s; older commits were not looked at]".lstrip() if output.timed_out else text
+        return (
+            f"{text}\n[stopped after {self.seconds:g} s; older commits were not looked at]".lstrip()
+            if output.timed_out
+            else text
+        )

@@ -9,7 +9,9 @@ from coder.files.regular_files import copy_regular
 from coder.repo.git import Git
 
 WANTED = ("*version*.py", "*version*.txt", "version", "*_pb2.py", "*_pb2_grpc.py", "*.so", "*.pyd", "*.dylib")
-UNWANTED_DIRECTORIES = frozenset({"build", "dist", "env", "node_modules", "site-packages", "venv", "__pycache__", "__pypackages__"})
+UNWANTED_DIRECTORIES = frozenset(
+    {"build", "dist", "env", "node_modules", "site-packages", "venv", "__pycache__", "__pypackages__"}
+)
 NEVER_COPIED = (".git", ".venv", "venv", "node_modules", "__pycache__")
 """Of a submodule everything else comes along."""
 LARGEST_BYTES = 1 << 30
@@ -46,7 +48,11 @@ def _copy(source: Path, target: Path, path: str) -> bool:
         names[:] = [name for name in names if name not in NEVER_COPIED]
         relative = Path(directory).relative_to(source)
         (target / relative).mkdir(exist_ok=True)
-        for file in (relative / name for name in files if name not in NEVER_COPIED and not (Path(directory) / name).is_symlink()):
+        for file in (
+            relative / name
+            for name in files
+            if name not in NEVER_COPIED and not (Path(directory) / name).is_symlink()
+        ):
             if copy_regular(source / file, target / file, within=source, limit_bytes=left):
                 left -= (target / file).stat().st_size
     return True
@@ -80,4 +86,6 @@ def _is_free(target: Path, path: str) -> bool:
     place = target / path
     if os.path.realpath(place.parent) != str(place.parent):
         return False
-    return not os.path.lexists(place) or (place.is_dir() and not place.is_symlink() and not any(place.iterdir()))
+    return not os.path.lexists(place) or (
+        place.is_dir() and not place.is_symlink() and not any(place.iterdir())
+    )

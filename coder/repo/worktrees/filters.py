@@ -16,7 +16,11 @@ def filter_drivers(git: Git, paths: Sequence[str]) -> Mapping[str, str]:
     environment = {"GIT_COMMON_DIR": str(git.inert.with_filters)}
     answer = git.call("check-attr", "-z", "--stdin", "filter", stdin=stdin, environment=environment).stdout
     fields = answer.decode("utf-8", "surrogateescape").split("\0")
-    named = {path: driver for path, driver in zip(fields[::3], fields[2::3], strict=False) if driver not in ("unspecified", "unset", "set")}
+    named = {
+        path: driver
+        for path, driver in zip(fields[::3], fields[2::3], strict=False)
+        if driver not in ("unspecified", "unset", "set")
+    }
     return _with_known_driver(git, named) if named else {}
 
 
@@ -30,7 +34,10 @@ def tracked_filter_drivers(git: Git) -> Mapping[str, str]:
 
 def notices(drivers: Mapping[str, str]) -> tuple[str, ...]:
     """Say in one line for each driver which files it concerns."""
-    return tuple(_notice(driver, sorted(path for path in drivers if drivers[path] == driver)) for driver in sorted(set(drivers.values())))
+    return tuple(
+        _notice(driver, sorted(path for path in drivers if drivers[path] == driver))
+        for driver in sorted(set(drivers.values()))
+    )
 
 
 def _notice(driver: str, paths: Iterable[str]) -> str:
@@ -47,6 +54,12 @@ def _with_known_driver(git: Git, named: Mapping[str, str]) -> Mapping[str, str]:
     own = [key for key, _ in entries(git.inert.text)]
     if any(key.startswith(("include.", "includeif.")) for key in own):  # it is not read, so it may define any
         return named
-    users = git.call("config", "-z", "--name-only", "--get-regexp", r"^filter\.", accept=(0, 1)).stdout.decode("utf-8", "surrogateescape")
-    drivers = {key.partition(".")[2].rpartition(".")[0] for key in (*own, *users.split("\0")) if key.startswith("filter.")}
+    users = git.call(
+        "config", "-z", "--name-only", "--get-regexp", r"^filter\.", accept=(0, 1)
+    ).stdout.decode("utf-8", "surrogateescape")
+    drivers = {
+        key.partition(".")[2].rpartition(".")[0]
+        for key in (*own, *users.split("\0"))
+        if key.startswith("filter.")
+    }
     return {path: driver for path, driver in named.items() if driver in drivers}

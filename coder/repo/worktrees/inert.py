@@ -30,7 +30,12 @@ class InertDirectory:
         settings = dict(entries(self.text))
         if settings.get("extensions.worktreeconfig", "").lower() in ("true", "yes", "on", "1"):
             self.text += "\n" + _text(git_dir / "config.worktree")
-        self.is_bare = common == git_dir and settings.get("core.bare", "").lower() in ("true", "yes", "on", "1")
+        self.is_bare = common == git_dir and settings.get("core.bare", "").lower() in (
+            "true",
+            "yes",
+            "on",
+            "1",
+        )
         self.path = self._filled("plain", NO_FILTERS)
 
     @cached_property

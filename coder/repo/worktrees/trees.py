@@ -34,14 +34,20 @@ class Entry:
 def changes(git: Git, *, old: str, new: str) -> dict[str, Entry]:
     """The new entry of every path that differs, sorted by path; a renamed file is two of them."""
     fields = git.items("diff-tree", "-r", "-z", "--no-renames", old, new)
-    return {path: Entry(mode=words.split()[1], blob=words.split()[3]) for words, path in zip(fields[::2], fields[1::2], strict=True)}
+    return {
+        path: Entry(mode=words.split()[1], blob=words.split()[3])
+        for words, path in zip(fields[::2], fields[1::2], strict=True)
+    }
 
 
 def diff(git: Git, *, old: str, new: str) -> str:
     """A unified diff that says all `git apply` needs, binary files included."""
     output = git.call("diff-tree", "-r", "-p", "-M", "--binary", old, new).stdout
     sections = re.split(rb"^(?=diff --git )", output, flags=re.MULTILINE)
-    return "".join(section.decode() if section.isascii() else _decoded(git, section, trees=(new, old)) for section in sections)
+    return "".join(
+        section.decode() if section.isascii() else _decoded(git, section, trees=(new, old))
+        for section in sections
+    )
 
 
 def encoded(text: str, root: Path) -> bytes:
@@ -65,7 +71,9 @@ def edits(git: Git, *, old: str, new: str) -> dict[str, str | None] | None:
     there = {path: entry for path, entry in found.items() if entry.mode != GONE}
     if any(entry.mode not in REGULAR for entry in there.values()):
         return None
-    told = git.call("cat-file", "--batch", stdin="".join(f"{entry.blob}\n" for entry in there.values()).encode()).stdout
+    told = git.call(
+        "cat-file", "--batch", stdin="".join(f"{entry.blob}\n" for entry in there.values()).encode()
+    ).stdout
     texts: dict[str, str | None] = dict.fromkeys(found)
     try:
         for path in there:
@@ -85,7 +93,9 @@ def patch(git: Git, *, old: str, new: str) -> Patch:
 def composed(git: Git, *, old: str, new: str, paths: Collection[str]) -> str:
     """The tree `old` with what `new` has at `paths` (files or directories), deletions included."""
     wanted = {path.rstrip("/") for path in paths}
-    lines = [entry.line(path) for path, entry in changes(git, old=old, new=new).items() if _within(path, wanted)]
+    lines = [
+        entry.line(path) for path, entry in changes(git, old=old, new=new).items() if _within(path, wanted)
+    ]
     with TemporaryDirectory(prefix="coder-") as scratch:
         index = git.with_index(Path(scratch) / "index")
         index.call("read-tree", old)
@@ -114,7 +124,9 @@ def carried(git: Git, *, old: str, new: str, onto: str) -> str | None:
 def _decoded(git: Git, section: bytes, *, trees: Sequence[str]) -> str:
     """One file's part of a diff, its lines read in the file's own encoding."""
     header, mark, body = section.partition(b"\n@@ ")
-    path = next((line[6:] for line in reversed(header.split(b"\n")) if line.startswith((b"--- a/", b"+++ b/"))), b"").rstrip(b"\t")
+    path = next(
+        (line[6:] for line in reversed(header.split(b"\n")) if line.startswith((b"--- a/", b"+++ b/"))), b""
+    ).rstrip(b"\t")
     blobs = [git.call("cat-file", "blob", f"{tree}:{os.fsdecode(path)}", accept=None) for tree in trees]
     data = next((blob.stdout for blob in blobs if blob.status == 0), b"")
     lines = mark + body
@@ -154,7 +166,10 @@ def _within(path: str, wanted: Collection[str]) -> bool:
 
 def _unmerged(index: Git) -> list[tuple[str, Sequence[Entry | None]]]:
     """Each path that both sides changed, with its entries in the old, the present and the new tree."""
-    found = [(item.partition("\t")[2], item.partition("\t")[0].split()) for item in index.items("ls-files", "--unmerged", "-z")]
+    found = [
+        (item.partition("\t")[2], item.partition("\t")[0].split())
+        for item in index.items("ls-files", "--unmerged", "-z")
+    ]
     stages = [
         (path, {stage: Entry(mode=mode, blob=blob) for _, (mode, blob, stage) in group})
         for path, group in groupby(found, key=lambda pair: pair[0])
@@ -164,7 +179,12 @@ def _unmerged(index: Git) -> list[tuple[str, Sequence[Entry | None]]]:
 
 def _merge_file(git: Git, entries: Sequence[Entry | None], scratch: Path) -> Entry | None:
     old, ours, theirs = entries
-    if old is None or ours is None or theirs is None or any(entry.mode not in REGULAR for entry in (old, ours, theirs)):
+    if (
+        old is None
+        or ours is None
+        or theirs is None
+        or any(entry.mode not in REGULAR for entry in (old, ours, theirs))
+    ):
         return None
     files = {"ours": ours, "old": old, "theirs": theirs}
     for name, entry in files.items():

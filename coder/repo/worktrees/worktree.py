@@ -37,14 +37,28 @@ def add(place: Place, path: Path, *, commit: str, tree: str) -> Git:
 
 def remove(common: Path, path: Path) -> None:
     """Remove a worktree in whatever state it is; of the repository only its own entry is touched."""
-    _forget(common, [entry for entry, place in _listed(common) if place == path or (place is None and entry.name == path.name)])
+    _forget(
+        common,
+        [
+            entry
+            for entry, place in _listed(common)
+            if place == path or (place is None and entry.name == path.name)
+        ],
+    )
     remove_tree(path)
 
 
 def remove_all(common: Path, directory: Path, *, prefix: str) -> None:
     """Remove a directory of worktrees whose names start so, those too that git was killed over before it noted their place."""
     listed = _listed(common)
-    _forget(common, [entry for entry, place in listed if entry.name.startswith(prefix) and (place is None or place.parent == directory)])
+    _forget(
+        common,
+        [
+            entry
+            for entry, place in listed
+            if entry.name.startswith(prefix) and (place is None or place.parent == directory)
+        ],
+    )
     remove_tree(directory)
 
 

@@ -29,7 +29,9 @@ class Terrain:
     @cached_property
     def count(self) -> int:
         """Documents that have words and count."""
-        return max(1, sum(1 for owner, length in zip(self.owners, self.lengths, strict=True) if owner and length))
+        return max(
+            1, sum(1 for owner, length in zip(self.owners, self.lengths, strict=True) if owner and length)
+        )
 
     @cached_property
     def average_length(self) -> float:

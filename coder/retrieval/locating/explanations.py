@@ -12,7 +12,13 @@ MOST_WORDS = 3
 MOST_USED = 2
 CALLED = 0.5
 """From here on it is worth telling that a likely definition calls this one."""
-WHERE = {"title": "the title", "inline": "code", "block": "its example", "name": "the text", "prose": "the text"}
+WHERE = {
+    "title": "the title",
+    "inline": "code",
+    "block": "its example",
+    "name": "the text",
+    "prose": "the text",
+}
 
 
 def of_definition(case: Case, one: Candidate) -> tuple[str, ...]:
@@ -47,19 +53,27 @@ def _telling(case: Case, one: Candidate) -> list[str]:
     return case.clues.as_written(sorted(said, key=lambda word: (-weights[word], word))[:MOST_WORDS])
 
 
-def of_file(case: Case, path: str, evidence: Evidence, inside: Mapping[str, list[Candidate]]) -> tuple[str, ...]:
+def of_file(
+    case: Case, path: str, evidence: Evidence, inside: Mapping[str, list[Candidate]]
+) -> tuple[str, ...]:
     """The strongest few, those of its likeliest definition after its own."""
     return tuple(dict.fromkeys(_of_file(case, path, evidence, inside)))[:MOST_REASONS]
 
 
-def _of_file(case: Case, path: str, evidence: Evidence, inside: Mapping[str, list[Candidate]]) -> Iterator[str]:
+def _of_file(
+    case: Case, path: str, evidence: Evidence, inside: Mapping[str, list[Candidate]]
+) -> Iterator[str]:
     yield from filter(None, case.pointed.reasons.get((path, ""), ()))
     if evidence.keys() & {"stem in title", "stem said"}:
         yield "its name is in the issue"
-    likeliest = [(one.item.bare, reason) for one in inside.get(path, [])[:1] for reason in of_definition(case, one)[:2]]
+    likeliest = [
+        (one.item.bare, reason) for one in inside.get(path, [])[:1] for reason in of_definition(case, one)[:2]
+    ]
     for bare, reason in likeliest:
         yield reason if bare in reason else f"{bare}: {reason}"
-    if not any(reason.startswith("says ") for _, reason in likeliest) and (telling := case.telling(path)[:MOST_WORDS]):
+    if not any(reason.startswith("says ") for _, reason in likeliest) and (
+        telling := case.telling(path)[:MOST_WORDS]
+    ):
         yield f"says {', '.join(telling)}"
     if is_test_path(path):
         yield "a test"

@@ -63,24 +63,38 @@ class Case:
                 found[one.key] = one
         for path, name in self.pointed.definitions:
             if (path, name) not in found:
-                item = next((item for item in self.terrain.snapshot.definitions(path) if item.name == name), None)
+                item = next(
+                    (item for item in self.terrain.snapshot.definitions(path) if item.name == name), None
+                )
                 if item is not None:
-                    found[(path, name)] = Candidate(path=path, item=item, evidence=self.evidence(path, item, 0.0))
+                    found[(path, name)] = Candidate(
+                        path=path, item=item, evidence=self.evidence(path, item, 0.0)
+                    )
         return list(found.values())
 
     def _by_words(self) -> Iterator[Candidate]:
         scores = dict(self.matches.documents)
         for document, words in self.matches.named.items():
-            scores[document] = scores.get(document, 0.0) + NAMED * sum(self.matches.weights[word] for word in words)
+            scores[document] = scores.get(document, 0.0) + NAMED * sum(
+                self.matches.weights[word] for word in words
+            )
         for document in sorted(scores, key=lambda one: (-scores[one], one))[:MOST_DEFINITIONS]:
             place = self.terrain.place(document)
             if place and place.definition:
                 score = self.matches.documents.get(document, 0.0)
-                yield Candidate(path=place.path, item=place.definition, evidence=self.evidence(place.path, place.definition, score))
+                yield Candidate(
+                    path=place.path,
+                    item=place.definition,
+                    evidence=self.evidence(place.path, place.definition, score),
+                )
 
     def evidence(self, path: str, item: Definition, words: float) -> Evidence:
         """All that speaks for one definition, before what it is called by."""
-        found: Evidence = {"words": words, "size": math.log(1 + item.end - item.start) if item.kind != "class" else 2.5, item.kind: 1.0}
+        found: Evidence = {
+            "words": words,
+            "size": math.log(1 + item.end - item.start) if item.kind != "class" else 2.5,
+            item.kind: 1.0,
+        }
         if item.bare.startswith("__"):
             found["constructor" if item.bare == "__init__" else "special"] = 1.0
         found |= {1: {"test": 1.0}, 2: {"aside": 1.0}}.get(standing(path), {})
@@ -101,7 +115,9 @@ class Case:
         """Is it named, where, and how much of its name does the issue say?"""
         found: Evidence = {}
         zones = [
-            zone for zone, words in self.clues.zones.items() if bare in words or (len(bare.strip("_")) > 3 and bare.strip("_") in words)
+            zone
+            for zone, words in self.clues.zones.items()
+            if bare in words or (len(bare.strip("_")) > 3 and bare.strip("_") in words)
         ]
         if zones or bare in self.clues.called:
             rare = self._rare(bare)
@@ -113,13 +129,19 @@ class Case:
         if said:
             rarity = self.matches.rarity
             whole = sum(rarity.get(word, UNKNOWN_RARITY) for word in words)
-            found["name said"] = sum(rarity[word] for word in said) / whole * min(1.0, sum(self.matches.weights[word] for word in said))
+            found["name said"] = (
+                sum(rarity[word] for word in said)
+                / whole
+                * min(1.0, sum(self.matches.weights[word] for word in said))
+            )
             found["name in title"] = sum(rarity[word] for word in said if word in self.matches.titled) / whole
         return found
 
     def _of_owner(self, owner: str, bare: str) -> Evidence:
         found: Evidence = {}
-        zones = [zone for zone in ("title", "inline", "block", "name", "prose") if owner in self.clues.zones[zone]]
+        zones = [
+            zone for zone in ("title", "inline", "block", "name", "prose") if owner in self.clues.zones[zone]
+        ]
         if zones:
             found |= {f"owner in {zone}": self._rare(owner) for zone in zones}
             if f"{owner}.{bare}" in self.clues.text or f"{owner}.{bare}" in self.clues.methods:
@@ -145,10 +167,18 @@ class Case:
     def callees(self, callers: Sequence[Candidate]) -> Iterator[tuple[str, Definition, float]]:
         """Definitions that the likeliest ones call: path, definition, and how much that counts."""
         for order, caller in enumerate(callers):
-            lines = text_of(self.terrain.snapshot.root, caller.path).split("\n")[caller.item.start - 1 : caller.item.end]
-            called = dict.fromkeys((match["of"] or "", match["name"]) for match in CALL.finditer("\n".join(lines)))
+            lines = text_of(self.terrain.snapshot.root, caller.path).split("\n")[
+                caller.item.start - 1 : caller.item.end
+            ]
+            called = dict.fromkeys(
+                (match["of"] or "", match["name"]) for match in CALL.finditer("\n".join(lines))
+            )
             for _, name in called:
-                same = [item for item in self.terrain.snapshot.definitions(caller.path) if item.bare == name and item.kind != "variable"]
+                same = [
+                    item
+                    for item in self.terrain.snapshot.definitions(caller.path)
+                    if item.bare == name and item.kind != "variable"
+                ]
                 places = [(caller.path, item) for item in same] or self._elsewhere(name)
                 for path, item in places:
                     if (path, item.name) != caller.key:
@@ -156,7 +186,11 @@ class Case:
 
     def nested(self, outer: Candidate) -> Iterator[Candidate]:
         """The definitions inside a function, which are no documents of their own."""
-        found = [item for item in self.terrain.snapshot.definitions(outer.path) if item.name.startswith(f"{outer.item.name}.")]
+        found = [
+            item
+            for item in self.terrain.snapshot.definitions(outer.path)
+            if item.name.startswith(f"{outer.item.name}.")
+        ]
         if outer.item.kind == "class" or not found:
             return
         lines = text_of(self.terrain.snapshot.root, outer.path).split("\n")
@@ -168,8 +202,16 @@ class Case:
     def _elsewhere(self, name: str) -> list[tuple[str, Definition]]:
         if not 1 <= len(self.terrain.snapshot.definers(name)) <= 6:
             return []
-        places = [place for place in self.terrain.snapshot.defined(name) if standing(place.path) == 0 and place.definition]
-        return [(place.path, place.definition) for place in places if place.definition] if len(places) <= 3 else []
+        places = [
+            place
+            for place in self.terrain.snapshot.defined(name)
+            if standing(place.path) == 0 and place.definition
+        ]
+        return (
+            [(place.path, place.definition) for place in places if place.definition]
+            if len(places) <= 3
+            else []
+        )
 
     def files(self, scored: Mapping[tuple[str, str], float]) -> dict[str, Evidence]:
         """What speaks for each file, given what speaks for definitions."""
@@ -212,16 +254,26 @@ class Case:
         for words in words_in.values():
             for word in words:
                 holding[word] += 1
-        said = {name.lower() for zone in ("title", "inline", "block", "name") for name in self.clues.zones[zone]}
+        said = {
+            name.lower() for zone in ("title", "inline", "block", "name") for name in self.clues.zones[zone]
+        }
         title = {name.lower() for name in self.clues.zones["title"]}
         for path, words in words_in.items():
             if path in found:
-                telling = {word: share * holding[word] ** -0.5 for word, share in words.items() if word in self.matches.weights}
+                telling = {
+                    word: share * holding[word] ** -0.5
+                    for word, share in words.items()
+                    if word in self.matches.weights
+                }
                 found[path]["path said"] = sum(telling.values())
-                found[path]["path in title"] = sum(share for word, share in telling.items() if word in self.matches.titled)
+                found[path]["path in title"] = sum(
+                    share for word, share in telling.items() if word in self.matches.titled
+                )
                 own = own_name(path).lower()
                 if own in said:
-                    found[path]["stem in title" if own in title else "stem said"] = max(1, holding[own]) ** -0.5
+                    found[path]["stem in title" if own in title else "stem said"] = (
+                        max(1, holding[own]) ** -0.5
+                    )
 
 
 def own_name(path: str) -> str:

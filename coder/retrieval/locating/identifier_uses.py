@@ -28,13 +28,19 @@ class Uses:
         """Those that a function uses, the rarest first; a class is what its methods are."""
         if item.kind == "class":
             return []
-        inside = (name for name, lines in self.lines.get(path, {}).items() if name != item.bare and _any(lines, item.start, item.end))
+        inside = (
+            name
+            for name, lines in self.lines.get(path, {}).items()
+            if name != item.bare and _any(lines, item.start, item.end)
+        )
         return sorted(inside, key=lambda name: (-self.worth[name], name))
 
 
 def uses(terrain: Terrain, clues: Clues) -> Uses:
     """Look the issue's names up."""
-    names = {word for words in clues.zones.values() for word in words if len(word) >= SHORTEST and code_like(word)}
+    names = {
+        word for words in clues.zones.values() for word in words if len(word) >= SHORTEST and code_like(word)
+    }
     files = max(1, len(terrain.snapshot.sources))
     worth: dict[str, float] = {}
     lines: dict[str, dict[str, tuple[int, ...]]] = {}

@@ -10,7 +10,10 @@ IMPORTED = re.compile(
     r"|import[ \t]+(?P<modules>[\w., ]{1,400}))",
     re.MULTILINE,
 )
-MADE = re.compile(r"^[ \t>.]*(?:In \[\d+\]: )?(?P<name>[A-Za-z_]\w{0,99})[ \t]*=[ \t]*(?P<maker>[A-Za-z_][\w.]{0,199})\(", re.MULTILINE)
+MADE = re.compile(
+    r"^[ \t>.]*(?:In \[\d+\]: )?(?P<name>[A-Za-z_]\w{0,99})[ \t]*=[ \t]*(?P<maker>[A-Za-z_][\w.]{0,199})\(",
+    re.MULTILINE,
+)
 NAMED = re.compile(r"(?P<name>[\w.]+)(?:[ \t]+as[ \t]+(?P<alias>\w+))?(?:[ \t#;].*)?")
 
 
@@ -29,7 +32,11 @@ def imports(text: str) -> Iterator[tuple[str, str]]:
 def meanings(text: str) -> dict[str, str]:
     """What is meant by each dotted name of a text: `np.linalg.norm` by its import, `box.get` by `box = Box()` above it."""
     bound = {alias: dotted for dotted, alias in imports(text) if alias}
-    made = {match["name"]: match["maker"] for match in MADE.finditer(text) if match["maker"].rpartition(".")[2][:1].isupper()}
+    made = {
+        match["name"]: match["maker"]
+        for match in MADE.finditer(text)
+        if match["maker"].rpartition(".")[2][:1].isupper()
+    }
     bound = {name: _meant(maker, bound) for name, maker in made.items()} | bound
     return {name: _meant(name, bound) for name in dotted_names(text)}
 

@@ -12,10 +12,13 @@ from coder.retrieval.locating.issue_code import imports, meanings
 COMMENT = re.compile(r"<!--.{0,4000}?-->", re.DOTALL)
 HEADING = re.compile(r"^[ \t]*(?:#+ .*|\*\*[^*\n]+\*\*:?|[A-Z][^\n]{2,40}\n[-=]{4,})[ \t]*$", re.MULTILINE)
 MACHINE = re.compile(
-    r"environment|system (?:details|info)|versions?\b|platform|installed|\bOS\b|your setup|show_versions|pip list", re.IGNORECASE
+    r"environment|system (?:details|info)|versions?\b|platform|installed|\bOS\b|your setup|show_versions|pip list",
+    re.IGNORECASE,
 )
 CODE = re.compile(r"```.*?```|`[^`\n]+`|^(?: {4}|\t|>>> ).*?$", re.DOTALL | re.MULTILINE)
-QUOTED = re.compile(r"\"([^\"\n]{12,160})\"|'([^'\n]{12,160})'|^\w*(?:Error|Exception|Warning): (.{12,200})$", re.MULTILINE)
+QUOTED = re.compile(
+    r"\"([^\"\n]{12,160})\"|'([^'\n]{12,160})'|^\w*(?:Error|Exception|Warning): (.{12,200})$", re.MULTILINE
+)
 STATE = "reduce reduce_ex getstate setstate getnewargs getnewargs_ex new"
 PROTOCOLS = {
     "copy": f"copy {STATE}",
@@ -35,7 +38,9 @@ PROTOCOLS = {
     "dir": "dir",
 }
 EVERYDAY = frozenset({"copy", "equal", "compare", "str", "format", "len", "bool", "iter", "sorted", "dir"})
-FENCE = re.compile(r"```.*?(?:```|\Z)|^(?:(?: {4}|\t|>>> |\.\.\. |In \[\d+\]).*\n?)+", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(
+    r"```.*?(?:```|\Z)|^(?:(?: {4}|\t|>>> |\.\.\. |In \[\d+\]).*\n?)+", re.DOTALL | re.MULTILINE
+)
 INLINE = re.compile(r"`+([^`\n]+)`+")
 ADDRESS = re.compile(r"https?://\S+")
 FRAME = re.compile(
@@ -97,7 +102,9 @@ class Clues:
 
     @cached_property
     def _written(self) -> Mapping[str, str]:
-        return {stem(piece): piece for words in self.zones.values() for word in words for piece in pieces(word)}
+        return {
+            stem(piece): piece for words in self.zones.values() for word in words for piece in pieces(word)
+        }
 
 
 def clues(issue: str) -> Clues:
@@ -109,7 +116,9 @@ def clues(issue: str) -> Clues:
     in_title = set(WORD.findall(title))
     for word in WORD.findall(text):
         if len(word) > 2 and word.lower() not in COMMON:
-            weights[word] = (3.0 if code_like(word) else 1.2 if word in in_code else 0.5) + (1.5 if word in in_title else 0.0)
+            weights[word] = (3.0 if code_like(word) else 1.2 if word in in_code else 0.5) + (
+                1.5 if word in in_title else 0.0
+            )
     names = dict(sorted(weights.items(), key=lambda pair: -pair[1])[:MOST_NAMES])
     words: dict[str, float] = {}
     for word, weight in weights.items():
@@ -148,7 +157,11 @@ def _zones(text: str, title: str) -> dict[str, Counter[str]]:
 def _frames(text: str) -> Iterator[TracedCall]:
     """Python's own way of writing them, pytest's and IPython's."""
     for match in FRAME.finditer(text):
-        path, line, function = match["path"] or match["short"], match["line"] or match["at"], match["function"] or match["named"]
+        path, line, function = (
+            match["path"] or match["short"],
+            match["line"] or match["at"],
+            match["function"] or match["named"],
+        )
         if line or function:
             yield TracedCall(path=path.replace("\\", "/"), line=int(line or 0), function=function or "")
 
@@ -165,7 +178,11 @@ def _told(issue: str) -> str:
     text = COMMENT.sub(" ", issue[:LONGEST_ISSUE].replace("\r\n", "\n"))
     starts = [match.start() for match in HEADING.finditer(text)]
     sections = [text[start:end] for start, end in zip([0, *starts], [*starts, len(text)], strict=True)]
-    kept = [section for index, section in enumerate(sections) if not index or not MACHINE.search(section.split("\n", 2)[0][:80])]
+    kept = [
+        section
+        for index, section in enumerate(sections)
+        if not index or not MACHINE.search(section.split("\n", 2)[0][:80])
+    ]
     return "".join(kept)
 
 

@@ -77,7 +77,8 @@ def ranked(case: Case) -> Located:
     of_files = {path: total(evidence, FILE) for path, evidence in files.items()}
     best = max(of_files.values(), default=0.0)
     final = {
-        one.key: total(one.evidence, DEFINITION) + OF_FILE * max(LEAST_OF_FILE, of_files.get(one.path, LEAST_OF_FILE) - best)
+        one.key: total(one.evidence, DEFINITION)
+        + OF_FILE * max(LEAST_OF_FILE, of_files.get(one.path, LEAST_OF_FILE) - best)
         for one in candidates
     }
     by_score = sorted(candidates, key=lambda one: (-final[one.key], one.path, one.item.start))
@@ -87,11 +88,20 @@ def ranked(case: Case) -> Located:
     paths = sorted(of_files, key=lambda path: (-of_files[path], path))[:MOST_FILES]
     return Located(
         files=tuple(
-            Likely(path=path, score=of_files[path], reasons=of_file(case, path, files[path], inside) if order < EXPLAINED else ())
+            Likely(
+                path=path,
+                score=of_files[path],
+                reasons=of_file(case, path, files[path], inside) if order < EXPLAINED else (),
+            )
             for order, path in enumerate(paths)
         ),
         symbols=tuple(
-            Likely(path=one.path, item=one.item, score=final[one.key], reasons=of_definition(case, one) if order < EXPLAINED else ())
+            Likely(
+                path=one.path,
+                item=one.item,
+                score=final[one.key],
+                reasons=of_definition(case, one) if order < EXPLAINED else (),
+            )
             for order, one in enumerate(by_score[:MOST_SYMBOLS])
         ),
     )
@@ -101,9 +111,13 @@ def definition_evidence(case: Case) -> tuple[list[Candidate], dict[tuple[str, st
     """The candidates with all that speaks for them, and their scores."""
     found = {one.key: one for one in case.candidates()}
     scored = {key: total(one.evidence, DEFINITION) for key, one in found.items()}
-    callers = sorted(found.values(), key=lambda one: (-scored[one.key], one.path, one.item.start))[:MOST_CALLERS]
+    callers = sorted(found.values(), key=lambda one: (-scored[one.key], one.path, one.item.start))[
+        :MOST_CALLERS
+    ]
     for path, item, value in case.callees(callers):
-        one = found.setdefault((path, item.name), Candidate(path=path, item=item, evidence=case.evidence(path, item, 0.0)))
+        one = found.setdefault(
+            (path, item.name), Candidate(path=path, item=item, evidence=case.evidence(path, item, 0.0))
+        )
         one.evidence["callee"] = max(one.evidence.get("callee", 0.0), value)
     for outer in callers:
         found |= {one.key: one for one in case.nested(outer) if one.key not in found}

@@ -75,7 +75,12 @@ def _tested(terrain: Terrain, test: str, share: float, found: Pointed) -> None:
     for path in sources:
         named = {piece for part in path.partition(".")[0].split("/") for piece in parts(part)}
         alike = bool(subject) and {word for word in subject if "_" not in word} <= named
-        found.at(path, "tested", share if alike else share / (1 + len(sources)), reason=f"tested by {test}" if alike else "")
+        found.at(
+            path,
+            "tested",
+            share if alike else share / (1 + len(sources)),
+            reason=f"tested by {test}" if alike else "",
+        )
 
 
 def _changes(terrain: Terrain, clues: Clues, recent: Sequence[Change], found: Pointed) -> None:
@@ -86,7 +91,11 @@ def _changes(terrain: Terrain, clues: Clues, recent: Sequence[Change], found: Po
 
 
 def _around(terrain: Terrain, path: str, line: int) -> list[Definition]:
-    return [item for item in terrain.snapshot.definitions(path) if item.kind != "variable" and item.start <= line <= item.end]
+    return [
+        item
+        for item in terrain.snapshot.definitions(path)
+        if item.kind != "variable" and item.start <= line <= item.end
+    ]
 
 
 def _frames(terrain: Terrain, clues: Clues, known: Known, found: Pointed) -> None:
@@ -95,14 +104,25 @@ def _frames(terrain: Terrain, clues: Clues, known: Known, found: Pointed) -> Non
     distance = 0
     for frame in reversed(clues.frames):
         for path in known.files(frame.path)[:2]:
-            bare = [item for item in terrain.snapshot.definitions(path) if item.bare == frame.function and item.kind != "variable"]
-            items = bare if len(bare) == 1 else [item for item in _around(terrain, path, frame.line) if item.kind != "class"][-1:] or bare
+            bare = [
+                item
+                for item in terrain.snapshot.definitions(path)
+                if item.bare == frame.function and item.kind != "variable"
+            ]
+            items = (
+                bare
+                if len(bare) == 1
+                else [item for item in _around(terrain, path, frame.line) if item.kind != "class"][-1:]
+                or bare
+            )
             source = standing(path) == 0
             found.at(path, "frame", 1 / (1 + FARTHER * distance), reason="in the traceback")
             if innermost and source:
                 found.at(path, "innermost frame", 1.0)
             for item in items:
-                found.at(path, "frame", 1 / (1 + FARTHER * distance), name=item.name, reason="in the traceback")
+                found.at(
+                    path, "frame", 1 / (1 + FARTHER * distance), name=item.name, reason="in the traceback"
+                )
                 if innermost and source:
                     found.at(path, "innermost frame", 1.0, name=item.name)
             innermost = innermost and not source
@@ -117,7 +137,12 @@ def _imports(terrain: Terrain, clues: Clues, found: Pointed) -> None:
                 found.at(place.path, "resolved", 1.0, name=place.definition.name, reason=f"is {dotted}")
                 found.at(place.path, "resolved", 1.0)
             elif "." in dotted:
-                found.at(place.path, "module", 1.0, reason=f"is module {dotted}" if dotted.endswith(_stem(place.path)) else "")
+                found.at(
+                    place.path,
+                    "module",
+                    1.0,
+                    reason=f"is module {dotted}" if dotted.endswith(_stem(place.path)) else "",
+                )
 
 
 def _stem(path: str) -> str:
@@ -129,7 +154,13 @@ def _messages(terrain: Terrain, clues: Clues, found: Pointed) -> None:
     for phrase in clues.phrases:
         saying = list(_saying(terrain, phrase))
         for path, item in saying:
-            found.at(path, "message", len(saying) ** -0.5, name=item.name if item else "", reason=f"says {phrase[:50]!r}")
+            found.at(
+                path,
+                "message",
+                len(saying) ** -0.5,
+                name=item.name if item else "",
+                reason=f"says {phrase[:50]!r}",
+            )
             found.at(path, "message", len(saying) ** -0.5, reason=f"says {phrase[:50]!r}")
 
 
@@ -152,10 +183,22 @@ def _saying(terrain: Terrain, phrase: str) -> Iterator[tuple[str, Definition | N
 
 def _bases(terrain: Terrain, clues: Clues, found: Pointed) -> None:
     """Base classes of the classes that the issue names: what they lack, they inherit."""
-    names = {name for zone in ("title", "inline", "block", "name") for name in clues.zones[zone] if name[:1].isupper() or "_" in name}
+    names = {
+        name
+        for zone in ("title", "inline", "block", "name")
+        for name in clues.zones[zone]
+        if name[:1].isupper() or "_" in name
+    }
     for name in sorted(names):
         for path in terrain.snapshot.definers(name)[:MOST_NAMESAKES]:
-            own = next((item for item in terrain.snapshot.definitions(path) if item.kind == "class" and item.name == name), None)
+            own = next(
+                (
+                    item
+                    for item in terrain.snapshot.definitions(path)
+                    if item.kind == "class" and item.name == name
+                ),
+                None,
+            )
             if own is not None:
                 _above(terrain, path, own.name, found)
 

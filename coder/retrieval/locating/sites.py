@@ -49,8 +49,12 @@ def sites(snapshot: Snapshot, likely: Sequence[Likely], told: Clues) -> list[Sit
         site = _site(snapshot, one.path, one.item)
         kept.setdefault((site.path, site.name), site)
         if site.shortened:
-            methods = [item for item in snapshot.definitions(one.path) if item.name.rpartition(".")[0] == site.name]
-            for item in [item for item in methods if item.kind == "method" and meant(item, told)][:MOST_OF_A_CLASS]:
+            methods = [
+                item for item in snapshot.definitions(one.path) if item.name.rpartition(".")[0] == site.name
+            ]
+            for item in [item for item in methods if item.kind == "method" and meant(item, told)][
+                :MOST_OF_A_CLASS
+            ]:
                 kept.setdefault((site.path, item.name), _site(snapshot, one.path, item))
     return list(kept.values())
 
@@ -66,6 +70,10 @@ def _site(snapshot: Snapshot, path: str, item: Definition) -> Site:
     last = item.end
     if item.kind == "class" and item.end - item.line >= SMALL_CLASS:
         found = snapshot.definitions(path)
-        inner = [other.start for other in found if other.kind != "variable" and other.name.startswith(f"{item.name}.")]
+        inner = [
+            other.start
+            for other in found
+            if other.kind != "variable" and other.name.startswith(f"{item.name}.")
+        ]
         last = max(item.line, min(inner, default=item.end + 1) - 1)
     return Site(path=path, item=item, first=item.start, last=last)

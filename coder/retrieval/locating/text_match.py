@@ -44,9 +44,15 @@ class Matches:
 def matches(terrain: Terrain, clues: Clues) -> Matches:
     """Rank by words alone."""
     zones = {zone: _parts(words) for zone, words in clues.zones.items()}
-    likeliest = sorted({word for words in zones.values() for word in words}, key=lambda word: -_plain_worth(word, zones))
+    likeliest = sorted(
+        {word for words in zones.values() for word in words}, key=lambda word: -_plain_worth(word, zones)
+    )
     postings = {word: terrain.postings(word) for word in likeliest[: 3 * MOST_WORDS]}
-    rarity = {word: math.log(1 + (terrain.count - len(found) + 0.5) / (len(found) + 0.5)) for word, found in postings.items() if found}
+    rarity = {
+        word: math.log(1 + (terrain.count - len(found) + 0.5) / (len(found) + 0.5))
+        for word, found in postings.items()
+        if found
+    }
     weights = _weights(zones, rarity)
     found = Matches(weights=weights, rarity=rarity, titled=frozenset(zones["title"]) & weights.keys())
     for word in sorted(weights, key=lambda word: -weights[word])[:MOST_WORDS]:
@@ -59,7 +65,9 @@ def worth(terrain: Terrain, found: Matches, text: str) -> float:
     said = words_of(text)
     fixed = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * sum(said.values()) / terrain.average_length)
     heaviest = sorted(said.keys() & found.weights.keys(), key=lambda word: (-found.weights[word], word))
-    return sum(found.weights[word] * (SATURATION + 1) * said[word] / (said[word] + fixed) for word in heaviest)
+    return sum(
+        found.weights[word] * (SATURATION + 1) * said[word] / (said[word] + fixed) for word in heaviest
+    )
 
 
 def _parts(words: Counter[str]) -> Counter[str]:
@@ -78,7 +86,11 @@ def _weights(zones: Mapping[str, Counter[str]], rarity: Mapping[str, float]) -> 
     weights: dict[str, float] = defaultdict(float)
     anywhere: dict[str, float] = defaultdict(float)
     for zone, counted in zones.items():
-        worth = {word: rarity[word] * min(1 + REPEATED * (count - 1), 2.0) for word, count in counted.items() if word in rarity}
+        worth = {
+            word: rarity[word] * min(1 + REPEATED * (count - 1), 2.0)
+            for word, count in counted.items()
+            if word in rarity
+        }
         whole = sum(sorted(worth.values())[-HEAVIEST:]) or 1.0
         for word, value in worth.items():
             weights[word] += IN_ZONE[zone] * value / whole

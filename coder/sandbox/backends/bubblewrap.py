@@ -36,18 +36,31 @@ class Bubblewrap:
         self.name = name
 
     def around(self, command: Command) -> Walled:
-        replaced = {FILTER + 1 + index: (path, content) for index, (path, content) in enumerate(command.view.replaced.items())}
+        replaced = {
+            FILTER + 1 + index: (path, content)
+            for index, (path, content) in enumerate(command.view.replaced.items())
+        }
         data = {number: content for number, (_, content) in replaced.items()}
         words = [self.executable, *_namespaces(network=command.policy.network), *_system()]
         words += [*_shown(command.view), *_hidden_again(command.view)]
-        words += [word for number, (path, _) in replaced.items() for word in ("--ro-bind-data", str(number), str(path))]
+        words += [
+            word
+            for number, (path, _) in replaced.items()
+            for word in ("--ro-bind-data", str(number), str(path))
+        ]
         if seccomp.is_known():
             data[FILTER] = seccomp.program(families=seccomp.OWN_NETWORK)
             words += ["--seccomp", str(FILTER)]
         words += ["--chdir", os.path.realpath(command.cwd), "--", *command.argv]
         # Without a network namespace the abstract sockets of this machine are within reach: Landlock closes them where it can.
         confinement = {"scoped": True, "network": True} if command.policy.network else None
-        return Walled(argv=tuple(words), directory="/", environment=command.environment, data=data, confinement=confinement)
+        return Walled(
+            argv=tuple(words),
+            directory="/",
+            environment=command.environment,
+            data=data,
+            confinement=confinement,
+        )
 
     def exit_code(self, code: int, output: str) -> int:
         """Bubblewrap tells signals as a shell does, by 128 and the signal's number, and its own faults by 1 and a line."""
@@ -60,14 +73,23 @@ class Bubblewrap:
 def _namespaces(*, network: bool) -> Iterator[str]:
     # As root without a user namespace and with capabilities, what is read-only could be mounted anew.
     yield from ("--unshare-user", "--disable-userns", "--cap-drop", "ALL")
-    yield from ("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox")
+    yield from (
+        "--unshare-pid",
+        "--unshare-ipc",
+        "--unshare-uts",
+        "--unshare-cgroup-try",
+        "--hostname",
+        "sandbox",
+    )
     yield from () if network else ("--unshare-net",)
     yield from ("--die-with-parent", "--new-session")
 
 
 def _system() -> Iterator[str]:
     yield from ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
-    if os.getuid() == 0:  # to whom the kernel's settings in it belong, and so stay writable even without any capability
+    if (
+        os.getuid() == 0
+    ):  # to whom the kernel's settings in it belong, and so stay writable even without any capability
         yield from ("--remount-ro", "/proc")
     yield from ("--perms", "1777", "--size", str(SHARED_MEMORY_BYTES), "--tmpfs", "/dev/shm")
 
@@ -118,8 +140,12 @@ def _reachable() -> Callable[[str], bool]:
     @cache
     def can_be_reached(directory: str) -> bool:
         status = os.stat(directory)
-        kind = stat.S_IXUSR if status.st_uid == 0 else stat.S_IXGRP if status.st_gid in groups else stat.S_IXOTH
-        return bool(status.st_mode & kind) and (directory == "/" or can_be_reached(os.path.dirname(directory)))
+        kind = (
+            stat.S_IXUSR if status.st_uid == 0 else stat.S_IXGRP if status.st_gid in groups else stat.S_IXOTH
+        )
+        return bool(status.st_mode & kind) and (
+            directory == "/" or can_be_reached(os.path.dirname(directory))
+        )
 
     return can_be_reached if os.getuid() == 0 else lambda _directory: True
 

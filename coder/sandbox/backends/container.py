@@ -35,19 +35,36 @@ class Container:
     def around(self, command: Command) -> Walled:
         network = "bridge" if command.policy.network else "none"
         words = [self.executable, "run", "--rm", "--interactive", "--pull", "never", "--network", network]
-        words += ["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--security-opt", "label=disable"]
+        words += [
+            "--read-only",
+            "--cap-drop",
+            "ALL",
+            "--security-opt",
+            "no-new-privileges",
+            "--security-opt",
+            "label=disable",
+        ]
         words += [*_limits(command), *self._user(), "--hostname", "sandbox", "--tmpfs", f"/tmp:{TMPFS}"]
         words += [*_mounts(command), "--workdir", str(command.cwd)]
         kept = {name: value for name, value in command.environment.items() if name not in OF_THE_HOST}
-        words += [word for name, value in {"HOME": str(command.scratch), **kept}.items() for word in ("--env", f"{name}={value}")]
+        words += [
+            word
+            for name, value in {"HOME": str(command.scratch), **kept}.items()
+            for word in ("--env", f"{name}={value}")
+        ]
         words += ["--entrypoint", "/bin/sh", self.image, "-c", GUARD, "sh", *command.argv]
-        return Walled(argv=tuple(words), directory="/", environment=client_environment(os.environ), held_input=True)
+        return Walled(
+            argv=tuple(words), directory="/", environment=client_environment(os.environ), held_input=True
+        )
 
     def exit_code(self, code: int, output: str) -> int:
         """Both engines tell signals as a shell does, by 128 and the signal's number."""
         first = output.strip().partition("\n")[0]
         if code == 125 or (code in OWN_FAULTS and first.startswith(("docker: ", "Error: "))):
-            raise SandboxError(first.removeprefix("docker: ").removeprefix("Error: ").rstrip(".") or "the engine says nothing")
+            raise SandboxError(
+                first.removeprefix("docker: ").removeprefix("Error: ").rstrip(".")
+                or "the engine says nothing"
+            )
         return 128 - code if 128 < code <= 128 + signal.NSIG else code
 
     def _user(self) -> Iterator[str]:
@@ -58,15 +75,35 @@ class Container:
 
 def client_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """What the engine's own client needs to find its daemon; none of it reaches the container."""
-    wanted = ("HOME", "PATH", "XDG_RUNTIME_DIR", "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "CONTAINER_HOST")
+    wanted = (
+        "HOME",
+        "PATH",
+        "XDG_RUNTIME_DIR",
+        "DOCKER_HOST",
+        "DOCKER_CONTEXT",
+        "DOCKER_CONFIG",
+        "CONTAINER_HOST",
+    )
     return {name: environment[name] for name in wanted if name in environment}
 
 
 def _limits(command: Command) -> Iterator[str]:
     """Of the container, whose processes are none of ours: what is set and watched here does not count for them."""
     limits = command.limits
-    yield from ("--pids-limit", str(limits.processes), "--memory", str(limits.resident_bytes), "--memory-swap", str(limits.resident_bytes))
-    yield from ("--ulimit", f"nofile={limits.open_files}:{limits.open_files}", "--ulimit", f"fsize={limits.file_bytes}:{limits.file_bytes}")
+    yield from (
+        "--pids-limit",
+        str(limits.processes),
+        "--memory",
+        str(limits.resident_bytes),
+        "--memory-swap",
+        str(limits.resident_bytes),
+    )
+    yield from (
+        "--ulimit",
+        f"nofile={limits.open_files}:{limits.open_files}",
+        "--ulimit",
+        f"fsize={limits.file_bytes}:{limits.file_bytes}",
+    )
     # Of the whole user, as the kernel counts; engines ask for more by themselves than they may have everywhere.
     yield from ("--ulimit", "core=0:0", "--ulimit", f"nproc={4 * limits.processes}:{4 * limits.processes}")
     if limits.cpu_seconds is not None:
@@ -77,7 +114,9 @@ def _mounts(command: Command) -> Iterator[str]:
     """The places of a view that are no toolchain: an image brings its own. From the root downwards, as each lies on what is above it."""
     view = command.view
     own = {command.cwd, command.scratch}
-    mounts = {path: ",readonly" for path in view.shared} | {path: "" if path in view.writable else ",readonly" for path in own}
+    mounts = {path: ",readonly" for path in view.shared} | {
+        path: "" if path in view.writable else ",readonly" for path in own
+    }
     mounts |= dict.fromkeys(view.protected, ",readonly")
     for path in sorted(mounts, key=lambda path: (len(path.parts), path)):
         yield from ("--mount", _bind(path, path) + mounts[path])
@@ -87,7 +126,11 @@ def _mounts(command: Command) -> Iterator[str]:
         yield from ("--mount", _bind(seen, path) + ",readonly")
     for path in view.masked:
         if any(path.is_relative_to(place) for place in mounts):
-            yield from ("--tmpfs", f"{path}:ro,size=4k") if path.is_dir() else ("--mount", _bind(Path(os.devnull), path) + ",readonly")
+            yield from (
+                ("--tmpfs", f"{path}:ro,size=4k")
+                if path.is_dir()
+                else ("--mount", _bind(Path(os.devnull), path) + ",readonly")
+            )
 
 
 def _bind(source: Path, target: Path) -> str:

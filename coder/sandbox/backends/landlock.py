@@ -42,7 +42,11 @@ class Landlock:
 
     @property
     def reduced(self) -> str:
-        metadata = "" if self._brokered else ", and they can change modes, owners, times and attributes of your files anywhere"
+        metadata = (
+            ""
+            if self._brokered
+            else ", and they can change modes, owners, times and attributes of your files anywhere"
+        )
         signals = "" if self._abi >= SCOPED_ABI else ", and commands can send signals to your other programs"
         return (
             "Commands run behind reduced walls (Landlock and seccomp): they have no sockets and no /dev/shm, so tests with servers or "
@@ -56,18 +60,26 @@ class Landlock:
         home.mkdir(exist_ok=True)
         view, network = command.view, command.policy.network
         git = [path.parent for path in view.replaced if _holds_keys(path)]
-        read = [str(path) for path in (*visible((*view.hidden, *view.masked, *git)), *view.readable, *view.writable) if path not in git]
+        read = [
+            str(path)
+            for path in (*visible((*view.hidden, *view.masked, *git)), *view.readable, *view.writable)
+            if path not in git
+        ]
         confinement: dict[str, Any] = {
             "read": read,
             "write": [*map(str, view.writable), *(f"/dev/{name}" for name in DEVICES)],
             "network": network,
             "scoped": True,
-            "filter": seccomp.program(families=INTERNET if network else (), sees_others=True, brokered=tuple(self._brokered)),
+            "filter": seccomp.program(
+                families=INTERNET if network else (), sees_others=True, brokered=tuple(self._brokered)
+            ),
             "brokered": self._brokered,
             "changeable": [*map(str, view.writable)],
         }
         environment = {**command.environment, "HOME": str(home)}
-        return Walled(argv=command.argv, directory=str(command.cwd), environment=environment, confinement=confinement)
+        return Walled(
+            argv=command.argv, directory=str(command.cwd), environment=environment, confinement=confinement
+        )
 
     def exit_code(self, code: int, output: str) -> int:  # noqa: ARG002
         return code

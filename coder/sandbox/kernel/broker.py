@@ -19,7 +19,16 @@ from collections.abc import Callable
 from typing import Any
 
 from coder.sandbox.kernel.confinement import LISTENER, PR_SET_NO_NEW_PRIVS, install_filter
-from coder.sandbox.kernel.metadata_calls import AT_FDCWD, FORMS, LIBC, SETS_TIMES, UNCHANGED, Call, Form, error
+from coder.sandbox.kernel.metadata_calls import (
+    AT_FDCWD,
+    FORMS,
+    LIBC,
+    SETS_TIMES,
+    UNCHANGED,
+    Call,
+    Form,
+    error,
+)
 
 RECEIVE, SEND, IS_VALID = 0xC0502100, 0xC0182101, 0x40082102
 """ioctl requests at a listener."""
@@ -103,7 +112,9 @@ class Broker:
             except OSError:  # a signal, or the caller was killed meanwhile
                 continue
             identifier, thread, _, number, _, _, *arguments = NOTIFICATION.unpack(notification)
-            self._answer(identifier, self._outcome(Call(identifier, thread, tuple(arguments)), self._names[number]))
+            self._answer(
+                identifier, self._outcome(Call(identifier, thread, tuple(arguments)), self._names[number])
+            )
 
     def _answer(self, identifier: int, code: int) -> None:
         try:

@@ -71,8 +71,12 @@ def _restrict(libc: ctypes.CDLL, plan: dict[str, Any]) -> None:
     scoped = SCOPED if plan.get("scoped") and version >= 6 else 0
     if not (files or network or scoped):
         return
-    attributes = struct.pack("<QQQ", files, network, scoped)[: 8 if version < 4 else 16 if version < 6 else 24]
-    ruleset = _checked(libc.syscall(CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0), "a Landlock ruleset")
+    attributes = struct.pack("<QQQ", files, network, scoped)[
+        : 8 if version < 4 else 16 if version < 6 else 24
+    ]
+    ruleset = _checked(
+        libc.syscall(CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0), "a Landlock ruleset"
+    )
     for rights, paths in ((READ, plan.get("read", ())), (files, plan.get("write", ()))):
         for path in paths:
             _allow(libc, ruleset, path, rights & files)

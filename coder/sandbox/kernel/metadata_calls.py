@@ -53,7 +53,9 @@ class Call:
         """Return a string that ends with a zero byte within `size` bytes; without it, raise OSError with `too_long`."""
         found = b""
         while len(found) < size:
-            page = self.read(address + len(found), min(size - len(found), PAGE_BYTES - (address + len(found)) % PAGE_BYTES))
+            page = self.read(
+                address + len(found), min(size - len(found), PAGE_BYTES - (address + len(found)) % PAGE_BYTES)
+            )
             found += page
             if b"\0" in page:
                 return found.partition(b"\0")[0]
@@ -117,7 +119,9 @@ def _set_attribute(target: str, call: Call, arguments: tuple[int, ...]) -> None:
         raise error(errno.EINVAL)
     if size > VALUE_BYTES:
         raise error(errno.E2BIG)
-    os.setxattr(target, call.read_string(name, NAME_BYTES, errno.ERANGE), call.read_exactly(value, size), flags & 3)
+    os.setxattr(
+        target, call.read_string(name, NAME_BYTES, errno.ERANGE), call.read_exactly(value, size), flags & 3
+    )
 
 
 def _remove_attribute(target: str, call: Call, arguments: tuple[int, ...]) -> None:

@@ -64,7 +64,13 @@ MACHINES = {
             *(165, 166, 155, 272, 308),  # mount, umount2, pivot_root, unshare, setns
             *(248, 249, 250),  # add_key, request_key, keyctl
             *(321, 298, 323),  # bpf, perf_event_open, userfaultfd
-            *(246, 320, 175, 313, 176),  # kexec_load, kexec_file_load, init_module, finit_module, delete_module
+            *(
+                246,
+                320,
+                175,
+                313,
+                176,
+            ),  # kexec_load, kexec_file_load, init_module, finit_module, delete_module
             304,  # open_by_handle_at
             *(179, 169, 167, 168, 163),  # quotactl, reboot, swapon, swapoff, acct
             *EVERYWHERE,
@@ -99,7 +105,14 @@ MACHINES = {
         socket=198,
         metadata={
             **{"fchmod": 52, "fchmodat": 53, "fchmodat2": 452, "fchown": 55, "fchownat": 54, "utimensat": 88},
-            **{"setxattr": 5, "lsetxattr": 6, "fsetxattr": 7, "removexattr": 14, "lremovexattr": 15, "fremovexattr": 16},
+            **{
+                "setxattr": 5,
+                "lsetxattr": 6,
+                "fsetxattr": 7,
+                "removexattr": 14,
+                "lremovexattr": 15,
+                "fremovexattr": 16,
+            },
         },
     ),
 }
@@ -124,7 +137,11 @@ def metadata_calls() -> dict[int, str]:
 
 @cache
 def program(
-    *, families: tuple[int, ...], sees_others: bool = False, brokered: tuple[int, ...] = (), machine: Machine | None = None
+    *,
+    families: tuple[int, ...],
+    sees_others: bool = False,
+    brokered: tuple[int, ...] = (),
+    machine: Machine | None = None,
 ) -> bytes:
     """The filter: sockets of these address families only, no new namespaces, mounts, keys, tracing or typing into terminals.
 
@@ -140,7 +157,11 @@ def program(
         *((LOAD, 0, 0, ARCHITECTURE_AT), (EQUAL, 1, 0, machine.audit), refuse),
         *((LOAD, 0, 0, NUMBER_AT), (AT_LEAST, 0, 1, X32), refuse),
         *(step for number in machine.refused for step in _for(number, refuse)),
-        *(step for number in (CLONE3, *(NEWEST_METADATA if sees_others else ())) for step in _for(number, missing)),
+        *(
+            step
+            for number in (CLONE3, *(NEWEST_METADATA if sees_others else ()))
+            for step in _for(number, missing)
+        ),
         *(step for number in brokered for step in _for(number, (RETURN, 0, 0, NOTIFY))),
         *_for(machine.clone, _load(0), (ANY_BIT, 0, 1, NEW_NAMESPACES), refuse, allow),
         *_for(machine.ioctl, _load(1), *_one_of(ioctls), allow, refuse),

@@ -162,7 +162,9 @@ def _supervised(order: dict[str, Any], *, lifeline: int, status: int, output: in
     os.set_blocking(alarm, False)
     signal.set_wakeup_fd(alarm, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    held, _holding = os.pipe() if order.get("held_input") else (None, None)  # ends with this process, whatever ends it
+    held, _holding = (
+        os.pipe() if order.get("held_input") else (None, None)
+    )  # ends with this process, whatever ends it
     near, far = socket.socketpair()
     child = os.fork()
     if child == 0:

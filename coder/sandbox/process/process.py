@@ -137,9 +137,15 @@ class ProcessSandbox:
         allowed = (limits or Limits()).model_copy(update=self._caps)
 
         def once() -> Execution:
-            walled = self.walled(argv, cwd=cwd, environment=environment, policy=policy, limits=allowed, private=private)
+            walled = self.walled(
+                argv, cwd=cwd, environment=environment, policy=policy, limits=allowed, private=private
+            )
             done = self._execute(argv[0], self._order(walled, cwd, allowed), allowed, on_line)
-            return done if self.walls is None or done.exit_code is None else self._told(argv[0], done, self.walls)
+            return (
+                done
+                if self.walls is None or done.exit_code is None
+                else self._told(argv[0], done, self.walls)
+            )
 
         for _ in range(REPLANNED):
             with contextlib.suppress(Vanished):
@@ -153,7 +159,9 @@ class ProcessSandbox:
         except SandboxError as error:
             raise type(error)(f"{name} could not be started: {error}.") from None
 
-    def _execute(self, name: str, order: dict[str, Any], limits: Limits, on_line: Progress | None) -> Execution:
+    def _execute(
+        self, name: str, order: dict[str, Any], limits: Limits, on_line: Progress | None
+    ) -> Execution:
         with self._lock:
             if self._stopped:
                 raise SandboxError(f"{name} was not started: the session has been stopped.")
@@ -181,12 +189,23 @@ class ProcessSandbox:
         Raises:
             SandboxError: there is nothing to be run, or no place for it.
         """
-        own = {**self._environment, **(private_places(private, self._environment) if private else {}), **(environment or {})}
+        own = {
+            **self._environment,
+            **(private_places(private, self._environment) if private else {}),
+            **(environment or {}),
+        }
         scratch = private or self._scratch.path
         return self._walled(tuple(argv), cwd, own, policy or Policy(), limits or Limits(), scratch=scratch)
 
     def _walled(
-        self, argv: tuple[str, ...], cwd: Path, environment: Mapping[str, str], policy: Policy, limits: Limits, *, scratch: Path
+        self,
+        argv: tuple[str, ...],
+        cwd: Path,
+        environment: Mapping[str, str],
+        policy: Policy,
+        limits: Limits,
+        *,
+        scratch: Path,
     ) -> Walled:
         if self.walls is None:
             return Walled(argv=argv, directory=str(cwd), environment=environment)
@@ -196,7 +215,9 @@ class ProcessSandbox:
         except SandboxError as error:
             raise SandboxError(f"{argv[0]} could not be started: {error}.") from None
         with self._lock:
-            if place not in self._known:  # remembered from before the first command there, which may write what leads to it
+            if (
+                place not in self._known
+            ):  # remembered from before the first command there, which may write what leads to it
                 self._known[place] = _remembered(place, private_files(place, self._deny_read))
             git, private = self._known[place]
         key = argv[0], environment.get("PATH", "")
@@ -213,7 +234,15 @@ class ProcessSandbox:
             denied=private,
         )
         return self.walls.around(
-            Command(argv=argv, cwd=place, environment=environment, policy=policy, view=seen, scratch=scratch, limits=limits)
+            Command(
+                argv=argv,
+                cwd=place,
+                environment=environment,
+                policy=policy,
+                view=seen,
+                scratch=scratch,
+                limits=limits,
+            )
         )
 
     def _order(self, walled: Walled, cwd: Path, limits: Limits) -> dict[str, Any]:
@@ -248,7 +277,9 @@ class ProcessSandbox:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self.close()
 
 
@@ -272,7 +303,9 @@ class _Launched:
         """Read until the tree is gone, cutting it down at the time limit."""
         capture = Capture(limits.output_bytes)
         try:
-            timed_out = self._read(capture, deadline=self._started + limits.wall_seconds, on_line=on_line or (lambda _line: None))
+            timed_out = self._read(
+                capture, deadline=self._started + limits.wall_seconds, on_line=on_line or (lambda _line: None)
+            )
         finally:
             self._lifeline.cut()  # first: an exception in `on_line` must not leave the tree alive
             self._bury()
@@ -327,7 +360,9 @@ class _Launched:
         with selectors.DefaultSelector() as selector:
             selector.register(self._pipes.status, selectors.EVENT_READ)
             give_up = time.monotonic() + GRACE_SECONDS
-            while selector.select(max(give_up - time.monotonic(), 0.0)) and (data := _read(self._pipes.status)):
+            while selector.select(max(give_up - time.monotonic(), 0.0)) and (
+                data := _read(self._pipes.status)
+            ):
                 self._said += data
         os.close(self._pipes.status)
         os.close(self._pipes.output)

@@ -18,7 +18,9 @@ class Scratch:
         made = Path(self._owner.name, "new")
         self._lock = os.open(made, os.O_CREAT | os.O_RDWR, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
-        made.rename(made.with_name("lock"))  # only now may another process see it: it is never there unlocked while we live
+        made.rename(
+            made.with_name("lock")
+        )  # only now may another process see it: it is never there unlocked while we live
         self.path = Path(self._owner.name, "tmp").resolve()
         self.path.mkdir()
 

@@ -10,10 +10,32 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 IN_HOMES = (
-    *(".pyenv", ".asdf", ".rye/py", ".volta", ".nvm/versions", ".cargo/bin", ".rustup", ".sdkman/candidates", ".rbenv"),
+    *(
+        ".pyenv",
+        ".asdf",
+        ".rye/py",
+        ".volta",
+        ".nvm/versions",
+        ".cargo/bin",
+        ".rustup",
+        ".sdkman/candidates",
+        ".rbenv",
+    ),
     *("miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba", ".conda/envs"),
-    *(".local/bin", ".local/lib", ".local/pipx/venvs", ".local/share/mise", ".local/share/rtx", ".local/share/pipx/venvs"),
-    *(".local/share/uv/python", ".local/share/uv/tools", ".local/share/virtualenvs", ".local/share/hatch/env"),
+    *(
+        ".local/bin",
+        ".local/lib",
+        ".local/pipx/venvs",
+        ".local/share/mise",
+        ".local/share/rtx",
+        ".local/share/pipx/venvs",
+    ),
+    *(
+        ".local/share/uv/python",
+        ".local/share/uv/tools",
+        ".local/share/virtualenvs",
+        ".local/share/hatch/env",
+    ),
     *(".cache/pypoetry/virtualenvs", ".local/share/pypoetry/venv", ".virtualenvs"),
 )
 """Where tools keep programs and environments, and no secrets."""
@@ -81,7 +103,9 @@ def _is_of_a_project(path: Path) -> bool:
     if "site-packages" in path.parts:
         return is_python(path.parents[2]) or (path.parents[2] / "pyvenv.cfg").is_file()
     visible = not any(part.startswith(".") for part in path.parts)
-    return visible and any((place / name).is_file() for place in (path, *path.parents[:3]) for name in PROJECT_FILES)
+    return visible and any(
+        (place / name).is_file() for place in (path, *path.parents[:3]) for name in PROJECT_FILES
+    )
 
 
 def _literal(word: str) -> str:

@@ -11,12 +11,34 @@ from coder.sandbox.view.linked_worktree import sanitized
 from coder.sandbox.view.toolchain import needed
 
 HIDDEN = ("/boot", "/home", "/lost+found", "/media", "/mnt", "/root", "/run", "/srv", "/tmp", "/var")
-SHOWN = ("/run/current-system", "/run/opengl-driver", "/var/lib/dpkg", "/var/lib/alternatives", "/var/lib/fonts", "/var/cache/fontconfig")
+SHOWN = (
+    "/run/current-system",
+    "/run/opengl-driver",
+    "/var/lib/dpkg",
+    "/var/lib/alternatives",
+    "/var/lib/fonts",
+    "/var/cache/fontconfig",
+)
 RESOLVERS = ("/run/systemd/resolve", "/run/NetworkManager/resolv.conf", "/run/resolvconf")
 """What /etc/resolv.conf may point to."""
 MASKED = (
-    *("/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh", "/etc/ssl/private"),
-    *("/etc/NetworkManager/system-connections", "/etc/wireguard", "/etc/docker", "/etc/krb5.keytab", "/etc/letsencrypt"),
+    *(
+        "/etc/shadow",
+        "/etc/gshadow",
+        "/etc/shadow-",
+        "/etc/gshadow-",
+        "/etc/sudoers",
+        "/etc/sudoers.d",
+        "/etc/ssh",
+        "/etc/ssl/private",
+    ),
+    *(
+        "/etc/NetworkManager/system-connections",
+        "/etc/wireguard",
+        "/etc/docker",
+        "/etc/krb5.keytab",
+        "/etc/letsencrypt",
+    ),
     *("/etc/kubernetes", "/etc/rancher", "/etc/netplan", "/etc/ppp", "/etc/ipsec.secrets"),
 )
 """What only root can read anyway, for those who are root."""
@@ -44,7 +66,9 @@ class View:
 def tools(program: str, environment: Mapping[str, str]) -> tuple[Path, ...]:
     """What of the hidden places a program needs to be shown to start and import; it takes a while to find out."""
     homes = home_directories()
-    return tuple(_worth_showing([*map(Path, SHOWN), *needed(program, environment, homes)], hidden_directories(homes)))
+    return tuple(
+        _worth_showing([*map(Path, SHOWN), *needed(program, environment, homes)], hidden_directories(homes))
+    )
 
 
 def view(
@@ -75,7 +99,11 @@ def view(
         readable=(*tools, *_worth_showing(wanted, hidden)),
         writable=(scratch, cwd) if writes else (scratch,),
         protected=tuple(path for path in _protected(cwd) if os.path.lexists(path)) if writes else (),
-        shared=tuple(Path(os.path.realpath(path)) for path in (*exposed, *([git] if git else [])) if os.access(path, os.F_OK)),
+        shared=tuple(
+            Path(os.path.realpath(path))
+            for path in (*exposed, *([git] if git else []))
+            if os.access(path, os.F_OK)
+        ),
         masked=tuple(path for path in (*map(Path, MASKED), *denied) if os.path.lexists(path)),
         replaced={config: sanitized(config)} if config and config.is_file() else {},
     )
@@ -115,8 +143,16 @@ def _is_known() -> bool:
 
 def _worth_showing(wanted: Iterable[Path], hidden: tuple[Path, ...]) -> Iterator[Path]:
     """Those that would be hidden otherwise, that are there, and that do not bring a hidden place back with them."""
-    named = [path for path in dict.fromkeys(Path(os.path.normpath(path)) for path in wanted) if os.access(path, os.F_OK)]
-    real = [place for place in dict.fromkeys(Path(os.path.realpath(path)) for path in named) if _may_be_shown(place, hidden)]
+    named = [
+        path
+        for path in dict.fromkeys(Path(os.path.normpath(path)) for path in wanted)
+        if os.access(path, os.F_OK)
+    ]
+    real = [
+        place
+        for place in dict.fromkeys(Path(os.path.realpath(path)) for path in named)
+        if _may_be_shown(place, hidden)
+    ]
     yield from real
     # A name that leads to one of them through links has to be there, too.
     others = (path for path in named if path not in real and _may_be_shown(path, hidden))

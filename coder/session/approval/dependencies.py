@@ -11,7 +11,9 @@ from coder.session.context import Kit
 INSTALL, GO_ON = "install", "go on without"
 
 
-async def equipped(kit: Kit, candidate: Candidate, report: TestReport | None, *, wait_seconds: float) -> TestReport | None:
+async def equipped(
+    kit: Kit, candidate: Candidate, report: TestReport | None, *, wait_seconds: float
+) -> TestReport | None:
     """Return the base's report, made anew where the user let packages be installed for it; unattended nothing is."""
     if report is None or not await offer_missing_packages(kit, report):
         return report

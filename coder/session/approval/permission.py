@@ -8,7 +8,18 @@ from glob import escape
 from pathlib import Path
 
 from coder.core.values.base import Value
-from coder.permissions.command_rules import Action, Mode, Rule, Run, built_in, chosen, feeds_a_shell, is_spoken_of, leads_out, runs
+from coder.permissions.command_rules import (
+    Action,
+    Mode,
+    Rule,
+    Run,
+    built_in,
+    chosen,
+    feeds_a_shell,
+    is_spoken_of,
+    leads_out,
+    runs,
+)
 from coder.permissions.private_files import denied
 from coder.permissions.shell import Parsed, parse
 
@@ -64,7 +75,9 @@ def of_command(rights: Rights, command: str, *, root: Path, network: bool = Fals
     needed = network or any(rule.network for rule in matched if rule)
     granted = allowed and any(rule.network for rule in matched if rule)
     reasons = [*asks, *doubts, *(["wants the network"] if network and not granted and not asks else [])]
-    unasked = rights.mode == "full" or (not reasons and (allowed or (rights.contained and rights.mode != "ask")))
+    unasked = rights.mode == "full" or (
+        not reasons and (allowed or (rights.contained and rights.mode != "ask"))
+    )
     if unasked:
         return Decision(action="allow", network=needed)
     why = "; ".join(reasons) or ("runs a program" if rights.contained else "runs without walls around it")
@@ -89,14 +102,22 @@ def _rule(rights: Rights, run: Run, root: Path) -> Rule | None:
 def _as_test(command: str, run: Run) -> Rule | None:
     """The project's test command, on tests of the repository, is no news: `run_tests` runs it unasked."""
     parsed = parse(command)
-    words = tuple(word.text for word in parsed.commands[0].words) if len(parsed.commands) == 1 and not parsed.unsure else ()
+    words = (
+        tuple(word.text for word in parsed.commands[0].words)
+        if len(parsed.commands) == 1 and not parsed.unsure
+        else ()
+    )
     own = ("", *run.arguments[: len(words) - 1])
     if not words or run.names[0] != words[0].rpartition("/")[2] or own[1:] != words[1:] or not run.sure:
         return None
     more = run.arguments[len(words) - 1 :]
-    plain = all(argument in ("-q", "-x", "-v", "-vv", "-s") or not argument.startswith("-") for argument in more)
+    plain = all(
+        argument in ("-q", "-x", "-v", "-vv", "-s") or not argument.startswith("-") for argument in more
+    )
     return (
-        Rule(action="allow", program=words[0], why="runs the tests") if plain and not any(leads_out(path, "/") for path in more) else None
+        Rule(action="allow", program=words[0], why="runs the tests")
+        if plain and not any(leads_out(path, "/") for path in more)
+        else None
     )
 
 

@@ -5,7 +5,14 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from coder.core.commands import Amend, Answer, Decide
-from coder.core.events import PlanAnswered, PlanAsked, QuestionAnswered, QuestionAsked, ReviewAnswered, ReviewAsked
+from coder.core.events import (
+    PlanAnswered,
+    PlanAsked,
+    QuestionAnswered,
+    QuestionAsked,
+    ReviewAnswered,
+    ReviewAsked,
+)
 from coder.core.messages import ToolCall
 from coder.core.notes import Plan
 from coder.core.values.base import Value
@@ -32,7 +39,9 @@ class Wish(Value):
 class Approval:
     """Asks through the log and waits for the word that answers; nothing else is ever taken for an answer."""
 
-    def __init__(self, log: EventLog, *, attended: bool, remember: Callable[[Sequence[Rule]], None] | None = None) -> None:
+    def __init__(
+        self, log: EventLog, *, attended: bool, remember: Callable[[Sequence[Rule]], None] | None = None
+    ) -> None:
         """`remember` keeps rules for the repository beyond this session; None: nothing can be allowed always."""
         self._log = log
         self._attended = attended
@@ -64,7 +73,11 @@ class Approval:
 
     async def _put(self, wishes: Sequence[Wish]) -> str:
         lines = [f"{wish.text}   ({wish.why})" for wish in wishes]
-        text = f"Allow this? {lines[0]}" if len(lines) == 1 else "\n".join(["Allow all of this?", *(f"  - {line}" for line in lines)])
+        text = (
+            f"Allow this? {lines[0]}"
+            if len(lines) == 1
+            else "\n".join(["Allow all of this?", *(f"  - {line}" for line in lines)])
+        )
         lasting = self._remember is not None and all(wish.rules for wish in wishes)
         options = (ALLOW, ALWAYS, REFUSE) if lasting else (ALLOW, REFUSE)
         return await self.ask(text, options=options, default=REFUSE)

@@ -12,7 +12,26 @@ _IDENTIFIER = re.compile(r"\w*(?:_|\(|\.\w|[a-z][A-Z]|\d)")
 """The beginning of a line whose first word is a name of code, which keeps its case."""
 _DANGLING = frozenset(
     {
-        *("a", "an", "the", "of", "in", "on", "to", "and", "or", "as", "at", "by", "for", "from", "with", "without", "is", "are"),
+        *(
+            "a",
+            "an",
+            "the",
+            "of",
+            "in",
+            "on",
+            "to",
+            "and",
+            "or",
+            "as",
+            "at",
+            "by",
+            "for",
+            "from",
+            "with",
+            "without",
+            "is",
+            "are",
+        ),
         *("be", "not", "it", "its", "that", "this", "when", "where", "if", "than"),
     }
 )
@@ -70,7 +89,11 @@ def slug(subject_line: str) -> str:
 
 def _lowered(line: str) -> str:
     first = line.split(" ", 1)[0]
-    return line if first.isupper() or any(letter.isupper() for letter in first[1:]) else line[:1].lower() + line[1:]
+    return (
+        line
+        if first.isupper() or any(letter.isupper() for letter in first[1:])
+        else line[:1].lower() + line[1:]
+    )
 
 
 def _shortened(line: str, limit: int) -> str:

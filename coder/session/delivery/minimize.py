@@ -33,7 +33,9 @@ async def minimised(kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdi
     smaller, again = best
     again = await asyncio.to_thread(kit.verifier.guard, again, kit.log.progress(candidate.id))
     places = ", ".join(place_of(hunks(patch.diff)[number]) for number in sorted(dropped))
-    again = again.model_copy(update={"notes": (*again.notes, f"left out, for it changes no verdict: {places}")})
+    again = again.model_copy(
+        update={"notes": (*again.notes, f"left out, for it changes no verdict: {places}")}
+    )
     announced(kit, candidate, smaller, again)
     return smaller, again
 
@@ -46,7 +48,9 @@ def _tries(idle: Sequence[int]) -> Iterator[frozenset[int]]:
         yield from (frozenset({number}) for number in reversed(idle[-MOST_ALONE:]))
 
 
-async def _holding(kit: Kit, candidate: Candidate, patch: Patch, left: Sequence[int], verdict: Verdict) -> tuple[Patch, Verdict] | None:
+async def _holding(
+    kit: Kit, candidate: Candidate, patch: Patch, left: Sequence[int], verdict: Verdict
+) -> tuple[Patch, Verdict] | None:
     """A part of the change with its own verdict; None where that is worth less than the whole change's."""
     if not left:
         return None
@@ -54,4 +58,6 @@ async def _holding(kit: Kit, candidate: Candidate, patch: Patch, left: Sequence[
         part, again = await part_of(kit, candidate, patch, left)
     except PatchError:
         return None
-    return (part, again) if again.kind is verdict.kind and set(verdict.targets) <= set(again.targets) else None
+    return (
+        (part, again) if again.kind is verdict.kind and set(verdict.targets) <= set(again.targets) else None
+    )

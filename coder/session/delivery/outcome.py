@@ -42,7 +42,13 @@ async def conclude(kit: Kit, candidate: Candidate) -> Ending:
     newest = judged[-1] if judged else None
     if newest is not None and kit.task.given:
         page = kit.verifier.evidence(newest).page
-        return Ending(kind=newest.kind, summary=newest.reason, report=page, verdict=newest, exit_code=newest.kind.exit_code)
+        return Ending(
+            kind=newest.kind,
+            summary=newest.reason,
+            report=page,
+            verdict=newest,
+            exit_code=newest.kind.exit_code,
+        )
     patch = await asyncio.to_thread(kit.repository.patch, candidate)
     if (
         newest is None
@@ -53,25 +59,44 @@ async def conclude(kit: Kit, candidate: Candidate) -> Ending:
         return _without(kit, candidate, newest)
     if kit.task.minimise:
         patch, newest = await minimised(kit, candidate, patch, newest)
-    newest = newest.model_copy(update={"notes": (*newest.notes, *advice(opinions(kit.log.records, candidate.id)))})
+    newest = newest.model_copy(
+        update={"notes": (*newest.notes, *advice(opinions(kit.log.records, candidate.id)))}
+    )
     if kit.reviews:
         announce(kit, patch)
         accepted = await review(kit, candidate, patch, newest)
         if accepted is None:
-            return Ending(kind=VerdictKind.GAVE_UP, summary="You accepted nothing of it, so nothing was delivered.", exit_code=4)
+            return Ending(
+                kind=VerdictKind.GAVE_UP,
+                summary="You accepted nothing of it, so nothing was delivered.",
+                exit_code=4,
+            )
         patch, newest = accepted
         if not newest.good:
             return ended(VerdictKind.GAVE_UP, f"What you accepted is not delivered: {newest.reason}", kit)
     cleared = await clear(kit, patch, newest)
     if cleared is None:
-        return ended(VerdictKind.GAVE_UP, "You did not want these files changed, so nothing was delivered.", kit)
+        return ended(
+            VerdictKind.GAVE_UP, "You did not want these files changed, so nothing was delivered.", kit
+        )
     verdict, delivery = await _deliver(kit, candidate, patch, cleared)
-    return Ending(kind=verdict.kind, summary=verdict.reason, verdict=verdict, delivery=delivery, exit_code=verdict.kind.exit_code)
+    return Ending(
+        kind=verdict.kind,
+        summary=verdict.reason,
+        verdict=verdict,
+        delivery=delivery,
+        exit_code=verdict.kind.exit_code,
+    )
 
 
 def ended(kind: VerdictKind, summary: str, kit: Kit) -> Ending:
     """An end without a fix, with the report of what was learnt."""
-    return Ending(kind=kind, summary=summary, report=explanation(kit.log.records, kit.store.keep), exit_code=kind.exit_code)
+    return Ending(
+        kind=kind,
+        summary=summary,
+        report=explanation(kit.log.records, kit.store.keep),
+        exit_code=kind.exit_code,
+    )
 
 
 def _planned(kit: Kit) -> Ending:
@@ -80,7 +105,9 @@ def _planned(kit: Kit) -> Ending:
     plan = next((note for note in reversed(made) if isinstance(note, Plan)), None)
     if plan is None:
         return ended(VerdictKind.GAVE_UP, _first_line(made[-1].summary) if made else "No plan was made.", kit)
-    return Ending(kind=None, summary="This is the plan; nothing was changed.", report=written(plan), exit_code=0)
+    return Ending(
+        kind=None, summary="This is the plan; nothing was changed.", report=written(plan), exit_code=0
+    )
 
 
 def _without(kit: Kit, candidate: Candidate, verdict: Verdict | None) -> Ending:
@@ -92,7 +119,9 @@ def _without(kit: Kit, candidate: Candidate, verdict: Verdict | None) -> Ending:
     return ended(kind, verdict.reason, kit)
 
 
-async def _deliver(kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdict) -> tuple[Verdict, Delivery]:
+async def _deliver(
+    kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdict
+) -> tuple[Verdict, Delivery]:
     """The fix alone on top of HEAD, proven again there; on top of the uncommitted work only as a diff."""
     repository = kit.repository
     rebased = await asyncio.to_thread(repository.rebased, patch)
@@ -101,9 +130,15 @@ async def _deliver(kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdic
         again = await asyncio.to_thread(on_head.verify, rebased, named_tests(kit.log.records, candidate.id))
         rebased = rebased if again.kind is verdict.kind else None
         notes = tuple(dict.fromkeys((*again.notes, *verdict.notes)))
-        verdict = verdict if rebased is None else again.model_copy(update={"tree": rebased.tree, "notes": notes})
+        verdict = (
+            verdict if rebased is None else again.model_copy(update={"tree": rebased.tree, "notes": notes})
+        )
     if rebased is None:
-        kit.log.append(Warned(text="The fix needs your uncommitted work: it is delivered as a diff, and no branch was made."))
+        kit.log.append(
+            Warned(
+                text="The fix needs your uncommitted work: it is delivered as a diff, and no branch was made."
+            )
+        )
         return verdict, Delivery(diff=patch.diff, needs_uncommitted_work=True)
     if kit.task.dry_run:
         return verdict, Delivery(diff=rebased.diff)
@@ -115,10 +150,14 @@ async def _deliver_on_head(kit: Kit, candidate: Candidate, patch: Patch, verdict
     if not kit.task.merge:
         return delivery
     if verdict.kind is not VerdictKind.PROVEN:
-        kit.log.append(Warned(text=f"Not merged: --merge takes only what is PROVEN, and this is {verdict.kind}."))
+        kit.log.append(
+            Warned(text=f"Not merged: --merge takes only what is PROVEN, and this is {verdict.kind}.")
+        )
         return delivery
     if unseen := unreviewed(kit, patch):
-        kit.log.append(Warned(text=f"Not merged: nobody has reviewed {unseen}. Look at it, then: coder apply."))
+        kit.log.append(
+            Warned(text=f"Not merged: nobody has reviewed {unseen}. Look at it, then: coder apply.")
+        )
         return delivery
     try:
         brought = await asyncio.to_thread(kit.repository.merge, delivery)
@@ -126,7 +165,11 @@ async def _deliver_on_head(kit: Kit, candidate: Candidate, patch: Patch, verdict
         kit.log.append(Warned(text=f"Not merged: {error}"))
         return delivery
     if brought != delivery.commit:
-        kit.log.append(Warned(text=f"HEAD has moved on meanwhile: {brought[:10]} is UNVERIFIED there. Judge it: coder verify HEAD"))
+        kit.log.append(
+            Warned(
+                text=f"HEAD has moved on meanwhile: {brought[:10]} is UNVERIFIED there. Judge it: coder verify HEAD"
+            )
+        )
     return delivery.model_copy(update={"merged": True})
 
 

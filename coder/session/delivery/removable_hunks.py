@@ -16,7 +16,9 @@ def droppable(diff: str, guarded: Guarded | None, *, wording: bool = False) -> t
 
     Tests are never among them. With `wording` hunks of comments, docstrings and documentation are as well; else such lines keep a hunk.
     """
-    loose = {(place.path, place.line) for place in guarded.unguarded if place.whole_hunk} if guarded else set()
+    loose = (
+        {(place.path, place.line) for place in guarded.unguarded if place.whole_hunk} if guarded else set()
+    )
     words = set(guarded.wording) if guarded else set()
     found = []
     for number, hunk in enumerate(hunks(diff)):

@@ -36,7 +36,9 @@ def _tried(records: Sequence[Record]) -> str:
                 paths[who] = changed
             case Verified(candidate=who, verdict=verdict):
                 count += 1
-                lines.append(f"{count}. {_line(ideas.pop(who, '')) or 'A change'} ({', '.join(paths.get(who, ()))}): {verdict.reason}")
+                lines.append(
+                    f"{count}. {_line(ideas.pop(who, '')) or 'A change'} ({', '.join(paths.get(who, ()))}): {verdict.reason}"
+                )
                 lines += [f"   - {_failure(result)}" for result in _reds(verdict)[:3]]
             case CandidateDropped(candidate=who, reason=reason):
                 lines.append(f"- {who} went no further: {_line(reason)}")
@@ -58,7 +60,10 @@ def _failure(result: TestResult) -> str:
 def _suspects(records: Sequence[Record]) -> str:
     """Places that the newest notes name, then the project's functions that stand in the most failures, innermost first."""
     named = [
-        place for record in reversed(records) if isinstance(record.event, NoteMade) for place in getattr(record.event.note, "places", ())
+        place
+        for record in reversed(records)
+        if isinstance(record.event, NoteMade)
+        for place in getattr(record.event.note, "places", ())
     ]
     frames = Counter(
         f"{frame.path}:{frame.line} (in {frame.function})"
@@ -81,7 +86,9 @@ def _best(records: Sequence[Record], keep: Callable[[str], str]) -> str:
         match record.event:
             case FilesChanged(candidate=who, diff=diff):
                 newest[who] = diff
-            case Verified(candidate=who, verdict=verdict) if newest.get(who) and verdict.kind is not VerdictKind.INCONCLUSIVE:
+            case Verified(candidate=who, verdict=verdict) if (
+                newest.get(who) and verdict.kind is not VerdictKind.INCONCLUSIVE
+            ):
                 diff = newest[who]
                 found.append(((len(verdict.broken), len(verdict.still_red), len(diff)), diff))
             case _:
@@ -123,8 +130,12 @@ def advice(opinions: Mapping[str, Findings]) -> tuple[str, ...]:
     """What reviewers said of a change that is delivered, for its evidence: half a sentence each."""
     told = []
     for reader, opinion in opinions.items():
-        told.append(f"{'approved' if opinion.approve else 'not approved'} by a reader for {reader}: {_line(opinion.summary)}")
-        told += [f"{finding.severity}, {finding.place}: {_line(finding.text)}" for finding in opinion.findings]
+        told.append(
+            f"{'approved' if opinion.approve else 'not approved'} by a reader for {reader}: {_line(opinion.summary)}"
+        )
+        told += [
+            f"{finding.severity}, {finding.place}: {_line(finding.text)}" for finding in opinion.findings
+        ]
     return tuple(told)
 
 

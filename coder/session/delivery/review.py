@@ -28,7 +28,11 @@ async def clear(kit: Kit, patch: Patch, verdict: Verdict) -> Verdict | None:
     if not named:
         return verdict
     if kit.reviews or (kit.approval.attended and not kit.task.dry_run):
-        if not kit.reviews and await kit.approval.ask(_question(patch, named), options=(DELIVER, DROP), default=DROP) != DELIVER:
+        if (
+            not kit.reviews
+            and await kit.approval.ask(_question(patch, named), options=(DELIVER, DROP), default=DROP)
+            != DELIVER
+        ):
             return None
         note = f"reviewed by a person: {named}"
     else:
@@ -60,7 +64,9 @@ def _question(patch: Patch, named: str) -> str:
     return f"{cut}\nThe fix changes {named}. Deliver it?"
 
 
-async def review(kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdict) -> tuple[Patch, Verdict] | None:
+async def review(
+    kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdict
+) -> tuple[Patch, Verdict] | None:
     """What the person accepts of a change, with the verdict on just that; None where it is nothing.
 
     A part of a change is another change: it is made anew in the candidate's worktree and verified again.
@@ -76,12 +82,16 @@ async def review(kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdict)
     try:
         part, again = await part_of(kit, candidate, patch, accepted)
     except PatchError as error:
-        raise UserError(f"What you accepted does not fit without the rest, so nothing was delivered. {error}") from None
+        raise UserError(
+            f"What you accepted does not fit without the rest, so nothing was delivered. {error}"
+        ) from None
     announced(kit, candidate, part, again)
     return part, again
 
 
-async def part_of(kit: Kit, candidate: Candidate, patch: Patch, accepted: Collection[int]) -> tuple[Patch, Verdict]:
+async def part_of(
+    kit: Kit, candidate: Candidate, patch: Patch, accepted: Collection[int]
+) -> tuple[Patch, Verdict]:
     """Make some hunks of a change alone, in the candidate's worktree, and judge that.
 
     Raises:
@@ -90,7 +100,9 @@ async def part_of(kit: Kit, candidate: Candidate, patch: Patch, accepted: Collec
     await asyncio.to_thread(kit.repository.rollback, candidate, candidate.base)
     await asyncio.to_thread(apply, rebuilt(patch.diff, accepted), candidate.worktree)
     part = await asyncio.to_thread(kit.repository.patch, candidate)
-    again = await asyncio.to_thread(kit.verifier.verify, part, named_tests(kit.log.records, candidate.id), kit.log.progress(candidate.id))
+    again = await asyncio.to_thread(
+        kit.verifier.verify, part, named_tests(kit.log.records, candidate.id), kit.log.progress(candidate.id)
+    )
     return part, again.model_copy(update={"tree": part.tree})
 
 

@@ -106,7 +106,10 @@ class Purse:
     def estimate(self, request: Request) -> int:
         """Tokens that a request costs to send, rather too many."""
         texts = [request.system, *(part.model_dump_json() for part in (*request.messages, *request.tools))]
-        return int(sum(len(text.encode("utf-8", "replace")) for text in texts) * max(purse._tokens_per_byte for purse in self._chain()))
+        return int(
+            sum(len(text.encode("utf-8", "replace")) for text in texts)
+            * max(purse._tokens_per_byte for purse in self._chain())
+        )
 
     def count(self, reservation: Reservation, usage: Usage) -> None:
         """Add one call to the totals, and learn from it how the model counts."""
@@ -139,37 +142,59 @@ class Purse:
         if budget.seconds is not None and self.seconds >= budget.seconds:
             rooms.append((-1, LimitReached("seconds", f"The time limit of {budget.seconds:g} s is reached.")))
         if (requests := self._requests_left()) is not None and requests < 1:
-            rooms.append((0, LimitReached("requests", f"The limit of {budget.requests} requests is reached.")))
+            rooms.append(
+                (0, LimitReached("requests", f"The limit of {budget.requests} requests is reached."))
+            )
         if (tokens := self._tokens_left()) is not None:
             text = f"The next request would go over the limit of {budget.tokens:,} tokens."
             rooms.append((min(wanted, tokens - size), LimitReached("tokens", text)))
         if (usd := self._usd_left()) is not None:
-            rooms.append(_affordable(size, wanted, usd, price, f"The next request could go over the limit of ${budget.usd}."))
+            rooms.append(
+                _affordable(
+                    size, wanted, usd, price, f"The next request could go over the limit of ${budget.usd}."
+                )
+            )
         return min(rooms, key=lambda room: room[0])
 
     def _tokens_left(self) -> int | None:
         if self._budget.tokens is None:
             return None
-        return self._budget.tokens - self.spent.input_tokens - self.spent.output_tokens - sum(held.tokens for held in self.held)
+        return (
+            self._budget.tokens
+            - self.spent.input_tokens
+            - self.spent.output_tokens
+            - sum(held.tokens for held in self.held)
+        )
 
     def _requests_left(self) -> int | None:
-        return None if self._budget.requests is None else self._budget.requests - self.spent.requests - len(self.held)
+        return (
+            None
+            if self._budget.requests is None
+            else self._budget.requests - self.spent.requests - len(self.held)
+        )
 
     def _usd_left(self) -> Decimal | None:
         if self._budget.usd is None:
             return None
         held = sum((held.usd for held in self.held), Decimal(0))
-        return self._budget.usd - held - self.spent.cost_usd if self.spent.cost_usd is not None else Decimal(-1)
+        return (
+            self._budget.usd - held - self.spent.cost_usd if self.spent.cost_usd is not None else Decimal(-1)
+        )
 
 
 def _affordable(size: int, wanted: int, usd: Decimal, price: Price, text: str) -> tuple[int, LimitReached]:
     """The longest reply that the money is enough for; the price of a reply grows evenly with its length."""
     sent, whole = price(size, 0), price(size, wanted)
     if sent is None or whole is None:
-        return -1, LimitReached("usd", "This model's price is not known, so the money limit cannot be kept. Use --max-tokens instead.")
+        return -1, LimitReached(
+            "usd",
+            "This model's price is not known, so the money limit cannot be kept. Use --max-tokens instead.",
+        )
     if whole <= usd:
         return wanted, LimitReached("usd", text)
-    return int(wanted * (usd - sent) / (whole - sent)) if sent < usd and whole > sent else 0, LimitReached("usd", text)
+    return int(wanted * (usd - sent) / (whole - sent)) if sent < usd and whole > sent else 0, LimitReached(
+        "usd", text
+    )
 
 
 def _final(error: LimitReached | None) -> bool:

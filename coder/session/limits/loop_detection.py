@@ -7,7 +7,9 @@ from coder.core.events import Record
 from coder.core.messages import AssistantMessage, ToolMessage
 from coder.core.state import conversation
 
-LOST = "The model went round in circles: the same calls with the same answers, three times over, and no change."
+LOST = (
+    "The model went round in circles: the same calls with the same answers, three times over, and no change."
+)
 
 
 class Wandering:
@@ -35,7 +37,11 @@ def answers(records: Sequence[Record], candidate: str) -> tuple[str, ...]:
             case ToolMessage(name=name, text=text):
                 told.append(f"{name}: {text}")
             case AssistantMessage(calls=calls):
-                return tuple(sorted([*told, *(f"{call.name}({call.arguments})" for call in calls)])) if calls else ()
+                return (
+                    tuple(sorted([*told, *(f"{call.name}({call.arguments})" for call in calls)]))
+                    if calls
+                    else ()
+                )
             case _:
                 continue
     return ()

@@ -70,7 +70,9 @@ def amending(candidate: Candidate, step: Step, rest: tuple[Step, ...], failed: s
         patch = await asyncio.to_thread(kit.repository.patch, candidate)
         beside = [path for path in patch.paths if step.files and path not in step.files]
         diff = patch.diff[:DIFF_CHARACTERS]
-        return kit.prompts.render("step_failed", step=step, rest=rest, failed=failed, diff=diff, beside=beside, left=left)
+        return kit.prompts.render(
+            "step_failed", step=step, rest=rest, failed=failed, diff=diff, beside=beside, left=left
+        )
 
     async def settle(_kit: Kit, _planner: Candidate, standing: Standing) -> Note | str | None:
         if isinstance(standing.note, Plan) and not standing.note.steps:
@@ -91,7 +93,10 @@ async def failed_check(kit: Kit, candidate: Candidate, step: Step) -> str:
     report = await asyncio.to_thread(kit.workspace(candidate).run, tests, kit.log.progress(candidate.id))
     if report.problem:
         return f"Its check could not be run: {report.problem.text}"
-    said = [f"{result.id}: {result.failure.message[:300]}" if result.failure else result.id for result in report.reds]
+    said = [
+        f"{result.id}: {result.failure.message[:300]}" if result.failure else result.id
+        for result in report.reds
+    ]
     return "\n".join(["Its check fails.", *said]) if said else ""
 
 

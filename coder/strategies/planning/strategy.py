@@ -30,12 +30,20 @@ def planned(*, finish: Strategy, last: Strategy) -> Strategy:
             step, rest = plan.steps[0], plan.steps[1:]
             purpose = execution(plan, step, failed=told)
             note = await run(kit, candidate, purpose, attempt_number(kit))
-            failed = "" if isinstance(note, Done) else f"The step was not done: {note.summary if note else 'no change was made'}"
+            failed = (
+                ""
+                if isinstance(note, Done)
+                else f"The step was not done: {note.summary if note else 'no change was made'}"
+            )
             failed = failed or await failed_check(kit, candidate, step)
             told = ""
             if failed:
                 failures += 1
-                kit.log.append(Warned(text=f"A step failed, and the planner is asked again: {' '.join(failed.split())[:300]}"))
+                kit.log.append(
+                    Warned(
+                        text=f"A step failed, and the planner is asked again: {' '.join(failed.split())[:300]}"
+                    )
+                )
             if not failed and rest:
                 plan = plan.model_copy(update={"steps": rest})
                 continue

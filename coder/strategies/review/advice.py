@@ -18,5 +18,8 @@ async def _open_diagnose(kit: Kit, candidate: Candidate) -> str:
     return f"{text}\n\n{kit.prompts.render('advice', advice=found)}" if found else text
 
 
-ADVISED: Mapping[PhaseName, Purpose] = {**PURPOSES, "diagnose": replace(PURPOSES["diagnose"], opening=_open_diagnose)}
+ADVISED: Mapping[PhaseName, Purpose] = {
+    **PURPOSES,
+    "diagnose": replace(PURPOSES["diagnose"], opening=_open_diagnose),
+}
 """The purposes of a fix whose failures are read by somebody else first."""

@@ -36,9 +36,15 @@ def reviewed(strategy: Strategy, mend: Mend, *, readers: Readers, rounds: int) -
             if patch.tree == read_already or not (asked and good(kit, candidate)):
                 return candidate
             found = await asyncio.gather(*(opinion(kit, candidate, reader) for reader in asked))
-            wanted = tuple(one for one in found if one is not None and not one.approve and flagged(one, patch))
+            wanted = tuple(
+                one for one in found if one is not None and not one.approve and flagged(one, patch)
+            )
             read_already = patch.tree
-            objecting = tuple(reader for reader, one in zip(asked, found, strict=True) if one is not None and not one.approve)
+            objecting = tuple(
+                reader
+                for reader, one in zip(asked, found, strict=True)
+                if one is not None and not one.approve
+            )
             if not wanted or number > rounds:
                 return candidate
             try:

@@ -15,11 +15,18 @@ SHOWN = 5
 def objections(kit: Kit, candidate: Candidate, standing: Standing) -> str:
     """Words for the model, which it hears once; empty where the change may be tested."""
     failed = _failed_before(kit, candidate)
-    faults = [] if standing.note else [fault for path in standing.patch.paths for fault in _faults(kit, candidate, path)]
+    faults = (
+        []
+        if standing.note
+        else [fault for path in standing.patch.paths for fault in _faults(kit, candidate, path)]
+    )
     if failed is None and not faults:
         return ""
     told = kit.prompts.render("objection", failed=failed, faults=faults[:SHOWN])
-    said = any(isinstance(message, UserMessage) and message.text == told for message in conversation(kit.log.records, candidate.id))
+    said = any(
+        isinstance(message, UserMessage) and message.text == told
+        for message in conversation(kit.log.records, candidate.id)
+    )
     return "" if said and failed is None else told
 
 
@@ -31,7 +38,9 @@ def _failed_before(kit: Kit, candidate: Candidate) -> Verdict | None:
         match record.event:
             case FilesChanged(candidate=who, fingerprint=meaning):
                 newest[who] = meaning
-            case Verified(candidate=who, verdict=verdict) if not verdict.good and verdict.kind is not VerdictKind.INCONCLUSIVE:
+            case Verified(candidate=who, verdict=verdict) if (
+                not verdict.good and verdict.kind is not VerdictKind.INCONCLUSIVE
+            ):
                 failed[newest.get(who, "")] = verdict
             case _:
                 pass

@@ -23,7 +23,11 @@ def mending(findings: Sequence[Finding], patch: Patch, *, then: Route) -> Strate
 
     async def settle(kit: Kit, candidate: Candidate, standing: Standing) -> Note | str | None:
         if standing.entry or not standing.changed:
-            return None if standing.note is None else "Nothing was changed. Mend what was found, or hand_over(kind='give_up')."
+            return (
+                None
+                if standing.note is None
+                else "Nothing was changed. Mend what was found, or hand_over(kind='give_up')."
+            )
         beside = await asyncio.to_thread(_beside, kit, candidate, findings, patch)
         if not beside:
             return standing.note or Done(summary=f"What was found in {places(findings)} is mended.")

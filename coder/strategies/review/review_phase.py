@@ -28,7 +28,9 @@ async def read(kit: Kit, candidate: Candidate, reader: str) -> Findings | None:
     eyes = candidate.model_copy(update={"id": f"{candidate.id}/review-{number}/{reader}"})
     kit.log.append(CandidateForked(candidate=eyes.id, role="reviewer", approach=reader))
     fresh = replace(kit, role="reviewer", system="system_review", tools=REVIEWING)
-    purpose = Purpose(phase=REVIEW, opening=lambda _kit, _eyes: _open(kit, candidate, eyes, reader), settle=_settle)
+    purpose = Purpose(
+        phase=REVIEW, opening=lambda _kit, _eyes: _open(kit, candidate, eyes, reader), settle=_settle
+    )
     note = await run(fresh, eyes, purpose, number)
     return note if isinstance(note, Findings) else None
 
@@ -43,7 +45,11 @@ async def opinion(kit: Kit, candidate: Candidate, reader: str) -> Findings | Non
 
 
 def _reads(event: Event, candidate: Candidate, reader: str) -> bool:
-    return isinstance(event, CandidateForked) and event.candidate.startswith(f"{candidate.id}/review-") and event.approach == reader
+    return (
+        isinstance(event, CandidateForked)
+        and event.candidate.startswith(f"{candidate.id}/review-")
+        and event.approach == reader
+    )
 
 
 async def _settle(_kit: Kit, _candidate: Candidate, standing: Standing) -> Note | None:
@@ -82,7 +88,9 @@ def _around(candidate: Candidate, hunk: Hunk) -> str:
         return f"{hunk.path}: gone, or not to be shown"
     lines = file.read_text("utf-8", "replace").splitlines()
     first, last = max(1, touched[0] - AROUND), min(len(lines), touched[-1] + AROUND)
-    return "\n".join([hunk.path, *(f"{number:>5}| {lines[number - 1][:200]}" for number in range(first, last + 1))])
+    return "\n".join(
+        [hunk.path, *(f"{number:>5}| {lines[number - 1][:200]}" for number in range(first, last + 1))]
+    )
 
 
 def new_lines(hunk: Hunk) -> Iterator[int]:

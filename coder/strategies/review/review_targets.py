@@ -43,14 +43,20 @@ def astray(findings: Sequence[Finding], before: Path, after: Path) -> list[str]:
     for path in dict.fromkeys(finding.path for finding in findings):
         old, new = text_of(before, path), text_of(after, path)
         allowed = [span(finding, old) for finding in findings if finding.path == path]
-        told += [f"{path}:{line}" for line in changed(old, new) if not any(line in lines for lines in allowed)]
+        told += [
+            f"{path}:{line}" for line in changed(old, new) if not any(line in lines for lines in allowed)
+        ]
     return told
 
 
 def text_of(tree: Path, path: str) -> str:
     """A file's text, every byte of it told apart; empty where it is gone."""
     file = tree / path
-    return file.read_bytes().decode("utf-8", "surrogateescape") if file.is_file() and not file.is_symlink() else ""
+    return (
+        file.read_bytes().decode("utf-8", "surrogateescape")
+        if file.is_file() and not file.is_symlink()
+        else ""
+    )
 
 
 def span(finding: Finding, text: str) -> range:
@@ -58,7 +64,11 @@ def span(finding: Finding, text: str) -> range:
     if not finding.line:
         return range(len(text.splitlines()) + 2)
     try:
-        nodes = [node for node in ast.walk(parsed(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
+        nodes = [
+            node
+            for node in ast.walk(parsed(text))
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        ]
     except (SyntaxError, ValueError, RecursionError):
         nodes = []
     spans = [range(node.lineno, (node.end_lineno or node.lineno) + 2) for node in nodes]
@@ -71,7 +81,8 @@ def changed(old: str, new: str) -> Iterator[int]:
     before, after = old.splitlines(), new.splitlines()
     for tag, first, last, start, end in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
         if tag == "equal" or (
-            tag == "insert" and all(line.startswith(("import ", "from ")) or not line.strip() for line in after[start:end])
+            tag == "insert"
+            and all(line.startswith(("import ", "from ")) or not line.strip() for line in after[start:end])
         ):
             continue
         yield from range(first + 1, max(last, first + 1) + 1)

@@ -16,9 +16,16 @@ def for_risk(patch: Patch) -> tuple[str, ...]:
 
 def committee(patch: Patch) -> tuple[str, ...]:
     """Two who read everything, one more for what is large, one more for what is risky."""
-    return ("correctness", "tests", *(("simplicity",) if _size(patch) > LARGE_LINES else ()), *for_risk(patch))
+    return (
+        "correctness",
+        "tests",
+        *(("simplicity",) if _size(patch) > LARGE_LINES else ()),
+        *for_risk(patch),
+    )
 
 
 def _size(patch: Patch) -> int:
-    changed = (line for hunk in hunks(patch.diff) if not is_test_path(hunk.path) for line in hunk.body.splitlines())
+    changed = (
+        line for hunk in hunks(patch.diff) if not is_test_path(hunk.path) for line in hunk.body.splitlines()
+    )
     return sum(line[:1] in ("+", "-") for line in changed)

@@ -45,9 +45,14 @@ async def _at_once(kit: Kit, candidate: Candidate, groups: Sequence[Sequence[Fin
     """Have each group mended in a fork, and bring what they changed together in the candidate; False, with nothing changed, at a clash."""
     forks = [await _fork(kit, candidate, group, patch) for group in groups]
     own = replace(kit, purse=kit.purse.share(len(groups)))
-    await asyncio.gather(*(_mended(own, fork, group, patch) for fork, group in zip(forks, groups, strict=True)))
+    await asyncio.gather(
+        *(_mended(own, fork, group, patch) for fork, group in zip(forks, groups, strict=True))
+    )
     paths = dict.fromkeys(finding.path for group in groups for finding in group)
-    whole = {path: merged(text_of(candidate.worktree, path), [text_of(fork.worktree, path) for fork in forks]) for path in paths}
+    whole = {
+        path: merged(text_of(candidate.worktree, path), [text_of(fork.worktree, path) for fork in forks])
+        for path in paths
+    }
     if clashes := [path for path, text in whole.items() if not text]:
         for fork in forks:
             drop(kit, fork, f"What was mended at once clashes in {', '.join(clashes)}.")
@@ -59,11 +64,18 @@ async def _at_once(kit: Kit, candidate: Candidate, groups: Sequence[Sequence[Fin
 
 async def _fork(kit: Kit, candidate: Candidate, group: Sequence[Finding], patch: Patch) -> Candidate:
     """The candidate once more, as it is, to hear of some findings alone."""
-    begun = sum(isinstance(record.event, CandidateForked) and record.event.role == "mender" for record in kit.log.records)
+    begun = sum(
+        isinstance(record.event, CandidateForked) and record.event.role == "mender"
+        for record in kit.log.records
+    )
     position = kit.log.records[-1].number
     child = await asyncio.to_thread(kit.repository.candidate, f"{candidate.id}-mend-{begun + 1}")
     approach = f"mends {places(group)}"
-    kit.log.append(CandidateForked(candidate=child.id, parent=candidate.id, position=position, role="mender", approach=approach))
+    kit.log.append(
+        CandidateForked(
+            candidate=child.id, parent=candidate.id, position=position, role="mender", approach=approach
+        )
+    )
     await asyncio.to_thread(kit.repository.rollback, child, patch.tree)
     share_views(kit, candidate, child)
     return child

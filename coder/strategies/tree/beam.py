@@ -13,7 +13,15 @@ Scoring = Callable[[Kit, Candidate], Awaitable[Score]]
 
 
 def beam(
-    *, first: Strategy, then: Strategy, check: Strategy, last: Strategy, width: int, keep: int, rounds: int, score: Scoring
+    *,
+    first: Strategy,
+    then: Strategy,
+    check: Strategy,
+    last: Strategy,
+    width: int,
+    keep: int,
+    rounds: int,
+    score: Scoring,
 ) -> Strategy:
     """Return a strategy that grows what it is given into `width` candidates, each with `first` (`then` where its change was red), and has
     each judged by `check`; it keeps the best, lets them hear how the others failed, and stops at the first that is proven and accepted.

@@ -22,10 +22,22 @@ class Seed(Value):
 
 
 SEEDS = (
-    Seed(approach="go to where the wrong value is made, not where it shows: who calls this code, and with what?", temperature=0.7),
-    Seed(approach="look how this project solves the same thing elsewhere, and what its history says of these lines.", temperature=1.0),
-    Seed(approach="distrust the first place found; name two other places that could cause this, and look at them first.", temperature=1.0),
-    Seed(approach="take the issue word by word, and find the rule in the code that contradicts it.", temperature=0.7),
+    Seed(
+        approach="go to where the wrong value is made, not where it shows: who calls this code, and with what?",
+        temperature=0.7,
+    ),
+    Seed(
+        approach="look how this project solves the same thing elsewhere, and what its history says of these lines.",
+        temperature=1.0,
+    ),
+    Seed(
+        approach="distrust the first place found; name two other places that could cause this, and look at them first.",
+        temperature=1.0,
+    ),
+    Seed(
+        approach="take the issue word by word, and find the rule in the code that contradicts it.",
+        temperature=0.7,
+    ),
 )
 
 
@@ -35,7 +47,10 @@ async def branches(kit: Kit, trunk: Candidate, width: int) -> dict[Candidate, Ki
     for number, seed in enumerate(SEEDS[: width - 1], start=1):
         role = f"branch {number}"
         own = replace(
-            kits[trunk], purse=kit.purse.share(width), temperature=seed.temperature, role=role if role in kit.models else kit.role
+            kits[trunk],
+            purse=kit.purse.share(width),
+            temperature=seed.temperature,
+            role=role if role in kit.models else kit.role,
         )
         kits[await fork(own, trunk, seed)] = own
     return kits
@@ -46,13 +61,18 @@ async def fork(kit: Kit, parent: Candidate, seed: Seed) -> Candidate:
 
     `kit` is the sibling's own.
     """
-    count = sum(isinstance(record.event, CandidateForked) and record.event.role == "executor" for record in kit.log.records)
+    count = sum(
+        isinstance(record.event, CandidateForked) and record.event.role == "executor"
+        for record in kit.log.records
+    )
     position = kit.log.records[-1].number
     patch = await asyncio.to_thread(kit.repository.patch, parent)
     child = await asyncio.to_thread(kit.repository.candidate, f"c{count + 1}")
     who = kit.speakers[0].name
     approach = seed.approach if who == kit.model.name else f"{seed.approach} ({who})"
-    kit.log.append(CandidateForked(candidate=child.id, parent=parent.id, position=position, approach=approach))
+    kit.log.append(
+        CandidateForked(candidate=child.id, parent=parent.id, position=position, approach=approach)
+    )
     await asyncio.to_thread(bring_tests, child, patch)
     kept = await asyncio.to_thread(kit.repository.patch, child)
     kit.log.append(FilesChanged(candidate=child.id, paths=kept.paths, diff=kept.diff))
@@ -83,7 +103,9 @@ def twin(kit: Kit, candidate: Candidate, siblings: Iterable[Candidate]) -> str:
     meaning, number = newest.get(candidate.id, ("", 0))
     living = {*working(kit.log.records)} - {candidate.id}
     others = ((other.id, *newest.get(other.id, ("", 0))) for other in siblings if other.id in living)
-    return next((name for name, theirs, earlier in others if meaning and theirs == meaning and earlier < number), "")
+    return next(
+        (name for name, theirs, earlier in others if meaning and theirs == meaning and earlier < number), ""
+    )
 
 
 def teach(kit: Kit, learners: Sequence[Candidate], failed: Sequence[Candidate]) -> None:
@@ -93,7 +115,9 @@ def teach(kit: Kit, learners: Sequence[Candidate], failed: Sequence[Candidate]) 
             say(kit, learner, kit.prompts.render("siblings", traces=traces))
 
 
-async def race(kit: Kit, branches: Sequence[Candidate], grow: Callable[[Candidate], Awaitable[bool]]) -> list[Candidate]:
+async def race(
+    kit: Kit, branches: Sequence[Candidate], grow: Callable[[Candidate], Awaitable[bool]]
+) -> list[Candidate]:
     """Grow all at once; those that came through, in their order. The first that is proven and accepted ends it for the others."""
     tasks = {asyncio.ensure_future(grow(branch)): branch for branch in branches}
     pending = set(tasks)

@@ -63,9 +63,13 @@ class CoderApp(App[None]):
         from coder.core.events import SessionStarted
 
         async def start(_: str) -> Running:
-            raise UserError("This is the record of a session, nothing more. To work on an issue, start coder in its repository.")
+            raise UserError(
+                "This is the record of a session, nothing more. To work on an issue, start coder in its repository."
+            )
 
-        started = next((record.event for record in log.records if isinstance(record.event, SessionStarted)), None)
+        started = next(
+            (record.event for record in log.records if isinstance(record.event, SessionStarted)), None
+        )
         repository, model = (started.repository, started.model) if started else ("", "")
         return cls(start, repository=repository, model=lambda: Chosen(model), first=Recorded(log))
 

@@ -5,7 +5,15 @@ from collections.abc import Callable
 from textual.app import App
 
 from coder.core.commands import Amend, Answer, Decide, Word
-from coder.core.events import Event, PlanAnswered, PlanAsked, QuestionAnswered, QuestionAsked, ReviewAnswered, ReviewAsked
+from coder.core.events import (
+    Event,
+    PlanAnswered,
+    PlanAsked,
+    QuestionAnswered,
+    QuestionAsked,
+    ReviewAnswered,
+    ReviewAsked,
+)
 from coder.ui.tui.screens.plan import PlanScreen, Wanted
 from coder.ui.tui.screens.question import QuestionScreen
 from coder.ui.tui.screens.review import ReviewScreen
@@ -30,7 +38,11 @@ class Asking:
                 self._ask(question, ReviewScreen(diff, idle))
             case PlanAsked(question=question, plan=plan):
                 self._ask(question, PlanScreen(plan))
-            case QuestionAnswered(question=question) | PlanAnswered(question=question) | ReviewAnswered(question=question):
+            case (
+                QuestionAnswered(question=question)
+                | PlanAnswered(question=question)
+                | ReviewAnswered(question=question)
+            ):
                 self._close(question)
             case _:
                 pass

@@ -102,21 +102,27 @@ class Narrator:
 def _standing(status: Status) -> str:
     attempt = f"attempt {status.attempt}" if status.attempt else ""
     spent = status.spent
-    cost = [f"{short(spent.input_tokens + spent.output_tokens)} tokens", money(spent)] if spent.requests else []
+    cost = (
+        [f"{short(spent.input_tokens + spent.output_tokens)} tokens", money(spent)] if spent.requests else []
+    )
     return " · ".join(part for part in (status.phase, attempt, status.verdict, *cost) if part)
 
 
 def _shown(event: Event) -> Iterable[Widget]:
     match event:
         case SessionStarted(session=session, model=model, dirty=dirty):
-            yield _line(f"session {session}, {model}{', with your uncommitted work' if dirty else ''}", "about")
+            yield _line(
+                f"session {session}, {model}{', with your uncommitted work' if dirty else ''}", "about"
+            )
         case PhaseEntered(phase=phase, attempt=attempt):
             yield _line(phase if attempt == 1 else f"{phase} (attempt {attempt})", "phase")
         case MessageFinished(message=UserMessage(text=text)):
             lines = text.strip().splitlines() or [""]
             title = Content.assemble(("told the model", "bold"), "  ", printable(lines[0]))
             remark = f"{len(lines)} line{'s' * (len(lines) != 1)}"
-            yield Fold(title, lambda: [Static(printable(text), classes="output", markup=False)], remark=remark)
+            yield Fold(
+                title, lambda: [Static(printable(text), classes="output", markup=False)], remark=remark
+            )
         case Verified(verdict=verdict):
             yield from _judged(verdict)
         case Failed(error=error):
@@ -128,7 +134,10 @@ def _shown(event: Event) -> Iterable[Widget]:
 def _remarked(event: Event) -> Iterable[Widget]:
     match event:
         case BaselineMeasured(command=command, counts=counts, seconds=seconds, problem=problem):
-            yield _line(f"tests on the untouched code: {problem or f'{tally(counts)} in {seconds:.1f} s'}   {command}", "about")
+            yield _line(
+                f"tests on the untouched code: {problem or f'{tally(counts)} in {seconds:.1f} s'}   {command}",
+                "about",
+            )
         case NoteMade(note=note, implied=False):
             yield _line(f"{note.kind.replace('_', ' ')}: {note.summary}", "note")
             for number, step in enumerate(getattr(note, "steps", ()), start=1):
@@ -136,7 +145,10 @@ def _remarked(event: Event) -> Iterable[Widget]:
         case Warned(text=text):
             yield _line(text, "warning")
         case ContextCompacted():
-            yield _line("The conversation outgrew the model: older answers of tools are sent shortened from now on.", "warning")
+            yield _line(
+                "The conversation outgrew the model: older answers of tools are sent shortened from now on.",
+                "warning",
+            )
         case QuestionAsked(text=text):
             yield _line(text, "question")
         case QuestionAnswered(option=option, by=by):

@@ -14,7 +14,16 @@ from coder.verify.project.roots import source_roots
 from coder.verify.running.launch import NOT_OURS
 
 DYNAMIC = frozenset(
-    {"__import__", "entry_points", "exec_module", "find_loader", "find_spec", "import_module", "import_string", "load_module"}
+    {
+        "__import__",
+        "entry_points",
+        "exec_module",
+        "find_loader",
+        "find_spec",
+        "import_module",
+        "import_string",
+        "load_module",
+    }
 )
 KEPT = 5000
 """So many sources, those asked for last, are not parsed again."""
@@ -36,7 +45,9 @@ def imported_names(text: str) -> frozenset[str]:
                 found |= {alias.name for alias in node.names}
             case ast.ImportFrom():
                 start = "." * node.level + (node.module or "")
-                found |= {start} | {f"{start}{'' if start.endswith('.') else '.'}{alias.name}" for alias in node.names}
+                found |= {start} | {
+                    f"{start}{'' if start.endswith('.') else '.'}{alias.name}" for alias in node.names
+                }
             case ast.Name(id=name) | ast.Attribute(attr=name) if name in DYNAMIC:
                 found.add(EVERYTHING)
     return frozenset(found)
@@ -78,7 +89,11 @@ class ImportGraph:
     def _names_of(self, path: str) -> Iterable[str]:
         """Every dotted name that the file may be imported under: from the tree, from a source root, from above its packages."""
         pure = PurePosixPath(path)
-        top = next(folder for folder in pure.parents if (folder / "__init__.py").as_posix() not in self._known or folder == PurePosixPath())
+        top = next(
+            folder
+            for folder in pure.parents
+            if (folder / "__init__.py").as_posix() not in self._known or folder == PurePosixPath()
+        )
         for start in {PurePosixPath(), top, *(PurePosixPath(root) for root in self._roots)}:
             if pure.is_relative_to(start):
                 parts = pure.relative_to(start).with_suffix("").parts
@@ -117,7 +132,9 @@ def imported_by(tree: Path, tests: Iterable[str]) -> tuple[str, ...]:
     """The sources that test files import, sorted; of a package also what it imports itself, for that is what it gives."""
     graph = _graph(tree)
     found = {file for test in tests for file in graph.imported(test)}
-    found |= {file for package in found if package.endswith("__init__.py") for file in graph.imported(package)}
+    found |= {
+        file for package in found if package.endswith("__init__.py") for file in graph.imported(package)
+    }
     return tuple(sorted(path for path in found if not is_test_path(path)))
 
 
@@ -129,7 +146,9 @@ def _graph(tree: Path) -> ImportGraph:
 def files_of(tree: Path) -> Iterator[str]:
     """The files of a project, relative to the tree, without what is installed or hidden in it."""
     for folder, folders, files in os.walk(tree):
-        folders[:] = [name for name in folders if not name.startswith(".") and name not in NOT_OURS - {"build", "dist"}]
+        folders[:] = [
+            name for name in folders if not name.startswith(".") and name not in NOT_OURS - {"build", "dist"}
+        ]
         for name in files:
             if not (path := Path(folder, name)).is_symlink():
                 yield path.relative_to(tree).as_posix()

@@ -29,10 +29,14 @@ class TracedImpact:
         """`tree` holds the texts that were traced, for as long as this is asked."""
         self._tree = tree
         self._reached = reached
-        self._graph = ImportGraph(tree, {path: frozenset(names) for path, (_, names) in reached.imports.items()})
+        self._graph = ImportGraph(
+            tree, {path: frozenset(names) for path, (_, names) in reached.imports.items()}
+        )
         self._position = {test: position for position, test in enumerate(reached.tests)}
         known = reached.entry_of
-        self._always = {test for test in reached.tests if test not in known or reached.entries[known[test]].blind}
+        self._always = {
+            test for test in reached.tests if test not in known or reached.entries[known[test]].blind
+        }
         """Tests of which not all is known."""
         self._doing: list[list[str]] = [[] for _ in reached.entries]
         """The tests that do what an entry says."""
@@ -72,8 +76,15 @@ class TracedImpact:
     def _soonest(self, tests: Sequence[str]) -> list[str]:
         seconds = self._reached.seconds
         slowest_first = sorted(tests, key=lambda test: -seconds.get(test, 0.0))
-        each = {self._reached.entry_of.get(test, test): test for test in slowest_first}  # the quickest of those that do the same
-        quick = {test: place for place, test in enumerate(sorted(each.values(), key=lambda test: seconds.get(test, 0.0))[:QUICK])}
+        each = {
+            self._reached.entry_of.get(test, test): test for test in slowest_first
+        }  # the quickest of those that do the same
+        quick = {
+            test: place
+            for place, test in enumerate(
+                sorted(each.values(), key=lambda test: seconds.get(test, 0.0))[:QUICK]
+            )
+        }
         return sorted(tests, key=lambda test: (seconds.get(test, 0.0) > DEAR_SECONDS, quick.get(test, QUICK)))
 
     def seconds(self, tests: Sequence[str]) -> float:
@@ -119,7 +130,9 @@ class TracedImpact:
 
     def _importing(self, path: str) -> Iterator[str]:
         importers = self._graph.importers(path)
-        if path in self._reached.executed and not any(file_of(test) in importers for test in self._reached.tests):
+        if path in self._reached.executed and not any(
+            file_of(test) in importers for test in self._reached.tests
+        ):
             raise Unknown(f"{path} is imported in a way that cannot be seen in the sources")
         for file in importers:
             yield from self._inside.get(file, ())

@@ -53,14 +53,27 @@ class Reached(Value):
     """The hash of each Python file, and the names that it imports."""
 
 
-def learn(tree: Path, known: Reached, *, project: Project, sandbox: Sandbox, scratch: Path, limits: Limits, seconds: float) -> Reached:
+def learn(
+    tree: Path,
+    known: Reached,
+    *,
+    project: Project,
+    sandbox: Sandbox,
+    scratch: Path,
+    limits: Limits,
+    seconds: float,
+) -> Reached:
     """See again the tests of which not all is known, as far as the time reaches; what is known of the others is kept.
 
     Tests run in forks of one process, those of each file in its own.
     """
     tree = tree.resolve()
     hashes = {path: hash_of(tree / path) for path in files_of(tree)}
-    imports = {path: _imports(tree / path, hashes[path], known.imports.get(path)) for path in hashes if path.endswith(".py")}
+    imports = {
+        path: _imports(tree / path, hashes[path], known.imports.get(path))
+        for path in hashes
+        if path.endswith(".py")
+    }
     content = hashlib.sha256(json.dumps(sorted(hashes.items())).encode()).hexdigest()
     if content == known.content and len(known.entry_of) == len(known.tests):
         return known
@@ -72,7 +85,11 @@ def learn(tree: Path, known: Reached, *, project: Project, sandbox: Sandbox, scr
     try:
         state = served.opened(seconds=COLLECTING_SECONDS)
         missing = [test for test in state.tests if test not in entry_of]
-        lines = served.reach(missing, seconds=seconds, test_seconds=TEST_SECONDS) if missing and not state.cold else []
+        lines = (
+            served.reach(missing, seconds=seconds, test_seconds=TEST_SECONDS)
+            if missing and not state.cold
+            else []
+        )
     except Gone:
         return Reached(imports=imports, **_kept(entries, entry_of, seconds_of, [*entry_of]))
     finally:
@@ -83,7 +100,9 @@ def learn(tree: Path, known: Reached, *, project: Project, sandbox: Sandbox, scr
         if "like" in line:
             entry_of[test] = entry_of[line["like"]]
             continue
-        files = {path: hashes.get(path, "") for path in (*line["calls"], *line["read"], test.partition("::")[0])}
+        files = {
+            path: hashes.get(path, "") for path in (*line["calls"], *line["read"], test.partition("::")[0])
+        }
         entry_of[test] = len(entries)
         entries.append(Entry(calls=line["calls"], read=line["read"], blind=line["blind"], files=files))
     return Reached(
@@ -96,7 +115,9 @@ def learn(tree: Path, known: Reached, *, project: Project, sandbox: Sandbox, scr
     )
 
 
-def _kept(entries: Sequence[Entry], entry_of: Mapping[str, int], seconds: Mapping[str, float], tests: Sequence[str]) -> dict[str, Any]:
+def _kept(
+    entries: Sequence[Entry], entry_of: Mapping[str, int], seconds: Mapping[str, float], tests: Sequence[str]
+) -> dict[str, Any]:
     """What is known of these tests, and no more."""
     known = {test: entry_of[test] for test in tests if test in entry_of}
     places = {number: place for place, number in enumerate(dict.fromkeys(known.values()))}

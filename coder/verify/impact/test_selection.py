@@ -21,7 +21,9 @@ HALF = 0.5
 DEFAULT_FILES = frozenset({"test_*.py", "*_test.py", "tests.py"})
 """Names of test files that `is_test_file` knows."""
 PROSE = frozenset({".adoc", ".cff", ".md", ".po", ".pot", ".rst", ".txt"})
-PROSE_FOLDERS = frozenset({"doc", "docs", "changes", "changelog", "changelog.d", "newsfragments", "release-notes"})
+PROSE_FOLDERS = frozenset(
+    {"doc", "docs", "changes", "changelog", "changelog.d", "newsfragments", "release-notes"}
+)
 _TEST = re.compile(r"^\s*(?:async )?def test", re.MULTILINE)
 _WORD = re.compile(r"[^\W\d]\w*")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -56,21 +58,30 @@ def impacted(old: Path, new: Path, changed: Sequence[str]) -> Impacted | None:
         if path in files or _is_prose(path):
             continue
         if PurePosixPath(path).name == "conftest.py":
-            files |= dict.fromkeys(test for test in tests if PurePosixPath(test).is_relative_to(PurePosixPath(path).parent))
+            files |= dict.fromkeys(
+                test for test in tests if PurePosixPath(test).is_relative_to(PurePosixPath(path).parent)
+            )
         elif may_configure(path) or not path.endswith(".py"):
             return None
         else:
             (helpers if is_test_path(path) else sources).append(path)
     if "--doctest-modules" in _patterns(options.get("addopts")):
         files |= dict.fromkeys(sources)
-    if any(_import_code(read_regular_text(old / path)) != _import_code(read_regular_text(new / path)) for path in (*sources, *helpers)):
+    if any(
+        _import_code(read_regular_text(old / path)) != _import_code(read_regular_text(new / path))
+        for path in (*sources, *helpers)
+    ):
         return None
     words = {test: _words(new / test) for test in tests}
     names = {PurePosixPath(path).stem for path in helpers}
     files |= dict.fromkeys(test for test in tests if names & words[test])
     others = {path: _words(new / path) for path in every if not is_test_path(path)} if sources else {}
     for level in _levels(old, new, sources, others):
-        telling = {name for name in level if sum(name in held for held in words.values()) <= max(3, HALF * len(tests))}
+        telling = {
+            name
+            for name in level
+            if sum(name in held for held in words.values()) <= max(3, HALF * len(tests))
+        }
         files |= dict.fromkeys(test for test in tests if telling & words[test])
     return Impacted(files=tuple(files), total=len(tests))
 
@@ -79,7 +90,9 @@ def naming(tree: Path, tests: Sequence[str]) -> tuple[str, ...]:
     """Return test files of a tree: those of `tests` that it has, then others in which the name of one of these stands."""
     stems = {PurePosixPath(path).stem for path in tests}
     there = [path for path in tests if is_test_file(path) and (tree / path).is_file()]
-    others = (path for path in files_of(tree) if path.endswith(".py") and is_test_file(path) and path not in there)
+    others = (
+        path for path in files_of(tree) if path.endswith(".py") and is_test_file(path) and path not in there
+    )
     return (*there, *(path for path in others if stems & _words(tree / path)))
 
 
@@ -89,11 +102,15 @@ def count_tests(tree: Path) -> int:
     return sum(len(_TEST.findall(read_regular_text(tree / path))) for path in files)
 
 
-def _levels(old: Path, new: Path, sources: Sequence[str], words: Mapping[str, Collection[str]]) -> Iterator[set[str]]:
+def _levels(
+    old: Path, new: Path, sources: Sequence[str], words: Mapping[str, Collection[str]]
+) -> Iterator[set[str]]:
     """Yield the names of what changed, then of the definitions that use it, one level after another."""
     found: set[str] = set()
     for path in sources:
-        found |= _changed_names(read_regular_text(old / path), read_regular_text(new / path)) or {PurePosixPath(path).stem}
+        found |= _changed_names(read_regular_text(old / path), read_regular_text(new / path)) or {
+            PurePosixPath(path).stem
+        }
     seen = set(found)
     yield found
     for _ in range(LEVELS):
@@ -112,7 +129,9 @@ def _levels(old: Path, new: Path, sources: Sequence[str], words: Mapping[str, Co
 def _changed_names(old: str, new: str) -> set[str]:
     """Return the innermost definitions that differ, and the module's own names that do; of what has no own name, those around it."""
     before, after = _bodies(old), _bodies(new)
-    different = {qualified for qualified in {*before, *after} if before.get(qualified) != after.get(qualified)}
+    different = {
+        qualified for qualified in {*before, *after} if before.get(qualified) != after.get(qualified)
+    }
     return {name for qualified in different if (name := _telling(qualified))}
 
 
@@ -141,7 +160,9 @@ def _bodies(text: str) -> dict[str, str]:
                         if isinstance(leaf, ast.Name):
                             found[leaf.id] = ast.dump(child)
             elif not name and isinstance(child, ast.Import | ast.ImportFrom):
-                found.update({alias.asname or alias.name.partition(".")[0]: ast.dump(child) for alias in child.names})
+                found.update(
+                    {alias.asname or alias.name.partition(".")[0]: ast.dump(child) for alias in child.names}
+                )
             else:
                 own.append(ast.dump(child))
         found[name] = "\n".join(own)
@@ -189,7 +210,13 @@ def _users(text: str, names: set[str]) -> set[str]:
     def visit(node: ast.AST, name: str) -> None:
         for child in ast.iter_child_nodes(node):
             inner = f"{name}.{child.name}" if isinstance(child, Function | ast.ClassDef) else name
-            used = child.id if isinstance(child, ast.Name) else child.attr if isinstance(child, ast.Attribute) else ""
+            used = (
+                child.id
+                if isinstance(child, ast.Name)
+                else child.attr
+                if isinstance(child, ast.Attribute)
+                else ""
+            )
             if used in names and name:
                 found.add(_telling(name.lstrip(".")))
             visit(child, inner)

@@ -16,7 +16,14 @@ COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
     ast.Is: "is not", ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in",
 }  # fmt: skip
-ARITHMETIC: dict[type[ast.operator], str] = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.FloorDiv: "*", ast.Mod: "*"}
+ARITHMETIC: dict[type[ast.operator], str] = {
+    ast.Add: "-",
+    ast.Sub: "+",
+    ast.Mult: "/",
+    ast.Div: "*",
+    ast.FloorDiv: "*",
+    ast.Mod: "*",
+}
 
 Notice = Callable[[Mapping[str, str]], bool | None]
 """Does a test fail with these texts (by path) instead of the change's own? None: nobody can tell."""
@@ -30,7 +37,9 @@ class Variant(NamedTuple):
     text: str
 
 
-def guard(old: Mapping[str, str], new: Mapping[str, str], notices: Notice, *, in_time: Callable[[], bool]) -> Guarded:
+def guard(
+    old: Mapping[str, str], new: Mapping[str, str], notices: Notice, *, in_time: Callable[[], bool]
+) -> Guarded:
     """Try all hunks, then mutants of the changed lines, as long as there is time; `old` and `new` are texts of changed sources by path."""
     found: list[Unguarded] = []
     tried = mutants_tried = caught = 0
@@ -52,7 +61,12 @@ def guard(old: Mapping[str, str], new: Mapping[str, str], notices: Notice, *, in
                     caught += noticed
                 if not noticed:
                     found.append(Unguarded(path=path, line=variant.line, what=variant.what, whole_hunk=whole))
-                    loose |= {(path, line) for line in (_lines_of(old.get(path, ""), text, variant.line) if whole else (variant.line,))}
+                    loose |= {
+                        (path, line)
+                        for line in (
+                            _lines_of(old.get(path, ""), text, variant.line) if whole else (variant.line,)
+                        )
+                    }
     return Guarded(unguarded=tuple(found), wording=words, tried=tried, mutants=mutants_tried, caught=caught)
 
 
@@ -89,7 +103,9 @@ def wording(old: str, new: str) -> Iterator[int]:
 def _each_out(old: str, new: str) -> Iterator[Variant]:
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
     for start, end, was in _blocks(before, after):
-        yield Variant(line=start + 1, what="is as it was before", text="".join([*after[:start], *was, *after[end:]]))
+        yield Variant(
+            line=start + 1, what="is as it was before", text="".join([*after[:start], *was, *after[end:]])
+        )
 
 
 def mutants(old: str, new: str) -> Iterator[Variant]:
@@ -113,14 +129,19 @@ def mutants(old: str, new: str) -> Iterator[Variant]:
 
 def _blocks(before: list[str], after: list[str]) -> Iterator[tuple[int, int, list[str]]]:
     """Start and end of changed lines in the new text, and what stood there."""
-    for kind, first, last, start, end in difflib.SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
+    for kind, first, last, start, end in difflib.SequenceMatcher(
+        a=before, b=after, autojunk=False
+    ).get_opcodes():
         if kind != "equal":
             yield start, end, before[first:last]
 
 
 def _lines_of(old: str, new: str, line: int) -> range:
     blocks = _blocks(old.splitlines(keepends=True), new.splitlines(keepends=True))
-    return next((range(start + 1, max(end, start + 1) + 1) for start, end, _ in blocks if start + 1 == line), range(line, line + 1))
+    return next(
+        (range(start + 1, max(end, start + 1) + 1) for start, end, _ in blocks if start + 1 == line),
+        range(line, line + 1),
+    )
 
 
 def differs_in_code(text: str, new: str) -> bool:
@@ -160,10 +181,15 @@ def _mutations(node: ast.AST, text: str) -> Iterator[tuple[str, str]]:
             yield f"says `{value + 1}`", _instead(text, node, str(value + 1))
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             yield "is not negated", _instead(text, node, ast.unparse(operand))
-        case ast.Return(value=ast.expr() as value) if not (isinstance(value, ast.Constant) and value.value is None):
+        case ast.Return(value=ast.expr() as value) if not (
+            isinstance(value, ast.Constant) and value.value is None
+        ):
             yield "returns None", _instead(text, value, "None")
         case ast.If(test=test) | ast.While(test=test):
-            yield "has its condition negated", _instead(text, test, f"(not ({ast.get_source_segment(text, test)}))")
+            yield (
+                "has its condition negated",
+                _instead(text, test, f"(not ({ast.get_source_segment(text, test)}))"),
+            )
         case ast.Expr() | ast.Assign() | ast.AugAssign() | ast.Raise() | ast.Delete():
             yield LEFT_OUT, _instead(text, node, "pass")
         case _:

@@ -15,7 +15,15 @@ SECONDS = 10.0
 """For all variants together, once the tests are collected."""
 
 
-def watched(old: Path, new: Path, changed: Sequence[str], *, targets: Sequence[str], after: TestReport, warm: WarmRunner) -> Guarded | None:
+def watched(
+    old: Path,
+    new: Path,
+    changed: Sequence[str],
+    *,
+    targets: Sequence[str],
+    after: TestReport,
+    warm: WarmRunner,
+) -> Guarded | None:
     """Make the change otherwise, a place at a time; None where a warm process cannot tell.
 
     `changed` are the sources that differ between the trees; `warm` runs the tests of `new`, where `after` was the suite.
@@ -33,7 +41,9 @@ def watched(old: Path, new: Path, changed: Sequence[str], *, targets: Sequence[s
             green = _all_green(warm, variant, reaching(), over - time.monotonic())
         return None if green is None else not green
 
-    return guard({path: _text(old / path) for path in texts}, texts, notices, in_time=lambda: time.monotonic() < over)
+    return guard(
+        {path: _text(old / path) for path in texts}, texts, notices, in_time=lambda: time.monotonic() < over
+    )
 
 
 def killed(tree: Path, sources: Sequence[str], tests: Sequence[str], warm: WarmRunner) -> Guarded | None:
@@ -50,7 +60,9 @@ def killed(tree: Path, sources: Sequence[str], tests: Sequence[str], warm: WarmR
     return weighed(texts, notices, in_time=lambda: time.monotonic() < over)
 
 
-def _all_green(warm: WarmRunner, edits: Mapping[str, str], tests: Sequence[str], seconds: float) -> bool | None:
+def _all_green(
+    warm: WarmRunner, edits: Mapping[str, str], tests: Sequence[str], seconds: float
+) -> bool | None:
     """None: not known."""
     ran = warm.run(edits, tests, seconds=max(seconds, 0.1), until_red=True)
     if isinstance(ran, Cold):

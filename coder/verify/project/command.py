@@ -39,11 +39,18 @@ def parse(text: str, interpreter: Path) -> Command:
         raise ValueError("there is no command in it")
     if SHELL.search(text):
         return Command(text=text, argv=("sh", "-c", text), is_pytest=False)
-    at = next((index for index, word in enumerate(words) if PurePath(word).name in ("pytest", "py.test")), None)
+    at = next(
+        (index for index, word in enumerate(words) if PurePath(word).name in ("pytest", "py.test")), None
+    )
     if at is not None and all(_only_launches(word) for word in words[:at]):
         as_module = words[:at][-1:] == ["-m"] or not (interpreter.parent / "pytest").is_file()
         start = ("-m", "pytest") if as_module else (str(interpreter.parent / "pytest"),)
-        return Command(text=text, environment=environment, argv=(str(interpreter), *start, *words[at + 1 :]), is_pytest=True)
+        return Command(
+            text=text,
+            environment=environment,
+            argv=(str(interpreter), *start, *words[at + 1 :]),
+            is_pytest=True,
+        )
     if _is_python(words[0]):
         words[0] = str(interpreter)
     return Command(text=text, environment=environment, argv=tuple(_naming_tests(words)), is_pytest=False)
@@ -56,7 +63,13 @@ def interpreter_of(text: str) -> Path | None:
     except ValueError:
         return None
     first = Path(words[0]) if words else Path()
-    python = first if _is_python(first.name) else first.with_name("python") if first.name in ("pytest", "py.test") else None
+    python = (
+        first
+        if _is_python(first.name)
+        else first.with_name("python")
+        if first.name in ("pytest", "py.test")
+        else None
+    )
     return python if python is not None and python.is_absolute() and python.is_file() else None
 
 

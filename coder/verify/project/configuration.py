@@ -11,7 +11,15 @@ from typing import Any
 from coder.files.regular_files import read_regular_text
 from coder.verify.project.roots import read_ini, read_text, read_toml
 
-PYTEST_FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
+PYTEST_FILES = (
+    "pytest.toml",
+    ".pytest.toml",
+    "pytest.ini",
+    ".pytest.ini",
+    "pyproject.toml",
+    "tox.ini",
+    "setup.cfg",
+)
 """In pytest's own order of precedence."""
 PLUGIN_OF_OPTION = {
     "--asyncio-mode": "pytest_asyncio",
@@ -62,13 +70,20 @@ def is_injected(old: Path, path: str) -> bool:
     `old` is the tree before the change: what lay there under the same name is nothing new.
     """
     pure = PurePosixPath(path)
-    if pure.suffix in (".pth", ".pyc", ".pyo") or any(part.endswith((".dist-info", ".egg-info")) for part in pure.parts):
+    if pure.suffix in (".pth", ".pyc", ".pyo") or any(
+        part.endswith((".dist-info", ".egg-info")) for part in pure.parts
+    ):
         return True
     top = PurePosixPath(path.removeprefix("src/")).parts[0]
     name = top.removesuffix(".py")
     shadows = name in (*SHADOWS, *sys.stdlib_module_names) or name.startswith("coder_")
     places = (old / root / other for root in ("", "src") for other in (name, f"{name}.py"))
-    return shadows and name not in NOT_IMPORTED and (top != name or pure.suffix == ".py") and not any(place.exists() for place in places)
+    return (
+        shadows
+        and name not in NOT_IMPORTED
+        and (top != name or pure.suffix == ".py")
+        and not any(place.exists() for place in places)
+    )
 
 
 def how_tests_run(root: Path, path: str) -> str:
@@ -82,7 +97,10 @@ def how_tests_run(root: Path, path: str) -> str:
     parts: list[Any] = [_options_in(file)]
     if name == "pyproject.toml":
         document = read_toml(file)
-        parts += [document.get("tool", {}).get("coder"), document.get("project", {}).get("entry-points", {}).get("pytest11")]
+        parts += [
+            document.get("tool", {}).get("coder"),
+            document.get("project", {}).get("entry-points", {}).get("pytest11"),
+        ]
     if name == "setup.cfg":
         parts.append(read_ini(file).get("options.entry_points", "pytest11", fallback=None))
     return json.dumps([part for part in parts if part is not None], sort_keys=True, default=str)
@@ -93,7 +111,13 @@ def needed_modules(options: dict[str, Any]) -> tuple[str, ...]:
     needed: dict[str, None] = {}
     words = _words(options.get("addopts", ""))
     for index, word in enumerate(words):
-        name = words[index + 1] if word == "-p" and index + 1 < len(words) else word[2:] if word.startswith("-p") else ""
+        name = (
+            words[index + 1]
+            if word == "-p" and index + 1 < len(words)
+            else word[2:]
+            if word.startswith("-p")
+            else ""
+        )
         if name and not name.startswith("no:"):
             needed[name] = None
         for option, module in PLUGIN_OF_OPTION.items():

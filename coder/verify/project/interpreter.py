@@ -27,10 +27,16 @@ def candidates(root: Path, *, environment: Mapping[str, str], sandbox: Sandbox) 
             yield from _at(Path(answer), why)
     if environment.get("CONDA_PREFIX") and environment.get("CONDA_DEFAULT_ENV") != "base":
         yield from _at(Path(environment["CONDA_PREFIX"]), "the active conda environment ($CONDA_PREFIX)")
-    for directory in (*sorted(root.glob(".tox/py*"), reverse=True), *sorted(root.glob(".nox/*"), reverse=True)):
+    for directory in (
+        *sorted(root.glob(".tox/py*"), reverse=True),
+        *sorted(root.glob(".nox/*"), reverse=True),
+    ):
         if any(directory.glob("lib/python*/site-packages/pytest")):
             yield from _at(directory, f"{directory.relative_to(root)} in the repository")
-    yield Path(sys.executable), "the interpreter that coder runs on, since no environment of the project was found"
+    yield (
+        Path(sys.executable),
+        "the interpreter that coder runs on, since no environment of the project was found",
+    )
 
 
 def prefix_of(interpreter: Path) -> Path | None:

@@ -34,7 +34,11 @@ class Overlay(Value):
     @property
     def told(self) -> str:
         """A sentence for the evidence; empty where there is none."""
-        return f"Packages of coder's own, which the project's environment lacks: {', '.join(self.packages)}." if self.place else ""
+        return (
+            f"Packages of coder's own, which the project's environment lacks: {', '.join(self.packages)}."
+            if self.place
+            else ""
+        )
 
     def place_of(self, packages: Sequence[str]) -> Path:
         """Named after all that decides what is in it: the interpreter, the packages, the system."""

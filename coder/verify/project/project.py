@@ -10,7 +10,13 @@ from coder.core.ports.sandbox import Limits, Sandbox
 from coder.core.values.base import Value
 from coder.core.values.verdict import Problem
 from coder.verify.project.command import Command, interpreter_of, parse
-from coder.verify.project.configuration import DISTRIBUTION_OF_MODULE, hinted_commands, needed_distributions, needed_modules, pytest_options
+from coder.verify.project.configuration import (
+    DISTRIBUTION_OF_MODULE,
+    hinted_commands,
+    needed_distributions,
+    needed_modules,
+    pytest_options,
+)
 from coder.verify.project.interpreter import candidates, prefix_of
 from coder.verify.project.overlay import Overlay
 
@@ -38,7 +44,9 @@ class Project(Value):
     """False where the configuration turns pytest's cache off."""
 
 
-def find_project(root: Path, *, sandbox: Sandbox, environment: Mapping[str, str], test_command: str | None = None) -> Project:
+def find_project(
+    root: Path, *, sandbox: Sandbox, environment: Mapping[str, str], test_command: str | None = None
+) -> Project:
     """Find out how the repository at `root` (the person's checkout: a worktree has no environment in it) is tested.
 
     Nothing is installed or changed.
@@ -47,13 +55,22 @@ def find_project(root: Path, *, sandbox: Sandbox, environment: Mapping[str, str]
         UserError: `test_command` cannot be understood.
     """
     named = interpreter_of(test_command) if test_command else None
-    interpreter, why = (named, "named in the test command") if named else next(candidates(root, environment=environment, sandbox=sandbox))
+    interpreter, why = (
+        (named, "named in the test command")
+        if named
+        else next(candidates(root, environment=environment, sandbox=sandbox))
+    )
     reasons = [f"Interpreter: {interpreter}, {why}."]
     if (root / "uv.lock").exists() and not (root / ".venv").exists():
         reasons.append("uv.lock is here but no .venv: `uv sync` would make it.")
     command, where = _command(root, interpreter, test_command)
     reasons.append(f"Test command: {command.text}, {where}.")
-    found = Project(interpreter=interpreter, command=command, why=tuple(reasons), environment=_activated(interpreter, environment))
+    found = Project(
+        interpreter=interpreter,
+        command=command,
+        why=tuple(reasons),
+        environment=_activated(interpreter, environment),
+    )
     return _checked(found, root, sandbox)
 
 
@@ -62,7 +79,9 @@ def _command(root: Path, interpreter: Path, asked: str | None) -> tuple[Command,
         try:
             return parse(asked, interpreter), "as given"
         except ValueError as error:
-            raise UserError(f"The test command {asked!r} cannot be understood: {error}. Give one such as 'python -m pytest'.") from error
+            raise UserError(
+                f"The test command {asked!r} cannot be understood: {error}. Give one such as 'python -m pytest'."
+            ) from error
     file, _ = pytest_options(root)
     for text, where in hinted_commands(root):
         own = where.startswith("[tool.coder]")
@@ -70,11 +89,15 @@ def _command(root: Path, interpreter: Path, asked: str | None) -> tuple[Command,
             command = parse(text, interpreter)
         except ValueError as error:
             if own:
-                raise UserError(f"The test command {text!r} of {where} cannot be understood: {error}.") from error
+                raise UserError(
+                    f"The test command {text!r} of {where} cannot be understood: {error}."
+                ) from error
             continue
         if own or (command.is_pytest and not file and "{" not in text):
             return command, f"from {where}"
-    return parse(DEFAULT_COMMAND, interpreter), f"the default, configured in {file}" if file else "the default"
+    return parse(
+        DEFAULT_COMMAND, interpreter
+    ), f"the default, configured in {file}" if file else "the default"
 
 
 def _activated(interpreter: Path, environment: Mapping[str, str]) -> dict[str, str]:
@@ -89,18 +112,29 @@ def _checked(project: Project, root: Path, sandbox: Sandbox) -> Project:
         return project
     _, options = pytest_options(root)
     modules = needed_modules({"addopts": [*project.command.argv[1:]]}) + needed_modules(options)
-    words = [str(project.interpreter), "-B", str(PROBE), *dict.fromkeys(modules), "--", *needed_distributions(options)]
+    words = [
+        str(project.interpreter),
+        "-B",
+        str(PROBE),
+        *dict.fromkeys(modules),
+        "--",
+        *needed_distributions(options),
+    ]
     try:
-        done = sandbox.run(words, cwd=PROBE.parent, environment=project.environment, policy=READ_ONLY, limits=Limits(wall_seconds=30.0))
+        done = sandbox.run(
+            words,
+            cwd=PROBE.parent,
+            environment=project.environment,
+            policy=READ_ONLY,
+            limits=Limits(wall_seconds=30.0),
+        )
         found = json.loads(done.output.splitlines()[-1])
     except (SandboxError, ValueError, IndexError) as error:
-        text = (
-            f"{project.interpreter} could not be asked for its pytest ({error}). Check that it runs, or activate the project's environment."
-        )
+        text = f"{project.interpreter} could not be asked for its pytest ({error}). Check that it runs, or activate the project's environment."
         return project.model_copy(update={"problem": Problem(kind="no_runner", text=text)})
-    missing = [DISTRIBUTION_OF_MODULE.get(name, name.replace("_", "-")) for name in found["missing_modules"]] + found[
-        "missing_distributions"
-    ]
+    missing = [
+        DISTRIBUTION_OF_MODULE.get(name, name.replace("_", "-")) for name in found["missing_modules"]
+    ] + found["missing_distributions"]
     return project.model_copy(
         update={
             "problem": _missing(project.interpreter, found["pytest"], list(dict.fromkeys(missing)), root),
@@ -115,12 +149,21 @@ def _missing(interpreter: Path, version: str | None, plugins: list[str], root: P
     if version is None:
         wanted, what = ["pytest", *plugins], "pytest is not installed"
     elif tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < OLDEST_PYTEST:
-        wanted, what = ["pytest>=6.2", *plugins], f"pytest {version} is too old (6.2 is the oldest that works)"
+        wanted, what = (
+            ["pytest>=6.2", *plugins],
+            f"pytest {version} is too old (6.2 is the oldest that works)",
+        )
     elif plugins:
-        wanted, what = plugins, f"pytest needs {', '.join(plugins)}, named in the project's configuration or command but not installed,"
+        wanted, what = (
+            plugins,
+            f"pytest needs {', '.join(plugins)}, named in the project's configuration or command but not installed,",
+        )
     else:
         return None
-    return Problem(kind="no_runner", text=f"{what} in {interpreter}. Install it there: {_install(interpreter, wanted, root)}")
+    return Problem(
+        kind="no_runner",
+        text=f"{what} in {interpreter}. Install it there: {_install(interpreter, wanted, root)}",
+    )
 
 
 def _install(interpreter: Path, wanted: list[str], root: Path) -> str:

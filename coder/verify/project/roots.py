@@ -10,7 +10,20 @@ from typing import Any
 from coder.files.regular_files import read_regular_text
 
 NOT_THE_PROJECT = frozenset(
-    {"benchmarks", "build", "ci", "dist", "doc", "docs", "example", "examples", "scripts", "test", "testing", "tests"}
+    {
+        "benchmarks",
+        "build",
+        "ci",
+        "dist",
+        "doc",
+        "docs",
+        "example",
+        "examples",
+        "scripts",
+        "test",
+        "testing",
+        "tests",
+    }
 )
 NOT_MODULES = frozenset({"__init__", "conftest", "fabfile", "noxfile", "setup", "tasks", "versioneer"})
 
@@ -22,8 +35,14 @@ def source_roots(tree: Path) -> tuple[Path, ...]:
     there would hide an installed package of that name.
     """
     declared = [tree / name for name in declared_roots(tree)]
-    conventional = [tree / "src"] if holds_code(tree / "src") and not (tree / "src" / "__init__.py").exists() else []
-    roots = [root for root in dict.fromkeys([*declared, *conventional]) if root.is_dir() and root.resolve().is_relative_to(tree.resolve())]
+    conventional = (
+        [tree / "src"] if holds_code(tree / "src") and not (tree / "src" / "__init__.py").exists() else []
+    )
+    roots = [
+        root
+        for root in dict.fromkeys([*declared, *conventional])
+        if root.is_dir() and root.resolve().is_relative_to(tree.resolve())
+    ]
     if roots:
         return tuple(roots)
     return (tree,) if holds_code(tree) else ()
@@ -39,7 +58,10 @@ def module_name(path: str, tree: Path) -> str | None:
             parts = (tree / path).relative_to(root).with_suffix("").parts
             break
     else:
-        top = next((parent for parent in pure.parents if not (tree / parent / "__init__.py").exists()), PurePosixPath())
+        top = next(
+            (parent for parent in pure.parents if not (tree / parent / "__init__.py").exists()),
+            PurePosixPath(),
+        )
         parts = pure.relative_to(top).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts) or None
 
@@ -70,7 +92,10 @@ def declared_roots(tree: Path) -> Iterator[str]:
     build = tool.get("hatch", {}).get("build", {})
     for section in (build, build.get("targets", {}).get("wheel", {})):
         yield from (str(PurePosixPath(package).parent) for package in section.get("packages", []))
-    for name in (tool.get("pdm", {}).get("build", {}).get("package-dir"), tool.get("maturin", {}).get("python-source")):
+    for name in (
+        tool.get("pdm", {}).get("build", {}).get("package-dir"),
+        tool.get("maturin", {}).get("python-source"),
+    ):
         if name:
             yield name
     yield from _of_setup_files(tree)

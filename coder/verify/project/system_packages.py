@@ -10,11 +10,20 @@ _RED_HAT, _DEBIAN = ("fedora", "rhel", "suse", "opensuse"), ("debian", "ubuntu")
 
 
 def _names(debian: str, red_hat: str, arch: str, alpine: str) -> Mapping[str, str]:
-    return {**dict.fromkeys(_DEBIAN, debian), **dict.fromkeys(_RED_HAT, red_hat), "arch": arch, "alpine": alpine}
+    return {
+        **dict.fromkeys(_DEBIAN, debian),
+        **dict.fromkeys(_RED_HAT, red_hat),
+        "arch": arch,
+        "alpine": alpine,
+    }
 
 
 PACKAGES: tuple[tuple[str, str, Mapping[str, str]], ...] = (
-    (r"Python\.h: No such file", "the headers of Python", _names("python3-dev", "python3-devel", "python", "python3-dev")),
+    (
+        r"Python\.h: No such file",
+        "the headers of Python",
+        _names("python3-dev", "python3-devel", "python", "python3-dev"),
+    ),
     (
         r"(?:command|program) '?(?:\S+-)?(?:gcc|cc|clang)'? (?:failed: No such|not found)|\b(?:gcc|cc): not found",
         "a C compiler",
@@ -26,11 +35,20 @@ PACKAGES: tuple[tuple[str, str, Mapping[str, str]], ...] = (
         _names("build-essential", "gcc-c++", "base-devel", "build-base"),
     ),
     (r"\bffi\.h: No such file", "libffi", _names("libffi-dev", "libffi-devel", "libffi", "libffi-dev")),
-    (r"openssl/\w+\.h: No such file", "OpenSSL", _names("libssl-dev", "openssl-devel", "openssl", "openssl-dev")),
+    (
+        r"openssl/\w+\.h: No such file",
+        "OpenSSL",
+        _names("libssl-dev", "openssl-devel", "openssl", "openssl-dev"),
+    ),
     (
         r"libxml/\w+\.h: No such file|xml2-config: not found|libxml2 and libxslt dev",
         "libxml2 and libxslt",
-        _names("libxml2-dev libxslt1-dev", "libxml2-devel libxslt-devel", "libxml2 libxslt", "libxml2-dev libxslt-dev"),
+        _names(
+            "libxml2-dev libxslt1-dev",
+            "libxml2-devel libxslt-devel",
+            "libxml2 libxslt",
+            "libxml2-dev libxslt-dev",
+        ),
     ),
     (
         r"pg_config executable not found|libpq-fe\.h: No such file|libpq\.so",
@@ -40,18 +58,32 @@ PACKAGES: tuple[tuple[str, str, Mapping[str, str]], ...] = (
     (
         r"mysql_config: not found|mysqlclient.*not found|mysql\.h: No such file",
         "the client library of MySQL",
-        _names("default-libmysqlclient-dev", "mariadb-connector-c-devel", "mariadb-libs", "mariadb-connector-c-dev"),
+        _names(
+            "default-libmysqlclient-dev",
+            "mariadb-connector-c-devel",
+            "mariadb-libs",
+            "mariadb-connector-c-dev",
+        ),
     ),
     (r"libGL\.so", "libGL", _names("libgl1", "mesa-libGL", "libglvnd", "mesa-gl")),
     (r"libgomp\.so", "OpenMP", _names("libgomp1", "libgomp", "gcc-libs", "libgomp")),
-    (r"failed to find libmagic|libmagic\.so", "libmagic", _names("libmagic1", "file-libs", "file", "libmagic")),
+    (
+        r"failed to find libmagic|libmagic\.so",
+        "libmagic",
+        _names("libmagic1", "file-libs", "file", "libmagic"),
+    ),
     (r"libsndfile\.so", "libsndfile", _names("libsndfile1", "libsndfile", "libsndfile", "libsndfile")),
     (r"cargo: not found|Rust toolchain|can't find Rust compiler", "Rust", {"": "cargo"}),
     (r"cmake: not found|CMake must be installed|CMake is not installed", "CMake", {"": "cmake"}),
     (
         r"pkg-config: not found|pkg-config.*not (?:found|installed)",
         "pkg-config",
-        {"": "pkg-config", **dict.fromkeys(_RED_HAT, "pkgconf-pkg-config"), "arch": "pkgconf", "alpine": "pkgconf"},
+        {
+            "": "pkg-config",
+            **dict.fromkeys(_RED_HAT, "pkgconf-pkg-config"),
+            "arch": "pkgconf",
+            "alpine": "pkgconf",
+        },
     ),
 )
 """What a message speaks of, in words, and its package by distribution."""
@@ -62,5 +94,9 @@ def system_package(output: str, root: Path = Path("/")) -> str:
     for pattern, what, packages in PACKAGES:
         if re.search(pattern, output):
             command = install_command(packages, root)
-            return f"This machine lacks {what}: {command}" if command else f"This machine lacks {what}; install its package"
+            return (
+                f"This machine lacks {what}: {command}"
+                if command
+                else f"This machine lacks {what}; install its package"
+            )
     return ""

@@ -12,7 +12,11 @@ SHOWN = 3
 
 
 def no_longer_passing(
-    before: TestReport, after: TestReport, *, among: Callable[[str], bool] = lambda _test: True, missing_counts: bool
+    before: TestReport,
+    after: TestReport,
+    *,
+    among: Callable[[str], bool] = lambda _test: True,
+    missing_counts: bool,
 ) -> tuple[TestResult, ...]:
     """Tests that passed before and are red, skipped, expected to fail, or (if that counts) gone now."""
     now = {result.id: result for result in after.results}
@@ -29,7 +33,9 @@ def no_longer_passing(
     return tuple(found)
 
 
-def still_red(before: TestReport, after: TestReport, *, named: Sequence[str], about: Callable[[str], bool]) -> tuple[TestResult, ...]:
+def still_red(
+    before: TestReport, after: TestReport, *, named: Sequence[str], about: Callable[[str], bool]
+) -> tuple[TestResult, ...]:
     """Return named tests that do not pass, and new tests of the change that are red; what was red before and not named is not asked for."""
     is_named = meant(named)
     return tuple(
@@ -52,13 +58,21 @@ def failing_otherwise(before: TestReport, after: TestReport) -> list[str]:
     """
     was = {result.id: result for result in before.reds}
     now = [result for result in after.reds if result.id in was and _place(result) != _place(was[result.id])]
-    return [f"{short(result.id)} fails otherwise than before: {headline(result.failure)}" for result in now[:SHOWN] if result.failure]
+    return [
+        f"{short(result.id)} fails otherwise than before: {headline(result.failure)}"
+        for result in now[:SHOWN]
+        if result.failure
+    ]
 
 
 def failing_inside(before: TestReport, after: TestReport, sources: Collection[str]) -> list[str]:
     """Return those of the tests red on both sides that an exception out of the changed sources ends now, and something else before."""
     was = {result.id: result for result in before.reds}
-    now = [result for result in after.reds if result.id in was and _place(result) != _place(was[result.id]) and result.failure]
+    now = [
+        result
+        for result in after.reds
+        if result.id in was and _place(result) != _place(was[result.id]) and result.failure
+    ]
     raised = [result for result in now if result.failure and _raises_in(result.failure, sources)]
     return [
         f"{short(result.id)}, red before too, now fails in the changed code: {headline(result.failure)}"
@@ -77,14 +91,21 @@ def failing_alike(before: TestReport, after: TestReport) -> list[str]:
     """Return what tests say that stumble over the same on both sides, half a sentence each, the first few: one may show the issue."""
     was = {result.id: result for result in before.reds}
     now = [result for result in after.reds if result.id in was and _place(result) == _place(was[result.id])]
-    return [f"{short(result.id)} fails as before: {headline(result.failure)}" for result in now[:SHOWN] if result.failure]
+    return [
+        f"{short(result.id)} fails as before: {headline(result.failure)}"
+        for result in now[:SHOWN]
+        if result.failure
+    ]
 
 
 def _place(result: TestResult) -> tuple[str, ...]:
     """What a test stumbles over and where, whatever the line."""
     if result.failure is None:
         return ()
-    return (result.failure.type, *(text for frame in inside(result.failure)[-1:] for text in (frame.path, frame.function)))
+    return (
+        result.failure.type,
+        *(text for frame in inside(result.failure)[-1:] for text in (frame.path, frame.function)),
+    )
 
 
 def renumbered(before: TestReport, after: TestReport, gone: Iterable[str]) -> tuple[str, ...]:
@@ -94,10 +115,16 @@ def renumbered(before: TestReport, after: TestReport, gone: Iterable[str]) -> tu
     """
 
     def cases(report: TestReport, function: str) -> int:
-        return sum(result.outcome == "passed" and result.id.startswith(f"{function}[") for result in report.results)
+        return sum(
+            result.outcome == "passed" and result.id.startswith(f"{function}[") for result in report.results
+        )
 
     functions = {test_id: test_id.partition("[")[0] for test_id in gone if "[" in test_id}
-    return tuple(test_id for test_id, function in functions.items() if cases(after, function) >= cases(before, function))
+    return tuple(
+        test_id
+        for test_id, function in functions.items()
+        if cases(after, function) >= cases(before, function)
+    )
 
 
 def is_gone(result: TestResult) -> bool:
@@ -132,7 +159,5 @@ def _lost_with_its_file(test_id: str, now: dict[str, TestResult]) -> TestResult 
 
 
 def _gone(test_id: str) -> TestResult:
-    told = (
-        "it passed before the change and is not there any more; was it removed or renamed, or was a parametrized list put in another order?"
-    )
+    told = "it passed before the change and is not there any more; was it removed or renamed, or was a parametrized list put in another order?"
     return TestResult(id=test_id, outcome="error", failure=Failure(type=GONE, message=told))

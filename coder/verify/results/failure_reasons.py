@@ -9,7 +9,9 @@ from coder.core.values.verdict import Failure, Frame, TestResult
 
 ASSERTIONS = frozenset({"AssertionError", "DocTestFailure", "Failed", "MultipleDoctestFailures"})
 """`Failed` is what pytest.fail, pytest.raises (DID NOT RAISE) and pytest.warns raise."""
-NEVER = frozenset({"Crash", "ImportError", "IndentationError", "ModuleNotFoundError", "SyntaxError", "TabError"})
+NEVER = frozenset(
+    {"Crash", "ImportError", "IndentationError", "ModuleNotFoundError", "SyntaxError", "TabError"}
+)
 NOT_ASSERTED = ("Timeout ", "async def functions are not natively supported")
 """Beginnings of a `Failed` that no test wrote: of pytest-timeout, and of pytest where a plugin is missing."""
 TOO_LONG = "TooLong"
@@ -24,9 +26,18 @@ OUTSIDE = re.compile(r"\((?:/|[A-Za-z]:\\)")
 """Of `cannot import name 'x' from 'y' (path)`: the place of a module that is not in the tested tree."""
 NETWORK = "ConnectionError|ConnectionRefusedError|ConnectTimeout|TimeoutException|URLError|MaxRetryError|NewConnectionError|gaierror"
 ENVIRONMENT = (
-    (r"ModuleNotFoundError: No module named '?(?P<what>\w+)(?![\w.])", "the package {what} is not installed for the project's interpreter"),
-    (r"ImportError: (?P<what>lib[\w.-]+\.so[\w.]*): cannot open shared object", "the library {what} is missing"),
-    (r"FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<what>[\w.+-]+)'", "the program or file {what} is missing"),
+    (
+        r"ModuleNotFoundError: No module named '?(?P<what>\w+)(?![\w.])",
+        "the package {what} is not installed for the project's interpreter",
+    ),
+    (
+        r"ImportError: (?P<what>lib[\w.-]+\.so[\w.]*): cannot open shared object",
+        "the library {what} is missing",
+    ),
+    (
+        r"FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<what>[\w.+-]+)'",
+        "the program or file {what} is missing",
+    ),
     (rf"\w*(?:{NETWORK}|ConnectError)\b", "it needs a network or a server"),
     (r"(?:PermissionError|OSError): \[Errno (?:1|13|30)\]", "it needs rights that it does not have"),
     (r"\w*Error: \[Errno (?:11|12|23|24|28)\]", "memory, disk, processes or open files are used up"),
@@ -42,7 +53,14 @@ TELLING = 15
 """Characters from which on a message found in the issue is no coincidence."""
 
 
-def why_not(result: TestResult, *, issue: str, unchanged: bool, mended: Collection[str] = (), after: TestResult | None = None) -> str:
+def why_not(
+    result: TestResult,
+    *,
+    issue: str,
+    unchanged: bool,
+    mended: Collection[str] = (),
+    after: TestResult | None = None,
+) -> str:
     """Why a result on the base is no reproduction of the issue; empty where it is one.
 
     `unchanged` says that the test stood like this in the base before the change: then any error from inside the project counts, in a
@@ -78,11 +96,17 @@ def _before_the_issue(result: TestResult, failure: Failure) -> str:
         return "its file cannot be collected"
     if _in_fixture(result, failure):
         return "fails in a fixture"
-    return "does not get as far as the issue" if failure.type in NEVER or failure.message.startswith(NOT_ASSERTED) else ""
+    return (
+        "does not get as far as the issue"
+        if failure.type in NEVER or failure.message.startswith(NOT_ASSERTED)
+        else ""
+    )
 
 
 def _in_fixture(result: TestResult, failure: Failure) -> bool:
-    return result.when in ("setup", "teardown") or any(frame.function in FIXTURES for frame in inside(failure)[:1])
+    return result.when in ("setup", "teardown") or any(
+        frame.function in FIXTURES for frame in inside(failure)[:1]
+    )
 
 
 def _is_the_projects(result: TestResult, failure: Failure) -> bool:
@@ -93,7 +117,12 @@ def _is_the_projects(result: TestResult, failure: Failure) -> bool:
     own = inside(failure)
     if own and not is_test_path(own[-1].path):
         return True
-    return bool(own) and not _in_fixture(result, failure) and failure.type in IMPORTING and not OUTSIDE.search(failure.message)
+    return (
+        bool(own)
+        and not _in_fixture(result, failure)
+        and failure.type in IMPORTING
+        and not OUTSIDE.search(failure.message)
+    )
 
 
 def _merely_slow(before: TestResult, after: TestResult | None) -> str:
@@ -112,7 +141,11 @@ _NOT_RED = {
 
 def inside(failure: Failure) -> tuple[Frame, ...]:
     """The frames in the tested tree."""
-    return tuple(frame for frame in failure.frames if not frame.path.startswith("<") and not PurePosixPath(frame.path).is_absolute())
+    return tuple(
+        frame
+        for frame in failure.frames
+        if not frame.path.startswith("<") and not PurePosixPath(frame.path).is_absolute()
+    )
 
 
 def is_named(failure: Failure, issue: str) -> bool:
@@ -122,7 +155,9 @@ def is_named(failure: Failure, issue: str) -> bool:
     said = " ".join(issue.split())
     first = " ".join(failure.message.partition("\n")[0].split())
     constant = (part.strip(" .,:;") for part in VARYING.split(first))
-    return (len(first) >= TELLING and first in said) or any(_tells(part) and part in said for part in constant)
+    return (len(first) >= TELLING and first in said) or any(
+        _tells(part) and part in said for part in constant
+    )
 
 
 def _is_raised_by_a_double(failure: Failure) -> bool:

@@ -27,7 +27,9 @@ def distil(subject: Verdict | TestReport, limit: int = LIMIT) -> str:
             sections = (("Broken by the change", subject.broken), ("Not green yet", subject.still_red))
         case TestReport():
             counts = subject.counts
-            parts = [f"{counts.passed} passed, {counts.failed} failed, {counts.skipped} skipped ({subject.command})."]
+            parts = [
+                f"{counts.passed} passed, {counts.failed} failed, {counts.skipped} skipped ({subject.command})."
+            ]
             parts += [subject.problem.text] if subject.problem else []
             sections = (("Failing", subject.reds), ("", ()))
     groups = [(title, alike) for title, results in sections for alike in grouped(results)]

@@ -10,15 +10,23 @@ from coder.core.values.verdict import Failure, Frame, Outcome, TestResult, When
 LARGEST_XML = 64 << 20
 LONGEST_TEXT = 6000
 TAP_LINE = re.compile(
-    r"^(?P<failed>not )?ok\b(?:[ \t]+\d+)?[ \t]*-?[ \t]*(?P<name>[^#\n]*?)[ \t]*(?:#[ \t]*(?P<directive>skip|todo)\b[^\n]*)?$", re.I
+    r"^(?P<failed>not )?ok\b(?:[ \t]+\d+)?[ \t]*-?[ \t]*(?P<name>[^#\n]*?)[ \t]*(?:#[ \t]*(?P<directive>skip|todo)\b[^\n]*)?$",
+    re.I,
 )
 UNITTEST_TEST = re.compile(r"^\s*(?P<name>\w+) \((?P<owner>[\w.<>]+)\)")
-UNITTEST_ENDING = re.compile(r"(?:^|\.\.\. )(?P<told>ok|FAIL|ERROR|skipped\b.*|expected failure|unexpected success)$")
-UNITTEST_FAULT = re.compile(r"^(?P<kind>FAIL|ERROR): (?P<name>\w+) \((?P<owner>[\w.<>]+)\).*\n(?:(?!-{70}).*\n)?-{70}\n", re.M)
+UNITTEST_ENDING = re.compile(
+    r"(?:^|\.\.\. )(?P<told>ok|FAIL|ERROR|skipped\b.*|expected failure|unexpected success)$"
+)
+UNITTEST_FAULT = re.compile(
+    r"^(?P<kind>FAIL|ERROR): (?P<name>\w+) \((?P<owner>[\w.<>]+)\).*\n(?:(?!-{70}).*\n)?-{70}\n", re.M
+)
 UNITTEST_END = re.compile(r"^-{70}\nRan \d+ tests? in ", re.M)
 RULE = "=" * 70 + "\n"
 FRAME = re.compile(r'^  File "(?P<path>[^"\n]+)", line (?P<line>\d+), in (?P<function>\S+)', re.M)
-NAMED = re.compile(r"^(?P<type>[A-Za-z_][\w.]*(?:Error|Exception|Warning|Interrupt|Exit|Failed))(?:: (?P<message>.*))?\Z", re.M | re.S)
+NAMED = re.compile(
+    r"^(?P<type>[A-Za-z_][\w.]*(?:Error|Exception|Warning|Interrupt|Exit|Failed))(?:: (?P<message>.*))?\Z",
+    re.M | re.S,
+)
 ENDINGS: dict[str, Outcome] = {
     "ok": "passed",
     "FAIL": "failed",
@@ -34,7 +42,12 @@ def reported(argv: Sequence[str], output: str, tree: Path, *, since: float) -> t
     A JUnit file is one that the command names, written after `since` (seconds since the epoch).
     """
     for file in _named_files(argv, tree):
-        if file.is_file() and not file.is_symlink() and file.stat().st_mtime >= since and file.stat().st_size < LARGEST_XML:
+        if (
+            file.is_file()
+            and not file.is_symlink()
+            and file.stat().st_mtime >= since
+            and file.stat().st_size < LARGEST_XML
+        ):
             return junit(file.read_text(encoding="utf-8", errors="replace"))
     return unittest(output) or tap(output)
 
@@ -63,7 +76,9 @@ def _case(node: ElementTree.Element) -> TestResult:
         match child.tag:
             case "failure" | "error":
                 outcome = "failed" if child.tag == "failure" else "error"
-                failure = _failure(child.text or "", type=child.get("type") or "", message=child.get("message") or "")
+                failure = _failure(
+                    child.text or "", type=child.get("type") or "", message=child.get("message") or ""
+                )
             case "skipped":
                 outcome = "skipped"
             case _:
@@ -88,9 +103,15 @@ def tap(output: str) -> tuple[TestResult, ...]:
             told = "\n".join(_below(lines, index + 1))
             outcome: Outcome = "failed" if match["failed"] else "passed"
             if match["directive"]:
-                outcome = "skipped" if match["directive"].lower() == "skip" else ("xfailed" if match["failed"] else "xpassed")
+                outcome = (
+                    "skipped"
+                    if match["directive"].lower() == "skip"
+                    else ("xfailed" if match["failed"] else "xpassed")
+                )
             failure = _failure(told, type="", message="") if outcome == "failed" else None
-            results.append(TestResult(id=match["name"] or f"test {len(results) + 1}", outcome=outcome, failure=failure))
+            results.append(
+                TestResult(id=match["name"] or f"test {len(results) + 1}", outcome=outcome, failure=failure)
+            )
     return _numbered(results)
 
 
@@ -113,8 +134,12 @@ def unittest(output: str) -> tuple[TestResult, ...]:
     for section in sections:
         if fault := UNITTEST_FAULT.match(section):
             before = results.get(_id(fault))
-            if before is None or not before.red or not (before.failure and before.failure.text):  # of subtests the first is told
-                results[_id(fault)] = _result(fault, fault["kind"], _failure(section[fault.end() :], type="", message=""))
+            if (
+                before is None or not before.red or not (before.failure and before.failure.text)
+            ):  # of subtests the first is told
+                results[_id(fault)] = _result(
+                    fault, fault["kind"], _failure(section[fault.end() :], type="", message="")
+                )
     return tuple(results.values())
 
 
@@ -127,7 +152,10 @@ def _listed(listing: str) -> dict[str, TestResult]:
         ending = UNITTEST_ENDING.search(line)
         if test and ending:
             told = ending["told"]
-            found[_id(test)], test = _result(test, told, Failure(type="", message="") if told in ("FAIL", "ERROR") else None), None
+            found[_id(test)], test = (
+                _result(test, told, Failure(type="", message="") if told in ("FAIL", "ERROR") else None),
+                None,
+            )
     return found
 
 
@@ -138,7 +166,13 @@ def _id(match: re.Match[str]) -> str:
 
 
 def _result(test: re.Match[str], told: str, failure: Failure | None) -> TestResult:
-    when: When = "collect" if "_FailedTest" in test["owner"] else "setup" if test["name"] in ("setUpClass", "setUpModule") else "call"
+    when: When = (
+        "collect"
+        if "_FailedTest" in test["owner"]
+        else "setup"
+        if test["name"] in ("setUpClass", "setUpModule")
+        else "call"
+    )
     return TestResult(id=_id(test), outcome=ENDINGS.get(told, "skipped"), when=when, failure=failure)
 
 
@@ -146,7 +180,10 @@ def _failure(text: str, *, type: str, message: str) -> Failure:
     """What a traceback says; what the report itself says comes first."""
     body = text.strip()
     traceback = body.rpartition("Traceback (most recent call last):")[2]
-    frames = tuple(Frame(path=match["path"], line=int(match["line"]), function=match["function"]) for match in FRAME.finditer(traceback))
+    frames = tuple(
+        Frame(path=match["path"], line=int(match["line"]), function=match["function"])
+        for match in FRAME.finditer(traceback)
+    )
     after = traceback[list(FRAME.finditer(traceback))[-1].end() :] if frames else traceback
     told = NAMED.search(message) or NAMED.search(after)
     return Failure(

@@ -33,13 +33,20 @@ def triage(result: TestResult, *, before: TestResult | None) -> tuple[Cause, str
     if result.when != "call" or any(frame.function in FIXTURES for frame in frames[:1]):
         return "test error", f"a fixture fails: {headline(failure)}"
     if failure.type not in ASSERTIONS and frames and is_test_path(frames[-1].path):
-        return "test error", f"the test itself raises at {frames[-1].path}:{frames[-1].line}: {headline(failure)}"
+        return (
+            "test error",
+            f"the test itself raises at {frames[-1].path}:{frames[-1].line}: {headline(failure)}",
+        )
     return "logic", headline(failure)
 
 
 def triaged(result: TestResult, *, before: TestResult | None) -> TestResult:
     """Return the result with its class, where it is red and has none yet."""
-    return result.model_copy(update={"cause": triage(result, before=before)[0]}) if result.red and result.cause is None else result
+    return (
+        result.model_copy(update={"cause": triage(result, before=before)[0]})
+        if result.red and result.cause is None
+        else result
+    )
 
 
 def needed_packages(results: Sequence[TestResult], tree: Path) -> tuple[str, ...]:
@@ -48,10 +55,17 @@ def needed_packages(results: Sequence[TestResult], tree: Path) -> tuple[str, ...
     A name that is a module of the tree, or nearly one or one of the standard library, is taken for a slip of the pen.
     """
     failures = [result.failure for result in results if result.failure]
-    names = [match["name"] if (match := _MISSING.match(f"{failure.type}: {failure.message}")) else "" for failure in failures]
+    names = [
+        match["name"] if (match := _MISSING.match(f"{failure.type}: {failure.message}")) else ""
+        for failure in failures
+    ]
     if not names or len(names) < len(results) or not all(names):
         return ()
-    own = {path.stem for path in tree.rglob("*.py")} | {path.parent.name for path in tree.rglob("__init__.py")} | sys.stdlib_module_names
+    own = (
+        {path.stem for path in tree.rglob("*.py")}
+        | {path.parent.name for path in tree.rglob("__init__.py")}
+        | sys.stdlib_module_names
+    )
     if any(get_close_matches(name, own, n=1, cutoff=CLOSE) for name in names):
         return ()
     return tuple(dict.fromkeys(names))
@@ -60,7 +74,11 @@ def needed_packages(results: Sequence[TestResult], tree: Path) -> tuple[str, ...
 def unable(before: TestReport) -> str:
     """What the machine lacks, where that is all that the tests say; empty where a single one got further."""
     said = [environment(result.failure) if result.failure else "" for result in before.reds]
-    only = bool(said) and all(said) and all(result.red or result.outcome == "skipped" for result in before.results)
+    only = (
+        bool(said)
+        and all(said)
+        and all(result.red or result.outcome == "skipped" for result in before.results)
+    )
     if not only:
         return ""
     remedy = system_package("\n".join(result.failure.message for result in before.reds if result.failure))

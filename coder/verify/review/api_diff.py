@@ -20,14 +20,18 @@ def surface_changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]
             if name not in after:
                 told.append(f"the public name `{name}` of {path} is gone")
             elif not _serves(was, after[name]):
-                told.append(f"`{name}` of {path} is called otherwise now: `({', '.join(after[name])})` for `({', '.join(was)})`")
+                told.append(
+                    f"`{name}` of {path} is called otherwise now: `({', '.join(after[name])})` for `({', '.join(was)})`"
+                )
     return told
 
 
 def _serves(was: tuple[str, ...], now: tuple[str, ...]) -> bool:
     """Does every call that fitted still fit?"""
     rest = [parameter for parameter in now if parameter not in was]
-    return [parameter for parameter in now if parameter in was] == [*was] and all("=" in word or word.startswith("*") for word in rest)
+    return [parameter for parameter in now if parameter in was] == [*was] and all(
+        "=" in word or word.startswith("*") for word in rest
+    )
 
 
 def _surface(text: str) -> dict[str, tuple[str, ...]] | None:
@@ -41,12 +45,16 @@ def _surface(text: str) -> dict[str, tuple[str, ...]] | None:
 def _public(body: list[ast.stmt], inside: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     for node in body:
         match node:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if not name.startswith("_") or name == "__init__":
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if (
+                not name.startswith("_") or name == "__init__"
+            ):
                 yield inside + name, _parameters(node.args)
             case ast.ClassDef(name=name, body=methods) if not name.startswith("_"):
                 yield inside + name, ()
                 yield from _public(methods, f"{inside}{name}.")
-            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)) if not name.startswith("_"):
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)) if (
+                not name.startswith("_")
+            ):
                 yield inside + name, ()
 
 

@@ -22,14 +22,24 @@ ABOUT_WORDING = re.compile(r"(?i)\b(doc\w*|help|usage|comments?)\b")
 
 
 def doubts(
-    old: Path, new: Path, changed: Sequence[str], *, red_before: Collection[str], targets: Iterable[str], issue: str = ""
+    old: Path,
+    new: Path,
+    changed: Sequence[str],
+    *,
+    red_before: Collection[str],
+    targets: Iterable[str],
+    issue: str = "",
 ) -> Iterator[str]:
     """Reasons, half a sentence each, why a change from the tree `old` to the tree `new` may only look right.
 
     It changed how tests run, took something away from tests, or treats the symptom: special cases for what the tests ask, every
     exception swallowed. `changed` are the paths that differ, `red_before` ids of tests that failed on the base.
     """
-    configured = [path for path in changed if may_configure(path) and how_tests_run(old, path) != how_tests_run(new, path)]
+    configured = [
+        path
+        for path in changed
+        if may_configure(path) and how_tests_run(old, path) != how_tests_run(new, path)
+    ]
     configured += [path for path in changed if is_injected(old, path)]
     if configured:
         yield f"the change touches how tests run ({', '.join(configured)})"
@@ -38,12 +48,20 @@ def doubts(
     gone = [test for test in removed(texts(old, tests), texts(new, tests)) if _is_case_of(test, red_before)]
     yield from _cut(f"{short(test)}, which failed before, is gone" for test in gone)
     yield from _cut(weakened(texts(old, tests), texts(new, tests)))
-    asked = [as_test(text) if path in sources else text for path, text in texts(new, dict.fromkeys(map(file_of, targets))).items()]
+    asked = [
+        as_test(text) if path in sources else text
+        for path, text in texts(new, dict.fromkeys(map(file_of, targets))).items()
+    ]
     before, after = texts(old, sources), texts(new, sources)
     twins = [
-        path for path in tests if not (old / path).exists() and any(path.endswith(f"/{source.removeprefix('src/')}") for source in sources)
+        path
+        for path in tests
+        if not (old / path).exists()
+        and any(path.endswith(f"/{source.removeprefix('src/')}") for source in sources)
     ]
-    yield from (f"{path} can be imported in the place of the file that the change is about" for path in twins[:SHOWN])
+    yield from (
+        f"{path} can be imported in the place of the file that the change is about" for path in twins[:SHOWN]
+    )
     if (
         after
         and len(after) == len(sources)

@@ -13,7 +13,9 @@ Examples = tuple[tuple[str, str], ...]
 def examples(text: str) -> Examples:
     """The examples in all documentation of a source file; none where one of them cannot be read."""
     found = doctest.DocTestParser()
-    documented = (node for node in ast.walk(parsed(text)) if isinstance(node, ast.Module | ast.ClassDef | Function))
+    documented = (
+        node for node in ast.walk(parsed(text)) if isinstance(node, ast.Module | ast.ClassDef | Function)
+    )
     documents = [document for node in documented if (document := ast.get_docstring(node, clean=False))]
     try:
         return tuple((one.source, one.want) for document in documents for one in found.get_examples(document))
@@ -23,7 +25,11 @@ def examples(text: str) -> Examples:
 
 def same_examples(old: Mapping[str, str], new: Mapping[str, str]) -> frozenset[str]:
     """Paths of sources (texts by path) that have examples, and the same ones on both sides."""
-    return frozenset(path for path, text in old.items() if (had := examples(text)) and path in new and examples(new[path]) == had)
+    return frozenset(
+        path
+        for path, text in old.items()
+        if (had := examples(text)) and path in new and examples(new[path]) == had
+    )
 
 
 def as_test(text: str) -> str:

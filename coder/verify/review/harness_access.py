@@ -7,25 +7,103 @@ from collections.abc import Iterator, Mapping
 from coder.verify.review.tampering import called, parsed
 
 RUNNERS = ("_pytest", "pluggy", "pytest", "unittest", "nose", "doctest")
-INTERNALS = ("_pytest", "pluggy", "ctypes", "_thread", "faulthandler", "bdb", "_testcapi", "cffi", "marshal", "imp")
+INTERNALS = (
+    "_pytest",
+    "pluggy",
+    "ctypes",
+    "_thread",
+    "faulthandler",
+    "bdb",
+    "_testcapi",
+    "cffi",
+    "marshal",
+    "imp",
+)
 HARMLESS_OF_SYS = frozenset(
     {
-        *("byteorder", "exc_info", "executable", "exit", "float_info", "getdefaultencoding", "getfilesystemencoding", "getrecursionlimit"),
-        *("getsizeof", "hash_info", "hexversion", "implementation", "int_info", "intern", "maxsize", "maxunicode", "platform", "prefix"),
-        *("setrecursionlimit", "stderr", "stdin", "stdout", "stdlib_module_names", "version", "version_info", "warnoptions", "exception"),
+        *(
+            "byteorder",
+            "exc_info",
+            "executable",
+            "exit",
+            "float_info",
+            "getdefaultencoding",
+            "getfilesystemencoding",
+            "getrecursionlimit",
+        ),
+        *(
+            "getsizeof",
+            "hash_info",
+            "hexversion",
+            "implementation",
+            "int_info",
+            "intern",
+            "maxsize",
+            "maxunicode",
+            "platform",
+            "prefix",
+        ),
+        *(
+            "setrecursionlimit",
+            "stderr",
+            "stdin",
+            "stdout",
+            "stdlib_module_names",
+            "version",
+            "version_info",
+            "warnoptions",
+            "exception",
+        ),
         *("__stderr__", "__stdin__", "__stdout__", "getrefcount", "flags", "displayhook"),
         *("get_int_max_str_digits", "set_int_max_str_digits", "thread_info", "base_prefix"),
     }
 )
-TRACING_OF_SYS = frozenset({"_getframe", "_current_frames", "settrace", "setprofile", "monitoring", "addaudithook", "_getframemodulename"})
-ENDING_OF_OS = frozenset(
-    {"_exit", "abort", "dup", "dup2", "dup3", "kill", "killpg", "fork", "forkpty", "write", "writev", "fdopen", "pwrite"}
+TRACING_OF_SYS = frozenset(
+    {
+        "_getframe",
+        "_current_frames",
+        "settrace",
+        "setprofile",
+        "monitoring",
+        "addaudithook",
+        "_getframemodulename",
+    }
 )
-ASKING_OF_OS = frozenset({"getppid", "environ", "environb", "getenv", "ctermid", "ttyname", "getpgrp", "getsid"})
+ENDING_OF_OS = frozenset(
+    {
+        "_exit",
+        "abort",
+        "dup",
+        "dup2",
+        "dup3",
+        "kill",
+        "killpg",
+        "fork",
+        "forkpty",
+        "write",
+        "writev",
+        "fdopen",
+        "pwrite",
+    }
+)
+ASKING_OF_OS = frozenset(
+    {"getppid", "environ", "environb", "getenv", "ctermid", "ttyname", "getpgrp", "getsid"}
+)
 OF_GC = frozenset({"get_objects", "get_referrers", "get_referents", "callbacks", "garbage"})
 FRAMES = frozenset(
     {
-        *("__closure__", "__code__", "__builtins__", "cr_frame", "f_back", "f_builtins", "f_globals", "f_locals", "gi_frame", "tb_frame"),
+        *(
+            "__closure__",
+            "__code__",
+            "__builtins__",
+            "cr_frame",
+            "f_back",
+            "f_builtins",
+            "f_globals",
+            "f_locals",
+            "gi_frame",
+            "tb_frame",
+        ),
         *("pluginmanager", "tb_next", "cell_contents", "f_code", "f_trace", "_current_frames"),
     }
 )
@@ -34,17 +112,35 @@ OF_TRACEBACK = frozenset({"extract_stack", "format_stack", "print_stack", "walk_
 OWN_STREAMS = ("__stdin__", "__stdout__", "__stderr__")
 SURROUNDINGS = frozenset(
     {
-        *("Path.home", "Path.cwd", "pathlib.Path.home", "pathlib.Path.cwd", "os.getcwd", "os.path.expanduser", "expanduser"),
+        *(
+            "Path.home",
+            "Path.cwd",
+            "pathlib.Path.home",
+            "pathlib.Path.cwd",
+            "os.getcwd",
+            "os.path.expanduser",
+            "expanduser",
+        ),
         *("tempfile.gettempdir", "gettempdir"),
     }
 )
 """Calls that tell where a program runs."""
 UNREADABLE = ("eval", "exec", "compile", "__import__")
-COMPARING = {"__eq__": True, "__ne__": False, "__lt__": True, "__le__": True, "__gt__": True, "__ge__": True, "__contains__": True}
+COMPARING = {
+    "__eq__": True,
+    "__ne__": False,
+    "__lt__": True,
+    "__le__": True,
+    "__gt__": True,
+    "__ge__": True,
+    "__contains__": True,
+}
 MARKS = ("/proc/", "pytest", "PYTEST", "CODER_", "sitecustomize", "unittest")
 
 
-def reaching(old: Mapping[str, str], new: Mapping[str, str], *, are_tests: bool, known: str = "") -> list[str]:
+def reaching(
+    old: Mapping[str, str], new: Mapping[str, str], *, are_tests: bool, known: str = ""
+) -> list[str]:
     """Return what the changed files (texts by path) newly reach for, half a sentence each.
 
     Of tests only that counts which no test needs. An environment variable whose name is in `known` (the issue, the base's code, unchanged
@@ -53,7 +149,11 @@ def reaching(old: Mapping[str, str], new: Mapping[str, str], *, are_tests: bool,
     found: list[str] = []
     for path, text in new.items():
         there = {what for _, what in _all(parsed(old.get(path, "")), are_tests, known)}
-        found += [f"{path}:{line} {what}" for line, what in _all(parsed(text), are_tests, known) if what not in there]
+        found += [
+            f"{path}:{line} {what}"
+            for line, what in _all(parsed(text), are_tests, known)
+            if what not in there
+        ]
     return list(dict.fromkeys(found))
 
 
@@ -65,7 +165,11 @@ def _all(tree: ast.Module, are_tests: bool, known: str) -> Iterator[tuple[int, s
 
 def _in(tree: ast.Module, are_tests: bool, known: str) -> Iterator[tuple[int, str]]:
     modules = dict(_modules(tree))
-    documents = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)}
+    documents = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
     plain = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     for node in _reachable(tree):
         line = getattr(node, "lineno", 0)
@@ -83,7 +187,9 @@ def _reachable(tree: ast.Module) -> Iterator[ast.AST]:
     for node in ast.walk(tree):
         match node:
             case ast.Compare(
-                left=ast.Constant(value=str() as name), ops=[ast.In() | ast.NotIn()], comparators=[ast.Attribute(attr="modules") as asked]
+                left=ast.Constant(value=str() as name),
+                ops=[ast.In() | ast.NotIn()],
+                comparators=[ast.Attribute(attr="modules") as asked],
             ):
                 if name.partition(".")[0] not in RUNNERS and not name.startswith("coder"):
                     spared.add(id(asked))
@@ -99,13 +205,21 @@ def _surroundings(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 yield node.lineno, f"looks at where it runs ({name})"
             case ast.Call(func=ast.Name(id="Path"), args=[]):
                 yield node.lineno, "looks at where it runs (Path())"
-            case ast.Call(func=ast.Attribute(attr="exists" | "is_dir" | "is_file", value=value)) if _is_own_file(value, tree):
+            case ast.Call(func=ast.Attribute(attr="exists" | "is_dir" | "is_file", value=value)) if (
+                _is_own_file(value, tree)
+            ):
                 yield node.lineno, "looks at the files beside it"
-            case ast.Attribute(attr="handlers" | "hasHandlers", value=ast.Call(func=function)) if called(function).endswith("getLogger"):
+            case ast.Attribute(attr="handlers" | "hasHandlers", value=ast.Call(func=function)) if called(
+                function
+            ).endswith("getLogger"):
                 yield node.lineno, "asks whether logging is set up"
-            case ast.Compare() if any(isinstance(part, ast.Attribute) and part.attr in OWN_STREAMS for part in ast.walk(node)):
+            case ast.Compare() if any(
+                isinstance(part, ast.Attribute) and part.attr in OWN_STREAMS for part in ast.walk(node)
+            ):
                 yield node.lineno, "compares a stream with the process's own"
-            case ast.comprehension(iter=values) | ast.For(iter=values) if _dotted(_receiver(values), modules) == "os.environ":
+            case ast.comprehension(iter=values) | ast.For(iter=values) if (
+                _dotted(_receiver(values), modules) == "os.environ"
+            ):
                 yield values.lineno, "looks through all environment variables"
 
 
@@ -117,7 +231,8 @@ def _is_own_file(node: ast.expr, tree: ast.Module) -> bool:
     return any(
         isinstance(part, ast.Name) and part.id == "__file__"
         for statement in ast.walk(tree)
-        if isinstance(statement, ast.Assign) and any(isinstance(target, ast.Name) and target.id in names for target in statement.targets)
+        if isinstance(statement, ast.Assign)
+        and any(isinstance(target, ast.Name) and target.id in names for target in statement.targets)
         for part in ast.walk(statement.value)
     )
 
@@ -144,14 +259,22 @@ def _hidden(node: ast.AST, modules: Mapping[str, str]) -> str:
     match node:
         case ast.Call(func=ast.Name(id=name)) if name in UNREADABLE:
             return f"executes code that cannot be read here ({name})"
-        case ast.Call(func=ast.Name(id="getattr" | "setattr" | "delattr" | "vars"), args=[ast.Name(id=name), *rest]) if _is_guarded(
-            name, modules
-        ):
+        case ast.Call(
+            func=ast.Name(id="getattr" | "setattr" | "delattr" | "vars"), args=[ast.Name(id=name), *rest]
+        ) if _is_guarded(name, modules):
             hidden = not (rest and isinstance(rest[0], ast.Constant)) or modules[name] in ("sys", "os")
-            return f"looks into the module {modules[name]} by a name that cannot be read here" if hidden else ""
+            return (
+                f"looks into the module {modules[name]} by a name that cannot be read here" if hidden else ""
+            )
         case ast.Call(func=function, args=[argument, *_]) if called(function).endswith("import_module"):
-            return "" if isinstance(argument, ast.Constant) else "imports a module whose name cannot be read here"
-        case ast.Attribute(value=ast.Name(id=name), attr=attribute, ctx=context) if modules.get(name) == "builtins":
+            return (
+                ""
+                if isinstance(argument, ast.Constant)
+                else "imports a module whose name cannot be read here"
+            )
+        case ast.Attribute(value=ast.Name(id=name), attr=attribute, ctx=context) if (
+            modules.get(name) == "builtins"
+        ):
             writes = not isinstance(context, ast.Load) or attribute in (*UNREADABLE, "__dict__")
             return f"reaches into builtins ({attribute})" if writes else ""
         case ast.Name(id=name, ctx=ast.Load()) if modules.get(name) in ("sys", "os", "builtins", "gc"):
@@ -178,8 +301,14 @@ def _imports(node: ast.AST, are_tests: bool) -> Iterator[str]:
             names = [alias.name for alias in aliases]
         case ast.ImportFrom(module=str() as module, names=aliases):
             names = [module]
-            forbidden = {"sys": TRACING_OF_SYS, "os": ENDING_OF_OS, "inspect": OF_INSPECT, "gc": OF_GC}.get(module, frozenset())
-            wrong = [alias.name for alias in aliases if alias.name in forbidden or (not are_tests and _is_asking(module, alias.name))]
+            forbidden = {"sys": TRACING_OF_SYS, "os": ENDING_OF_OS, "inspect": OF_INSPECT, "gc": OF_GC}.get(
+                module, frozenset()
+            )
+            wrong = [
+                alias.name
+                for alias in aliases
+                if alias.name in forbidden or (not are_tests and _is_asking(module, alias.name))
+            ]
             yield from (f"imports {module}.{name}" for name in wrong)
     for name in names:
         top = name.partition(".")[0]
@@ -192,7 +321,11 @@ def _is_asking(module: str, name: str) -> bool:
 
 
 def _attributes(node: ast.AST, modules: Mapping[str, str], are_tests: bool, known: str) -> Iterator[str]:
-    if isinstance(node, ast.Attribute) and node.attr in FRAMES and not (node.attr == "__code__" and isinstance(node.ctx, ast.Load)):
+    if (
+        isinstance(node, ast.Attribute)
+        and node.attr in FRAMES
+        and not (node.attr == "__code__" and isinstance(node.ctx, ast.Load))
+    ):
         yield f"reaches for {node.attr}"
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         module, name = modules.get(node.value.id, ""), node.attr
@@ -202,26 +335,43 @@ def _attributes(node: ast.AST, modules: Mapping[str, str], are_tests: bool, know
             module == "os" and not are_tests and name in ASKING_OF_OS - {"environ", "getenv"}
         ):
             yield f"calls os.{name}"
-        elif (module == "inspect" and name in OF_INSPECT) or (module == "traceback" and not are_tests and name in OF_TRACEBACK):
+        elif (module == "inspect" and name in OF_INSPECT) or (
+            module == "traceback" and not are_tests and name in OF_TRACEBACK
+        ):
             yield f"looks at its callers ({module}.{name})"
         elif module == "gc" and name in OF_GC:
             yield f"asks for gc.{name}"
         elif module == "os" and name == "__dict__":
             yield "looks into the module os"
-        elif not are_tests and module in sys.stdlib_module_names and name.startswith("_") and not name.startswith("__"):
+        elif (
+            not are_tests
+            and module in sys.stdlib_module_names
+            and name.startswith("_")
+            and not name.startswith("__")
+        ):
             yield f"looks into the private parts of {module} ({name})"
-    if not are_tests and (variable := _variable(node, modules)) is not None and (not variable or variable not in known):
+    if (
+        not are_tests
+        and (variable := _variable(node, modules)) is not None
+        and (not variable or variable not in known)
+    ):
         yield f"asks for the environment variable {variable or 'whose name cannot be read here'}"
 
 
 def _variable(node: ast.AST, modules: Mapping[str, str]) -> str | None:
     """The environment variable that an expression asks for, empty where its name is no literal; None where it asks for none."""
     match node:
-        case ast.Call(func=function, args=[name, *_]) if _dotted(function, modules) in ("os.getenv", "os.environ.get", "os.environ.pop"):
+        case ast.Call(func=function, args=[name, *_]) if _dotted(function, modules) in (
+            "os.getenv",
+            "os.environ.get",
+            "os.environ.pop",
+        ):
             return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else ""
         case ast.Subscript(value=value, slice=name) if _dotted(value, modules) == "os.environ":
             return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else ""
-        case ast.Compare(left=name, ops=[ast.In() | ast.NotIn()], comparators=[value]) if _dotted(value, modules) == "os.environ":
+        case ast.Compare(left=name, ops=[ast.In() | ast.NotIn()], comparators=[value]) if (
+            _dotted(value, modules) == "os.environ"
+        ):
             return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else ""
         case _:
             return None
@@ -237,4 +387,8 @@ def _compares_nothing(function: ast.FunctionDef) -> bool:
     parameters = [argument.arg for argument in function.args.args]
     if len(parameters) < 2:
         return True
-    return not any(isinstance(node, ast.Name) and node.id == parameters[1] for node in ast.walk(function) if node is not function)
+    return not any(
+        isinstance(node, ast.Name) and node.id == parameters[1]
+        for node in ast.walk(function)
+        if node is not function
+    )

@@ -27,7 +27,10 @@ OF_SOURCES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             r"\bprocess\s*\[|\bglobalThis\s*\[|\bglobal\s*\[|\bReflect\.\w+\(\s*(?:process|globalThis)",
             "looks into {} by a name that cannot be read here",
         ),
-        (r"\bnew Error\(\w*\)\.stack|\bcaptureStackTrace\b|\bprepareStackTrace\b|\barguments\.callee\b", "looks at its callers ({})"),
+        (
+            r"\bnew Error\(\w*\)\.stack|\bcaptureStackTrace\b|\bprepareStackTrace\b|\barguments\.callee\b",
+            "looks at its callers ({})",
+        ),
         (
             r"\b[A-Z]\w*\.prototype\.\w+\s*=[^=]|\bObject\.defineProper(?:ty|ties)\(\s*(?:[A-Z]\w*\.prototype|process|globalThis|assert)",
             "replaces {}",
@@ -39,7 +42,9 @@ OF_SOURCES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\beval\s*\(|\bnew Function\s*\(", "executes code that cannot be read here ({})"),
     )
 )
-_VARIABLE = re.compile(r"\bprocess\.env(?:\.(?P<dotted>\w+)|\[\s*[\"'`](?P<quoted>\w+)[\"'`]\s*\]|(?P<whole>\b(?![.\[])|\[))")
+_VARIABLE = re.compile(
+    r"\bprocess\.env(?:\.(?P<dotted>\w+)|\[\s*[\"'`](?P<quoted>\w+)[\"'`]\s*\]|(?P<whole>\b(?![.\[])|\[))"
+)
 
 
 def reaching_js(old: Mapping[str, str], new: Mapping[str, str], *, known: str = "") -> list[str]:

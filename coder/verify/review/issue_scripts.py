@@ -19,7 +19,9 @@ from coder.verify.running.launch import TARGET
 
 MOST = 5
 SECONDS = 20.0
-_FENCED = re.compile(r"^[ \t]*```[ \t]*(?:python|py|pycon|python3)?[ \t]*\n(?P<code>.*?)^[ \t]*```", re.MULTILINE | re.DOTALL)
+_FENCED = re.compile(
+    r"^[ \t]*```[ \t]*(?:python|py|pycon|python3)?[ \t]*\n(?P<code>.*?)^[ \t]*```", re.MULTILINE | re.DOTALL
+)
 _SESSION = re.compile(r"^[ \t]*>>> .*(?:\n[ \t]*\S.*)*", re.MULTILINE)
 
 
@@ -47,7 +49,11 @@ def _is_code(text: str) -> bool:
         body = parsed(text).body
     except (SyntaxError, ValueError):
         return False
-    return any(isinstance(node, ast.Call | ast.Assert | ast.Raise) for statement in body for node in ast.walk(statement))
+    return any(
+        isinstance(node, ast.Call | ast.Assert | ast.Raise)
+        for statement in body
+        for node in ast.walk(statement)
+    )
 
 
 class Scripts:
@@ -83,7 +89,11 @@ class Scripts:
             argv = (str(self._project.interpreter), str(TARGET / "coder_script.py"), str(file))
             try:
                 done = self._sandbox.run(
-                    argv, cwd=tree, environment=self._environment(tree), policy=READ_ONLY, limits=Limits(wall_seconds=SECONDS)
+                    argv,
+                    cwd=tree,
+                    environment=self._environment(tree),
+                    policy=READ_ONLY,
+                    limits=Limits(wall_seconds=SECONDS),
                 )
             except SandboxError:
                 return None

@@ -39,13 +39,21 @@ class Checker(Value):
 
 
 RUFF = Checker(
-    name="ruff", arguments=("check", "--output-format=concise", "--no-cache", "--quiet"), files=("ruff.toml", ".ruff.toml"), table="ruff"
+    name="ruff",
+    arguments=("check", "--output-format=concise", "--no-cache", "--quiet"),
+    files=("ruff.toml", ".ruff.toml"),
+    table="ruff",
 )
 CHECKERS = (
     RUFF,
     Checker(name="ruff", arguments=("format", "--check", "--no-cache"), table="ruff.format", formats=True),
     Checker(name="flake8", arguments=(), files=(".flake8",), section="flake8"),
-    Checker(name="pylint", arguments=("--output-format=parseable", "--score=n"), files=(".pylintrc", "pylintrc"), table="pylint"),
+    Checker(
+        name="pylint",
+        arguments=("--output-format=parseable", "--score=n"),
+        files=(".pylintrc", "pylintrc"),
+        table="pylint",
+    ),
     Checker(name="black", arguments=("--check",), table="black", formats=True),
     Checker(
         name="mypy",
@@ -63,7 +71,9 @@ CHECKERS = (
         table="bandit",
     ),
 )
-USUAL = RUFF.model_copy(update={"arguments": (*RUFF.arguments, "--isolated", "--select=E9,F,B,S", "--ignore=S101")})
+USUAL = RUFF.model_copy(
+    update={"arguments": (*RUFF.arguments, "--isolated", "--select=E9,F,B,S", "--ignore=S101")}
+)
 """Where a project has none of its own: pyflakes', bugbear's and bandit's rules, in ruff."""
 
 
@@ -94,7 +104,11 @@ def _configured(checker: Checker, root: Path, tables: Mapping[str, object], sect
     found: object = tables
     for name in checker.table.split("."):
         found = found.get(name) if isinstance(found, dict) else None
-    return found is not None or checker.section in sections or any((root / name).is_file() for name in checker.files)
+    return (
+        found is not None
+        or checker.section in sections
+        or any((root / name).is_file() for name in checker.files)
+    )
 
 
 class Checks:
@@ -108,7 +122,11 @@ class Checks:
 
     def compared(self, old: Path, new: Path, changed: Sequence[str]) -> Checked:
         """What checkers find in the changed files of the tree `new` and not in the tree `old`; trees are left as they are."""
-        there = [path for path in changed if path.endswith((".py", ".pyi")) and (new / path).is_file() and not path.startswith("-")]
+        there = [
+            path
+            for path in changed
+            if path.endswith((".py", ".pyi")) and (new / path).is_file() and not path.startswith("-")
+        ]
         checkers = checkers_of(new) or (USUAL,)
         own = checkers != (USUAL,)
         told: list[str] = []
@@ -120,13 +138,18 @@ class Checks:
                 continue
             ran.append(checker.name)
             before = self._found(program, checker, old, [path for path in there if (old / path).is_file()])
-            told += [f"{checker.name}: {line}" for line in _fresh(before, self._found(program, checker, new, there))]
+            told += [
+                f"{checker.name}: {line}"
+                for line in _fresh(before, self._found(program, checker, new, there))
+            ]
         ends: dict[str, list[str]] = {"mended": [], "failing": [], "broken": []}
         for checker in concerned(old, new) if not any(path.endswith(".py") for path in changed) else ():
             command, end = self._ends(checker, old, new)
             ends.setdefault(end, []).append(command)
         found = {name: tuple(ends[name]) for name in ("mended", "failing", "broken")}
-        return Checked(new=tuple(told), ran=tuple(dict.fromkeys(ran)), missing=tuple(dict.fromkeys(missing)), **found)
+        return Checked(
+            new=tuple(told), ran=tuple(dict.fromkeys(ran)), missing=tuple(dict.fromkeys(missing)), **found
+        )
 
     def _ends(self, checker: Checker, old: Path, new: Path) -> tuple[str, str]:
         """What a change of its configuration alone does to a checker's run over the whole project."""
@@ -150,21 +173,36 @@ class Checks:
 
     def _program(self, checker: Checker) -> tuple[str, ...] | None:
         """How it is started: in the project's environment, else as found on its PATH."""
-        if self._run((str(self._project.interpreter), "-m", checker.name, "--version"), cwd=self._project.interpreter.parent) is not None:
+        if (
+            self._run(
+                (str(self._project.interpreter), "-m", checker.name, "--version"),
+                cwd=self._project.interpreter.parent,
+            )
+            is not None
+        ):
             return (str(self._project.interpreter), "-m", checker.name)
         found = shutil.which(checker.name, path=self._project.environment.get("PATH"))
         return (found,) if found else None
 
-    def _found(self, program: Sequence[str], checker: Checker, tree: Path, files: Sequence[str]) -> list[tuple[str, str, str]]:
+    def _found(
+        self, program: Sequence[str], checker: Checker, tree: Path, files: Sequence[str]
+    ) -> list[tuple[str, str, str]]:
         """Path, line and text of each finding in these files."""
         cache = (*checker.cache, str(self._remembered(checker, files))) if checker.cache else ()
-        output = self._run((*program, *checker.arguments, *cache, *files), cwd=tree, accept=(0, 1)) if files else ""
+        output = (
+            self._run((*program, *checker.arguments, *cache, *files), cwd=tree, accept=(0, 1))
+            if files
+            else ""
+        )
         if output is None:
             return []
         if checker.formats:
             paths = [match["path"].removeprefix(f"{tree}/") for match in _UNFORMATTED.finditer(output)]
             return [(path, "1", "is not formatted") for path in paths]
-        matches = [(match["path"].removeprefix(f"{tree}/").removeprefix("./"), match) for match in _FOUND.finditer(output)]
+        matches = [
+            (match["path"].removeprefix(f"{tree}/").removeprefix("./"), match)
+            for match in _FOUND.finditer(output)
+        ]
         return [(path, match["line"], match["text"].strip()) for path, match in matches if path in files]
 
     def _remembered(self, checker: Checker, files: Sequence[str]) -> Path:
@@ -185,7 +223,9 @@ class Checks:
     def _done(self, argv: Sequence[str], *, cwd: Path) -> Execution | None:
         limits = Limits(wall_seconds=SECONDS)
         try:
-            return self._sandbox.run(argv, cwd=cwd, environment=self._project.environment, policy=READ_ONLY, limits=limits)
+            return self._sandbox.run(
+                argv, cwd=cwd, environment=self._project.environment, policy=READ_ONLY, limits=limits
+            )
         except SandboxError:
             return None
 

@@ -27,7 +27,9 @@ PLAIN = {(type(value), value) for value in (None, True, False, 0, 1, 0.0, 1.0, "
 CONSTANT = (ast.Constant, ast.Tuple, ast.List, ast.Load, ast.UnaryOp, ast.USub)
 
 
-def symptoms(old: Mapping[str, str], new: Mapping[str, str], tests: Collection[str], *, issue: str = "") -> list[str]:
+def symptoms(
+    old: Mapping[str, str], new: Mapping[str, str], tests: Collection[str], *, issue: str = ""
+) -> list[str]:
     """Return what in the changed sources (text by path) looks like a fix of the tests' own cases, half a sentence each.
 
     `tests` are source texts; a literal that the issue names is nobody's own, but those of its examples are the tests'.
@@ -35,8 +37,15 @@ def symptoms(old: Mapping[str, str], new: Mapping[str, str], tests: Collection[s
     issue = _EXAMPLE.sub(" ", issue)
     literals = {value for text in tests for value in _literals(parsed(text))} - PLAIN
     known = {value for value in literals if _unusual(value[1]) and str(value[1]) not in issue}
-    known |= {(int, len(value)) for _, value in known if isinstance(value, str | bytes) and len(value) > SHORTEST}
-    lengths = {length for text in tests for length in _lengths(parsed(text)) if length >= CLUSTER and str(length) not in issue}
+    known |= {
+        (int, len(value)) for _, value in known if isinstance(value, str | bytes) and len(value) > SHORTEST
+    }
+    lengths = {
+        length
+        for text in tests
+        for length in _lengths(parsed(text))
+        if length >= CLUSTER and str(length) not in issue
+    }
     found: list[str] = []
     for path, text in new.items():
         before, after = parsed(old.get(path, "")), parsed(text)
@@ -50,7 +59,11 @@ def answers_in_data(old: Mapping[str, str], new: Mapping[str, str], tests: Colle
     inputs = {value for text in tests for value in _inputs(parsed(text))}
     found = []
     for path, text in new.items():
-        held = [value for value in inputs if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) and value not in old.get(path, "")]
+        held = [
+            value
+            for value in inputs
+            if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) and value not in old.get(path, "")
+        ]
         if len(held) >= DATA_INPUTS:
             found.append(f"{path} holds the tests' own inputs")
     return found
@@ -59,10 +72,20 @@ def answers_in_data(old: Mapping[str, str], new: Mapping[str, str], tests: Colle
 def _inputs(tree: ast.Module) -> Iterator[str]:
     """Yield the strings that tests hand to calls within their assertions, or list as parameters."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assert) or (isinstance(node, ast.Call) and called(node.func).endswith("parametrize")):
-            calls = [node] if isinstance(node, ast.Call) else [part for part in ast.walk(node) if isinstance(part, ast.Call)]
+        if isinstance(node, ast.Assert) or (
+            isinstance(node, ast.Call) and called(node.func).endswith("parametrize")
+        ):
+            calls = (
+                [node]
+                if isinstance(node, ast.Call)
+                else [part for part in ast.walk(node) if isinstance(part, ast.Call)]
+            )
             for call in calls:
-                yield from (str(value) for _, value in _literals(call) if isinstance(value, str) and len(value) >= SHORTEST)
+                yield from (
+                    str(value)
+                    for _, value in _literals(call)
+                    if isinstance(value, str) and len(value) >= SHORTEST
+                )
 
 
 def _lengths(tree: ast.Module) -> Iterator[int]:
@@ -70,10 +93,16 @@ def _lengths(tree: ast.Module) -> Iterator[int]:
     yield from (len(node.elts) for node in ast.walk(tree) if isinstance(node, ast.List | ast.Tuple | ast.Set))
 
 
-def _choices_by_length(before: ast.Module, after: ast.Module, lengths: Collection[int]) -> Iterator[tuple[int, str]]:
+def _choices_by_length(
+    before: ast.Module, after: ast.Module, lengths: Collection[int]
+) -> Iterator[tuple[int, str]]:
     for node in _added(before, after, ast.Compare):
         match node:
-            case ast.Compare(left=ast.Call(func=ast.Name(id="len")), ops=[ast.Eq()], comparators=[ast.Constant(value=int() as length)]):
+            case ast.Compare(
+                left=ast.Call(func=ast.Name(id="len")),
+                ops=[ast.Eq()],
+                comparators=[ast.Constant(value=int() as length)],
+            ):
                 if length in lengths:
                     yield node.lineno, "chooses by the length of the test's own input"
 
@@ -90,7 +119,9 @@ def _in_file(
     yield from _indirect_choices(before, after)
 
 
-def _literal_clusters(before: ast.Module, after: ast.Module, literals: Collection[object], issue: str) -> Iterator[tuple[int, str]]:
+def _literal_clusters(
+    before: ast.Module, after: ast.Module, literals: Collection[object], issue: str
+) -> Iterator[tuple[int, str]]:
     """Yield new conditions, tables and calls at import that hold several literals of the tests, however small, not all in the issue."""
     held = {*_literals(before)}
     for node in _added(before, after, ast.If, ast.IfExp, ast.match_case, ast.Expr, ast.Assign):
@@ -100,12 +131,22 @@ def _literal_clusters(before: ast.Module, after: ast.Module, literals: Collectio
             case ast.match_case(pattern=pattern, guard=guard):
                 chooser = ast.Tuple(elts=[*filter(None, [_values(pattern), guard])], ctx=ast.Load())
             case ast.Expr(value=chooser) | ast.Assign(value=chooser):
-                if node not in after.body or not any(isinstance(part, ast.Call) for part in ast.walk(chooser)):
+                if node not in after.body or not any(
+                    isinstance(part, ast.Call) for part in ast.walk(chooser)
+                ):
                     continue
             case _:
                 continue
-        mine = {value for value in _literals(chooser) if value in literals and value not in held and value[1] not in (None, True, False)}
-        if len(mine) >= CLUSTER and _is_mostly(chooser, literals) and not all(_is_named(value[1], issue) for value in mine):
+        mine = {
+            value
+            for value in _literals(chooser)
+            if value in literals and value not in held and value[1] not in (None, True, False)
+        }
+        if (
+            len(mine) >= CLUSTER
+            and _is_mostly(chooser, literals)
+            and not all(_is_named(value[1], issue) for value in mine)
+        ):
             yield getattr(node, "lineno", 1), "is made for the test's own input and answer"
 
 
@@ -121,19 +162,25 @@ def _indirect_choices(before: ast.Module, after: ast.Module) -> Iterator[tuple[i
     counters = {
         target.id
         for node in after.body
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and called(node.value.func).rpartition(".")[2] == "count"
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and called(node.value.func).rpartition(".")[2] == "count"
         for target in node.targets
         if isinstance(target, ast.Name)
     }
     for node in _added(before, after, ast.Call, ast.Subscript, ast.Compare, ast.If, ast.IfExp, ast.ClassDef):
         match node:
-            case ast.Call(func=ast.Attribute(attr="get" | "index"), args=[*arguments]) if any(map(_hashes, arguments)):
+            case ast.Call(func=ast.Attribute(attr="get" | "index"), args=[*arguments]) if any(
+                map(_hashes, arguments)
+            ):
                 yield node.lineno, "chooses by a hash of its input"
             case ast.Subscript(slice=index) if _hashes(index):
                 yield node.lineno, "chooses by a hash of its input"
             case ast.Compare(left=left, comparators=others) if any(map(_hashes, [left, *others])):
                 yield node.lineno, "chooses by a hash of its input"
-            case ast.If(test=test) | ast.IfExp(test=test) if any(_counts(part, counters) for part in ast.walk(test)):
+            case ast.If(test=test) | ast.IfExp(test=test) if any(
+                _counts(part, counters) for part in ast.walk(test)
+            ):
                 yield node.lineno, "chooses by how often it was called"
             case ast.ClassDef(bases=bases, body=body) if any(called(base) in BUILT_IN for base in bases):
                 if any(isinstance(item, ast.FunctionDef) and item.name == "__eq__" for item in body):
@@ -141,7 +188,10 @@ def _indirect_choices(before: ast.Module, after: ast.Module) -> Iterator[tuple[i
 
 
 def _hashes(node: ast.AST) -> bool:
-    return any(isinstance(part, ast.Call) and called(part.func).rpartition(".")[2] in HASHES for part in ast.walk(node))
+    return any(
+        isinstance(part, ast.Call) and called(part.func).rpartition(".")[2] in HASHES
+        for part in ast.walk(node)
+    )
 
 
 def _counts(node: ast.AST, counters: Collection[str]) -> bool:
@@ -184,19 +234,27 @@ def _selecting(before: ast.Module, after: ast.Module, known: Collection[object])
 def _choosing(node: ast.AST) -> list[ast.expr]:
     match node:
         case ast.Compare(left=left, ops=ops, comparators=others):
-            exact = all(isinstance(operator, ast.Eq | ast.NotEq | ast.In | ast.NotIn | ast.Is | ast.IsNot) for operator in ops)
+            exact = all(
+                isinstance(operator, ast.Eq | ast.NotEq | ast.In | ast.NotIn | ast.Is | ast.IsNot)
+                for operator in ops
+            )
             return [left, *others] if exact else []
         case ast.MatchValue(value=value):
             return [value]
         case ast.Dict(keys=keys):
             return [key for key in keys if key is not None]
-        case ast.Call(func=ast.Attribute(attr="startswith" | "endswith" | "fullmatch" | "match" | "search"), args=[*values]):
+        case ast.Call(
+            func=ast.Attribute(attr="startswith" | "endswith" | "fullmatch" | "match" | "search"),
+            args=[*values],
+        ):
             return [value for value in values if isinstance(value, ast.Constant)]
         case _:
             return []
 
 
-def _single_cases(before: ast.Module, after: ast.Module, literals: Collection[object], issue: str) -> Iterator[tuple[int, str]]:
+def _single_cases(
+    before: ast.Module, after: ast.Module, literals: Collection[object], issue: str
+) -> Iterator[tuple[int, str]]:
     """A literal of the tests answered by another one of theirs, however small they are, unless the issue or the old file has both."""
     held = {*_literals(before)}
     for node in _added(before, after, ast.If, ast.IfExp, ast.match_case, ast.Dict):
@@ -223,12 +281,19 @@ def _is_mostly(node: ast.AST, literals: Collection[object]) -> bool:
 def _case(node: ast.AST) -> tuple[list[ast.expr], list[ast.expr]]:
     """What a branch, or a table, asks for, and the literals that it answers with."""
     match node:
-        case ast.If(test=test, body=[ast.Return(value=ast.expr() as value) | ast.Assign(value=value)]) | ast.IfExp(test=test, body=value):
+        case (
+            ast.If(test=test, body=[ast.Return(value=ast.expr() as value) | ast.Assign(value=value)])
+            | ast.IfExp(test=test, body=value)
+        ):
             asked = [part for inner in ast.walk(test) for part in _choosing(inner)]
         case ast.match_case(pattern=pattern, body=[ast.Return(value=ast.expr() as value)]):
             asked = [inner.value for inner in ast.walk(pattern) if isinstance(inner, ast.MatchValue)]
         case ast.Dict(keys=keys, values=values):
-            pairs = [(key, value) for key, value in zip(keys, values, strict=True) if key is not None and isinstance(value, ast.Constant)]
+            pairs = [
+                (key, value)
+                for key, value in zip(keys, values, strict=True)
+                if key is not None and isinstance(value, ast.Constant)
+            ]
             is_telling = any(_unusual(value) for key, _ in pairs for _, value in _literals(key))
             return ([key for key, _ in pairs], [value for _, value in pairs]) if is_telling else ([], [])
         case _:
@@ -296,7 +361,9 @@ def _asks(node: ast.AST) -> bool:
             return False
 
 
-def _hard_coded(before: ast.Module, after: ast.Module, known: Collection[object]) -> Iterator[tuple[int, str]]:
+def _hard_coded(
+    before: ast.Module, after: ast.Module, known: Collection[object]
+) -> Iterator[tuple[int, str]]:
     """Functions that computed something and now answer with a literal of the tests alone."""
     old = {name: function for name, function in _functions(before)}
     for name, function in _functions(after):
@@ -304,7 +371,9 @@ def _hard_coded(before: ast.Module, after: ast.Module, known: Collection[object]
         if was is None or not function.args.args or ast.dump(was) == ast.dump(function):
             continue
         answers = _answers(function)
-        literal = [all(isinstance(value, ast.Constant) for value in values) for values in (_answers(was), answers)]
+        literal = [
+            all(isinstance(value, ast.Constant) for value in values) for values in (_answers(was), answers)
+        ]
         if literal == [False, True] and any(_telling(value, known) for value in answers):
             yield function.lineno, f"has {name} answer with a value of the tests"
 
@@ -316,8 +385,12 @@ def _functions(tree: ast.Module) -> Iterator[tuple[str, Function]]:
         for node in ast.iter_child_nodes(parent):
             if isinstance(node, Function):
                 yield f"{prefix}{node.name}", node
-            waiting.append((f"{prefix}{node.name}." if isinstance(node, Function | ast.ClassDef) else prefix, node))
+            waiting.append(
+                (f"{prefix}{node.name}." if isinstance(node, Function | ast.ClassDef) else prefix, node)
+            )
 
 
 def _answers(function: Function) -> list[ast.expr]:
-    return [node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value is not None]
+    return [
+        node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value is not None
+    ]

@@ -6,7 +6,17 @@ from collections.abc import Iterator, Mapping
 
 from coder.python import parsing
 
-MUTING = ("skip", "skipif", "skipIf", "skipUnless", "xfail", "expectedFailure", "SkipTest", "skipTest", "importorskip")
+MUTING = (
+    "skip",
+    "skipif",
+    "skipIf",
+    "skipUnless",
+    "xfail",
+    "expectedFailure",
+    "SkipTest",
+    "skipTest",
+    "importorskip",
+)
 MOCKS = ("Mock", "MagicMock", "AsyncMock", "patch", "setattr", "setitem", "mocker", "create_autospec")
 EXITS = ("sys.exit", "os._exit", "pytest.exit", "exit", "quit", "_exit")
 BROAD = ("Exception", "BaseException")
@@ -67,7 +77,11 @@ def _tests(tree: ast.Module) -> dict[str, Function]:
     for node in tree.body:
         inner = node.body if isinstance(node, ast.ClassDef) else [node]
         owner = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
-        found |= {f"{owner}{item.name}": item for item in inner if isinstance(item, Function) and item.name.startswith("test")}
+        found |= {
+            f"{owner}{item.name}": item
+            for item in inner
+            if isinstance(item, Function) and item.name.startswith("test")
+        }
     return found
 
 
@@ -87,7 +101,10 @@ def _settings(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def _losses(before: Function, after: Function) -> Iterator[str]:
-    for names, told in ((MUTING, "is skipped or expected to fail now"), (MOCKS, "puts mocks in the place of real parts now")):
+    for names, told in (
+        (MUTING, "is skipped or expected to fail now"),
+        (MOCKS, "puts mocks in the place of real parts now"),
+    ):
         if _mentions(after, names) > _mentions(before, names):
             yield told
     if _exits(after) > _exits(before):
@@ -101,7 +118,9 @@ def _losses(before: Function, after: Function) -> Iterator[str]:
         yield "checks more loosely than before"
 
 
-def _both_ways(before: Function, after: Function) -> Iterator[tuple[list[tuple[str, int]], list[tuple[str, int]]]]:
+def _both_ways(
+    before: Function, after: Function
+) -> Iterator[tuple[list[tuple[str, int]], list[tuple[str, int]]]]:
     old, new = list(_checks(before)), list(_checks(after))
     yield old, new
     yield new, old
@@ -119,10 +138,17 @@ def _checks(test: Function) -> Iterator[tuple[str, int]]:
                 yield ast.dump(claim), _strength(claim)
             case ast.Call(func=function) if (name := called(function).rpartition(".")[2]) in EXPECTING:
                 broad = any(called(argument).rpartition(".")[2] in BROAD for argument in node.args[:1])
-                told = any(word.arg in ("match", "expected_regex") for word in node.keywords) or name.endswith("Regex")
+                told = any(
+                    word.arg in ("match", "expected_regex") for word in node.keywords
+                ) or name.endswith("Regex")
                 yield ast.dump(node), (1 if broad else 3) + told
             case ast.Call(func=ast.Attribute(attr=name)) if name.startswith("assert"):
-                yield ast.dump(node), 4 if name in ("assertEqual", "assertIs", "assertEquals") or "called_once_with" in name else 3
+                yield (
+                    ast.dump(node),
+                    4
+                    if name in ("assertEqual", "assertIs", "assertEquals") or "called_once_with" in name
+                    else 3,
+                )
             case _:
                 pass
 
@@ -162,7 +188,9 @@ def _swallowed_checks(test: Function) -> int:
         any(isinstance(inner, ast.Assert) for statement in node.body for inner in ast.walk(statement))
         for node in ast.walk(test)
         if isinstance(node, ast.Try)
-        and any(catches_all(handler, "AssertionError") and is_silent(handler.body) for handler in node.handlers)
+        and any(
+            catches_all(handler, "AssertionError") and is_silent(handler.body) for handler in node.handlers
+        )
     )
 
 
@@ -176,7 +204,10 @@ def is_silent(body: list[ast.stmt]) -> bool:
     """Does a handler neither raise nor tell anybody, nor do anything else with what happened?"""
     return all(
         isinstance(statement, ast.Pass | ast.Continue | ast.Break)
-        or (isinstance(statement, ast.Return) and (statement.value is None or isinstance(statement.value, ast.Constant)))
+        or (
+            isinstance(statement, ast.Return)
+            and (statement.value is None or isinstance(statement.value, ast.Constant))
+        )
         or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
         for statement in body
     )

@@ -17,7 +17,12 @@ LOOSE = 0.01
 
 
 def weak_tests(
-    files: Mapping[str, str], targets: Sequence[TestResult], before: TestReport, *, changed: Collection[str], issue: str
+    files: Mapping[str, str],
+    targets: Sequence[TestResult],
+    before: TestReport,
+    *,
+    changed: Collection[str],
+    issue: str,
 ) -> list[str]:
     """Return what new tests among the targets assert instead of behaviour, half a sentence each.
 
@@ -32,14 +37,19 @@ def weak_tests(
         tree = parsed(files.get(file_of(result.id), ""))
         for function in ast.walk(tree):
             if isinstance(function, Function) and function.name == name:
-                found += [f"{short(result.id)} {what}" for what in dict.fromkeys(_weaknesses(function, changed, issue))]
+                found += [
+                    f"{short(result.id)} {what}"
+                    for what in dict.fromkeys(_weaknesses(function, changed, issue))
+                ]
     return list(dict.fromkeys(found))[:SHOWN]
 
 
 def _weaknesses(function: ast.AST, changed: Collection[str], issue: str) -> Iterator[str]:
     nodes = list(ast.walk(function))
     checks = [node for node in nodes if isinstance(node, ast.Assert)]
-    others = any(isinstance(node, ast.Call) and _last(node.func).startswith(("assert", "raises")) for node in nodes)
+    others = any(
+        isinstance(node, ast.Call) and _last(node.func).startswith(("assert", "raises")) for node in nodes
+    )
     if checks and not others and all(_is_of_type(check.test, issue) for check in checks):
         yield "asserts only the type of a result"
     for node in nodes:
@@ -54,18 +64,22 @@ def _of_presence(node: ast.AST, issue: str) -> Iterator[str]:
     match node:
         case ast.Attribute(attr="__version__") if "version" not in issue.lower():
             yield "asks for the version"
-        case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str() as name), _]) if name not in issue:
+        case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str() as name), _]) if (
+            name not in issue
+        ):
             yield f"asks whether there is a {name}"
 
 
 def _of_doubles(node: ast.AST, changed: Collection[str]) -> Iterator[str]:
     """Yield the changed names that a test puts something else in the place of."""
     match node:
-        case ast.Call(func=function, args=[ast.Constant(value=str() as path), *_]) if called(function).endswith("patch"):
+        case ast.Call(func=function, args=[ast.Constant(value=str() as path), *_]) if called(
+            function
+        ).endswith("patch"):
             name = path.rpartition(".")[2]
-        case ast.Call(func=function, args=[_, ast.Constant(value=str() as name), *_]) if called(function).endswith(
-            ("patch.object", "setattr")
-        ):
+        case ast.Call(func=function, args=[_, ast.Constant(value=str() as name), *_]) if called(
+            function
+        ).endswith(("patch.object", "setattr")):
             pass
         case _:
             return
@@ -77,8 +91,14 @@ def _of_tolerance(node: ast.AST, issue: str) -> Iterator[str]:
     match node:
         case ast.Call(func=function, keywords=words) if called(function).endswith("approx"):
             limits = {word.arg: word.value.value for word in words if isinstance(word.value, ast.Constant)}
-            wide = [name for name, least in (("rel", LOOSE), ("abs", 1)) if _number(limits.get(name)) >= least]
-        case ast.Compare(left=ast.Call(func=ast.Name(id="abs")), ops=[ast.Lt() | ast.LtE()], comparators=[ast.Constant(value=limit)]):
+            wide = [
+                name for name, least in (("rel", LOOSE), ("abs", 1)) if _number(limits.get(name)) >= least
+            ]
+        case ast.Compare(
+            left=ast.Call(func=ast.Name(id="abs")),
+            ops=[ast.Lt() | ast.LtE()],
+            comparators=[ast.Constant(value=limit)],
+        ):
             wide = ["abs"] if _number(limit) >= 1 else []
         case _:
             return
@@ -134,5 +154,9 @@ def _definitions(tree: ast.Module) -> dict[str, str]:
             found[node.name] = ast.dump(node)
     for statement in tree.body:
         if isinstance(statement, ast.Assign):
-            found |= {target.id: ast.dump(statement.value) for target in statement.targets if isinstance(target, ast.Name)}
+            found |= {
+                target.id: ast.dump(statement.value)
+                for target in statement.targets
+                if isinstance(target, ast.Name)
+            }
     return found

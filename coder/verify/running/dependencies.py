@@ -28,19 +28,39 @@ class OverlayEquipment:
     """The Equipment of one project."""
 
     def __init__(
-        self, project: Project, tree: Path, *, sandbox: Sandbox, environment: Mapping[str, str], installed: Callable[[str], None]
+        self,
+        project: Project,
+        tree: Path,
+        *,
+        sandbox: Sandbox,
+        environment: Mapping[str, str],
+        installed: Callable[[str], None],
     ) -> None:
         """`environment` is the person's, whose settings for pip hold; `installed` hears a sentence on what tests find from then on."""
         self._project = project
         self._tree = tree
         self._sandbox = sandbox
-        self._settings = {name: value for name, value in environment.items() if name.startswith("PIP_") and name != "PIP_TARGET"}
+        self._settings = {
+            name: value
+            for name, value in environment.items()
+            if name.startswith("PIP_") and name != "PIP_TARGET"
+        }
         self._installed = installed
 
     def lacks(self, report: TestReport) -> tuple[str, ...]:
-        said = [result.failure.message for result in report.reds if result.failure and result.failure.type == "ModuleNotFoundError"]
-        names = dict.fromkeys(match["name"] for text in said if (match := MISSING.search(text.strip().partition("\n")[0])))
-        return tuple(DISTRIBUTION_OF_MODULE.get(name, name.replace("_", "-")) for name in names if not self._is_ours(name))
+        said = [
+            result.failure.message
+            for result in report.reds
+            if result.failure and result.failure.type == "ModuleNotFoundError"
+        ]
+        names = dict.fromkeys(
+            match["name"] for text in said if (match := MISSING.search(text.strip().partition("\n")[0]))
+        )
+        return tuple(
+            DISTRIBUTION_OF_MODULE.get(name, name.replace("_", "-"))
+            for name in names
+            if not self._is_ours(name)
+        )
 
     def install(self, packages: Sequence[str]) -> str:
         overlay = self._project.overlay
@@ -73,14 +93,22 @@ class OverlayEquipment:
     def _versions(self) -> str:
         """What is installed already: packages in the overlay hide it, so they have to be the same."""
         listed = self._pip(("list", "--format=freeze"), self._project.interpreter.parent, READ_ONLY)
-        return "".join(f"{line}\n" for line in listed.output.splitlines() if re.fullmatch(r"[\w.-]+==[\w.+!-]+", line))
+        return "".join(
+            f"{line}\n" for line in listed.output.splitlines() if re.fullmatch(r"[\w.-]+==[\w.+!-]+", line)
+        )
 
     def _pip(self, words: Sequence[str], cwd: Path, policy: Policy) -> Execution:
         argv = (str(self._project.interpreter), *PIP, *words)
         environment = {**self._project.environment, **self._settings}
-        return self._sandbox.run(argv, cwd=cwd, environment=environment, policy=policy, limits=Limits(wall_seconds=INSTALL_SECONDS))
+        return self._sandbox.run(
+            argv, cwd=cwd, environment=environment, policy=policy, limits=Limits(wall_seconds=INSTALL_SECONDS)
+        )
 
     def _is_ours(self, name: str) -> bool:
         """Is it of the project itself, and only not found?"""
-        places = {self._tree, *source_roots(self._tree), *(path.parent for path in self._tree.glob("*/conftest.py"))}
+        places = {
+            self._tree,
+            *source_roots(self._tree),
+            *(path.parent for path in self._tree.glob("*/conftest.py")),
+        }
         return any((place / name).exists() or (place / f"{name}.py").exists() for place in places)

@@ -48,7 +48,9 @@ def launch(
     own = command.environment.get("PYTEST_ADDOPTS", "")
     variables = {}
     for plugin, request in requests.items():
-        (place / plugin).write_text(json.dumps({**request, "tree": str(tree), "addopts": own}), encoding="utf-8")
+        (place / plugin).write_text(
+            json.dumps({**request, "tree": str(tree), "addopts": own}), encoding="utf-8"
+        )
         variables[VARIABLES[plugin]] = str(place / plugin)
     # The cache goes elsewhere rather than away: projects may use its options and its fixture.
     cache = ["-o", f"cache_dir={place / 'cache'}"] if project.has_cache else []
@@ -71,10 +73,16 @@ def launch(
 def search_path(project: Project, tree: Path) -> list[str]:
     """Directories to import from before the standard library: the tree's own, the command's, then packages that coder installed."""
     own = filter(None, project.command.environment.get("PYTHONPATH", "").split(os.pathsep))
-    return [*map(str, source_roots(tree)), *own, *([str(project.overlay.place)] if project.overlay and project.overlay.place else [])]
+    return [
+        *map(str, source_roots(tree)),
+        *own,
+        *([str(project.overlay.place)] if project.overlay and project.overlay.place else []),
+    ]
 
 
-def cold(project: Project, tree: Path, place: Path, *, paths: Sequence[str], request: Mapping[str, Any]) -> Launch:
+def cold(
+    project: Project, tree: Path, place: Path, *, paths: Sequence[str], request: Mapping[str, Any]
+) -> Launch:
     """Prepare a run for evidence: the runner starts inside of coder_start, which loads the recorder before the tree can be imported."""
     started = launch(project, tree, place, paths=(), requests={REPORT: {**request, **_start(project, tree)}})
     rest = project.command.argv[3 if _is_module(project) else 2 :]
@@ -83,7 +91,9 @@ def cold(project: Project, tree: Path, place: Path, *, paths: Sequence[str], req
 
 
 def _start(project: Project, tree: Path) -> dict[str, Any]:
-    own_runner = any((root / name).exists() for root in source_roots(tree) for name in ("_pytest", "pluggy", "iniconfig"))
+    own_runner = any(
+        (root / name).exists() for root in source_roots(tree) for name in ("_pytest", "pluggy", "iniconfig")
+    )
     script = "" if _is_module(project) else project.command.argv[1]
     runner = "unittest" if is_unittest(project.command) else "pytest"
     return {"runner": runner, "script": script, "path": search_path(project, tree), "own_runner": own_runner}
@@ -111,4 +121,10 @@ def sources(tree: Path) -> Iterator[str]:
 def directories(tests: Sequence[str], tree: Path) -> tuple[str, ...]:
     """The directories that hold the tests, each once, without those that lie inside of another."""
     found = {Path(test.split("::")[0]).parent for test in tests if (tree / test.split("::")[0]).is_file()}
-    return tuple(sorted(path.as_posix() for path in found if not any(other != path and path.is_relative_to(other) for other in found)))
+    return tuple(
+        sorted(
+            path.as_posix()
+            for path in found
+            if not any(other != path and path.is_relative_to(other) for other in found)
+        )
+    )

@@ -12,14 +12,21 @@ INTERNAL_ERROR = 3
 USAGE_ERROR = 4
 
 
-def problem_of(recording: Recording, done: Execution, *, is_pytest: bool, wall_seconds: float) -> Problem | None:
+def problem_of(
+    recording: Recording, done: Execution, *, is_pytest: bool, wall_seconds: float
+) -> Problem | None:
     """Judge how a test command ended; None where its results can be used."""
     if done.timed_out:
         at = f", in {recording.running[0]}" if recording.running else ""
-        text = f"The tests did not end within {wall_seconds:g} s; the limit came after {recording.progress}{at}."
+        text = (
+            f"The tests did not end within {wall_seconds:g} s; the limit came after {recording.progress}{at}."
+        )
         return Problem(kind="timeout", text=text)
     if done.exceeded:
-        return Problem(kind="stopped", text=f"The sandbox ended the test run, which took {done.exceeded}, after {recording.progress}.")
+        return Problem(
+            kind="stopped",
+            text=f"The sandbox ended the test run, which took {done.exceeded}, after {recording.progress}.",
+        )
     if done.exit_code is None:
         return Problem(kind="stopped", text="The test run was stopped.")
     if not recording.began:
@@ -56,27 +63,46 @@ def _never_began(done: Execution) -> Problem:
         return Problem(kind="no_runner", text=f"pytest is not installed in the project's interpreter: {said}")
     if done.exit_code in (INTERNAL_ERROR, USAGE_ERROR):
         return Problem(kind="usage", text=f"pytest refused to run: {said}")
-    return Problem(kind="no_report", text=f"The test command ended with exit code {done.exit_code} before pytest began: {said}")
+    return Problem(
+        kind="no_report",
+        text=f"The test command ended with exit code {done.exit_code} before pytest began: {said}",
+    )
 
 
 def _after_session(recording: Recording, done: Execution) -> Problem | None:
     if not recording.finished:
         at = f" while {recording.running[0]} was running" if recording.running else ""
-        return Problem(kind="crash", text=f"The test process ended with exit code {done.exit_code}{at}, after {recording.progress}.")
+        return Problem(
+            kind="crash",
+            text=f"The test process ended with exit code {done.exit_code}{at}, after {recording.progress}.",
+        )
     if recording.exit_status in (INTERNAL_ERROR, USAGE_ERROR):
         what = "failed inside" if recording.exit_status == INTERNAL_ERROR else "refused to run"
         return Problem(kind="usage", text=f"pytest {what}: {telling_line(done.output)}")
     if recording.ended_early:
-        return Problem(kind="crash", text=f"pytest ended before its end, after {recording.progress}: {telling_line(done.output)}")
+        return Problem(
+            kind="crash",
+            text=f"pytest ended before its end, after {recording.progress}: {telling_line(done.output)}",
+        )
     if not recording.results:
-        return Problem(kind="no_tests", text="No test was found. Name a test command with --test, or add a test.")
+        return Problem(
+            kind="no_tests", text="No test was found. Name a test command with --test, or add a test."
+        )
     return None
 
 
 def telling_line(output: str) -> str:
     """The line in which pytest, or python, says what is wrong."""
     lines = [line.strip() for line in output.splitlines() if line.strip(" =")]
-    for mark in (r": error: ", r"^E  ", r"^ERROR: ", r"^INTERNALERROR> \w*(Error|Exception)", r"Error: ", r"^! ", r"Exit:"):
+    for mark in (
+        r": error: ",
+        r"^E  ",
+        r"^ERROR: ",
+        r"^INTERNALERROR> \w*(Error|Exception)",
+        r"Error: ",
+        r"^! ",
+        r"Exit:",
+    ):
         if told := next((line for line in lines if re.search(mark, line)), None):
             return told[:400]
     return lines[-1][:400] if lines else "it printed nothing"

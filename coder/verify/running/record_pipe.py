@@ -39,7 +39,9 @@ class RecordPipe:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         """Read what is left: the process that wrote has ended."""
         self._over.set()
         self._thread.join()

@@ -31,7 +31,9 @@ class Recording:
 
     def read(self) -> None:
         """Take in the lines of the file that are complete by now."""
-        if self._file is None or not self._file.is_file() or self._file.is_symlink():  # a pipe would be waited for, a link lead elsewhere
+        if (
+            self._file is None or not self._file.is_file() or self._file.is_symlink()
+        ):  # a pipe would be waited for, a link lead elsewhere
             return
         with self._file.open("rb") as file:
             file.seek(self._position)
@@ -53,7 +55,12 @@ class Recording:
     @property
     def ended_early(self) -> bool:
         """Did the session end by itself before all chosen tests had run?"""
-        return self.finished and not self.stopped and self.collected is not None and max(self._starts, len(self._results)) < self.collected
+        return (
+            self.finished
+            and not self.stopped
+            and self.collected is not None
+            and max(self._starts, len(self._results)) < self.collected
+        )
 
     @property
     def progress(self) -> str:
@@ -131,5 +138,9 @@ def body_of(described: dict[str, Any] | None) -> Body | None:
 
 
 def failure_of(described: dict[str, Any]) -> Failure:
-    frames = tuple(Frame(path=path, line=line, function=function) for path, line, function in described["frames"])
-    return Failure(type=described["type"], message=described["message"], frames=frames, text=described["text"])
+    frames = tuple(
+        Frame(path=path, line=line, function=function) for path, line, function in described["frames"]
+    )
+    return Failure(
+        type=described["type"], message=described["message"], frames=frames, text=described["text"]
+    )

@@ -72,7 +72,10 @@ class PytestRunner:
         watched = {name: path for path in expect_loaded if (name := module_name(path, tree))}
         limits = self._limits_of(timeout_seconds)
         recording = Recording()
-        with numbered_directory(self._scratch, "run-") as place, RecordPipe(place / "report", recording.take) as pipe:
+        with (
+            numbered_directory(self._scratch, "run-") as place,
+            RecordPipe(place / "report", recording.take) as pipe,
+        ):
             request = {
                 "report": str(pipe.path),
                 "key": pipe.key,
@@ -90,20 +93,32 @@ class PytestRunner:
             started = self._started(tree, place, paths, request)
             try:
                 with _told(recording, progress):
-                    done = self._sandbox.run(started.argv, cwd=tree, environment=started.environment, limits=limits, private=place)
+                    done = self._sandbox.run(
+                        started.argv, cwd=tree, environment=started.environment, limits=limits, private=place
+                    )
             except SandboxError as error:
-                return TestReport(command=self.command, problem=Problem(kind="stopped", text=" ".join(str(error).split())))
+                return TestReport(
+                    command=self.command, problem=Problem(kind="stopped", text=" ".join(str(error).split()))
+                )
         self._learn(recording.results)
-        done = done.model_copy(update={"output": done.output.replace(f"{tree}/", "")})  # a worktree's path means nothing later
+        done = done.model_copy(
+            update={"output": done.output.replace(f"{tree}/", "")}
+        )  # a worktree's path means nothing later
         report = self._report(recording, done, tree, wall_seconds=limits.wall_seconds)
         if pipe.forged and not report.problem:
             return report.model_copy(update={"problem": FORGED})
-        return report if report.problem else report.model_copy(update={"problem": wrong_code(recording.loaded, watched, tree)})
+        return (
+            report
+            if report.problem
+            else report.model_copy(update={"problem": wrong_code(recording.loaded, watched, tree)})
+        )
 
     def _started(self, tree: Path, place: Path, paths: Sequence[str], request: Mapping[str, Any]) -> Launch:
         command = self._project.command
         if command.is_pytest or is_unittest(command):
-            return cold(self._project, tree, place, paths=paths if len(paths) <= MOST_PATHS else (), request=request)
+            return cold(
+                self._project, tree, place, paths=paths if len(paths) <= MOST_PATHS else (), request=request
+            )
         environment = launch(self._project, tree, place, paths=(), requests={REPORT: request}).environment
         return Launch(argv=command.argv, environment=environment)
 
@@ -113,11 +128,17 @@ class PytestRunner:
         self._longest = max(self._longest, *(result.seconds for result in results if result.green), 0.0)
 
     def _limits_of(self, timeout_seconds: float | None) -> Limits:
-        given = {} if timeout_seconds is None else {"wall_seconds": min(timeout_seconds, self._limits.wall_seconds)}
+        given = (
+            {}
+            if timeout_seconds is None
+            else {"wall_seconds": min(timeout_seconds, self._limits.wall_seconds)}
+        )
         room = {} if self._project.command.is_pytest else {"output_bytes": PRINTED_BYTES}
         return self._limits.model_copy(update={**given, **room})
 
-    def _report(self, recording: Recording, done: Execution, tree: Path, *, wall_seconds: float) -> TestReport:
+    def _report(
+        self, recording: Recording, done: Execution, tree: Path, *, wall_seconds: float
+    ) -> TestReport:
         known = TestReport(
             command=self.command,
             seconds=done.seconds,
@@ -125,12 +146,27 @@ class PytestRunner:
             output=done.output[-OUTPUT_TAIL:],
             reached=recording.reached,
         )
-        problem = problem_of(recording, done, is_pytest=self._project.command.is_pytest, wall_seconds=wall_seconds)
+        problem = problem_of(
+            recording, done, is_pytest=self._project.command.is_pytest, wall_seconds=wall_seconds
+        )
         if recording.began or problem is not None or self._project.command.is_pytest:
             results = (*recording.results, *crashed(recording, problem))
-            return known.model_copy(update={"results": results, "problem": problem, "indirect": not self._project.command.is_pytest})
-        only = TestResult(id=self.command, outcome="passed" if done.exit_code == 0 else "failed", seconds=done.seconds)
-        if told := reported(self._project.command.argv, "" if done.truncated else done.output, tree, since=time.time() - done.seconds - 1):
+            return known.model_copy(
+                update={
+                    "results": results,
+                    "problem": problem,
+                    "indirect": not self._project.command.is_pytest,
+                }
+            )
+        only = TestResult(
+            id=self.command, outcome="passed" if done.exit_code == 0 else "failed", seconds=done.seconds
+        )
+        if told := reported(
+            self._project.command.argv,
+            "" if done.truncated else done.output,
+            tree,
+            since=time.time() - done.seconds - 1,
+        ):
             unexplained = () if done.exit_code == 0 or any(result.red for result in told) else (only,)
             return known.model_copy(update={"results": (*told, *unexplained), "indirect": True})
         return known.model_copy(update={"results": (only,), "by_exit_code": True})
@@ -163,7 +199,11 @@ def crashed(recording: Recording, problem: Problem | None) -> Iterator[TestResul
     """The tests in which the process died: what they test did that, so they are red."""
     if problem is not None and problem.kind == "crash":
         for test in recording.running:
-            yield TestResult(id=test, outcome="error", failure=Failure(type="Crash", message=problem.text, text=problem.text))
+            yield TestResult(
+                id=test,
+                outcome="error",
+                failure=Failure(type="Crash", message=problem.text, text=problem.text),
+            )
 
 
 def labelled(label: str, progress: Progress | None) -> Progress | None:

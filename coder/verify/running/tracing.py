@@ -26,7 +26,15 @@ TEST_SECONDS = 10.0
 class PytestTracer:
     """The Tracer of one project."""
 
-    def __init__(self, *, project: Project, sandbox: Sandbox, scratch: Path, limits: Limits, test_seconds: float = TEST_SECONDS) -> None:
+    def __init__(
+        self,
+        *,
+        project: Project,
+        sandbox: Sandbox,
+        scratch: Path,
+        limits: Limits,
+        test_seconds: float = TEST_SECONDS,
+    ) -> None:
         """`scratch` is a directory outside of any tree that sandboxed commands may write."""
         self._project = project
         self._sandbox = sandbox
@@ -34,11 +42,15 @@ class PytestTracer:
         self._limits = limits
         self._test_seconds = test_seconds
 
-    def trace(self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None) -> Traces:
+    def trace(
+        self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None
+    ) -> Traces:
         if self._project.problem is not None:
             return Traces(problem=self._project.problem)
         tree = tree.resolve()
-        with tempfile.TemporaryDirectory(prefix="trace-", dir=self._scratch, ignore_cleanup_errors=True) as name:
+        with tempfile.TemporaryDirectory(
+            prefix="trace-", dir=self._scratch, ignore_cleanup_errors=True
+        ) as name:
             place = Path(name)
             requests: dict[str, dict[str, Any]] = {
                 "coder_pytest_report": {"report": str(place / "report"), "select": [], "watch": []},
@@ -55,12 +67,18 @@ class PytestTracer:
             if progress is not None:
                 progress("tracing the failing tests and their neighbours")
             try:
-                done = self._sandbox.run(started.argv, cwd=tree, environment=started.environment, limits=limits)
+                done = self._sandbox.run(
+                    started.argv, cwd=tree, environment=started.environment, limits=limits
+                )
             except SandboxError as error:
                 return Traces(problem=Problem(kind="stopped", text=str(error)))
             found = _read(place)
         if not found.tests:
-            return Traces(problem=Problem(kind="no_report", text=f"No test could be traced: {telling_line(done.output)}"))
+            return Traces(
+                problem=Problem(
+                    kind="no_report", text=f"No test could be traced: {telling_line(done.output)}"
+                )
+            )
         return found
 
 
@@ -84,7 +102,11 @@ def _read(place: Path) -> Traces:
     imported: dict[str, set[int]] = {}
     for path, numbers in (pair for line in told if not line["id"] for pair in line["lines"].items()):
         imported.setdefault(path, set()).update(numbers)
-    lost = [Trace(result=result, lines=_on_the_way(result)) for result in recording.results if result.red and result.when == "collect"]
+    lost = [
+        Trace(result=result, lines=_on_the_way(result))
+        for result in recording.results
+        if result.red and result.when == "collect"
+    ]
     ran = [Trace(result=results[line["id"]], lines=line["lines"]) for line in told if line["id"] in results]
     return Traces(
         tests=(*lost, *ran),

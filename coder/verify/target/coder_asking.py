@@ -46,7 +46,9 @@ class Asking:
         functions = {one["function"]: one["path"] for one in candidates if one["function"] is not None}
         recorder = Recorder(
             frozenset(os.path.join(self.request["tree"], path) for path in self.request["sources"]),
-            frozenset(self.key_of(path, self.request["functions"][number]) for number, path in functions.items()),
+            frozenset(
+                self.key_of(path, self.request["functions"][number]) for number, path in functions.items()
+            ),
         )
         enough = time.monotonic() + self.left * FIRST_SHARE
         for test in [*self.trials.targets, *self.request["guards"]]:
@@ -55,8 +57,13 @@ class Asking:
                 sys.setprofile(recorder)
                 self.trials.run(test, None, RECORDING_LIMIT)
                 sys.setprofile(None)
-        paths = dict.fromkeys(os.path.join(self.request["tree"], candidate["path"]) for candidate in candidates)
-        questions = Questions(recorder, [self.trials.swapper.imported[path] for path in paths if path in self.trials.swapper.imported])
+        paths = dict.fromkeys(
+            os.path.join(self.request["tree"], candidate["path"]) for candidate in candidates
+        )
+        questions = Questions(
+            recorder,
+            [self.trials.swapper.imported[path] for path in paths if path in self.trials.swapper.imported],
+        )
         first = self.asked(None, questions, self.left * FIRST_SHARE)
         questions.keep([seconds < SLOW for _, seconds in first])
         self.before = [told for told, seconds in first if seconds < SLOW]
@@ -78,7 +85,9 @@ class Asking:
     def asked(self, candidate: dict[str, Any] | None, questions: Questions, seconds: float) -> list[Any]:
         """The answers in a fork of their own, each with the seconds that it took; as far as the time reaches."""
         most = min(seconds, COMPARE_SECONDS)
-        told: list[Any] = self.trials.all_of(Child([candidate], lambda batch: self.answer(batch[0], questions, most), seconds=most))
+        told: list[Any] = self.trials.all_of(
+            Child([candidate], lambda batch: self.answer(batch[0], questions, most), seconds=most)
+        )
         return told
 
     def answer(self, candidate: dict[str, Any] | None, questions: Questions, seconds: float) -> Iterator[Any]:
@@ -88,7 +97,9 @@ class Asking:
             yield from self.timed(questions, deadline)
             return
         told = [*self.timed(questions, deadline)]
-        if [answer for answer, _ in told] == self.before[: len(told)]:  # what the function has made may be what matters
+        if [answer for answer, _ in told] == self.before[
+            : len(told)
+        ]:  # what the function has made may be what matters
             undo()
             self.trials.put_into_effect(candidate, alone=True, again=True)
             told = [*self.timed(questions, deadline)]

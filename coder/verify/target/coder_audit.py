@@ -13,8 +13,22 @@ from typing import Any
 
 REACHING = frozenset(
     {
-        *("gc.get_objects", "gc.get_referrers", "gc.get_referents", "sys._getframe", "sys._current_frames", "sys._current_exceptions"),
-        *("sys.settrace", "sys.setprofile", "sys.addaudithook", "sys.monitoring.register_callback", "code.__new__", "function.__new__"),
+        *(
+            "gc.get_objects",
+            "gc.get_referrers",
+            "gc.get_referents",
+            "sys._getframe",
+            "sys._current_frames",
+            "sys._current_exceptions",
+        ),
+        *(
+            "sys.settrace",
+            "sys.setprofile",
+            "sys.addaudithook",
+            "sys.monitoring.register_callback",
+            "code.__new__",
+            "function.__new__",
+        ),
         *("object.__setattr__", "object.__delattr__", "object.__getattr__"),
     }
 )
@@ -22,10 +36,34 @@ OPENING = frozenset({"open", "os.listdir", "os.scandir"})
 OF_PROCESSES = ("/proc/self", "/proc/thread-self", "/dev/fd")
 SHOWN = 20
 MACHINERY = (
-    *("_pytest.runner", "_pytest.reports.TestReport", "_pytest.reports.CollectReport", "_pytest.python.Function", "_pytest.python"),
-    *("_pytest.runner.CallInfo", "_pytest.unittest.TestCaseFunction", "_pytest.main.Session", "pluggy._hooks", "pluggy._manager"),
-    *("pluggy._hooks.HookCaller", "pluggy._manager.PluginManager", "pluggy._callers", "unittest.case.TestCase", "unittest.case._Outcome"),
-    *("unittest.result.TestResult", "unittest.suite.TestSuite", "unittest.suite.BaseTestSuite", "unittest.case", "_pytest.python_api"),
+    *(
+        "_pytest.runner",
+        "_pytest.reports.TestReport",
+        "_pytest.reports.CollectReport",
+        "_pytest.python.Function",
+        "_pytest.python",
+    ),
+    *(
+        "_pytest.runner.CallInfo",
+        "_pytest.unittest.TestCaseFunction",
+        "_pytest.main.Session",
+        "pluggy._hooks",
+        "pluggy._manager",
+    ),
+    *(
+        "pluggy._hooks.HookCaller",
+        "pluggy._manager.PluginManager",
+        "pluggy._callers",
+        "unittest.case.TestCase",
+        "unittest.case._Outcome",
+    ),
+    *(
+        "unittest.result.TestResult",
+        "unittest.suite.TestSuite",
+        "unittest.suite.BaseTestSuite",
+        "unittest.case",
+        "_pytest.python_api",
+    ),
 )
 """Modules and classes whose functions decide what a test's outcome is."""
 
@@ -51,7 +89,11 @@ class Audit:
         if (
             self.busy
             or is_harmless(event, arguments)
-            or not (event in REACHING or event.startswith("ctypes.") or (event in OPENING and self.is_ours(arguments[0])))
+            or not (
+                event in REACHING
+                or event.startswith("ctypes.")
+                or (event in OPENING and self.is_ours(arguments[0]))
+            )
         ):
             return
         self.busy = True
@@ -95,7 +137,11 @@ def functions() -> Iterable[tuple[str, Any]]:
         holder = loaded(name)
         for key, value in list(vars(holder).items()) if holder is not None else ():
             function = (
-                value.__func__ if isinstance(value, (classmethod, staticmethod)) else value.fget if isinstance(value, property) else value
+                value.__func__
+                if isinstance(value, (classmethod, staticmethod))
+                else value.fget
+                if isinstance(value, property)
+                else value
             )
             if isinstance(function, FunctionType):
                 yield f"{name}.{key}", (function, function.__code__)

@@ -189,7 +189,9 @@ class Collected:
         yield from Reach(self.request["tree"], self.opened, request["results"]).run(items)
 
     def put_into_effect(self, swaps: list[Any]) -> None:
-        for swap in reversed(swaps):  # from the end of each file, so that what is replaced later lies where it lay
+        for swap in reversed(
+            swaps
+        ):  # from the end of each file, so that what is replaced later lies where it lay
             path = os.path.join(self.request["tree"], swap["path"])
             if path in self.swapper.imported:
                 self.swapper.swap(path, swap["function"], swap["source"])
@@ -204,7 +206,9 @@ class Collected:
             manager.stop_global_capturing()
             silence()
             manager.start_global_capturing()
-        self.session.config.option.tbstyle = "value"  # nobody reads pytest's own rendering, which takes most of the time of a failure
+        self.session.config.option.tbstyle = (
+            "value"  # nobody reads pytest's own rendering, which takes most of the time of a failure
+        )
         random.seed()
         if "numpy" in sys.modules and hasattr(sys.modules["numpy"], "random"):
             sys.modules["numpy"].random.seed()

@@ -31,7 +31,15 @@ REST, FURTHER = "*", "**"
 """Under these names stand the arguments that have none of their own, and those whose names are not the function's."""
 NEVER_ASKED = inspect.CO_NESTED | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 """Kinds of functions that nothing finds again, or that have to be awaited."""
-SHARED: Any = (ModuleType, MappingProxyType, TracebackType, ContextVar, type({}.keys()), type({}.values()), type({}.items()))
+SHARED: Any = (
+    ModuleType,
+    MappingProxyType,
+    TracebackType,
+    ContextVar,
+    type({}.keys()),
+    type({}.values()),
+    type({}.items()),
+)
 """Kinds of what cannot be copied and is only looked at."""
 WAYS: dict[Any, Any] = {
     **{kind: lambda _: "itself" for kind in SHARED},
@@ -72,9 +80,15 @@ class Recorder:
             return
         edited = key_of(code) in self.edited
         back = frame.f_back
-        if not edited and (len(self.calls) >= MOST_RECORDED or (back is not None and back.f_code.co_filename in self.sources)):
+        if not edited and (
+            len(self.calls) >= MOST_RECORDED or (back is not None and back.f_code.co_filename in self.sources)
+        ):
             return
-        if code.co_name.startswith("<") or code.co_flags & NEVER_ASKED or self.counts.get(code, 0) >= self.most:
+        if (
+            code.co_name.startswith("<")
+            or code.co_flags & NEVER_ASKED
+            or self.counts.get(code, 0) >= self.most
+        ):
             return
         if not edited or self.of_test.get(code, 0) < MOST_OF_TEST:
             self.counts[code] = self.counts.get(code, 0) + 1
@@ -82,7 +96,9 @@ class Recorder:
             sys.setprofile(None)  # what copying calls is no call of the tests
             with contextlib.suppress(Exception):
                 given = given_of(frame)
-                (self.inner if edited else self.calls).append((frame.f_globals["__name__"], qualified(frame, given), copied(given)))
+                (self.inner if edited else self.calls).append(
+                    (frame.f_globals["__name__"], qualified(frame, given), copied(given))
+                )
             sys.setprofile(self)
 
 
@@ -90,7 +106,11 @@ def given_of(frame: FrameType) -> dict[str, Any]:
     """What a function has been given, in the order of its parameters; it has just been called."""
     code = frame.f_code
     named = code.co_argcount + code.co_kwonlyargcount
-    further = code.co_varnames[named : named + bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)]
+    further = code.co_varnames[
+        named : named
+        + bool(code.co_flags & inspect.CO_VARARGS)
+        + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    ]
     if code.co_flags & inspect.CO_GENERATOR and len(frame.f_locals) > named + len(further):
         raise ValueError("it goes on where it has been before")
     given = {name: frame.f_locals[name] for name in code.co_varnames[: code.co_argcount]}
@@ -109,12 +129,20 @@ def qualified(frame: FrameType, given: dict[str, Any]) -> tuple[str, ...]:
     name = frame.f_code.co_name
     owner = given.get("self", given.get("cls"))
     kind = owner if isinstance(owner, type) else type(owner)
-    for one in kind.__mro__ if owner is not None else [one for one in frame.f_globals.values() if isinstance(one, type)]:
+    for one in (
+        kind.__mro__
+        if owner is not None
+        else [one for one in frame.f_globals.values() if isinstance(one, type)]
+    ):
         function = vars(one).get(name)
         if code_of(function) is frame.f_code:
             if isinstance(function, classmethod):
                 del given["cls"]
-            return (*one.__qualname__.split("."), name, READ) if isinstance(function, property) else (*one.__qualname__.split("."), name)
+            return (
+                (*one.__qualname__.split("."), name, READ)
+                if isinstance(function, property)
+                else (*one.__qualname__.split("."), name)
+            )
     if not callable(frame.f_globals.get(name)):
         raise LookupError(name)
     return (name,)
@@ -146,7 +174,14 @@ def copied(given: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
-ITERATORS: Any = (type(iter([])), type(iter(())), type(iter({})), type(iter(set())), type(iter("")), type(iter(range(0))))
+ITERATORS: Any = (
+    type(iter([])),
+    type(iter(())),
+    type(iter({})),
+    type(iter(set())),
+    type(iter("")),
+    type(iter(range(0))),
+)
 
 
 def answers(calls: list[Any]) -> Iterator[str]:
@@ -208,7 +243,10 @@ def state(value: Any) -> dict[str, Any] | None:
     slots = [vars(kind).get("__slots__", ()) for kind in type(value).__mro__]
     names = [name for one in slots for name in ((one,) if isinstance(one, str) else one)]
     own = getattr(value, "__dict__", None)
-    held = {**(own if isinstance(own, dict) else {}), **{name: getattr(value, name) for name in names if hasattr(value, name)}}
+    held = {
+        **(own if isinstance(own, dict) else {}),
+        **{name: getattr(value, name) for name in names if hasattr(value, name)},
+    }
     return held if names or isinstance(own, dict) else None
 
 

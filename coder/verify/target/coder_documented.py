@@ -24,8 +24,12 @@ def examples(modules: list[Any]) -> dict[str, Any]:
     finder = doctest.DocTestFinder(exclude_empty=True)
     found: dict[str, Any] = {}
     for module in modules:
-        with contextlib.suppress(Exception):  # whatever its attributes do when they are looked at: it has no examples then
-            found.update({SHOWN + test.name: test for test in finder.find(module, module.__name__) if test.examples})
+        with contextlib.suppress(
+            Exception
+        ):  # whatever its attributes do when they are looked at: it has no examples then
+            found.update(
+                {SHOWN + test.name: test for test in finder.find(module, module.__name__) if test.examples}
+            )
     return dict(list(found.items())[:MOST])
 
 

@@ -32,7 +32,9 @@ def failure_in(report: Any) -> dict[str, Any]:
             else re.sub(r"\W*([\w()]*).*", r"\1", words, flags=re.DOTALL)
         )
         described = {"type": name, "message": words[:MESSAGE], "frames": [], "text": words[:MESSAGE]}
-    captured = [f"--- {title} ---\n{tail(text)}" for title, text in getattr(report, "sections", []) if text.strip()]
+    captured = [
+        f"--- {title} ---\n{tail(text)}" for title, text in getattr(report, "sections", []) if text.strip()
+    ]
     return dict(described, text="\n".join([described["text"], *captured]))
 
 
@@ -48,9 +50,17 @@ def failure_of(value: BaseException, tree: str, rendered: Any) -> dict[str, Any]
     message = message_of(value).replace(tree + os.sep, "")
     frames = list(frames_of(value, tree))
     shown = [source_at(frame, tree) for frame in telling(frames)]
-    caused = [f"caused by {type(cause).__name__}: {message_of(cause)[:300]}" for cause in (value.__cause__,) if cause is not None]
+    caused = [
+        f"caused by {type(cause).__name__}: {message_of(cause)[:300]}"
+        for cause in (value.__cause__,)
+        if cause is not None
+    ]
     headline = f"{type(value).__name__}: {message}" if message else type(value).__name__
-    text = "\n".join([headline, *caused, *shown]) if shown or not rendered else str(rendered)[-MESSAGE:].replace(tree + os.sep, "")
+    text = (
+        "\n".join([headline, *caused, *shown])
+        if shown or not rendered
+        else str(rendered)[-MESSAGE:].replace(tree + os.sep, "")
+    )
     return {"type": type(value).__name__, "message": message, "frames": frames, "text": text}
 
 

@@ -34,7 +34,9 @@ class Limited:
     def become(self, request: dict[str, Any], say: Callable[..., None] | None = None) -> None:
         self.request = request
         self.say = say
-        self.places = {name: place for place, name in enumerate(request["select"])} if request["in_order"] else {}
+        self.places = (
+            {name: place for place, name in enumerate(request["select"])} if request["in_order"] else {}
+        )
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
@@ -107,7 +109,10 @@ class Endless:
         return min(self.most, max(self.floor, self.times * self.longest))
 
     def watched(self) -> Generator[None, None, None]:
-        if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGPROF) is not signal.SIG_DFL:
+        if (
+            threading.current_thread() is not threading.main_thread()
+            or signal.getsignal(signal.SIGPROF) is not signal.SIG_DFL
+        ):
             yield
             return
         self.expired, began = False, time.process_time()

@@ -58,8 +58,12 @@ class Observer:
         events = MONITORING.events
         counted = {events.PY_START: "started", events.PY_RETURN: "ended"}
         for event, name in counted.items():
-            MONITORING.register_callback(self.tool, event, lambda _code, _at, *_value, name=name: count(seen, name))
-        MONITORING.register_callback(self.tool, events.LINE, lambda _code, line: seen["lines"].setdefault(line))
+            MONITORING.register_callback(
+                self.tool, event, lambda _code, _at, *_value, name=name: count(seen, name)
+            )
+        MONITORING.register_callback(
+            self.tool, events.LINE, lambda _code, line: seen["lines"].setdefault(line)
+        )
         MONITORING.set_local_events(self.tool, self.code, events.PY_START | events.PY_RETURN | events.LINE)
         return True
 

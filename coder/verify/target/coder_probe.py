@@ -32,7 +32,9 @@ def main() -> None:
         "python": sys.version.split()[0],
         "pytest": version("pytest") if has_module("pytest") else None,
         "has_cov": has_module("pytest_cov"),
-        "missing_modules": [name for name in words[:split] if not has_module(name) and not has_module(f"_pytest.{name}")],
+        "missing_modules": [
+            name for name in words[:split] if not has_module(name) and not has_module(f"_pytest.{name}")
+        ],
         "missing_distributions": [name for name in words[split + 1 :] if version(name) is None],
     }
     print(json.dumps(found))

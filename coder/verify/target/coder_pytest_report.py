@@ -53,7 +53,9 @@ def pytest_load_initial_conftests() -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if STARTED or "CODER_PYTEST_REQUEST" in OURS:
         request = read_request()
-        config.pluginmanager.register(Recorder(config, request, is_worker=hasattr(config, "workerinput")), "coder_recorder")
+        config.pluginmanager.register(
+            Recorder(config, request, is_worker=hasattr(config, "workerinput")), "coder_recorder"
+        )
         if "endless" in request:
             config.pluginmanager.register(Endless(**request["endless"]), "coder_endless")
 
@@ -143,7 +145,9 @@ class Recorder:
             OURS["CODER_PYTEST_REQUEST"] = self.file
             with open(self.file, "w", encoding="utf-8") as file:
                 json.dump(self.request, file)
-            os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), os.path.dirname(__file__)]))
+            os.environ["PYTHONPATH"] = os.pathsep.join(
+                filter(None, [os.environ.get("PYTHONPATH"), os.path.dirname(__file__)])
+            )
         os.environ.update(OURS)
 
     @pytest.hookimpl(optionalhook=True)
@@ -159,12 +163,20 @@ class Recorder:
         call = getattr(report, "call", None)
         if report.failed and call is not None and call.excinfo is not None:
             value = call.excinfo.value
-            report.coder_failure = failure_of(value.__cause__ or value, self.request["tree"], rendered=report.longrepr)
+            report.coder_failure = failure_of(
+                value.__cause__ or value, self.request["tree"], rendered=report.longrepr
+            )
 
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed or (report.skipped and report.nodeid):
             outcome = "error" if report.failed else "skipped"
-            line = {"id": report.nodeid, "when": "collect", "outcome": outcome, "seconds": 0.0, "xfail": False}
+            line = {
+                "id": report.nodeid,
+                "when": "collect",
+                "outcome": outcome,
+                "seconds": 0.0,
+                "xfail": False,
+            }
             self.collecting.append({**line, "failure": failure_in(report)})
             self.write("phase", **self.collecting[-1])
 
@@ -213,7 +225,9 @@ class Recorder:
         if self.is_worker:
             session.config.workeroutput["coder_loaded"] = self.loaded
             session.config.workeroutput["coder_reached"] = [*self.reached]
-        self.write("finish", exit=int(exitstatus), loaded=self.loaded, stopped=self.stopped, reached=[*self.reached])
+        self.write(
+            "finish", exit=int(exitstatus), loaded=self.loaded, stopped=self.stopped, reached=[*self.reached]
+        )
 
     def look(self) -> None:
         try:

@@ -76,14 +76,24 @@ class Single:
         if call.excinfo is None or isinstance(call.excinfo.value, (pytest.skip.Exception, unittest.SkipTest)):
             return None
         return pytest.TestReport(
-            nodeid=item.nodeid, location=item.location, keywords={}, outcome="failed", longrepr="", when=call.when, duration=call.duration
+            nodeid=item.nodeid,
+            location=item.location,
+            keywords={},
+            outcome="failed",
+            longrepr="",
+            when=call.when,
+            duration=call.duration,
         )
 
 
 def filtered(item: Any) -> contextlib.AbstractContextManager[Any]:
     """Warnings as the project has them around its tests, such as `filterwarnings = error`; nothing where it has no wish of its own."""
     options = getattr(item.config, "known_args_namespace", None)
-    wishes = item.config.getini("filterwarnings") or getattr(options, "pythonwarnings", None) or item.get_closest_marker("filterwarnings")
+    wishes = (
+        item.config.getini("filterwarnings")
+        or getattr(options, "pythonwarnings", None)
+        or item.get_closest_marker("filterwarnings")
+    )
     if not wishes or not item.config.pluginmanager.has_plugin("warnings"):
         return contextlib.nullcontext()
     return catch_warnings_for_item(config=item.config, ihook=item.ihook, when="runtest", item=item)  # type: ignore[no-any-return, unused-ignore]
@@ -92,8 +102,13 @@ def filtered(item: Any) -> contextlib.AbstractContextManager[Any]:
 def shared(item: Any, tree: str) -> bool:
     """Does it use a fixture of the project's that tests share for a whole session? What that holds was made by the code that was tried."""
     definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {}).values()
-    functions = [inspect.unwrap(one.func) for several in definitions for one in several if one.scope == "session"]
-    return any(getattr(getattr(function, "__code__", None), "co_filename", tree).startswith(tree) for function in functions)
+    functions = [
+        inspect.unwrap(one.func) for several in definitions for one in several if one.scope == "session"
+    ]
+    return any(
+        getattr(getattr(function, "__code__", None), "co_filename", tree).startswith(tree)
+        for function in functions
+    )
 
 
 def tear_down(session: Any, *, down_to_session: bool) -> None:

@@ -39,10 +39,16 @@ class Straight:
     def pytest_collection_finish(self, session: Any) -> None:
         """All plugins are there by now."""
         manager = session.config.pluginmanager
-        self.capture, self.recorder, self.limited = map(manager.get_plugin, ("capturemanager", "coder_recorder", "coder_limited"))
-        self.possible = not any(session.config.getoption(name, False) for name in SHOWING) and not any(unknown(session.config))
+        self.capture, self.recorder, self.limited = map(
+            manager.get_plugin, ("capturemanager", "coder_recorder", "coder_limited")
+        )
+        self.possible = not any(session.config.getoption(name, False) for name in SHOWING) and not any(
+            unknown(session.config)
+        )
         left_out = [plugin for plugin in map(manager.get_plugin, ONCE) if plugin is not None]
-        self.phases = [(when, manager.subset_hook_caller(f"pytest_runtest_{when}", left_out)) for when in PHASES]
+        self.phases = [
+            (when, manager.subset_hook_caller(f"pytest_runtest_{when}", left_out)) for when in PHASES
+        ]
 
     def fits(self, item: Any) -> bool:
         return self.possible and APART.isdisjoint(getattr(item, "fixturenames", ()))
@@ -75,17 +81,26 @@ class Straight:
             item._initrequest()
         if hasattr(_pytest.tmpdir, "tmppath_result_key"):
             item.stash.setdefault(_pytest.tmpdir.tmppath_result_key, {})
-        if hasattr(type(item), "addSubTest") and sys.version_info >= (3, 11):  # before, it has other things to do as well
+        if hasattr(type(item), "addSubTest") and sys.version_info >= (
+            3,
+            11,
+        ):  # before, it has other things to do as well
             item.addSubTest = lambda *told: told[-1] and type(item).addSubTest(item, *told)
         for when, phase in self.phases:
             call = called(phase, when, item=item, **({"nextitem": following} if when == "teardown" else {}))
-            if call.excinfo is not None or getattr(item, "_excinfo", None) or (when == "call" and item.get_closest_marker("xfail")):
+            if (
+                call.excinfo is not None
+                or getattr(item, "_excinfo", None)
+                or (when == "call" and item.get_closest_marker("xfail"))
+            ):
                 return call
         return None
 
 
 def called(phase: Any, when: Any, **arguments: Any) -> Any:
-    return pytest.CallInfo.from_call(lambda: phase(**arguments), when, reraise=(pytest.exit.Exception, KeyboardInterrupt))
+    return pytest.CallInfo.from_call(
+        lambda: phase(**arguments), when, reraise=(pytest.exit.Exception, KeyboardInterrupt)
+    )
 
 
 def tell(item: Any, call: Any, following: Any) -> None:
@@ -101,13 +116,19 @@ def forget(item: Any) -> None:
     """The test's own values live no longer than it takes; it may be run again."""
     if hasattr(item, "_request"):
         item._request, item.funcargs = False, None
-    if getattr(item, "_excinfo", None):  # what unittest has told of it, which is only forgotten where it is reported
+    if getattr(
+        item, "_excinfo", None
+    ):  # what unittest has told of it, which is only forgotten where it is reported
         item._excinfo = None
 
 
 def is_red(item: Any, call: Any) -> bool:
     """Will its report be red, whatever else it says?"""
-    return call.excinfo is not None and not isinstance(call.excinfo.value, NOT_RED) and not item.get_closest_marker("xfail")
+    return (
+        call.excinfo is not None
+        and not isinstance(call.excinfo.value, NOT_RED)
+        and not item.get_closest_marker("xfail")
+    )
 
 
 def unknown(config: Any) -> Iterator[Any]:

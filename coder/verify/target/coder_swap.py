@@ -48,7 +48,9 @@ class Swapper:
         """Once, when all is imported that the tests import; `executed` is what was executed for that."""
         for thing in gc.get_objects():
             if self.is_ours(thing):
-                self.functions.setdefault(thing.__code__.co_filename, {}).setdefault(key_of(thing.__code__), []).append(thing)
+                self.functions.setdefault(thing.__code__.co_filename, {}).setdefault(
+                    key_of(thing.__code__), []
+                ).append(thing)
             elif type(thing) is CACHE and self.is_ours(thing.__wrapped__):
                 self.caches.append(thing)
         for module in list(sys.modules.values()):
@@ -66,7 +68,9 @@ class Swapper:
         for cache in self.caches:
             cache.cache_clear()
 
-    def swap(self, path: str, function: dict[str, Any], source: str, *, anyway: bool = False) -> Callable[[], None]:
+    def swap(
+        self, path: str, function: dict[str, Any], source: str, *, anyway: bool = False
+    ) -> Callable[[], None]:
         """Let all that is made of a function run the new source, `anyway` also where it is stale then; returns what undoes it.
 
         Raises SyntaxError or ValueError where the text does not compile, Cold where it has no sure effect.
@@ -80,7 +84,11 @@ class Swapper:
         replaced: list[tuple[FunctionType, CodeType, CodeType]] = []
         made: list[tuple[FunctionType, type, FunctionType]] = []
         for before, after in self.pairs(self.before[place], new):
-            live = [one for one in self.functions.get(path, {}).get(key_of(before), ()) if are_same(one.__code__, before)]
+            live = [
+                one
+                for one in self.functions.get(path, {}).get(key_of(before), ())
+                if are_same(one.__code__, before)
+            ]
             if after is new and not live:
                 raise Cold("there is no such function in the process")
             # With the same number of free variables but others, Python would bind them wrongly and say nothing.
@@ -105,7 +113,9 @@ class Swapper:
         self.check_import(path)
         module = self.imported[path]
         before = dict(vars(module))
-        exec(compile(text, path, "exec", dont_inherit=True), vars(module))  # the project's own code, in a fork
+        exec(
+            compile(text, path, "exec", dont_inherit=True), vars(module)
+        )  # the project's own code, in a fork
         for name, old in before.items():
             new = vars(module).get(name, old)
             if new is old:
@@ -113,7 +123,9 @@ class Swapper:
             for other, there in self.holders.get(known_by(old, name), ()):
                 if other is not module and vars(other).get(there) is old:
                     setattr(other, there, new)
-            children: list[Any] = type.__subclasses__(old) if isinstance(old, type) and isinstance(new, type) else []
+            children: list[Any] = (
+                type.__subclasses__(old) if isinstance(old, type) and isinstance(new, type) else []
+            )
             for child in children:
                 with contextlib.suppress(TypeError):
                     child.__bases__ = tuple(new if parent is old else parent for parent in child.__bases__)
@@ -162,7 +174,10 @@ def known_by(value: Any, name: str) -> Any:
     return (id(value), name) if type(value) in SIMPLE else id(value)
 
 
-def restore(replaced: list[tuple[FunctionType, CodeType, CodeType]], made: list[tuple[FunctionType, type, FunctionType]]) -> None:
+def restore(
+    replaced: list[tuple[FunctionType, CodeType, CodeType]],
+    made: list[tuple[FunctionType, type, FunctionType]],
+) -> None:
     for live, before, _ in replaced:
         live.__code__ = before
     for method, owner, _ in made:
@@ -191,13 +206,26 @@ def key_of(code: CodeType) -> Any:
 
 def are_same(one: CodeType, other: CodeType) -> bool:
     """Tells two lambdas in one line apart; the bytecode itself depends on what else the module holds, such as its imports."""
-    return (one.co_varnames, one.co_names, one.co_freevars) == (other.co_varnames, other.co_names, other.co_freevars)
+    return (one.co_varnames, one.co_names, one.co_freevars) == (
+        other.co_varnames,
+        other.co_names,
+        other.co_freevars,
+    )
 
 
 def own(code: CodeType) -> Any:
     """All that a code does itself, without its lines and the functions in it."""
-    constants = [(type(constant), repr(constant)) for constant in code.co_consts if not isinstance(constant, CodeType)]
-    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_argcount, code.co_kwonlyargcount)
+    constants = [
+        (type(constant), repr(constant)) for constant in code.co_consts if not isinstance(constant, CodeType)
+    ]
+    names = (
+        code.co_names,
+        code.co_varnames,
+        code.co_freevars,
+        code.co_cellvars,
+        code.co_argcount,
+        code.co_kwonlyargcount,
+    )
     return code.co_code, constants, names, code.co_flags, getattr(code, "co_exceptiontable", b"")
 
 
@@ -207,7 +235,10 @@ def documentation(code: CodeType) -> Any:
 
 
 def further_down(code: CodeType, lines: int) -> CodeType:
-    constants = tuple(further_down(constant, lines) if isinstance(constant, CodeType) else constant for constant in code.co_consts)
+    constants = tuple(
+        further_down(constant, lines) if isinstance(constant, CodeType) else constant
+        for constant in code.co_consts
+    )
     return code.replace(co_firstlineno=code.co_firstlineno + lines, co_consts=constants)
 
 

@@ -15,7 +15,10 @@ def begin(seconds: float, waiting: float, handler: Callable[[int, FrameType | No
 
     What waits for what never comes uses no processor time.
     """
-    for number, timer, limit in ((signal.SIGPROF, signal.ITIMER_PROF, seconds), (signal.SIGALRM, signal.ITIMER_REAL, waiting)):
+    for number, timer, limit in (
+        (signal.SIGPROF, signal.ITIMER_PROF, seconds),
+        (signal.SIGALRM, signal.ITIMER_REAL, waiting),
+    ):
         signal.signal(number, handler)
         signal.setitimer(timer, limit, 0.1)
 

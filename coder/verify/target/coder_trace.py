@@ -178,7 +178,9 @@ def distance(nodeid: str, first: list[str]) -> tuple[int, int]:
 
 def shared(path: str, other: str) -> int:
     """How many characters two paths begin with in common: names alike are near, too."""
-    return next((index for index, (one, two) in enumerate(zip(path, other)) if one != two), min(len(path), len(other)))
+    return next(
+        (index for index, (one, two) in enumerate(zip(path, other)) if one != two), min(len(path), len(other))
+    )
 
 
 class Monitoring:

@@ -89,22 +89,34 @@ class Trials:
         targets, guards = set(self.targets), set(self.request["guards"])
         self.targets = [test for test in self.items if test in targets]
         tests = [*self.targets, *(test for test in self.items if test in guards - targets)]
-        answers = self.all_of(Child([], lambda _: self.measure(tests), seconds=FIRST_LIMIT * (1 + len(tests))))
+        answers = self.all_of(
+            Child([], lambda _: self.measure(tests), seconds=FIRST_LIMIT * (1 + len(tests)))
+        )
         # Of a test that was run twice, the first run says how it ends and what it takes at first, the last what it takes then.
         found = {test: (green, seconds) for test, green, seconds, *_ in reversed(answers)}
         warm = {test: seconds for test, _, seconds, *_ in answers}
         ending = [warm[test] for test, (green, _) in found.items() if green]
         usual = max(ENDLESS, sum(ending) / max(len(ending), 1))
-        least, waiting = (PATIENT_LIMIT, PATIENT_WAITING) if self.request["patient"] else (LEAST_LIMIT, LEAST_WAITING)
-        self.limits = {test: max(least, (seconds or usual) + TIMES * (warm[test] or usual)) for test, (_, seconds) in found.items()}
-        self.waits = {test: waiting + WAITING * max(waited or 0.0, self.limits[test]) for test, _, _, waited, _ in reversed(answers)}
+        least, waiting = (
+            (PATIENT_LIMIT, PATIENT_WAITING) if self.request["patient"] else (LEAST_LIMIT, LEAST_WAITING)
+        )
+        self.limits = {
+            test: max(least, (seconds or usual) + TIMES * (warm[test] or usual))
+            for test, (_, seconds) in found.items()
+        }
+        self.waits = {
+            test: waiting + WAITING * max(waited or 0.0, self.limits[test])
+            for test, _, _, waited, _ in reversed(answers)
+        }
         self.targets = [test for test in self.targets if test in found and not found[test][0]]
         # Another process reads what is on the disk: whoever confirms an edit asks that, where a test of this one tells anything.
         elsewhere = {test for test, *_, processes in answers if processes}
         self.targets = [test for test in self.targets if test not in elsewhere] or self.targets
         self.guards = {test for test, (green, _) in found.items() if green}
         if not self.targets:
-            self.write(problem="The failing tests pass when they run alone: what fails is their order, or a state that is left behind.")
+            self.write(
+                problem="The failing tests pass when they run alone: what fails is their order, or a state that is left behind."
+            )
         return bool(self.targets)
 
     def measure(self, tests: list[str]) -> Iterator[Any]:
@@ -122,7 +134,12 @@ class Trials:
             started, began = time.process_time(), time.monotonic()
             outcome = self.run(test, following, FIRST_LIMIT)
             spent, waited = time.process_time() - started, time.monotonic() - began
-            yield test, outcome == "passed", *((None, None) if outcome == "timeout" else (spent, waited)), self.opened.processes
+            yield (
+                test,
+                outcome == "passed",
+                *((None, None) if outcome == "timeout" else (spent, waited)),
+                self.opened.processes,
+            )
 
     def try_all(self) -> None:
         with open(self.request["candidates"], encoding="utf-8") as file:
@@ -165,7 +182,11 @@ class Trials:
         return 4.0 + sum(self.limits[test] for test in (*self.targets, *self.guards_of(candidate)))
 
     def guards_of(self, candidate: dict[str, Any]) -> list[str]:
-        return [test for test in (self.request["guards"][number] for number in candidate["guards"]) if test in self.guards]
+        return [
+            test
+            for test in (self.request["guards"][number] for number in candidate["guards"])
+            if test in self.guards
+        ]
 
     def attempt(self, batch: list[Any]) -> Iterator[Any]:
         """Runs in the fork: ends before its time where what was seen may have left something behind."""
@@ -173,7 +194,9 @@ class Trials:
             limit(kind, most)
         alone = len(batch) == 1
         for _, candidate in batch:
-            outcome, test = self.attempt_one(candidate, self.guards_of(candidate) if alone else [], alone=alone)
+            outcome, test = self.attempt_one(
+                candidate, self.guards_of(candidate) if alone else [], alone=alone
+            )
             yield outcome, test
             if outcome in ("passed", "timeout"):
                 return
@@ -218,7 +241,9 @@ class Trials:
         try:
             if again or candidate["function"] is None:
                 raise Cold("it changes what happens at import")
-            return self.swapper.swap(path, self.request["functions"][candidate["function"]], candidate["source"], anyway=True)
+            return self.swapper.swap(
+                path, self.request["functions"][candidate["function"]], candidate["source"], anyway=True
+            )
         except Cold:
             if not alone:
                 raise
@@ -254,7 +279,9 @@ class Trials:
         return again + ([left] if left else [])
 
     def run(self, test: str, following: str | None, limit: float) -> str:
-        outcome: str = self.single.run(test, following, limit=limit, waiting=self.waits.get(test, WAITING * limit))
+        outcome: str = self.single.run(
+            test, following, limit=limit, waiting=self.waits.get(test, WAITING * limit)
+        )
         return outcome
 
 

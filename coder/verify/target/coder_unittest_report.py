@@ -62,16 +62,33 @@ class Recorder:
         except SystemExit as ending:
             code = ending.code if isinstance(ending.code, int) else int(bool(ending.code))
         loaded = {name: [os.path.realpath(path)] for name in self.request["watch"] if (path := file_of(name))}
-        self.write("finish", exit=code, loaded=loaded, stopped=self.incomplete, reached=[*self.audit.changed()])
+        self.write(
+            "finish", exit=code, loaded=loaded, stopped=self.incomplete, reached=[*self.audit.changed()]
+        )
         sys.exit(code)
 
-    def tell(self, test: Any, outcome: str, *, error: Any = None, xfail: bool = False, seconds: float = 0.0) -> None:
+    def tell(
+        self, test: Any, outcome: str, *, error: Any = None, xfail: bool = False, seconds: float = 0.0
+    ) -> None:
         name, when = described(test)
         self.incomplete |= when == "setup"
-        failure = failure_of(error[1], self.request["tree"], rendered="") if outcome in ("failed", "error") and error else None
+        failure = (
+            failure_of(error[1], self.request["tree"], rendered="")
+            if outcome in ("failed", "error") and error
+            else None
+        )
         if failure is None and outcome in ("failed", "error"):
             failure = {"type": "UnexpectedSuccess", "message": "", "frames": [], "text": ""}
-        self.write("phase", id=name, when=when, outcome=outcome, xfail=xfail, seconds=seconds, failure=failure, body=self.observer.seen)
+        self.write(
+            "phase",
+            id=name,
+            when=when,
+            outcome=outcome,
+            xfail=xfail,
+            seconds=seconds,
+            failure=failure,
+            body=self.observer.seen,
+        )
 
 
 def result_class(recorder: Recorder) -> type[unittest.TextTestResult]:
@@ -123,7 +140,9 @@ class Recorded(unittest.TextTestResult):
     def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:
         super().addSubTest(test, subtest, err)
         if err is not None:
-            self.recorder.tell(test, "failed" if issubclass(err[0], test.failureException) else "error", error=err)
+            self.recorder.tell(
+                test, "failed" if issubclass(err[0], test.failureException) else "error", error=err
+            )
 
 
 def described(test: Any) -> tuple[str, str]:

@@ -26,7 +26,8 @@ def varied(calls: list[Any], most: int) -> list[Any]:
     rows = []
     for module, name, given in calls:
         columns = [
-            [(key, new) for new in (*changes(value, given_to[module, name, key]), *records(key, value))] for key, value in given.items()
+            [(key, new) for new in (*changes(value, given_to[module, name, key]), *records(key, value))]
+            for key, value in given.items()
         ]
         turns = [one for round_ in itertools.zip_longest(*columns) for one in round_ if one is not None]
         rows.append([(module, name, {**given, key: new}) for key, new in turns])
@@ -59,7 +60,12 @@ def records(name: str, value: Any) -> list[Any]:
     """Objects like a plain record that is given, each with an attribute changed; a method's own object is left to its methods."""
     held = getattr(value, "__dict__", None)
     found: list[Any] = []
-    if type(held) is not dict or name in OWN or callable(value) or not all(plain(one) for one in held.values()):
+    if (
+        type(held) is not dict
+        or name in OWN
+        or callable(value)
+        or not all(plain(one) for one in held.values())
+    ):
         return found
     for attribute, one in [*held.items()][:MOST_ATTRIBUTES]:
         for new in variants(one)[:OF_ATTRIBUTE]:

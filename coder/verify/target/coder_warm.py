@@ -43,7 +43,9 @@ def pytest_load_initial_conftests(early_config: Any, args: list[str]) -> Generat
     yield
 
 
-pytest_load_initial_conftests = pytest.hookimpl(hookwrapper=True, tryfirst=True)(pytest_load_initial_conftests)
+pytest_load_initial_conftests = pytest.hookimpl(hookwrapper=True, tryfirst=True)(
+    pytest_load_initial_conftests
+)
 
 
 class Started:
@@ -99,7 +101,9 @@ class Started:
     def collect(self) -> None:
         self.channel.close()
         settle(os.path.join(self.place, "output"), self.request["temporary"])
-        self.config.pluginmanager.register(Collected(Channel(self.place, "collected"), self.request, OPENED), "coder_collected")
+        self.config.pluginmanager.register(
+            Collected(Channel(self.place, "collected"), self.request, OPENED), "coder_collected"
+        )
 
     def become(self, request: dict[str, Any]) -> None:
         """Turn this fork into a pytest process of its own."""

@@ -13,7 +13,18 @@ import warnings
 from types import CodeType, FrameType
 from typing import Any
 
-STARTING = frozenset({"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "pty.spawn", "subprocess.Popen"})
+STARTING = frozenset(
+    {
+        "os.exec",
+        "os.fork",
+        "os.forkpty",
+        "os.posix_spawn",
+        "os.spawn",
+        "os.system",
+        "pty.spawn",
+        "subprocess.Popen",
+    }
+)
 SHOWING = 6
 """Frames from where a warning is made into text to where the source is opened for that."""
 CONSTANTS = os.sep + os.path.join("hypothesis", "internal", "constants_ast.py")
@@ -49,7 +60,9 @@ class Opened:
         """
         paths = [path for path, for_constants in self.paths.items() if guessing or not for_constants]
         found = [path for path in dict.fromkeys(relative(os.fsdecode(path), tree) for path in paths) if path]
-        return [path for path in found if path == path.encode(errors="ignore").decode()]  # no edit is of a file without a name in UTF-8
+        return [
+            path for path in found if path == path.encode(errors="ignore").decode()
+        ]  # no edit is of a file without a name in UTF-8
 
 
 def is_of_no_account(frame: FrameType | None) -> bool:
@@ -111,7 +124,9 @@ class Calls:
         for profiler in [*self.profilers.values()]:
             for entry in profiler.getstats():
                 self.seen[id(entry.code)] = entry.code
-        for frame in sys._current_frames().values() if self.profilers else ():  # a profiler knows of a call when it has ended
+        for frame in (
+            sys._current_frames().values() if self.profilers else ()
+        ):  # a profiler knows of a call when it has ended
             inner: FrameType | None = frame
             while inner is not None:
                 self.seen[id(inner.f_code)] = inner.f_code

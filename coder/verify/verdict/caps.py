@@ -17,9 +17,37 @@ READING = {"read_text", "read_bytes", "open"}
 """Calls that do so where what they read is source."""
 RUNNER_FILES = frozenset(
     {
-        *("Makefile", "GNUmakefile", "makefile", "package.json", "tox.ini", "noxfile.py", "justfile", "Justfile", "Taskfile.yml"),
-        *("jest.config.js", "jest.config.ts", "vitest.config.ts", "vitest.config.js", ".mocharc.js", ".mocharc.json", ".mocharc.yml"),
-        *("karma.conf.js", "ava.config.js", "build.gradle", "pom.xml", "Rakefile", ".rspec", "phpunit.xml", "CMakeLists.txt", "manage.py"),
+        *(
+            "Makefile",
+            "GNUmakefile",
+            "makefile",
+            "package.json",
+            "tox.ini",
+            "noxfile.py",
+            "justfile",
+            "Justfile",
+            "Taskfile.yml",
+        ),
+        *(
+            "jest.config.js",
+            "jest.config.ts",
+            "vitest.config.ts",
+            "vitest.config.js",
+            ".mocharc.js",
+            ".mocharc.json",
+            ".mocharc.yml",
+        ),
+        *(
+            "karma.conf.js",
+            "ava.config.js",
+            "build.gradle",
+            "pom.xml",
+            "Rakefile",
+            ".rspec",
+            "phpunit.xml",
+            "CMakeLists.txt",
+            "manage.py",
+        ),
     }
 )
 """What decides how tests are run, and what a report says, where a command is not one of Python's own runners."""
@@ -56,14 +84,22 @@ def asserts_nothing(text: str, body: Body | None) -> bool:
 def asks_for_presence(text: str, body: Body) -> bool:
     """Does every assertion of the test function of which `body` is known ask for a name or for source text alone?"""
     checks = _checks(text, body)
-    return bool(checks) and all(isinstance(check, ast.Assert) and _is_of_presence(check.test) for check in checks)
+    return bool(checks) and all(
+        isinstance(check, ast.Assert) and _is_of_presence(check.test) for check in checks
+    )
 
 
 def _is_of_presence(claim: ast.expr) -> bool:
     nodes = list(ast.walk(claim))
     calls = {called(node.func).rpartition(".")[2] for node in nodes if isinstance(node, ast.Call)}
-    names = {node.attr if isinstance(node, ast.Attribute) else node.id for node in nodes if isinstance(node, ast.Attribute | ast.Name)}
-    literals = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    names = {
+        node.attr if isinstance(node, ast.Attribute) else node.id
+        for node in nodes
+        if isinstance(node, ast.Attribute | ast.Name)
+    }
+    literals = [
+        node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
     of_source = "__file__" in names or any(literal.endswith(".py") for literal in literals)
     return bool(calls & PRESENCE) or "__doc__" in names or (of_source and bool(calls & READING))
 
@@ -71,7 +107,9 @@ def _is_of_presence(claim: ast.expr) -> bool:
 def _checks(text: str, body: Body) -> list[ast.AST]:
     """The assertions of the function that holds the lines executed."""
     for node in ast.walk(parsed(text)) if body.lines else ():
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= body.lines[0] <= (node.end_lineno or 0):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= body.lines[0] <= (
+            node.end_lineno or 0
+        ):
             return [item for item in ast.walk(node) if _asserts(item)]
     return []
 
@@ -104,7 +142,9 @@ def _asserts(node: ast.AST) -> bool:
         case ast.Expr(value=ast.Call() as call) | ast.Expr(value=ast.Await(value=ast.Call() as call)):
             return _is_check(call)
         case ast.With(items=items) | ast.AsyncWith(items=items):
-            return any(isinstance(item.context_expr, ast.Call) and _is_check(item.context_expr) for item in items)
+            return any(
+                isinstance(item.context_expr, ast.Call) and _is_check(item.context_expr) for item in items
+            )
         case _:
             return False
 

@@ -54,7 +54,11 @@ def _page(verdict: Verdict) -> Iterator[str]:
         yield "| suite | passed | failed | skipped |"
         yield "|---|---|---|---|"
         for name, counts in (("before", verdict.before), ("after", verdict.after)):
-            yield f"| {name} | {counts.passed} | {counts.failed} | {counts.skipped} |" if counts else f"| {name} | not run | | |"
+            yield (
+                f"| {name} | {counts.passed} | {counts.failed} | {counts.skipped} |"
+                if counts
+                else f"| {name} | not run | | |"
+            )
         yield ""
     if verdict.targets:
         yield "Red on the base for the right reason, green on the change:"
@@ -69,7 +73,9 @@ def _page(verdict: Verdict) -> Iterator[str]:
     yield from _guarded(verdict.guarded)
     yield from _checked(verdict.checked)
     yield from (f"- {told}" for told in verdict.circumstances)
-    yield from (f"- `{path}`, the same on both sides: SHA-256 `{digest}`" for path, digest in verdict.hashes.items())
+    yield from (
+        f"- `{path}`, the same on both sides: SHA-256 `{digest}`" for path, digest in verdict.hashes.items()
+    )
     yield f"- tree: `{verdict.tree}`"
     yield f"- seconds: {verdict.seconds:.1f}"
 
@@ -94,7 +100,9 @@ def _guarded(guarded: Guarded | None) -> Iterator[str]:
     far = "" if guarded.ended else ", as far as time went"
     yield f"Guard: {noticed} of {guarded.tried} variants of the change are noticed by a test{far}."
     yield ""
-    yield from (f"- `{place.path}:{place.line}` {place.what}, and no test fails" for place in guarded.unguarded)
+    yield from (
+        f"- `{place.path}:{place.line}` {place.what}, and no test fails" for place in guarded.unguarded
+    )
     yield from [""] if guarded.unguarded else []
 
 
@@ -117,7 +125,9 @@ def _listed(title: str, results: Sequence[TestResult]) -> Iterator[str]:
         yield title
         yield ""
         for result in results:
-            yield f"- `{result.id}`: {result.outcome}" + (f", {headline(result.failure)}" if result.failure else "")
+            yield f"- `{result.id}`: {result.outcome}" + (
+                f", {headline(result.failure)}" if result.failure else ""
+            )
         yield ""
 
 

@@ -49,7 +49,11 @@ class Examined:
         """The test files that stand for the suite; empty where it was run as a whole."""
         if self.verdict.scope == "whole":
             return ()
-        return tuple(dict.fromkeys(file for result in self.after.results if (self.new / (file := file_of(result.id))).is_file()))
+        return tuple(
+            dict.fromkeys(
+                file for result in self.after.results if (self.new / (file := file_of(result.id))).is_file()
+            )
+        )
 
     @property
     def sources(self) -> list[str]:
@@ -64,18 +68,22 @@ def examine(change: Examined, instruments: Instruments, *, issue: str, progress:
     guarded = _guarded(change, instruments)
     told("checks: what do linters newly find?")
     checked = instruments.checks(change.old, change.new, change.changed)
-    notes = [*_unguarded(guarded if verdict.targets else None), *_kills(guarded if not verdict.targets else None), *_cut(checked.new)]
+    notes = [
+        *_unguarded(guarded if verdict.targets else None),
+        *_kills(guarded if not verdict.targets else None),
+        *_cut(checked.new),
+    ]
     notes += _cut(surface_changes(_texts(change.old, change.sources), _texts(change.new, change.sources)))
     shown = Shown() if verdict.targets else instruments.scripts(change.old, change.new, change.changed, issue)
     notes += [f"the issue's own code failed before and works now: `{line}`" for line in shown.fixed]
     notes += [f"the issue's own code fails as before: `{line}`" for line in shown.failing]
     notes += [f"`{command}` failed before and passes now" for command in checked.mended]
     notes += [f"`{command}` fails as before" for command in checked.failing]
-    verdict = verdict.model_copy(update={"guarded": guarded, "checked": checked, "notes": (*verdict.notes, *notes)})
+    verdict = verdict.model_copy(
+        update={"guarded": guarded, "checked": checked, "notes": (*verdict.notes, *notes)}
+    )
     if verdict.kind is VerdictKind.PROVEN and _is_unwatched(change, guarded):
-        reason = (
-            f"{verdict.reason.rstrip('.')}, but the new tests notice none of {guarded.mutants if guarded else 0} ways to change the fix."
-        )
+        reason = f"{verdict.reason.rstrip('.')}, but the new tests notice none of {guarded.mutants if guarded else 0} ways to change the fix."
         verdict = verdict.model_copy(update={"kind": VerdictKind.PASSING, "reason": reason})
     if checked.broken:
         reason = f"The change of the configuration breaks {', '.join(f'`{command}`' for command in checked.broken)}, which passed before."
@@ -91,16 +99,27 @@ def examine(change: Examined, instruments: Instruments, *, issue: str, progress:
 
 def _is_unwatched(change: Examined, guarded: Guarded | None) -> bool:
     """Do the targets, all of them new, notice no mutant of the change?"""
-    are_new = change.before.problem is None and all(change.before.of(target) is None for target in change.verdict.targets)
+    are_new = change.before.problem is None and all(
+        change.before.of(target) is None for target in change.verdict.targets
+    )
     return are_new and guarded is not None and guarded.mutants >= LEAST_MUTANTS and guarded.caught == 0
 
 
 def _guarded(change: Examined, instruments: Instruments) -> Guarded | None:
     """How closely the targets and whatever reaches the change watch it; of a change to tests alone, what these would notice."""
-    added = [result.id for result in change.after.results if result.green and change.before.of(result.id) is None]
+    added = [
+        result.id for result in change.after.results if result.green and change.before.of(result.id) is None
+    ]
     if change.verdict.targets and change.sources:
         with instruments.warm(change.new, change.paths) as warm:
-            return watched(change.old, change.new, change.sources, targets=change.verdict.targets, after=change.after, warm=warm)
+            return watched(
+                change.old,
+                change.new,
+                change.sources,
+                targets=change.verdict.targets,
+                after=change.after,
+                warm=warm,
+            )
     if added and not change.sources and change.before.problem is None:
         with instruments.warm(change.new, change.paths) as warm:
             return killed(change.new, imported_by(change.new, sorted(set(map(file_of, added)))), added, warm)
@@ -116,14 +135,24 @@ def _unguarded(guarded: Guarded | None) -> list[str]:
 def _kills(guarded: Guarded | None) -> list[str]:
     if guarded is None or not guarded.tried:
         return []
-    return [f"the new tests notice {guarded.tried - len(guarded.unguarded)} of {guarded.tried} ways to break what they import"]
+    return [
+        f"the new tests notice {guarded.tried - len(guarded.unguarded)} of {guarded.tried} ways to break what they import"
+    ]
 
 
 def _cut(told: Sequence[str]) -> list[str]:
     lines = [short(line) for line in told]
-    return lines if len(lines) <= SHOWN else [*lines[:SHOWN], f"{len(lines) - SHOWN} more of this kind, in the evidence"]
+    return (
+        lines
+        if len(lines) <= SHOWN
+        else [*lines[:SHOWN], f"{len(lines) - SHOWN} more of this kind, in the evidence"]
+    )
 
 
 def _texts(tree: Path, paths: Sequence[str]) -> dict[str, str]:
     files = {path: tree / path for path in paths if path.endswith(".py")}
-    return {path: file.read_text(encoding="utf-8", errors="replace") for path, file in files.items() if file.is_file()}
+    return {
+        path: file.read_text(encoding="utf-8", errors="replace")
+        for path, file in files.items()
+        if file.is_file()
+    }

@@ -21,7 +21,9 @@ class Examined(Value):
     """What was seen of those that are not blamed, and of those that fail after other tests only; half a sentence each."""
 
 
-def examine(suspected: Sequence[TestResult], order: Sequence[str], *, on_change: Run, on_base: Run) -> Examined:
+def examine(
+    suspected: Sequence[TestResult], order: Sequence[str], *, on_change: Run, on_base: Run
+) -> Examined:
     """Run what failed alone, and where that is not what happened before, again behind all that ran before it, on both sides.
 
     `order` holds the ids of all tests in the order in which they ran.
@@ -45,10 +47,16 @@ def examine(suspected: Sequence[TestResult], order: Sequence[str], *, on_change:
         elif passes(base_in_order, result.id):
             blamed.append(result)
             alone_it = "passes" if passes(alone, result.id) else "fails on the base as well"
-            notes.append(f"{name} depends on the order: alone it {alone_it}, after other tests it fails on the change")
+            notes.append(
+                f"{name} depends on the order: alone it {alone_it}, after other tests it fails on the change"
+            )
         else:
             notes.append(f"{name} is flaky or depends on the order, on the base as well")
-    return Examined(blamed=tuple(result for result in suspected if result in blamed), flaky=tuple(flaky), notes=tuple(notes))
+    return Examined(
+        blamed=tuple(result for result in suspected if result in blamed),
+        flaky=tuple(flaky),
+        notes=tuple(notes),
+    )
 
 
 def before_last(order: Sequence[str], tests: Sequence[str]) -> list[str]:

@@ -43,9 +43,15 @@ def ties(issue: str, reds: Sequence[TestResult], tree: Path, tests: Collection[s
     strong = {result.id: kind for result in reds if (kind := _strong(issue, result, bodies[result.id]))}
     rest = [result for result in reds if result.id not in strong]
     identifiers = {result.id: _identifiers(issue, result, bodies[result.id]) for result in rest}
-    rare = _rare({name for names in identifiers.values() for name in names}, tree, {file_of(test) for test in tests})
+    rare = _rare(
+        {name for names in identifiers.values() for name in names}, tree, {file_of(test) for test in tests}
+    )
     named = _rare_words(words_of(issue).keys(), tests)
-    weak = [test for test, names in identifiers.items() if names & rare or words_of(test.partition("::")[2]).keys() & named]
+    weak = [
+        test
+        for test, names in identifiers.items()
+        if names & rare or words_of(test.partition("::")[2]).keys() & named
+    ]
     if not strong and not weak and _SUITE_FAILS.search(issue):
         weak = [result.id for result in reds]
     return {**strong, **dict.fromkeys(weak, "identifier")}
@@ -60,7 +66,9 @@ def _strong(issue: str, result: TestResult, body: str) -> Tie | None:
     headline = failure.message.partition("\n")[0].strip()
     quoted = (error["message"].strip() for error in _ERROR.finditer(issue))
     is_assertion = failure.type == "AssertionError"
-    if any(message in failure.message for message in quoted) or (not is_assertion and len(headline) >= 12 and headline in issue):
+    if any(message in failure.message for message in quoted) or (
+        not is_assertion and len(headline) >= 12 and headline in issue
+    ):
         return "message"
     return None
 
@@ -68,8 +76,14 @@ def _strong(issue: str, result: TestResult, body: str) -> Tie | None:
 def _examples(text: str) -> set[str]:
     """Calls with literal arguments, quoted values and values such as 09:30, as both an issue and a test write them."""
     calls = {re.sub(r"\s+", "", call).replace('"', "'") for call in _CALL.findall(text)}
-    found = {call.partition("(")[0].rpartition(".")[2] + "(" + call.partition("(")[2] for call in calls if re.search(r"[\d']", call)}
-    found |= {match["text"] for match in _QUOTED.finditer(text) if re.search(r"[^A-Za-z_.]", match["text"].strip())}
+    found = {
+        call.partition("(")[0].rpartition(".")[2] + "(" + call.partition("(")[2]
+        for call in calls
+        if re.search(r"[\d']", call)
+    }
+    found |= {
+        match["text"] for match in _QUOTED.finditer(text) if re.search(r"[^A-Za-z_.]", match["text"].strip())
+    }
     return found | set(_NUMBERED.findall(text))
 
 
@@ -79,12 +93,20 @@ def _identifiers(issue: str, result: TestResult, body: str) -> set[str]:
     functions = {frame.function for frame in frames if not Path(frame.path).is_absolute()}
     shared = set(_WORD.findall(issue)) & ({*_WORD.findall(body)} | functions)
     called = set(_CALLED.findall(body))
-    return {name for name in shared - set(dir(builtins)) if name in called or (name not in COMMON and _is_identifier(name, issue))}
+    return {
+        name
+        for name in shared - set(dir(builtins))
+        if name in called or (name not in COMMON and _is_identifier(name, issue))
+    }
 
 
 def _is_identifier(name: str, issue: str) -> bool:
     """Is this word used as a name in the issue: with an underscore or inner capitals, in backticks, or called?"""
-    return bool("_" in name or re.search(r"[a-z][A-Z]", name) or re.search(rf"`[^`\n]*\b{re.escape(name)}\b|\b{re.escape(name)}\(", issue))
+    return bool(
+        "_" in name
+        or re.search(r"[a-z][A-Z]", name)
+        or re.search(rf"`[^`\n]*\b{re.escape(name)}\b|\b{re.escape(name)}\(", issue)
+    )
 
 
 def _rare(names: Collection[str], tree: Path, files: Collection[str]) -> set[str]:
@@ -119,7 +141,11 @@ def _body(text: str, test: str) -> str:
         return text
     name = test.rpartition("::")[2].partition("[")[0]
     try:
-        nodes = [node for node in ast.walk(parsed(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name]
+        nodes = [
+            node
+            for node in ast.walk(parsed(text))
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name
+        ]
     except (SyntaxError, ValueError, RecursionError):
         return ""
     return "\n".join(ast.get_source_segment(text, node) or "" for node in nodes)

@@ -36,7 +36,9 @@ from coder.workspace.files import counted
 PARTIAL = ("timeout", "crash", "no_tests")
 """Problems of a run whose results so far can still be read; any other means that nothing was learnt."""
 NOTHING_YET = FirstLook()
-RERUN = 50  # at most so many tests that seem broken are run again one more time; with more, it is no flakiness
+RERUN = (
+    50  # at most so many tests that seem broken are run again one more time; with more, it is no flakiness
+)
 
 
 class Judgement:
@@ -67,7 +69,9 @@ class Judgement:
         self._tree = patch.tree
         self._ties = ties
         self._is_asked = meant(asked)
-        self._named = tuple(dict.fromkeys((*named, *(test for test, tie in (ties or {}).items() if tie != "identifier"))))
+        self._named = tuple(
+            dict.fromkeys((*named, *(test for test, tie in (ties or {}).items() if tie != "identifier")))
+        )
         self._before = before
         self._first = first
         self._changed = trees.changed(patch.tree)
@@ -76,12 +80,23 @@ class Judgement:
         self._notes: list[str] = []
         self._part = part
         self._limits = limits
-        self._aims: tuple[str, ...] = ()  # the same selection on both sides: nothing tells a test on which one it is
+        self._aims: tuple[
+            str, ...
+        ] = ()  # the same selection on both sides: nothing tells a test on which one it is
         self._greens: Mapping[str, TestResult] = {}
         self._reds: dict[str, TestResult] = {}
         self._worse: list[str] = []
-        self._weak: tuple[TestResult, ...] = ()  # red on the change, and tied weakly: they count while no other test turned green
-        self.runs = Runs(trees=trees, runner=runner, tree=patch.tree, sources=self._sources, before=before, progress=progress)
+        self._weak: tuple[
+            TestResult, ...
+        ] = ()  # red on the change, and tied weakly: they count while no other test turned green
+        self.runs = Runs(
+            trees=trees,
+            runner=runner,
+            tree=patch.tree,
+            sources=self._sources,
+            before=before,
+            progress=progress,
+        )
         self.hashes: dict[str, str] = {}  # SHA-256 of the targets' files, by path
         self.after: TestReport | None = None  # the whole suite on the change
 
@@ -93,7 +108,9 @@ class Judgement:
         if self._before.by_exit_code:
             return self._by_exit_code()
         if self._before.indirect:
-            self._notes.append(f"known from the report of `{self._before.command}` alone: no test can be run by itself there")
+            self._notes.append(
+                f"known from the report of `{self._before.command}` alone: no test can be run by itself there"
+            )
         greens, verdict = self._aimed()
         if verdict is not None:
             return verdict
@@ -110,15 +127,21 @@ class Judgement:
         if not self._aims:
             return {}, None
         report = self.runs.run("targets", self._tree, None, self._aims)
-        if report.problem is not None and (report.problem.kind not in PARTIAL or report.problem.kind == "timeout"):
+        if report.problem is not None and (
+            report.problem.kind not in PARTIAL or report.problem.kind == "timeout"
+        ):
             return {}, self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
         is_about = meant(about)
-        suspected = no_longer_passing(self._before, report, among=is_about, missing_counts=report.problem is None)
+        suspected = no_longer_passing(
+            self._before, report, among=is_about, missing_counts=report.problem is None
+        )
         if unmet := self._needs_packages(report):
             return {}, unmet
         broken = self._confirmed(suspected, report)
         if broken:
-            reason = f"{_tests(len(broken))} that passed before: {sentence(broken)}; the whole suite was not run"
+            reason = (
+                f"{_tests(len(broken))} that passed before: {sentence(broken)}; the whole suite was not run"
+            )
             return {}, self._verdict(VerdictKind.BROKEN, f"The change breaks {reason}.", broken=broken)
         weakly = tuple(result.id for result in self._before.reds if self._is_weak(result.id))
         asked_for = (*self._named, *(test for test in weakly if test in (self._ties or {})))
@@ -133,14 +156,20 @@ class Judgement:
             return {}, self._not_fixed((*reds, *self._weak))
         if report.problem is not None and report.problem.kind == "crash":
             return {}, self._verdict(VerdictKind.INCONCLUSIVE, report.problem.text)
-        self._notes += [f"{short(name)}, which was named, does not exist" for name in missing(self._named, report)]
+        self._notes += [
+            f"{short(name)}, which was named, does not exist" for name in missing(self._named, report)
+        ]
         self._greens = {result.id: result for result in report.results if result.outcome == "passed"}
         return self._greens, None
 
     def _needs_packages(self, report: TestReport) -> Verdict | None:
         """Return the verdict on a change that needs packages which nobody has installed; None where anything else fails anew."""
         was = {result.id: result.failure.message if result.failure else "" for result in self._before.reds}
-        anew = [result for result in report.reds if result.failure is None or was.get(result.id) != result.failure.message]
+        anew = [
+            result
+            for result in report.reds
+            if result.failure is None or was.get(result.id) != result.failure.message
+        ]
         reds = [result for result in anew if result.failure and result.failure.type == "ModuleNotFoundError"]
         if not reds or any(result not in reds for result in anew if result.id not in was):
             return None
@@ -165,7 +194,11 @@ class Judgement:
 
     def _find_untied(self, targets: Sequence[str]) -> list[str]:
         """Return the targets if nothing ties any of them to the issue."""
-        loose = [test for test in targets if self._is_weak(test) and test not in (self._ties or {}) and self._before.of(test) is not None]
+        loose = [
+            test
+            for test in targets
+            if self._is_weak(test) and test not in (self._ties or {}) and self._before.of(test) is not None
+        ]
         return loose if len(loose) == len(targets) else []
 
     def _with_causes(self, reds: Sequence[TestResult]) -> tuple[TestResult, ...]:
@@ -189,18 +222,32 @@ class Judgement:
         is_named = meant(self._named)
         known_suspects = frozenset(suspects)  # a file that cannot be collected stands for its tests
         checked = [
-            result for result in report.results if result.id in known_suspects or (result.red and any(map(meant([result.id]), suspects)))
+            result
+            for result in report.results
+            if result.id in known_suspects or (result.red and any(map(meant([result.id]), suspects)))
         ]
         self._reds = {result.id: result for result in checked}
         for result in checked:
             unchanged = file_of(result.id) not in self._tests
-            reason = why_not(result, issue=self._issue, unchanged=unchanged, mended=self._sources, after=greens.get(result.id))
+            reason = why_not(
+                result,
+                issue=self._issue,
+                unchanged=unchanged,
+                mended=self._sources,
+                after=greens.get(result.id),
+            )
             if not reason:
-                targets += filter(meant([result.id]), suspects)  # of a file that cannot be collected its tests are meant
+                targets += filter(
+                    meant([result.id]), suspects
+                )  # of a file that cannot be collected its tests are meant
             elif result.red or is_named(result.id):
                 self._notes.append(f"{short(result.id)}: {reason}")
         known = {result.id.partition("[")[0] for result in self._before.results}
-        idle = [result for result in checked if result.green and not is_named(result.id) and result.id.partition("[")[0] not in known]
+        idle = [
+            result
+            for result in checked
+            if result.green and not is_named(result.id) and result.id.partition("[")[0] not in known
+        ]
         if idle and self._before.problem is None:
             self._notes.append(f"new tests that pass already on the base: {sentence(idle)}")
         return self._red_again(targets), None
@@ -215,7 +262,9 @@ class Judgement:
             return ()
         again = self.runs.run("red check, again", self._tree, self._tests, self._aims)
         flaky = [target for target in targets if (result := again.of(target)) is None or not result.red]
-        self._notes += [f"{short(target)} is red by turns without the change, so it proves nothing" for target in flaky]
+        self._notes += [
+            f"{short(target)} is red by turns without the change, so it proves nothing" for target in flaky
+        ]
         return tuple(target for target in targets if target not in flaky)
 
     def _suite(self, targets: Sequence[str]) -> Verdict:
@@ -230,18 +279,26 @@ class Judgement:
         suspected = no_longer_passing(self._before, after, missing_counts=whole)
         if broken := self._confirmed(suspected, after):
             reason = f"The change breaks {_tests(len(broken))} that passed before: {sentence(broken)}."
-            return self._verdict(VerdictKind.BROKEN, reason, targets=tuple(targets), broken=broken, after=after)
+            return self._verdict(
+                VerdictKind.BROKEN, reason, targets=tuple(targets), broken=broken, after=after
+            )
         if problem is not None and problem.kind == "crash":
             return self._verdict(VerdictKind.INCONCLUSIVE, problem.text, after=after)
         aims = meant(targets)
         if red := tuple(result for result in after.reds if aims(result.id) or self._is_new(result)):
-            if flaky := recovered(red, [result.id for result in after.results], on_change=self.runs.on_change):
+            if flaky := recovered(
+                red, [result.id for result in after.results], on_change=self.runs.on_change
+            ):
                 reason = f"{_tests(len(flaky))} that the change is judged by failed and passed in the same suite: {sentence(flaky)}."
                 return self._verdict(VerdictKind.INCONCLUSIVE, reason, still_red=flaky, after=after)
             reason = f"{_tests(len(red))} that the change adds or is judged by fail in the whole suite: {sentence(red)}."
             return self._verdict(VerdictKind.PASSING, reason, still_red=red, after=after)
         if not targets and unable(self._before) and (lacking := unable(after)):
-            return self._verdict(VerdictKind.INCONCLUSIVE, f"No test of the project can run on this machine: {lacking}.", after=after)
+            return self._verdict(
+                VerdictKind.INCONCLUSIVE,
+                f"No test of the project can run on this machine: {lacking}.",
+                after=after,
+            )
         self._worse = failing_inside(self._before, after, self._sources)
         self._notes += [] if self._worse else failing_otherwise(self._before, after)
         if not targets:
@@ -271,7 +328,11 @@ class Judgement:
         return self._before.problem is None and self._before.of(result.id) is None
 
     def _conclusion(self, targets: Sequence[str], after: TestReport) -> Verdict:
-        if told := [f"{short(test)}: {why}" for test in targets if (why := contradiction(self._greens[test], self._reds.get(test)))]:
+        if told := [
+            f"{short(test)}: {why}"
+            for test in targets
+            if (why := contradiction(self._greens[test], self._reds.get(test)))
+        ]:
             reason = f"pytest says that it passed, and what was seen beside it says otherwise: {'; '.join(told[:3])}."
             return self._verdict(VerdictKind.INCONCLUSIVE, reason, after=after)
         reached = newly_reached(self.runs.reached_on_base, self.runs.reached_on_change)
@@ -293,8 +354,14 @@ class Judgement:
         if found:
             scope = self._scope()
             reason = f"{scope[0].upper()}{scope[1:]}, but {'; '.join(found)}"
-            verdict = self._verdict(VerdictKind.PASSING, reason.rstrip(".") + ".", targets=tuple(targets), after=after)
-            return verdict.model_copy(update={"untied": tuple(targets)}) if untied and len(found) == 1 else verdict
+            verdict = self._verdict(
+                VerdictKind.PASSING, reason.rstrip(".") + ".", targets=tuple(targets), after=after
+            )
+            return (
+                verdict.model_copy(update={"untied": tuple(targets)})
+                if untied and len(found) == 1
+                else verdict
+            )
         link = ", and" if self._part is None else ";"
         reason = f"{_tests(len(targets))} went from red to green{link} {self._scope()}."
         return self._verdict(VerdictKind.PROVEN, reason, targets=tuple(targets), after=after)
@@ -312,18 +379,28 @@ class Judgement:
         elif self._part is not None:
             part = self._part.files
         lost = lost_by_old_tests(self.runs, self._before, self._tree, self._sources, part)
-        return [f"{_tests(len(lost))} that passed before fail where the change's own tests are left out: {sentence(lost)}"] if lost else []
+        return (
+            [
+                f"{_tests(len(lost))} that passed before fail where the change's own tests are left out: {sentence(lost)}"
+            ]
+            if lost
+            else []
+        )
 
     def _doubts(self, targets: Sequence[str]) -> list[str]:
         """What the change itself gives reason to doubt."""
         with self._trees.checkout(self._trees.base, ()) as old, self._trees.checkout(self._tree) as new:
             self.hashes = {path: hash_of(new / path) for path in sorted(set(map(file_of, targets)))}
             red_before = [result.id for result in self._before.reds]
-            found = list(doubts(old, new, self._changed, red_before=red_before, targets=targets, issue=self._issue))
+            found = list(
+                doubts(old, new, self._changed, red_before=red_before, targets=targets, issue=self._issue)
+            )
             greens = [self._greens[test] for test in targets]
             found += vacuous(texts(new, self.hashes), greens, self._before)
             changed = definitions_changed(texts(old, self._sources), texts(new, self._sources))
-            found += weak_tests(texts(new, self.hashes), greens, self._before, changed=changed, issue=self._issue)
+            found += weak_tests(
+                texts(new, self.hashes), greens, self._before, changed=changed, issue=self._issue
+            )
         if self._before.indirect and (files := runner_files(self._before.command, self._changed)):
             found.append(f"the change touches how tests run ({', '.join(files[:3])})")
         return found
@@ -344,7 +421,9 @@ class Judgement:
         candidates = renumbered(self._before, report, gone)
         asked = [test for test in candidates if file_of(test) in self._tests]
         old = self.runs.run("old cases", self._tree, self._sources, asked) if asked else None
-        renamed = [test for test in candidates if test not in asked or (old is not None and passes(old, test))]
+        renamed = [
+            test for test in candidates if test not in asked or (old is not None and passes(old, test))
+        ]
         for function in dict.fromkeys(test.partition("[")[0] for test in renamed):
             self._notes.append(f"cases of {function} have other ids than before, and none is lost")
         return frozenset(renamed)
@@ -355,12 +434,18 @@ class Judgement:
             return self._verdict(VerdictKind.INCONCLUSIVE, after.problem.text)
         if broken := self._confirmed(no_longer_passing(self._before, after, missing_counts=True), after):
             return self._verdict(
-                VerdictKind.BROKEN, f"`{after.command}` passed before the change and fails now.", broken=broken, after=after
+                VerdictKind.BROKEN,
+                f"`{after.command}` passed before the change and fails now.",
+                broken=broken,
+                after=after,
             )
         limit = "it gives an exit code only: which tests it ran, and why one failed, is not known"
         if after.reds:
             return self._verdict(
-                VerdictKind.PASSING, f"`{after.command}` fails on the change as before.", still_red=after.reds, after=after
+                VerdictKind.PASSING,
+                f"`{after.command}` fails on the change as before.",
+                still_red=after.reds,
+                after=after,
             )
         began = "failed before and passes now" if self._before.reds else "passes, as before"
         return self._verdict(VerdictKind.PASSING, f"`{after.command}` {began}, but {limit}.", after=after)

@@ -89,9 +89,13 @@ class WorktreeVerifier:
                 self._is_whole = seconds is None
                 with self._trees.checkout(self._trees.base, ()) as tree:
                     if seconds is not None and (why := self._why_not_whole(tree, seconds)):
-                        self._baseline = TestReport(command=self._runner.command, problem=Problem(kind="timeout", text=why))
+                        self._baseline = TestReport(
+                            command=self._runner.command, problem=Problem(kind="timeout", text=why)
+                        )
                     else:
-                        self._baseline = self._runner.run(tree, timeout_seconds=seconds, progress=labelled("baseline", progress))
+                        self._baseline = self._runner.run(
+                            tree, timeout_seconds=seconds, progress=labelled("baseline", progress)
+                        )
             return self._baseline
 
     def _why_not_whole(self, tree: Path, seconds: float) -> str:
@@ -99,7 +103,9 @@ class WorktreeVerifier:
         if self._suite.only_impacted:
             return "Only the impacted tests are run, as was asked."
         if (tests := count_tests(tree)) > seconds * TESTS_PER_SECOND:
-            return f"About {tests} tests may take longer than {seconds:g} s, so the suite is not run as a whole."
+            return (
+                f"About {tests} tests may take longer than {seconds:g} s, so the suite is not run as a whole."
+            )
         return ""
 
     def renew(self, circumstance: str) -> None:
@@ -116,13 +122,19 @@ class WorktreeVerifier:
         with self._trees.checkout(patch.tree, tests) as tree:
             files = [path for path in tests if is_test_file(path) and (tree / path).is_file()]
             if not files and not named:
-                return Reproduced(rejected=("The change adds or changes no test file, and no test was named.",))
+                return Reproduced(
+                    rejected=("The change adds or changes no test file, and no test was named.",)
+                )
             sources = tuple(path for path in changed if path not in tests and (tree / path).is_file())
             told = labelled("reproduction", progress)
             seconds = patience(self._baseline)
-            report = self._runner.run(tree, [*named, *files], timeout_seconds=seconds, expect_loaded=sources, progress=told)
+            report = self._runner.run(
+                tree, [*named, *files], timeout_seconds=seconds, expect_loaded=sources, progress=told
+            )
         if report.by_exit_code:
-            return Reproduced(rejected=(f"`{report.command}` gives an exit code and no reasons.",), results=report.results)
+            return Reproduced(
+                rejected=(f"`{report.command}` gives an exit code and no reasons.",), results=report.results
+            )
         old = self._passing_before(files)
         is_named = meant(named)
         right, rejected = [], [_hint(report.problem)] if report.problem else []
@@ -133,7 +145,11 @@ class WorktreeVerifier:
                 right.append(result.id)
             elif result.red or result.id not in old or is_named(result.id):
                 rejected.append(f"{result.id}: {reason}")
-        rejected += [f"{name}: there is no such test" for name in named if not any(meant([name])(result.id) for result in report.results)]
+        rejected += [
+            f"{name}: there is no such test"
+            for name in named
+            if not any(meant([name])(result.id) for result in report.results)
+        ]
         if report.problem is not None and report.problem.kind == "wrong_code":
             right = []
         return Reproduced(tests=tuple(right), rejected=tuple(rejected), results=report.results)
@@ -168,7 +184,9 @@ class WorktreeVerifier:
             files = tuple(path for path in part.files if (old / path).is_file())
             if files and files not in self._impacted_base:
                 seconds, told = self._suite.impacted_seconds, labelled("impacted tests, base", progress)
-                self._impacted_base[files] = self._runner.run(old, files, timeout_seconds=seconds, progress=told)
+                self._impacted_base[files] = self._runner.run(
+                    old, files, timeout_seconds=seconds, progress=told
+                )
         return self._impacted_base.get(files, TestReport(command=self._runner.command)), part
 
     def _was_red(self, test: str) -> bool:
@@ -200,7 +218,11 @@ class WorktreeVerifier:
             update={
                 "before": before.counts,
                 "commands": tuple(dict.fromkeys(run.command for run in judgement.runs.made)),
-                "runs": (run_of("base", part.files if part else (), before), *first.runs, *judgement.runs.made),
+                "runs": (
+                    run_of("base", part.files if part else (), before),
+                    *first.runs,
+                    *judgement.runs.made,
+                ),
                 "hashes": judgement.hashes,
                 "circumstances": self._circumstances,
                 "seconds": time.monotonic() - started,
@@ -218,7 +240,13 @@ class WorktreeVerifier:
             return examine(change, self._instruments, issue=self._issue, progress=progress)
 
     def preview(
-        self, worktree: Path, paths: Sequence[str], tests: Sequence[str], progress: Progress | None = None, *, around: Around = nullcontext
+        self,
+        worktree: Path,
+        paths: Sequence[str],
+        tests: Sequence[str],
+        progress: Progress | None = None,
+        *,
+        around: Around = nullcontext,
     ) -> TestReport:
         if self._standby is not None:
             self._standby.begin()
@@ -241,7 +269,11 @@ class WorktreeVerifier:
         if self._standby is None or not self._standby.ready:
             return FirstLook()
         edits = self._trees.edits(patch.tree)
-        return FirstLook() if edits is None else first_look(self._standby, edits, before, labelled("first look", progress))
+        return (
+            FirstLook()
+            if edits is None
+            else first_look(self._standby, edits, before, labelled("first look", progress))
+        )
 
     def _passing_before(self, files: Sequence[str]) -> frozenset[str]:
         """Tests in these files that pass on the base, without waiting for the whole suite."""

@@ -84,12 +84,22 @@ class Runs:
     def on_base(self, label: str, tests: Sequence[str]) -> TestReport:
         return self.run(label, self._trees.base, (), tests)
 
-    def run(self, label: str, tree: str, paths: Sequence[str] | None, tests: Sequence[str], *, seconds: float | None = None) -> TestReport:
+    def run(
+        self,
+        label: str,
+        tree: str,
+        paths: Sequence[str] | None,
+        tests: Sequence[str],
+        *,
+        seconds: float | None = None,
+    ) -> TestReport:
         """Run tests, or the whole suite, on the base with what `tree` has at `paths`, or everywhere; `seconds` is the limit of the run."""
         with self._trees.checkout(tree, paths) as place:
             sources = [path for path in self._sources if (place / path).is_file()]
             told = labelled(label, self._progress)
-            report = self._runner.run(place, tests, timeout_seconds=seconds or self._seconds, expect_loaded=sources, progress=told)
+            report = self._runner.run(
+                place, tests, timeout_seconds=seconds or self._seconds, expect_loaded=sources, progress=told
+            )
         self.made.append(run_of(label, tests, report))
         if paths is None and tree == self._tree:
             self.reached_on_change.update(report.reached)
@@ -98,11 +108,16 @@ class Runs:
         return report
 
 
-def lost_by_old_tests(runs: Runs, before: TestReport, tree: str, sources: Sequence[str], part: Sequence[str]) -> tuple[TestResult, ...]:
+def lost_by_old_tests(
+    runs: Runs, before: TestReport, tree: str, sources: Sequence[str], part: Sequence[str]
+) -> tuple[TestResult, ...]:
     """Return the tests of a part (empty: the whole suite) that passed on the base and fail twice on the changed sources there."""
     old = runs.run("old tests", tree, sources, part)
     among = meant(part) if part else lambda _test: True
-    seeming = [result.id for result in no_longer_passing(before, old, among=among, missing_counts=old.problem is None)]
+    seeming = [
+        result.id
+        for result in no_longer_passing(before, old, among=among, missing_counts=old.problem is None)
+    ]
     if not seeming:
         return ()
     again = runs.run("old tests, again", tree, sources, seeming)

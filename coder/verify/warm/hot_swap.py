@@ -52,7 +52,9 @@ class Module:
         """Raises SyntaxError."""
         self.text = text
         tree = parsed(text)
-        imports = (node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__")
+        imports = (
+            node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        )
         self.future = tuple(alias.name for node in imports for alias in node.names)
         self._starts = [0, *(match.end() for match in LINE_END.finditer(text))]
         self._outers = tuple(self._found(tree.body, ()))
@@ -75,19 +77,34 @@ class Module:
                 return None
             changed.setdefault(outer, []).append(change)
         found = [self._replacement(path, outer, changes) for outer, changes in changed.items()]
-        return tuple(found) if all(is_alone(one.source, outer.node.name) for one, outer in zip(found, changed, strict=True)) else None
+        return (
+            tuple(found)
+            if all(is_alone(one.source, outer.node.name) for one, outer in zip(found, changed, strict=True))
+            else None
+        )
 
     def _replacement(self, path: str, outer: Outer, changes: Sequence[Change]) -> Replacement:
-        added = sum(lines_in(change.text) - lines_in(self.text[change.start : change.end]) for change in changes)
+        added = sum(
+            lines_in(change.text) - lines_in(self.text[change.start : change.end]) for change in changes
+        )
         source = self.alone(outer, changes)
-        return Replacement(path=path, function=self.described(outer), source=source, end=outer.node.end_lineno or 0, lines=added)
+        return Replacement(
+            path=path,
+            function=self.described(outer),
+            source=source,
+            end=outer.node.end_lineno or 0,
+            lines=added,
+        )
 
     def _changes(self, text: str) -> Sequence[Change]:
         """The places where this module and the new text differ: one that lies in a function, or else line by line."""
         change = difference(self.text, text)
         if change is None or self.function_of([change]) is not None:
             return [change] if change else []
-        first, last = self.text.rfind("\n", 0, change.start) + 1, self.text.find("\n", change.end) + 1 or len(self.text)
+        first, last = (
+            self.text.rfind("\n", 0, change.start) + 1,
+            self.text.find("\n", change.end) + 1 or len(self.text),
+        )
         new = self.text[first : change.start] + change.text + self.text[change.end : last]
         return [*differing_lines(self.text[first:last], new, first)]
 
@@ -130,7 +147,9 @@ class Module:
                 blocks = (getattr(node, name, []) for name in ("body", "orelse", "handlers", "finalbody"))
                 inner = [statement for block in blocks for statement in block]
                 if inner and isinstance(inner[0], ast.stmt | ast.ExceptHandler):
-                    yield from self._found(inner, around if isinstance(node, ast.ExceptHandler) else (*around, node))
+                    yield from self._found(
+                        inner, around if isinstance(node, ast.ExceptHandler) else (*around, node)
+                    )
 
     def _line(self, offset: int) -> int:
         return self._starts.index(offset) + 1
@@ -183,9 +202,13 @@ def differing_lines(old: str, new: str, offset: int) -> Iterator[Change]:
     starts = [0]
     for line in olds:
         starts.append(starts[-1] + len(line))
-    for kind, first, last, new_first, new_last in SequenceMatcher(None, olds, news, autojunk=False).get_opcodes():
+    for kind, first, last, new_first, new_last in SequenceMatcher(
+        None, olds, news, autojunk=False
+    ).get_opcodes():
         if kind != "equal":
-            change = difference(old, old[: starts[first]] + "".join(news[new_first:new_last]) + old[starts[last] :])
+            change = difference(
+                old, old[: starts[first]] + "".join(news[new_first:new_last]) + old[starts[last] :]
+            )
             if change is not None:
                 yield change.model_copy(update={"start": change.start + offset, "end": change.end + offset})
 

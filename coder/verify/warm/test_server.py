@@ -126,7 +126,9 @@ class Served:
         """
         request, place = self._prepared(asked)
         swaps = [asdict(replacement) for replacement in replacements]
-        return self._forked("run", {**request, "swaps": swaps, "temporary": str(place / "t")}, place, asked, on_red)
+        return self._forked(
+            "run", {**request, "swaps": swaps, "temporary": str(place / "t")}, place, asked, on_red
+        )
 
     def try_out(self, request: Mapping[str, Any], *, seconds: float) -> None:
         """Let many edits be tried, until all were or a file called stop appears in `place`; results appear in a file there.
@@ -162,8 +164,15 @@ class Served:
         """
         request, place = self._prepared(asked)
         (place / "request").write_text(json.dumps(request), encoding="ascii")
-        mine = {"kind": "run", "report": str(place / "request"), "output": str(place / "output"), "paths": [*paths]}
-        return self._forked("started", {**request, **mine, "temporary": str(place / "t")}, place, asked, on_red)
+        mine = {
+            "kind": "run",
+            "report": str(place / "request"),
+            "output": str(place / "output"),
+            "paths": [*paths],
+        }
+        return self._forked(
+            "started", {**request, **mine, "temporary": str(place / "t")}, place, asked, on_red
+        )
 
     def settle(self) -> None:
         """Wait until nothing runs any more of what was asked last, and clear away what it has put down.
@@ -187,9 +196,16 @@ class Served:
         self._used = True
         place = self.place / "run"
         (place / "t").mkdir(parents=True, exist_ok=True)
-        return {**asked.model_dump(), "limit": asked.test_seconds, "report": str(place / "report"), **self._constant}, place
+        return {
+            **asked.model_dump(),
+            "limit": asked.test_seconds,
+            "report": str(place / "report"),
+            **self._constant,
+        }, place
 
-    def _forked(self, name: str, request: Mapping[str, Any], place: Path, asked: Asked, on_red: OnRed) -> Forked:
+    def _forked(
+        self, name: str, request: Mapping[str, Any], place: Path, asked: Asked, on_red: OnRed
+    ) -> Forked:
         began = time.monotonic()
         self._channels[name].send(request)
         while "red" in (answer := self.answer(name, seconds=asked.seconds + SPARE_SECONDS)):
@@ -200,9 +216,15 @@ class Served:
             raise Unsure(answer["cold"])
         recording = Recording(place / "report")
         recording.read()
-        output = (place / "output").read_text(encoding="utf-8", errors="replace") if (place / "output").exists() else ""
+        output = (
+            (place / "output").read_text(encoding="utf-8", errors="replace")
+            if (place / "output").exists()
+            else ""
+        )
         code = None if answer["timed_out"] else answer["code"]
-        done = Execution(exit_code=code, output=output, seconds=time.monotonic() - began, timed_out=answer["timed_out"])
+        done = Execution(
+            exit_code=code, output=output, seconds=time.monotonic() - began, timed_out=answer["timed_out"]
+        )
         return Forked(recording=recording, done=done)
 
     def answer(self, name: str, *, seconds: float) -> dict[str, Any]:
@@ -215,7 +237,11 @@ class Served:
         while (line := self._channels[name].line(GLANCE_SECONDS)) is None:
             waited += GLANCE_SECONDS
             if self._ended.is_set() or waited > seconds:
-                raise Gone("the test process has ended" if self._ended.is_set() else "the test process does not answer")
+                raise Gone(
+                    "the test process has ended"
+                    if self._ended.is_set()
+                    else "the test process does not answer"
+                )
         found: dict[str, Any] = json.loads(line)
         if found.get("gone"):
             raise Gone("the tests could not be collected")
@@ -249,7 +275,9 @@ class Served:
 
     def _serve(self, started: Launch, tree: Path) -> None:
         try:
-            done = self._sandbox.run(started.argv, cwd=tree, environment=started.environment, limits=self._limits)
+            done = self._sandbox.run(
+                started.argv, cwd=tree, environment=started.environment, limits=self._limits
+            )
             self._output = telling_line(done.output)
         except SandboxError:  # stopped, or never started: whoever waits for an answer is told
             return

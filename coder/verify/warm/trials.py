@@ -33,13 +33,25 @@ class PytestTrials:
         self._limits = limits
 
     def try_out(
-        self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float, patient: bool = False
+        self,
+        tree: Path,
+        tests: Sequence[str],
+        edits: Sequence[Edit],
+        *,
+        seconds: float,
+        patient: bool = False,
     ) -> Generator[Tried]:
         tree = tree.resolve()
         guards = _guards(edits)
         with closing(self._served(tree, [*tests, *guards])) as served:
             functions = write_candidates(served.place / "candidates", tree, edits, guards)
-            request = {"tests": [*tests], "guards": guards, "functions": functions, "jobs": processors(), "patient": patient}
+            request = {
+                "tests": [*tests],
+                "guards": guards,
+                "functions": functions,
+                "jobs": processors(),
+                "patient": patient,
+            }
             asking = threading.Thread(target=self._ask, args=(served, request, seconds))
             asking.start()
             try:
@@ -54,7 +66,13 @@ class PytestTrials:
         guards = _guards(edits)
         with closing(self._served(tree, [*tests, *guards])) as served:
             functions = write_candidates(served.place / "candidates", tree, edits, guards)
-            request = {"tests": [*tests], "guards": guards, "functions": functions, "compare": True, "sources": [*sources(tree)]}
+            request = {
+                "tests": [*tests],
+                "guards": guards,
+                "functions": functions,
+                "compare": True,
+                "sources": [*sources(tree)],
+            }
             self._ask(served, request, seconds)
             results = served.place / "results"
             whole = results.read_bytes().rpartition(b"\n")[0] if results.exists() else b""
@@ -75,7 +93,9 @@ class PytestTrials:
     def _ask(self, served: Served, request: Mapping[str, Any], seconds: float) -> None:
         try:
             served.try_out(request, seconds=seconds)
-        except Gone:  # stopped, or nothing could be collected: whoever follows the results sees that none come any more
+        except (
+            Gone
+        ):  # stopped, or nothing could be collected: whoever follows the results sees that none come any more
             return
 
 
@@ -88,7 +108,12 @@ def _compared(told: Sequence[Mapping[str, Any]], count: int) -> Compared:
     if len(told) != count + 3:
         return Compared()
     calls, first, second, *edits = told[0]["calls"], *(line["answers"] for line in told[1:])
-    reach = min(len(first), len(second), *(len(answers) for answers in edits if len(answers) >= LEAST_ANSWERED * len(first)), len(calls))
+    reach = min(
+        len(first),
+        len(second),
+        *(len(answers) for answers in edits if len(answers) >= LEAST_ANSWERED * len(first)),
+        len(calls),
+    )
     sure = [place for place in range(reach) if first[place] == second[place]]
     complete = [answers if len(answers) >= reach else [] for answers in edits]
     return Compared(
@@ -102,7 +127,9 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def write_candidates(file: Path, tree: Path, edits: Sequence[Edit], guards: Sequence[str]) -> list[dict[str, Any]]:
+def write_candidates(
+    file: Path, tree: Path, edits: Sequence[Edit], guards: Sequence[str]
+) -> list[dict[str, Any]]:
     """One JSON line an edit, with the new text of the function that has to be compiled again; the functions as they are now come back."""
     modules: dict[str, Module] = {}
     functions: dict[tuple[str, int], dict[str, Any]] = {}

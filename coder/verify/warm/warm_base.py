@@ -62,7 +62,9 @@ class Standby:
         """Is it known what the tests reach?"""
         return self._impact is not None
 
-    def run(self, edits: Edits, tests: Sequence[str], *, in_order: bool = False, on_red: OnRed = None) -> Ran | Cold:
+    def run(
+        self, edits: Edits, tests: Sequence[str], *, in_order: bool = False, on_red: OnRed = None
+    ) -> Ran | Cold:
         """Run tests on the base with other texts at some paths."""
         warm = self._warm
         return warm.run(edits, tests, in_order=in_order, on_red=on_red) if warm is not None else NOT_YET
@@ -70,7 +72,9 @@ class Standby:
     def reach(self, edits: Edits) -> Reach:
         """The tests that may end otherwise with these texts."""
         impact = self._impact
-        return impact.reach(edits) if impact is not None else Reach(everything=True, why="it is not known yet")
+        return (
+            impact.reach(edits) if impact is not None else Reach(everything=True, why="it is not known yet")
+        )
 
     def close(self) -> None:
         """Take the worktree and the process away; `stop` is called where something still runs."""
@@ -84,7 +88,9 @@ class Standby:
     def _prepare(self) -> None:
         try:
             self._keep_base_ready()
-        except FileNotFoundError:  # the session has ended and removed its worktrees while this thread read one: nobody asks any more
+        except (
+            FileNotFoundError
+        ):  # the session has ended and removed its worktrees while this thread read one: nobody asks any more
             self._warm = self._impact = None
 
     def _keep_base_ready(self) -> None:
@@ -118,5 +124,9 @@ def first_look(standby: Standby, edits: Edits, before: TestReport, progress: Pro
         return FirstLook(reach=reach)
     counts = ran.report.counts
     told(f"{counts.passed + counts.failed} tests that the change reaches, {counts.failed} red")
-    suspects = tuple(result.id for result in ran.report.reds if (was := before.of(result.id)) is not None and was.green)
-    return FirstLook(reach=reach, suspects=suspects, runs=(run_of("first look, warm", reach.tests, ran.report),))
+    suspects = tuple(
+        result.id for result in ran.report.reds if (was := before.of(result.id)) is not None and was.green
+    )
+    return FirstLook(
+        reach=reach, suspects=suspects, runs=(run_of("first look, warm", reach.tests, ran.report),)
+    )

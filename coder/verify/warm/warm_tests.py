@@ -50,7 +50,16 @@ class Cold(Value):
 class WarmRunner:
     """One tree; what a run leaves behind there is removed before the next one, what anybody else puts there as well."""
 
-    def __init__(self, project: Project, tree: Path, *, sandbox: Sandbox, scratch: Path, limits: Limits, paths: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        project: Project,
+        tree: Path,
+        *,
+        sandbox: Sandbox,
+        scratch: Path,
+        limits: Limits,
+        paths: Sequence[str] = (),
+    ) -> None:
         """Start collecting, and return at once; `scratch` is a directory outside of any tree that sandboxed commands may write.
 
         `paths` are the test files to collect; none is all of them.
@@ -65,8 +74,18 @@ class WarmRunner:
         self._keeper: Keeper | None = None
         self._tidier = ThreadPoolExecutor(max_workers=1)
         self._tidying: Future[str] | None = None
-        self._cold = project.problem.text if project.problem else "" if project.command.is_pytest else "the test command is no pytest"
-        self._served = None if self._cold else Served(project, self._tree, sandbox=sandbox, scratch=scratch, limits=limits, paths=paths)
+        self._cold = (
+            project.problem.text
+            if project.problem
+            else ""
+            if project.command.is_pytest
+            else "the test command is no pytest"
+        )
+        self._served = (
+            None
+            if self._cold
+            else Served(project, self._tree, sandbox=sandbox, scratch=scratch, limits=limits, paths=paths)
+        )
 
     def run(
         self,
@@ -122,7 +141,9 @@ class WarmRunner:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self.close()
 
     def _get_ready(self) -> None:
@@ -153,20 +174,28 @@ class WarmRunner:
         if self._tidying is not None:
             tidying, self._tidying = self._tidying, None
             if changed := tidying.result():
-                self._cold = self._cold or f"{changed} in the tree is not what it was: the tests have changed it"
+                self._cold = (
+                    self._cold or f"{changed} in the tree is not what it was: the tests have changed it"
+                )
 
     def _asked(self, edits: Edits, tests: tuple[str, ...], seconds: float) -> Asked:
         watch = {name: path for path in edits if not is_test_path(path) and (name := self._name(path))}
         return Asked(select=tests, watch=watch, seconds=seconds, test_seconds=self._test_seconds(tests))
 
-    def _ran(self, edits: Edits, swappable: Sequence[Replacement] | str, asked: Asked, on_red: OnRed) -> Ran | Cold:
+    def _ran(
+        self, edits: Edits, swappable: Sequence[Replacement] | str, asked: Asked, on_red: OnRed
+    ) -> Ran | Cold:
         assert self._served is not None
         assert self._state is not None
         paths = paths_of(asked.select, self._tree)
         if asked.select and not paths:
-            return Ran(report=TestReport(command=self._command, problem=not_there(asked.select)), how="swapped")
+            return Ran(
+                report=TestReport(command=self._command, problem=not_there(asked.select)), how="swapped"
+            )
         if used := next((path for path in edits if path in self._state.loaded | self._state.opened), ""):
-            return Cold(reason=f"{used} is used before any test is collected, by a plugin of pytest or as its configuration")
+            return Cold(
+                reason=f"{used} is used before any test is collected, by a plugin of pytest or as its configuration"
+            )
         why = swappable if isinstance(swappable, str) else ""
         if not isinstance(swappable, str):
             try:
@@ -219,10 +248,15 @@ class WarmRunner:
             known = [seconds for test, seconds in self._taken.items() if not tests or is_meant(test)]
         return max(LEAST_SECONDS, TIMES * max(known)) if known else UNKNOWN_SECONDS
 
-    def _made(self, forked: Forked, asked: Asked, *, how: Literal["swapped", "imported"], why: str = "") -> Ran:
+    def _made(
+        self, forked: Forked, asked: Asked, *, how: Literal["swapped", "imported"], why: str = ""
+    ) -> Ran:
         recording, done = forked.recording, forked.done
         problem = problem_of(recording, done, is_pytest=True, wall_seconds=asked.seconds)
-        late = next((result for result in recording.results if result.failure and result.failure.type == TOO_LONG), None)
+        late = next(
+            (result for result in recording.results if result.failure and result.failure.type == TOO_LONG),
+            None,
+        )
         if late is not None and late.failure is not None:
             problem = Problem(kind="timeout", text=f"{late.id} did not end: {late.failure.message}.")
         for result in recording.results:

@@ -31,7 +31,13 @@ def plan(count: int, seed: int) -> list[Wanted]:
         turn, name = number // 4, f"{seed}/{number}"
         if number % 4 == 3:
             extra = random.choice(safe)
-            planned.append(Wanted(seed=name, damages=(extra,) if extra != "undamaged" else (), negative=negatives[turn % len(negatives)]))
+            planned.append(
+                Wanted(
+                    seed=name,
+                    damages=(extra,) if extra != "undamaged" else (),
+                    negative=negatives[turn % len(negatives)],
+                )
+            )
         elif number % 4 == 2:
             planned.append(Wanted(seed=name, damages=_pair(damages, random)))
         else:
@@ -51,19 +57,31 @@ def results(planned: Sequence[Wanted], known: list[list[Commit]]) -> list[Result
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repository", action="append", type=Path, required=True, help="where real commits come from; several times")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--repository",
+        action="append",
+        type=Path,
+        required=True,
+        help="where real commits come from; several times",
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=1_500, help="how many diffs (default: %(default)s)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--failures", type=Path, help="a directory for one file about each case that ours got wrong")
+    parser.add_argument(
+        "--failures", type=Path, help="a directory for one file about each case that ours got wrong"
+    )
     parser.add_argument("--only", default="", help="only cases with this in their names")
     given = parser.parse_args()
     known = [commits(repository, Random(given.seed)) for repository in given.repository]
     planned = [wanted for wanted in plan(given.count, given.seed) if given.only in wanted.name]
     shares = [planned[start :: given.jobs] for start in range(given.jobs)]
     with ProcessPoolExecutor(given.jobs, mp_context=get_context("fork")) as pool:
-        found = [result for share in pool.map(partial(results, known=known), shares) for result in share if result]
+        found = [
+            result for share in pool.map(partial(results, known=known), shares) for result in share if result
+        ]
     print(printed(found, without=len(planned) - len(found)))
     if given.failures:
         saved(found, given.failures)

@@ -66,7 +66,10 @@ class Hunk:
         if self.header is not None:
             return self.header
         old, new = self.counts or (len(self.old), len(self.new))
-        ranges = [f"{start},{count}" if count != 1 else f"{start}" for start, count in ((self.start, old), (self.new_start, new))]
+        ranges = [
+            f"{start},{count}" if count != 1 else f"{start}"
+            for start, count in ((self.start, old), (self.new_start, new))
+        ]
         return f"@@ -{ranges[0]} +{ranges[1]} @@" + (f" {self.section}" if self.section else "")
 
 
@@ -91,8 +94,14 @@ class Part:
 
     @property
     def lines(self) -> list[str]:
-        names = [f"{sign} {name}" for sign, name in (("---", self.old), ("+++", self.new)) if name and self.hunks]
-        return [*self.git, *names, *(line for hunk in self.hunks for line in (hunk.first_line, *written(hunk.rows)))]
+        names = [
+            f"{sign} {name}" for sign, name in (("---", self.old), ("+++", self.new)) if name and self.hunks
+        ]
+        return [
+            *self.git,
+            *names,
+            *(line for hunk in self.hunks for line in (hunk.first_line, *written(hunk.rows))),
+        ]
 
 
 @dataclass
@@ -137,7 +146,9 @@ class Case:
         above, below = self.above, self.below
         if self.all_indented:
             body, above, below = [*above, *body, *below], [], []
-        text = self.end.join([*above, *(f"{self.indent}{line}" if line.strip() else line for line in body), *below])
+        text = self.end.join(
+            [*above, *(f"{self.indent}{line}" if line.strip() else line for line in body), *below]
+        )
         return text + (self.end if self.closed else "")
 
 
@@ -160,7 +171,11 @@ def _envelope(case: Case, part: Part) -> list[str]:
     if not part.target:
         return [f"*** Delete File: {part.path}"]
     moved = [f"*** Move to: {part.target}"] if part.target != part.path else []
-    rows = [line for hunk in part.hunks for line in (hunk.first_line, *written([replace(row, ends=True) for row in hunk.rows]))]
+    rows = [
+        line
+        for hunk in part.hunks
+        for line in (hunk.first_line, *written([replace(row, ends=True) for row in hunk.rows]))
+    ]
     return [f"*** Update File: {part.path}", *moved, *rows]
 
 
@@ -169,7 +184,17 @@ def _blocks(case: Case, part: Part) -> list[str]:
     lines = []
     for hunk in part.hunks:
         search, put = ([row.text for row in rows] for rows in (hunk.old, hunk.new))
-        lines += [part.target, "```python", "<<<<<<< SEARCH", *search, "=======", *put, ">>>>>>> REPLACE", "```", ""]
+        lines += [
+            part.target,
+            "```python",
+            "<<<<<<< SEARCH",
+            *search,
+            "=======",
+            *put,
+            ">>>>>>> REPLACE",
+            "```",
+            "",
+        ]
     return lines
 
 

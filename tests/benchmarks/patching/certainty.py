@@ -28,7 +28,9 @@ def certain(case: Case) -> bool:
     """Would a careful reader, with the file beside the diff, have no doubt where each hunk goes?"""
     for part in case.changed:
         lines = case.before[part.path].lines
-        numbered = all(hunk.start == hunk.old[0].at + 1 for hunk in part.hunks if hunk.old and hunk.old[0].at >= 0)
+        numbered = all(
+            hunk.start == hunk.old[0].at + 1 for hunk in part.hunks if hunk.old and hunk.old[0].at >= 0
+        )
         if not all(_certain(hunk, lines, numbered=numbered and hunk.header is None) for hunk in part.hunks):
             return False
     return True
@@ -48,7 +50,9 @@ def _certain(hunk: Hunk, lines: list[str], *, numbered: bool) -> bool:
         return sum(map(_says_something, new)) > 1 and len(starts(new, lines)) == 1 and not starts(old, lines)
     left = [row for row in hunk.old if row.at >= 0 and folded(row.text) == folded(lines[row.at])]
     telling = [row for row in left if _says_something(row.text)]
-    made_up = [row for row in hunk.old if (_tells(row) and row not in left) or (row.at < 0 and not _tells(row))]
+    made_up = [
+        row for row in hunk.old if (_tells(row) and row not in left) or (row.at < 0 and not _tells(row))
+    ]
     if len(telling) <= len(made_up) or not _beside(hunk):
         return False
     whole = [row.at for row in hunk.old] == list(range(hunk.old[0].at, hunk.old[0].at + len(hunk.old)))
@@ -108,7 +112,9 @@ def _segments_are_unique(hunk: Hunk, lines: list[str]) -> bool:
             segments[-1].append(row)
         previous = row if known else None
     changed = [segment for segment in segments if any(row.mark != " " for row in segment)]
-    return all(len(starts([row.text for row in segment if row.mark != "+"], lines)) == 1 for segment in changed)
+    return all(
+        len(starts([row.text for row in segment if row.mark != "+"], lines)) == 1 for segment in changed
+    )
 
 
 def _one_way(left: list[Row], lines: list[str]) -> bool:
@@ -119,7 +125,16 @@ def _one_way(left: list[Row], lines: list[str]) -> bool:
     for at in (at for at, line in enumerate(seen) if line == texts[0]):
         places = [at]
         for text in texts[1:]:
-            if (place := next((later for later in range(places[-1] + 1, min(at + span, len(seen))) if seen[later] == text), None)) is None:
+            if (
+                place := next(
+                    (
+                        later
+                        for later in range(places[-1] + 1, min(at + span, len(seen)))
+                        if seen[later] == text
+                    ),
+                    None,
+                )
+            ) is None:
                 break
             places.append(place)
         if len(places) == len(texts):

@@ -29,12 +29,20 @@ def latin_1(case: Case, random: Random) -> bool:
     """A line of the file, and where there is one of the diff, holds characters that are not ASCII."""
     for part in case.changed:
         before, after = case.before[part.path], case.after[part.target]
-        if not all(line.isascii() for line in (*before.lines, *after.lines)) or not before.lines or not after.lines:
+        if (
+            not all(line.isascii() for line in (*before.lines, *after.lines))
+            or not before.lines
+            or not after.lines
+        ):
             return False
         before.encoding = after.encoding = "latin-1"
         before.lines.append("# café")
         after.lines.append("# café")
-        if any(row.at >= len(before.lines) - 1 for row in part.hunks[-1].rows) or not before.final or not after.final:
+        if (
+            any(row.at >= len(before.lines) - 1 for row in part.hunks[-1].rows)
+            or not before.final
+            or not after.final
+        ):
             return False
     return bool(case.changed)
 
@@ -57,7 +65,10 @@ def marker_lost(case: Case, random: Random) -> bool:
         behind = len(before.lines) - (rows[-1].at + (rows[-1].mark != "+"))
         if rows[-1].mark != " " or behind >= len(after.lines):
             return False
-        before.lines, after.lines = before.lines[: len(before.lines) - behind], after.lines[: len(after.lines) - behind]
+        before.lines, after.lines = (
+            before.lines[: len(before.lines) - behind],
+            after.lines[: len(after.lines) - behind],
+        )
         before.final = after.final = False
         for row in rows:
             row.ends = True
@@ -76,7 +87,12 @@ def out_of_order(case: Case, random: Random) -> bool:
 @FILES.add("two hunks as one", stage=2, group="order")
 def two_as_one(case: Case, random: Random) -> bool:
     part = next((part for part in case.changed if len(part.hunks) > 1), None)
-    if part is None or case.dialect == "blocks" or part.hunks[1].rows[0].mark != " " or part.hunks[0].rows[-1].mark != " ":
+    if (
+        part is None
+        or case.dialect == "blocks"
+        or part.hunks[1].rows[0].mark != " "
+        or part.hunks[0].rows[-1].mark != " "
+    ):
         return False
     part.hunks[0].rows += part.hunks[1].rows
     del part.hunks[1]
@@ -89,7 +105,14 @@ def two_sections(case: Case, random: Random) -> bool:
     if part is None:
         return False
     at = random.randrange(1, len(part.hunks))
-    second = Part(path=part.path, target=part.target, git=list(part.git), old=part.old, new=part.new, hunks=part.hunks[at:])
+    second = Part(
+        path=part.path,
+        target=part.target,
+        git=list(part.git),
+        old=part.old,
+        new=part.new,
+        hunks=part.hunks[at:],
+    )
     part.hunks = part.hunks[:at]
     case.parts.append(second)
     return True
@@ -124,7 +147,10 @@ def applied_already(case: Case, random: Random) -> bool:
         at += row.mark != "-"
     hunk.applied = True
     part.hunks = sorted([*part.hunks, hunk], key=lambda other: other.start)
-    return patched(before.lines, [other for other in part.hunks if not other.applied]) == case.after[part.target].lines
+    return (
+        patched(before.lines, [other for other in part.hunks if not other.applied])
+        == case.after[part.target].lines
+    )
 
 
 @FILES.add("twins told apart by line number", stage=0, group="twins")
@@ -144,18 +170,26 @@ def twins_by_function(case: Case, random: Random) -> bool:
     lines = case.before[case.changed[0].path].lines
     hunk.header, hunk.start, hunk.pinned = f"@@ {lines[enclosing(lines, hunk.old[0].at)].strip()}", 0, True
     if random.random() < 0.5:
-        hunk.header = hunk.header.replace("@@", "@@ -0,0 +0,0 @@", 1) if random.random() < 0.3 else f"{hunk.header} @@"
+        hunk.header = (
+            hunk.header.replace("@@", "@@ -0,0 +0,0 @@", 1) if random.random() < 0.3 else f"{hunk.header} @@"
+        )
     return True
 
 
 @FILES.add("new file, sloppily", stage=4, group="names")
 def new_file(case: Case, random: Random) -> bool:
-    parts = [part for part in case.parts if not part.path and part.hunks and not case.after[part.target].executable]
+    parts = [
+        part for part in case.parts if not part.path and part.hunks and not case.after[part.target].executable
+    ]
     for part in parts:
         part.git = (
-            [] if random.random() < 0.7 and all(part.hunks for part in case.parts) else [f"diff --git a/{part.target} b/{part.target}"]
+            []
+            if random.random() < 0.7 and all(part.hunks for part in case.parts)
+            else [f"diff --git a/{part.target} b/{part.target}"]
         )
-        part.old = random.choice((NOWHERE, NOWHERE, f"a/{part.target}", "/dev/null\t1970-01-01 00:00:00", "a/dev/null"))
+        part.old = random.choice(
+            (NOWHERE, NOWHERE, f"a/{part.target}", "/dev/null\t1970-01-01 00:00:00", "a/dev/null")
+        )
         part.new = random.choice((f"b/{part.target}", part.target))
         part.hunks[0].header = random.choice(("@@", "@@ -0,0 +1 @@", "@@ -1,0 +1,999 @@", None))
         for row in part.hunks[0].rows[:-1]:
@@ -170,7 +204,9 @@ def deleted_file(case: Case, random: Random) -> bool:
     if form != 1 and not all(part.hunks for part in case.parts):
         return False
     for part in parts:
-        part.git = [] if form != 1 else [f"diff --git a/{part.path} b/{part.path}", "deleted file mode 100644"]
+        part.git = (
+            [] if form != 1 else [f"diff --git a/{part.path} b/{part.path}", "deleted file mode 100644"]
+        )
         if form == 1:
             part.hunks = []
         else:
@@ -205,12 +241,20 @@ def planted(case: Case, random: Random, *, in_function: bool = False) -> Hunk | 
         or not all(row.ends for row in hunk.rows)
     ):
         return None
-    places = _function_places(before.lines, hunk) if in_function else [at for at, line in enumerate(before.lines) if not line]
+    places = (
+        _function_places(before.lines, hunk)
+        if in_function
+        else [at for at, line in enumerate(before.lines) if not line]
+    )
     taken = {at for other in part.hunks for row in other.rows for at in range(row.at - 1, row.at + 3)}
     if not (places := [at for at in places if at not in taken]):
         return None
     _plant(part, random.choice(places), texts, before=before.lines, after=after.lines)
-    return hunk if len(starts(texts, before.lines)) == 2 and patched(before.lines, part.hunks) == after.lines else None
+    return (
+        hunk
+        if len(starts(texts, before.lines)) == 2 and patched(before.lines, part.hunks) == after.lines
+        else None
+    )
 
 
 def _plant(part: Part, at: int, texts: list[str], *, before: list[str], after: list[str]) -> None:

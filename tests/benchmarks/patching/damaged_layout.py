@@ -7,7 +7,12 @@ from tests.benchmarks.patching.cases import NOWHERE, Case, enclosing
 from tests.benchmarks.patching.damage import Table
 
 LAYOUT = Table()
-ABOVE = ("Sure! The problem is in how the value is looked up.", "Here is the patch:", "I've changed two things - see below.", "1. First:")
+ABOVE = (
+    "Sure! The problem is in how the value is looked up.",
+    "Here is the patch:",
+    "I've changed two things - see below.",
+    "1. First:",
+)
 BELOW = ("This keeps the old behaviour for everybody else.", "Let me know if you'd like tests, too!", "Done.")
 
 
@@ -32,7 +37,9 @@ def wrong_counts(case: Case, random: Random) -> bool:
         if hunk.header is not None:
             return False
         old, new = len(hunk.old), len(hunk.new)
-        hunk.counts = random.choice(((old + 1, new + 1), (old, new + 2), (max(1, old - 1), new), (1, 1), (old + 7, new), (new, old)))
+        hunk.counts = random.choice(
+            ((old + 1, new + 1), (old, new + 2), (max(1, old - 1), new), (1, 1), (old + 7, new), (new, old))
+        )
     return bool(case.hunks) and case.dialect == "unified"
 
 
@@ -59,7 +66,11 @@ def function_header(case: Case, random: Random) -> bool:
 def no_prefixes(case: Case, random: Random) -> bool:
     for part in case.parts:
         part.old, part.new = (re.sub(r"^[ab]/", "", name) for name in (part.old, part.new))
-        part.git = [line for line in part.git if not line.startswith("diff --git")] if random.random() < 0.7 else part.git
+        part.git = (
+            [line for line in part.git if not line.startswith("diff --git")]
+            if random.random() < 0.7
+            else part.git
+        )
     return all(part.hunks for part in case.parts) and case.dialect == "unified" and bool(case.changed)
 
 
@@ -88,14 +99,19 @@ def only_a_path(case: Case, random: Random) -> bool:
         return False
     path = case.parts[0].path
     case.parts[0].git = []
-    case.above = [*case.above, random.choice((path, f"**{path}**", f"`{path}`:", f"In `{path}`:", f"### {path}"))]
+    case.above = [
+        *case.above,
+        random.choice((path, f"**{path}**", f"`{path}`:", f"In `{path}`:", f"### {path}")),
+    ]
     return True
 
 
 @LAYOUT.add("only the file's own name", stage=4, group="names")
 def only_a_basename(case: Case, random: Random) -> bool:
     names = [path.rpartition("/")[2] for path in case.before]
-    if len(case.changed) != len(case.parts) or any(names.count(part.path.rpartition("/")[2]) > 1 for part in case.parts):
+    if len(case.changed) != len(case.parts) or any(
+        names.count(part.path.rpartition("/")[2]) > 1 for part in case.parts
+    ):
         return False
     prefixes = random.choice((("a/", "b/"), ("", "")))
     for part in case.parts:
@@ -107,18 +123,29 @@ def only_a_basename(case: Case, random: Random) -> bool:
 @LAYOUT.add("timestamps", stage=4, group="names")
 def timestamps(case: Case, random: Random) -> bool:
     stamp = random.choice(
-        ("\t2024-03-01 12:00:00.000000000 +0100", "   2024-03-01 12:00:00", "\tFri Mar  1 12:00:00 2024", "\t(revision 12)")
+        (
+            "\t2024-03-01 12:00:00.000000000 +0100",
+            "   2024-03-01 12:00:00",
+            "\tFri Mar  1 12:00:00 2024",
+            "\t(revision 12)",
+        )
     )
     for part in case.parts:
         part.git = [line for line in part.git if not line.startswith("diff --git")]
-        part.old, part.new = (name.split("\t")[0] + stamp if name != NOWHERE else name for name in (part.old, part.new))
+        part.old, part.new = (
+            name.split("\t")[0] + stamp if name != NOWHERE else name for name in (part.old, part.new)
+        )
     return len(case.changed) == len(case.parts) and case.dialect == "unified"
 
 
 @LAYOUT.add("git's lines missing", stage=4, group="names")
 def no_git_lines(case: Case, random: Random) -> bool:
     for part in case.parts:
-        if (part.path and part.target and part.path != part.target) or any("mode 100755" in line for line in part.git) or not part.hunks:
+        if (
+            (part.path and part.target and part.path != part.target)
+            or any("mode 100755" in line for line in part.git)
+            or not part.hunks
+        ):
             return False
         part.git = []
     return case.dialect == "unified"
@@ -129,14 +156,19 @@ def fenced(case: Case, random: Random) -> bool:
     if any(line.lstrip().startswith(("```", "~~~")) for line in case.text.split("\n")):
         return False
     fence = random.choice(("```", "```", "~~~", "````"))
-    case.above, case.below = [*case.above, fence + random.choice(("diff", "", "patch", "python"))], [fence, *case.below]
+    case.above, case.below = (
+        [*case.above, fence + random.choice(("diff", "", "patch", "python"))],
+        [fence, *case.below],
+    )
     return True
 
 
 @LAYOUT.add("prose around", stage=5)
 def prose(case: Case, random: Random) -> bool:
     above, below = random.sample(ABOVE, random.randint(1, 2)), random.sample(BELOW, random.randint(1, 2))
-    inside = bool(case.below)  # a fence ends the diff; elsewhere a blank line must, and what follows cannot be taken for a removed line
+    inside = bool(
+        case.below
+    )  # a fence ends the diff; elsewhere a blank line must, and what follows cannot be taken for a removed line
     below += ["- it is faster,", "- it is shorter."] if inside else []
     case.above, case.below = [*above, "", *case.above], [*case.below, *([] if inside else [""]), *below]
     return True
@@ -163,7 +195,9 @@ def not_closed(case: Case, random: Random) -> bool:
 
 @LAYOUT.add("*** Begin Patch", stage=0, group="names")
 def envelope(case: Case, random: Random) -> bool:
-    if any(hunk.pinned for hunk in case.hunks) or any(not row.ends for part in case.parts for hunk in part.hunks for row in hunk.rows):
+    if any(hunk.pinned for hunk in case.hunks) or any(
+        not row.ends for part in case.parts for hunk in part.hunks for row in hunk.rows
+    ):
         return False
     if any(text.executable for text in (*case.before.values(), *case.after.values())):
         return False
@@ -184,7 +218,10 @@ def blocks(case: Case, random: Random) -> bool:
     for part in case.parts:
         for hunk in part.hunks:
             hunk.start, hunk.header = 0, ""
-            if any(not row.ends or row.text.startswith(("<<<<<<<", "=======", ">>>>>>>", "```")) for row in hunk.rows):
+            if any(
+                not row.ends or row.text.startswith(("<<<<<<<", "=======", ">>>>>>>", "```"))
+                for row in hunk.rows
+            ):
                 return False
     return len(case.changed) == len(case.parts) and bool(case.parts) and all(hunk.old for hunk in case.hunks)
 

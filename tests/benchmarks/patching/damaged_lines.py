@@ -10,7 +10,12 @@ from tests.benchmarks.patching.damage import Table
 LINES = Table()
 SIGNS = ("+", "-", "@@", "\\", "diff ", "*** ", "<<<<", ">>>>", "====", "```", "~~~")
 LOOKS = {"'": "\u2019", '"': "\u201c", " - ": " \u2013 ", "...": "\u2026"}
-INVENTED = ("# Handle the remaining cases.", "logger.debug('about to continue')", "# NOTE: keep in sync", "result = None")
+INVENTED = (
+    "# Handle the remaining cases.",
+    "logger.debug('about to continue')",
+    "# NOTE: keep in sync",
+    "result = None",
+)
 ELLIPSES = ("...", "    ...", "# ...", "    # ... existing code ...", "# ... rest of the code ...")
 WORDS = re.compile(r"[A-Za-z]{3,}")
 
@@ -44,7 +49,9 @@ def trailing_stripped(case: Case, random: Random) -> bool:
             if random.random() < 0.3 and not row.text[-1:].isspace():
                 before, after = case.before[part.path], case.after[part.target]
                 if row.mark == " ":
-                    offset = sum((other.mark == "+") - (other.mark == "-") for other in _rows_above(part.hunks, row))
+                    offset = sum(
+                        (other.mark == "+") - (other.mark == "-") for other in _rows_above(part.hunks, row)
+                    )
                     after.lines[row.at + offset] += "  "
                 before.lines[row.at] += "  "
                 done = True
@@ -107,7 +114,11 @@ def plus_before_minus(case: Case, random: Random) -> bool:
         rows: list[Row] = []
         for row in hunk.rows:
             run = next((index for index in range(len(rows), 0, -1) if rows[index - 1].mark == " "), 0)
-            if row.mark == "+" and any(other.mark == "-" for other in rows[run:]) and all(other.ends for other in (*rows[run:], row)):
+            if (
+                row.mark == "+"
+                and any(other.mark == "-" for other in rows[run:])
+                and all(other.ends for other in (*rows[run:], row))
+            ):
                 rows.insert(next(index for index in range(run, len(rows)) if rows[index].mark == "-"), row)
                 done = True
             else:
@@ -122,10 +133,17 @@ def repeated_as_a_change(case: Case, random: Random) -> bool:
         return False
     done = False
     for hunk in case.hunks:
-        places = [index for index, row in enumerate(hunk.rows) if row.mark == " " and row.marked and row.ends and row.at >= 0]
+        places = [
+            index
+            for index, row in enumerate(hunk.rows)
+            if row.mark == " " and row.marked and row.ends and row.at >= 0
+        ]
         for index in sorted(random.sample(places, min(len(places), random.randint(1, 2))), reverse=True):
             row = hunk.rows[index]
-            hunk.rows[index : index + 1] = [Row(mark="-", text=row.text, at=row.at), Row(mark="+", text=row.text, at=row.at + 1)]
+            hunk.rows[index : index + 1] = [
+                Row(mark="-", text=row.text, at=row.at),
+                Row(mark="+", text=row.text, at=row.at + 1),
+            ]
             done = True
     return done
 
@@ -138,7 +156,11 @@ def elided(case: Case, random: Random) -> bool:
     done = False
     for part in case.changed:
         for hunk in part.hunks:
-            middle = [index for index in range(1, len(hunk.rows) - 1) if all(row.mark == " " for row in hunk.rows[index - 1 : index + 2])]
+            middle = [
+                index
+                for index in range(1, len(hunk.rows) - 1)
+                if all(row.mark == " " for row in hunk.rows[index - 1 : index + 2])
+            ]
             runs = [index for index in middle if index + 1 in middle]
             if runs:
                 first = random.choice(runs)
@@ -173,7 +195,11 @@ def extra_context(case: Case, random: Random) -> bool:
         lines = case.before[part.path].lines
         for hunk in part.hunks:
             opener = enclosing(lines, hunk.rows[0].at)
-            twice = [index for index, row in enumerate(hunk.rows) if row.mark == " " and row.text.strip() and row.at >= 0]
+            twice = [
+                index
+                for index, row in enumerate(hunk.rows)
+                if row.mark == " " and row.text.strip() and row.at >= 0
+            ]
             if opener >= 0 and opener != hunk.rows[0].at - 1 and random.random() < 0.6:
                 hunk.rows.insert(0, Row(mark=" ", text=lines[opener], at=-1))
             elif twice:
@@ -192,7 +218,9 @@ def invented_context(case: Case, random: Random) -> bool:
     hunk = random.choice(case.hunks) if case.hunks else Hunk(rows=[], start=0, new_start=0)
     places = [index for index, row in enumerate(hunk.rows) if row.mark == " " and row.text.strip()]
     text = random.choice(INVENTED)
-    if not places or any(folded(text) in folded(line) for part in case.changed for line in case.before[part.path].lines):
+    if not places or any(
+        folded(text) in folded(line) for part in case.changed for line in case.before[part.path].lines
+    ):
         return False
     index = random.choice(places)
     indent = hunk.rows[index].text[: -len(hunk.rows[index].text.lstrip())]
@@ -211,7 +239,9 @@ def paraphrased(case: Case, random: Random) -> bool:
             continue
         word = random.choice(words)
         changed = comment.replace(word, random.choice(("the", "each", "every", "some")) + f" {word}s", 1)
-        row.text = code + sign + random.choice((changed, comment.removesuffix(word).rstrip(), changed.capitalize()))
+        row.text = (
+            code + sign + random.choice((changed, comment.removesuffix(word).rstrip(), changed.capitalize()))
+        )
         done = True
     return done
 
@@ -225,8 +255,12 @@ def look_alikes(case: Case, random: Random) -> bool:
 def look_alikes_everywhere(case: Case, random: Random) -> bool:
     """Only where the old lines of a hunk show each replacement that was made to its new lines."""
     for hunk in case.hunks:
-        old, new = ("\n".join(row.text for row in hunk.rows if (row.mark == "+") is added) for added in (False, True))
-        if any(sign in new and sign not in old for sign in LOOKS) or any(look in new + old for look in LOOKS.values()):
+        old, new = (
+            "\n".join(row.text for row in hunk.rows if (row.mark == "+") is added) for added in (False, True)
+        )
+        if any(sign in new and sign not in old for sign in LOOKS) or any(
+            look in new + old for look in LOOKS.values()
+        ):
             return False
     return _looking_alike([row for hunk in case.hunks for row in hunk.rows])
 
@@ -264,9 +298,13 @@ def _reindented_by(case: Case, *, in_file: str, in_diff: str) -> bool:
         if any("\t" in line for line in (*before.lines, *after.lines)):
             return False
         if in_file == "\t":
-            before.lines, after.lines = ([_indented(line, "\t") for line in text.lines] for text in (before, after))
+            before.lines, after.lines = (
+                [_indented(line, "\t") for line in text.lines] for text in (before, after)
+            )
         for hunk in part.hunks:
-            if not any(_depth(row.text) and _depth(row.text) % 4 == 0 for row in hunk.old if row.text.strip()):
+            if not any(
+                _depth(row.text) and _depth(row.text) % 4 == 0 for row in hunk.old if row.text.strip()
+            ):
                 return False  # nothing shows what stands for what
             for row in hunk.rows:
                 row.text = _indented(row.text, in_diff)

@@ -29,15 +29,28 @@ class Commit:
     id: str
 
     def git(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        variables = {**os.environ, "GIT_NO_LAZY_FETCH": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-        done = subprocess.run(["git", "-C", self.repository, *arguments], input=stdin, capture_output=True, env=variables, check=False)
+        variables = {
+            **os.environ,
+            "GIT_NO_LAZY_FETCH": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_NOSYSTEM": "1",
+        }
+        done = subprocess.run(
+            ["git", "-C", self.repository, *arguments],
+            input=stdin,
+            capture_output=True,
+            env=variables,
+            check=False,
+        )
         if done.returncode != 0:
             raise Unfit(done.stderr.decode("utf-8", "replace"))
         return done.stdout
 
     def texts(self, revisions: list[str]) -> list[str]:
         """Blobs, by `commit:path`."""
-        data = self.git("cat-file", "--batch", stdin="".join(f"{revision}\n" for revision in revisions).encode())
+        data = self.git(
+            "cat-file", "--batch", stdin="".join(f"{revision}\n" for revision in revisions).encode()
+        )
         found = []
         for _ in revisions:
             head, _, data = data.partition(b"\n")
@@ -78,31 +91,48 @@ def _read(commit: Commit, random: Random) -> Case:
         Unfit: it is too large, binary, or touches what is no text file.
     """
     parent = f"{commit.id}^"
-    raw = commit.git("diff-tree", "-r", "-M", "--raw", "--no-abbrev", parent, commit.id).decode("utf-8", "replace").splitlines()
+    raw = (
+        commit.git("diff-tree", "-r", "-M", "--raw", "--no-abbrev", parent, commit.id)
+        .decode("utf-8", "replace")
+        .splitlines()
+    )
     if not 0 < len(raw) <= MOST_FILES:
         raise Unfit("too many files, or none")
     modes: dict[str, str] = {}
     for line in raw:
         old_mode, new_mode, *_, status = line[1:].split("\t")[0].split()
         names = line.split("\t")[1:]
-        if {old_mode, new_mode} - {*REGULAR, "000000"} or any(not name.isascii() or " " in name or '"' in name for name in names):
+        if {old_mode, new_mode} - {*REGULAR, "000000"} or any(
+            not name.isascii() or " " in name or '"' in name for name in names
+        ):
             raise Unfit("no plain files")
         if status[0] in "MR" and old_mode != new_mode:
             raise Unfit("a mode that only git's own lines tell")
         modes |= {f"{parent}:{names[0]}": old_mode} if status[0] != "A" else {}
         modes |= {f"{commit.id}:{names[-1]}": new_mode} if status[0] != "D" else {}
-    files = {revision: _text(text, mode=modes[revision]) for revision, text in zip(modes, commit.texts(list(modes)), strict=True)}
+    files = {
+        revision: _text(text, mode=modes[revision])
+        for revision, text in zip(modes, commit.texts(list(modes)), strict=True)
+    }
     before, after = (
-        {name.partition(":")[2]: text for name, text in files.items() if name.startswith(f"{of}:")} for of in (parent, commit.id)
+        {name.partition(":")[2]: text for name, text in files.items() if name.startswith(f"{of}:")}
+        for of in (parent, commit.id)
     )
-    parts = parts_of(commit.git("diff-tree", "-r", "-p", "-M", f"-U{random.choice(CONTEXTS)}", parent, commit.id).decode())
+    parts = parts_of(
+        commit.git("diff-tree", "-r", "-p", "-M", f"-U{random.choice(CONTEXTS)}", parent, commit.id).decode()
+    )
     if sum(len(part.hunks) for part in parts) > MOST_HUNKS:
         raise Unfit("too many hunks")
     for part in parts:
         if part.changes_only and patched(before[part.path].lines, part.hunks) != after[part.target].lines:
             raise Unfit("a diff that is more than its lines")
     around = _neighbours(commit, set(before) | set(after), random)
-    case = Case(before={**around, **before}, after={**around, **after}, parts=parts, label=f"{commit.repository} {commit.id[:10]}")
+    case = Case(
+        before={**around, **before},
+        after={**around, **after},
+        parts=parts,
+        label=f"{commit.repository} {commit.id[:10]}",
+    )
     if random.random() < 0.3:
         _plain(case)
     return case
@@ -160,11 +190,20 @@ def _hunk(match: re.Match[str], lines: list[str], index: int) -> tuple[Hunk, int
 
 def _neighbours(commit: Commit, known: set[str], random: Random) -> dict[str, Text]:
     """Other files of the commit, those with the same name or directory first."""
-    listed = [line.split("\t") for line in commit.git("ls-tree", "-r", f"{commit.id}^").decode("utf-8", "replace").splitlines()]
-    paths = [path for info, path in listed if info[:6] in REGULAR and path.endswith((".py", ".rst", ".txt", ".md")) and path not in known]
+    listed = [
+        line.split("\t")
+        for line in commit.git("ls-tree", "-r", f"{commit.id}^").decode("utf-8", "replace").splitlines()
+    ]
+    paths = [
+        path
+        for info, path in listed
+        if info[:6] in REGULAR and path.endswith((".py", ".rst", ".txt", ".md")) and path not in known
+    ]
     random.shuffle(paths)
     names, folders = {path.rpartition("/")[2] for path in known}, {path.rpartition("/")[0] for path in known}
-    paths.sort(key=lambda path: path.rpartition("/")[2] not in names and path.rpartition("/")[0] not in folders)
+    paths.sort(
+        key=lambda path: path.rpartition("/")[2] not in names and path.rpartition("/")[0] not in folders
+    )
     texts = commit.texts([f"{commit.id}^:{path}" for path in paths[:NEIGHBOURS]])
     return {path: _text(text, mode="100644") for path, text in zip(paths, texts, strict=False)}
 

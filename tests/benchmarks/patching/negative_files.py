@@ -7,7 +7,15 @@ from tests.benchmarks.patching.damage import Table
 from tests.benchmarks.patching.negatives import WORD, reworded
 
 REFUSED_FILES = Table()
-OUTSIDE = ("../outside/{}", "a/../../outside/{}", "/tmp/outside/{}", "C:\\{}", "C:/{}", "x/../../outside/{}", "..\\outside\\{}")
+OUTSIDE = (
+    "../outside/{}",
+    "a/../../outside/{}",
+    "/tmp/outside/{}",
+    "C:\\{}",
+    "C:/{}",
+    "x/../../outside/{}",
+    "..\\outside\\{}",
+)
 GIT = (
     ".git/config",
     ".GIT/config",
@@ -25,7 +33,14 @@ def creates_existing(case: Case, random: Random) -> bool:
     path = random.choice(sorted(case.before))
     rows = [Row(mark="+", text=text, at=0) for text in ("first", "second")]
     git = [f"diff --git a/{path} b/{path}", "new file mode 100644"] if random.random() < 0.5 else []
-    part = Part(path="", target=path, git=git, old=NOWHERE, new=f"b/{path}", hunks=[Hunk(rows=rows, start=0, new_start=1)])
+    part = Part(
+        path="",
+        target=path,
+        git=git,
+        old=NOWHERE,
+        new=f"b/{path}",
+        hunks=[Hunk(rows=rows, start=0, new_start=1)],
+    )
     case.parts = [*(part for part in case.parts if path not in (part.path, part.target)), part]
     return bool(case.before[path].lines)
 
@@ -36,7 +51,14 @@ def renames_onto(case: Case, random: Random) -> bool:
         return False
     old, new = random.sample(sorted(case.before), 2)
     case.parts = [
-        Part(path=old, target=new, git=[f"diff --git a/{old} b/{new}", f"rename from {old}", f"rename to {new}"], old="", new="", hunks=[])
+        Part(
+            path=old,
+            target=new,
+            git=[f"diff --git a/{old} b/{new}", f"rename from {old}", f"rename to {new}"],
+            old="",
+            new="",
+            hunks=[],
+        )
     ]
     return True
 
@@ -50,7 +72,16 @@ def deletes_other(case: Case, random: Random) -> bool:
         return False
     rows = [Row(mark="-", text=line, at=at) for at, line in enumerate(text.lines)]
     git = [f"diff --git a/{path} b/{path}", "deleted file mode 100644"]
-    case.parts = [Part(path=path, target="", git=git, old=f"a/{path}", new=NOWHERE, hunks=[Hunk(rows=rows, start=1, new_start=0)])]
+    case.parts = [
+        Part(
+            path=path,
+            target="",
+            git=git,
+            old=f"a/{path}",
+            new=NOWHERE,
+            hunks=[Hunk(rows=rows, start=1, new_start=0)],
+        )
+    ]
     at = random.choice(places)
     text.lines[at] = reworded(text.lines[at], random)
     return True
@@ -64,7 +95,12 @@ def binary(case: Case, random: Random) -> bool:
             return False
         case.before[part.path].lines[0] += "\0"
         return all(row.at for row in part.hunks[0].rows)
-    told = random.choice((["Binary files a/logo.png and b/logo.png differ"], ["GIT binary patch", "literal 3", "Kcmezm7zz", ""]))
+    told = random.choice(
+        (
+            ["Binary files a/logo.png and b/logo.png differ"],
+            ["GIT binary patch", "literal 3", "Kcmezm7zz", ""],
+        )
+    )
     part = Part(
         path="",
         target="logo.png",
@@ -113,9 +149,23 @@ def into_git(case: Case, random: Random) -> bool:
             Row(mark="+", text="\tfsmonitor = ./evil", at=1),
             Row(mark=" ", text="\tbare = false", at=1),
         ]
-        part = Part(path=name, target=name, git=[], old=f"a/{name}", new=f"b/{name}", hunks=[Hunk(rows=rows, start=1, new_start=1)])
+        part = Part(
+            path=name,
+            target=name,
+            git=[],
+            old=f"a/{name}",
+            new=f"b/{name}",
+            hunks=[Hunk(rows=rows, start=1, new_start=1)],
+        )
     else:
-        part = Part(path="", target=name, git=[], old=NOWHERE, new=f"b/{name}", hunks=[Hunk(rows=rows, start=0, new_start=1)])
+        part = Part(
+            path="",
+            target=name,
+            git=[],
+            old=NOWHERE,
+            new=f"b/{name}",
+            hunks=[Hunk(rows=rows, start=0, new_start=1)],
+        )
     case.parts.append(part)
     return True
 
@@ -124,7 +174,9 @@ def into_git(case: Case, random: Random) -> bool:
 def nothing(case: Case, random: Random) -> bool:
     for hunk in case.hunks:
         hunk.rows = [
-            row for old in hunk.old for row in (Row(mark="-", text=old.text, at=old.at), Row(mark="+", text=old.text, at=old.at + 1))
+            row
+            for old in hunk.old
+            for row in (Row(mark="-", text=old.text, at=old.at), Row(mark="+", text=old.text, at=old.at + 1))
         ]
     case.parts = case.changed
     return bool(case.hunks) and all(row.ends for hunk in case.hunks for row in hunk.rows)
@@ -143,5 +195,14 @@ def unknown_file(case: Case, random: Random) -> bool:
 @REFUSED_FILES.add("no diff at all", stage=0)
 def no_diff(case: Case, random: Random) -> bool:
     case.parts = []
-    case.above = [random.choice(("I would change the function.", "def f():\n    return 1", "- first\n+ second", "---\ntitle: x\n---"))]
+    case.above = [
+        random.choice(
+            (
+                "I would change the function.",
+                "def f():\n    return 1",
+                "- first\n+ second",
+                "---\ntitle: x\n---",
+            )
+        )
+    ]
     return True

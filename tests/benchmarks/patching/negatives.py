@@ -10,7 +10,15 @@ from tests.benchmarks.patching.damage import Table
 from tests.benchmarks.patching.damaged_files import applied_already, planted
 
 REFUSED_LINES = Table()
-SAFE = ("undamaged", "wrong counts", "no a/ and b/", "Markdown fence", "prose around", "CRLF diff", "blank context without its space")
+SAFE = (
+    "undamaged",
+    "wrong counts",
+    "no a/ and b/",
+    "Markdown fence",
+    "prose around",
+    "CRLF diff",
+    "blank context without its space",
+)
 """Damages that tell nothing about the place."""
 WORD = re.compile(r"[A-Za-z_]{2,}|[0-9]+")
 
@@ -39,7 +47,9 @@ def stale_gone(case: Case, random: Random) -> bool:
     del lines[row.at]
     case.note = f"The file has no {row.text!r}."
     hunk = next(hunk for hunk in part.hunks if any(other is row for other in hunk.rows))
-    return folded(row.text) not in map(folded, lines) and not starts([other.text for other in hunk.new], lines)
+    return folded(row.text) not in map(folded, lines) and not starts(
+        [other.text for other in hunk.new], lines
+    )
 
 
 @REFUSED_LINES.add("made for another version", stage=0)
@@ -62,7 +72,11 @@ def stale_insertion(case: Case, random: Random) -> bool:
     lines = case.before[part.path].lines
     hunk = random.choice(found)
     for row in hunk.old:
-        lines[row.at] = reworded(reworded(lines[row.at], random), random) + "_" if WORD.search(lines[row.at]) else lines[row.at]
+        lines[row.at] = (
+            reworded(reworded(lines[row.at], random), random) + "_"
+            if WORD.search(lines[row.at])
+            else lines[row.at]
+        )
     texts = [row.text for row in hunk.old if WORD.search(row.text)]
     return bool(texts) and not any(folded(text) in map(folded, lines) for text in texts)
 
@@ -94,8 +108,15 @@ def twins_inside(case: Case, random: Random) -> bool:
     hunk, lines = part.hunks[0], case.before[part.path].lines
     texts = [row.text for row in hunk.old]
     opener = enclosing(lines, hunk.old[0].at)
-    shallow = opener < 0 or any(text.strip() and len(text) - len(text.lstrip()) <= _depth(lines[opener]) for text in texts)
-    if shallow or not lines[opener].endswith(":") or len(starts(texts, lines)) != 1 or not WORD.search(" ".join(texts)):
+    shallow = opener < 0 or any(
+        text.strip() and len(text) - len(text.lstrip()) <= _depth(lines[opener]) for text in texts
+    )
+    if (
+        shallow
+        or not lines[opener].endswith(":")
+        or len(starts(texts, lines)) != 1
+        or not WORD.search(" ".join(texts))
+    ):
         return False
     hunk.header, hunk.start = f"@@ {lines[opener].strip()}", 0
     lines[opener + 1 : opener + 1] = texts
@@ -116,7 +137,12 @@ def same_basename(case: Case, random: Random) -> bool:
 
 @REFUSED_LINES.add("hunks that contradict", stage=0)
 def contradiction(case: Case, random: Random) -> bool:
-    found = [(part, hunk) for part in case.changed for hunk in part.hunks if {"+", "-"} <= {row.mark for row in hunk.rows}]
+    found = [
+        (part, hunk)
+        for part in case.changed
+        for hunk in part.hunks
+        if {"+", "-"} <= {row.mark for row in hunk.rows}
+    ]
     if not found:
         return False
     part, hunk = random.choice(found)
@@ -148,7 +174,9 @@ def stale_and_applied(case: Case, random: Random) -> bool:
     if not applied_already(case, random):
         return False
     applied = [hunk for hunk in case.hunks if hunk.applied]
-    return stale(case, random) and not any(hunk is not other and not hunk.applied for hunk in applied for other in applied)
+    return stale(case, random) and not any(
+        hunk is not other and not hunk.applied for hunk in applied for other in applied
+    )
 
 
 @REFUSED_LINES.add("added lines alone, no place", stage=0)
@@ -157,7 +185,9 @@ def no_place(case: Case, random: Random) -> bool:
     if not found:
         return False
     part = random.choice(found)
-    part.hunks = [Hunk(rows=[Row(mark="+", text="import something", at=0)], start=0, new_start=0, header="@@")]
+    part.hunks = [
+        Hunk(rows=[Row(mark="+", text="import something", at=0)], start=0, new_start=0, header="@@")
+    ]
     return True
 
 
@@ -180,7 +210,11 @@ def reworded(line: str, random: Random) -> str:
     if not words:
         return line
     word = random.choice(words)
-    other = str(int(word[0]) + 1) if word[0].isdigit() else random.choice((f"{word[0]}_old", f"not_{word[0]}", word[0][::-1] + "x"))
+    other = (
+        str(int(word[0]) + 1)
+        if word[0].isdigit()
+        else random.choice((f"{word[0]}_old", f"not_{word[0]}", word[0][::-1] + "x"))
+    )
     return line[: word.start()] + other + line[word.end() :]
 
 

@@ -17,18 +17,28 @@ def printed(results: Sequence[Result], *, without: int) -> str:
     """One line for each kind of damage, pairs and negatives in groups, then shares and times."""
     names = list(results[0].outcomes) if results else []
     groups = {
-        "one damage": [result for result in results if len(result.wanted.damages) == 1 and not result.wanted.negative],
-        "two damages, by each": [result for result in results if len(result.wanted.damages) == 2 and not result.wanted.negative],
+        "one damage": [
+            result for result in results if len(result.wanted.damages) == 1 and not result.wanted.negative
+        ],
+        "two damages, by each": [
+            result for result in results if len(result.wanted.damages) == 2 and not result.wanted.negative
+        ],
         "to be refused": [result for result in results if result.wanted.negative],
     }
     lines = [_row("", "n", names), _row("", "", ["exact wrong refu. dirty"] * len(names))]
     for title, group in groups.items():
         lines.append(f"-- {title}")
-        kinds = {kind for result in group for kind in ([result.wanted.negative] if result.wanted.negative else result.wanted.damages)}
+        kinds = {
+            kind
+            for result in group
+            for kind in ([result.wanted.negative] if result.wanted.negative else result.wanted.damages)
+        }
         for kind in sorted(kinds):
             chosen = [result for result in group if kind in (result.wanted.negative, *result.wanted.damages)]
             lines.append(_row(kind, str(len(chosen)), [_counts(chosen, name) for name in names]))
-        lines.append(_row(f"all: {title.partition(',')[0]}", str(len(group)), [_counts(group, name) for name in names]))
+        lines.append(
+            _row(f"all: {title.partition(',')[0]}", str(len(group)), [_counts(group, name) for name in names])
+        )
     draws = sum(result.draws for result in results)
     lines.append(f"\n{len(results)} diffs out of {draws} drawn commits; for {without} no commit was found")
     return "\n".join([*lines, *_shares(results, names), *_times(results, names)])
@@ -40,7 +50,9 @@ def saved(results: Sequence[Result], directory: Path) -> None:
     for path in directory.glob("*.md"):
         path.unlink()
     numbers: Counter[str] = Counter()
-    for result in sorted((result for result in results if result.report), key=lambda result: result.outcomes[OURS] != "wrong"):
+    for result in sorted(
+        (result for result in results if result.report), key=lambda result: result.outcomes[OURS] != "wrong"
+    ):
         kind = re.sub(r"[^\w+]+", "-", result.wanted.name)
         numbers[kind] += 1
         mark = "" if result.outcomes[OURS] == "refused" else f"{result.outcomes[OURS].upper()}-"
@@ -63,15 +75,22 @@ def _shares(results: Sequence[Result], names: Sequence[str]) -> list[str]:
     for name in names:
         exact = sum(result.outcomes[name] == "exact" for result in positive) / max(1, len(positive))
         refused = sum(result.outcomes[name] == "refused" for result in negative) / max(1, len(negative))
-        wrong, dirty = (sum(result.outcomes[name] == outcome for result in results) for outcome in ("wrong", "dirty"))
-        lines.append(f"{name:<16} exact {exact:7.2%} of the certain, refused {refused:7.2%} of the negatives, wrong {wrong}, dirty {dirty}")
+        wrong, dirty = (
+            sum(result.outcomes[name] == outcome for result in results) for outcome in ("wrong", "dirty")
+        )
+        lines.append(
+            f"{name:<16} exact {exact:7.2%} of the certain, refused {refused:7.2%} of the negatives, wrong {wrong}, dirty {dirty}"
+        )
     return lines
 
 
 def _times(results: Sequence[Result], names: Sequence[str]) -> list[str]:
     """Ours is called in this process, as the tool is; the others are processes, but for whatthepatch."""
-    times = {name: median(result.seconds[name] for result in results) * 1000 if results else 0.0 for name in names}
+    times = {
+        name: median(result.seconds[name] for result in results) * 1000 if results else 0.0 for name in names
+    }
     git = times.get(GIT, 0.0) or 1.0
     return [
-        f"{name:<16} {milliseconds:7.2f} ms a patch (median), {milliseconds / git:5.2f} x git apply" for name, milliseconds in times.items()
+        f"{name:<16} {milliseconds:7.2f} ms a patch (median), {milliseconds / git:5.2f} x git apply"
+        for name, milliseconds in times.items()
     ]

@@ -38,8 +38,14 @@ def _ours(text: str, root: Path) -> bool:
 
 def _process(command: tuple[str, ...]) -> Applier:
     def applied(text: str, root: Path) -> bool:
-        environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "GIT_CEILING_DIRECTORIES": str(root.parent), "HOME": "/nonexistent"}
-        done = subprocess.run(command, cwd=root, input=text.encode(), capture_output=True, env=environment, check=False)
+        environment = {
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "GIT_CEILING_DIRECTORIES": str(root.parent),
+            "HOME": "/nonexistent",
+        }
+        done = subprocess.run(
+            command, cwd=root, input=text.encode(), capture_output=True, env=environment, check=False
+        )
         return done.returncode == 0
 
     return applied
@@ -55,7 +61,14 @@ def _whatthepatch(text: str, root: Path) -> bool:
             before = root / re.sub(r"^[ab]/", "", diff.header.old_path)
             lines = library.apply_diff(diff, before.read_bytes().decode() if before.is_file() else "")
             written[root / name] = "".join(f"{line}\n" for line in lines).encode()
-    except (library.exceptions.WhatThePatchException, AssertionError, AttributeError, LookupError, TypeError, ValueError):
+    except (
+        library.exceptions.WhatThePatchException,
+        AssertionError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ):
         return False
     for path, data in written.items():
         path.parent.mkdir(parents=True, exist_ok=True)

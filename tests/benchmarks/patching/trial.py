@@ -127,7 +127,10 @@ def _build(case: Case, root: Path) -> None:
 
 def _state(place: Path) -> State:
     return {
-        str(path.relative_to(place)): (path.read_bytes(), os.access(path, os.X_OK) and bool(path.stat().st_mode & 0o100))
+        str(path.relative_to(place)): (
+            path.read_bytes(),
+            os.access(path, os.X_OK) and bool(path.stat().st_mode & 0o100),
+        )
         for path in place.rglob("*")
         if path.is_file() and not path.is_symlink()
     }
@@ -143,7 +146,12 @@ def _report(case: Case, wanted: Wanted, outcome: str, after: State) -> str:
             said = "applied"
         except PatchError as error:
             said = str(error)
-    parts = [f"# {outcome}: {wanted.name}", f"{case.label}, seed {wanted.seed!r}. {case.note}", "## diff", f"`````\n{case.text}\n`````"]
+    parts = [
+        f"# {outcome}: {wanted.name}",
+        f"{case.label}, seed {wanted.seed!r}. {case.note}",
+        "## diff",
+        f"`````\n{case.text}\n`````",
+    ]
     parts += ["## what it says", f"`````\n{said}\n`````"]
     for part in case.parts:
         before = case.before.get(part.path)
@@ -152,7 +160,9 @@ def _report(case: Case, wanted: Wanted, outcome: str, after: State) -> str:
         wished = before if case.refused else case.after.get(part.target)
         got = after.get(f"tree/{part.target}", (b"", False))[0]
         if outcome == "wrong" and got != (wished.data if wished else b""):
-            wanted_lines, got_lines = (text.decode("utf-8", "replace").split("\n") for text in (wished.data if wished else b"", got))
+            wanted_lines, got_lines = (
+                text.decode("utf-8", "replace").split("\n") for text in (wished.data if wished else b"", got)
+            )
             parts += [
                 "## from what was expected to what it made",
                 "`````",

@@ -5,13 +5,24 @@ from coder.core.values.paths import is_test_path, node_ids
 
 @pytest.mark.parametrize(
     "path",
-    ["tests/test_a.py", "test_a.py", "a_test.py", "src/pkg/tests/data.json", "conftest.py", "app/tests.py", "test.py", "a/testutils.py"],
+    [
+        "tests/test_a.py",
+        "test_a.py",
+        "a_test.py",
+        "src/pkg/tests/data.json",
+        "conftest.py",
+        "app/tests.py",
+        "test.py",
+        "a/testutils.py",
+    ],
 )
 def test_tests_and_what_only_they_use(path: str) -> None:
     assert is_test_path(path)
 
 
-@pytest.mark.parametrize("path", ["src/a.py", "testimony.py", "docs/test.md", "src/contest.py", "pkg/attest/a.py", "pkg/test.py"])
+@pytest.mark.parametrize(
+    "path", ["src/a.py", "testimony.py", "docs/test.md", "src/contest.py", "pkg/attest/a.py", "pkg/test.py"]
+)
 def test_everything_else(path: str) -> None:
     assert not is_test_path(path)
 
@@ -23,7 +34,9 @@ def test_node_ids_in_prose() -> None:
 
 @pytest.mark.parametrize("parameters", ["[a b]", "[[0] ...]", "[{'a': [1, 2]}-x y]", "[]"])
 def test_node_ids_have_parameters_with_spaces_and_brackets(parameters: str) -> None:
-    assert node_ids(f"FAILED test_a.py::test_b{parameters} - assert [1] == [2]\n") == (f"test_a.py::test_b{parameters}",)
+    assert node_ids(f"FAILED test_a.py::test_b{parameters} - assert [1] == [2]\n") == (
+        f"test_a.py::test_b{parameters}",
+    )
 
 
 def test_a_node_id_whose_brackets_do_not_pair_is_that_of_its_function() -> None:
@@ -32,4 +45,9 @@ def test_a_node_id_whose_brackets_do_not_pair_is_that_of_its_function() -> None:
 
 def test_parameters_that_hold_the_path_of_a_checkout_mean_the_function() -> None:
     text = "test_a.py::test_b[/home/me/project/a.txt] test_a.py::test_c[1-/home/me/a.txt-2] test_a.py::test_d[a/b/c] test_a.py::test_e[http://a/b/c]"
-    assert node_ids(text) == ("test_a.py::test_b", "test_a.py::test_c", "test_a.py::test_d[a/b/c]", "test_a.py::test_e[http://a/b/c]")
+    assert node_ids(text) == (
+        "test_a.py::test_b",
+        "test_a.py::test_c",
+        "test_a.py::test_d[a/b/c]",
+        "test_a.py::test_e[http://a/b/c]",
+    )

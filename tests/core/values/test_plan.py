@@ -7,7 +7,10 @@ from coder.core.values.plan import read, written
 
 PLAN = Plan(
     summary="The sign goes.",
-    steps=(Step(intent="A test shows it.", files=("tests/test_a.py",), check="tests/test_a.py::test_a"), Step(intent="It is gone.")),
+    steps=(
+        Step(intent="A test shows it.", files=("tests/test_a.py",), check="tests/test_a.py::test_a"),
+        Step(intent="It is gone."),
+    ),
 )
 TEXT = """\
 ## The plan
@@ -19,12 +22,17 @@ The sign goes.
 2. It is gone."""
 WORDS = st.lists(st.from_regex(r"[a-z][a-z:'(,]{0,9}", fullmatch=True), min_size=1, max_size=5).map(" ".join)
 PATHS = st.lists(st.from_regex(r"[a-z]{1,5}/[a-z]{1,5}\.py", fullmatch=True), max_size=3).map(tuple)
-STEPS = st.lists(st.builds(Step, intent=WORDS, files=PATHS, check=WORDS | st.just("")), min_size=1, max_size=4).map(tuple)
+STEPS = st.lists(
+    st.builds(Step, intent=WORDS, files=PATHS, check=WORDS | st.just("")), min_size=1, max_size=4
+).map(tuple)
 
 
 def test_a_plan_is_written_as_steps() -> None:
     assert written(PLAN) == TEXT
-    assert written(Plan(summary="One\nidea", steps=(Step(intent="Two\n- lines"),))) == "## The plan\nOne idea\n\n1. Two - lines"
+    assert (
+        written(Plan(summary="One\nidea", steps=(Step(intent="Two\n- lines"),)))
+        == "## The plan\nOne idea\n\n1. Two - lines"
+    )
 
 
 @given(st.builds(Plan, summary=WORDS, steps=STEPS))
@@ -46,7 +54,11 @@ Look at *months* first.
 1. The rest.
 """
     steps = (
-        Step(intent="Month ends are kept, also in leap years.", files=("a.py", "b.py"), check="a date in February stays there"),
+        Step(
+            intent="Month ends are kept, also in leap years.",
+            files=("a.py", "b.py"),
+            check="a date in February stays there",
+        ),
         Step(intent="The rest."),
     )
     assert read(text) == Plan(summary="Look at *months* first.", steps=steps)

@@ -10,7 +10,9 @@ CHOICE = Choice(provider="openai", model="gpt-6-luna", reason="named by a test")
 
 
 def http(
-    category: type[wrong.ModelRateLimitError | wrong.ModelQuotaExceededError] | None, status: int, said: object
+    category: type[wrong.ModelRateLimitError | wrong.ModelQuotaExceededError] | None,
+    status: int,
+    said: object,
 ) -> wrong.ModelHTTPError:
     return wrong.ModelHTTPError.for_category(category, status_code=status, model_name="m", body=said)
 
@@ -80,7 +82,11 @@ def test_local_servers_words_for_a_full_context_are_known(said: str) -> None:
 
 
 def test_a_long_body_is_cut_and_a_key_in_it_blotted_out() -> None:
-    found = translated(http(None, 400, {"message": "x" * 195 + "sk-secret" + "x" * 1000}), choice=CHOICE, key=SecretStr("sk-secret"))
+    found = translated(
+        http(None, 400, {"message": "x" * 195 + "sk-secret" + "x" * 1000}),
+        choice=CHOICE,
+        key=SecretStr("sk-secret"),
+    )
     assert "sk-" not in str(found)
     assert len(str(found)) < 300
 

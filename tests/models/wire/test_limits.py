@@ -37,7 +37,10 @@ def bench(wire: str, turn: Turn, limits: ReplyLimits = SMALL) -> Iterator[Bench]
         choice = Choice(provider="compatible", model="m", base_url=fake.url, reason="named by a test")
         pauses: list[float] = []
         model = ProviderModel(
-            choice, partial(adapter, model="m", secret=KEY, url=fake.url + path), patience=patience(pauses, 1), limits=limits
+            choice,
+            partial(adapter, model="m", secret=KEY, url=fake.url + path),
+            patience=patience(pauses, 1),
+            limits=limits,
         )
         yield Bench(model, pauses, fake)
 
@@ -46,10 +49,16 @@ def bench(wire: str, turn: Turn, limits: ReplyLimits = SMALL) -> Iterator[Bench]
 @pytest.mark.parametrize(
     ("turn", "message"),
     [
-        (Turn(garbage=b"data: " + b"x" * 6_000 + b"\n\n"), "is longer than 5,000 bytes; the rest was not read."),
+        (
+            Turn(garbage=b"data: " + b"x" * 6_000 + b"\n\n"),
+            "is longer than 5,000 bytes; the rest was not read.",
+        ),
         (Turn(text="word " * 2_000), "is longer than 20,000 bytes; the rest was not read."),
         (Turn(text="It is", stalls=True), "was not complete after 0.5 s."),
-        (Turn(headers=(("Content-Encoding", "gzip"),), garbage=compress(b"x" * 1_000)), "compressed its reply (gzip)"),
+        (
+            Turn(headers=(("Content-Encoding", "gzip"),), garbage=compress(b"x" * 1_000)),
+            "compressed its reply (gzip)",
+        ),
     ],
     ids=["line", "body", "seconds", "compression"],
 )
@@ -68,7 +77,9 @@ def test_deeply_nested_arguments_are_a_model_error(wire: str, depth: int) -> Non
     arguments = '{"path": ' + "[" * depth + "]" * depth + "}"
     turn = Turn(calls=(("read", arguments),))
     if wire == "google":
-        pytest.skip("its fake builds arguments as objects, which json.dumps cannot nest so deep") if depth > 900 else None
+        pytest.skip(
+            "its fake builds arguments as objects, which json.dumps cannot nest so deep"
+        ) if depth > 900 else None
     with WIRES[wire]([turn] * 3) as one:
         error = one.fail()
     assert "\n" not in str(error)
@@ -90,12 +101,17 @@ def test_deep_nesting_in_the_text_protocol_stays_a_call_for_the_toolbox_to_refus
 
 def test_memory_stays_bounded_by_a_huge_line() -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with bench("chat", Turn(garbage=b"data: " + b"x" * (64 << 20)), ReplyLimits()) as one, pytest.raises(ModelError, match="8,388,608"):
+    with (
+        bench("chat", Turn(garbage=b"data: " + b"x" * (64 << 20)), ReplyLimits()) as one,
+        pytest.raises(ModelError, match="8,388,608"),
+    ):
         raise one.fail()
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10
     assert grown < 400 << 20  # the fake in this process holds the line twice
 
 
-@pytest.mark.parametrize(("text", "depth"), [("{}", 1), ('{"a": "[[[", "b": [[]]}', 3), ('"\\"[["', 0), ("]" * 3 + "[", 0)])
+@pytest.mark.parametrize(
+    ("text", "depth"), [("{}", 1), ('{"a": "[[[", "b": [[]]}', 3), ('"\\"[["', 0), ("]" * 3 + "[", 0)]
+)
 def test_nesting_is_counted_outside_of_strings(text: str, depth: int) -> None:
     assert nesting_depth(text) == depth

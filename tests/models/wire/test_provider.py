@@ -25,10 +25,16 @@ def asked_again(bench: Bench) -> tuple[dict[str, Any], dict[str, Any]]:
     """The bodies of a request and of the one that follows it with the reply and the answers to its calls."""
     reply, _ = bench.ask()
     results = tuple(
-        ToolMessage(call_id=call.id, name=call.name, text=f"line of {call.arguments}", ok=False) for call in reply.message.calls
+        ToolMessage(call_id=call.id, name=call.name, text=f"line of {call.arguments}", ok=False)
+        for call in reply.message.calls
     )
     bench.ask(
-        ASKED.model_copy(update={"messages": (*ASKED.messages, reply.message, *results, UserMessage(text="Go on.")), "tools": (READ,)})
+        ASKED.model_copy(
+            update={
+                "messages": (*ASKED.messages, reply.message, *results, UserMessage(text="Go on.")),
+                "tools": (READ,),
+            }
+        )
     )
     assert bench.fake
     first, second = bench.fake.requests
@@ -39,7 +45,9 @@ def unmarked(value: Any) -> Any:
     """Without the marks of where a cache may end: these move, what they stand on does not."""
     if isinstance(value, dict):
         return {
-            key: unmarked(inner) for key, inner in value.items() if not key.startswith("cache_control") and key != "prompt_cache_breakpoint"
+            key: unmarked(inner)
+            for key, inner in value.items()
+            if not key.startswith("cache_control") and key != "prompt_cache_breakpoint"
         }
     return [unmarked(inner) for inner in value] if isinstance(value, list) else value
 
@@ -49,7 +57,9 @@ def test_a_seed_is_sent_to_those_who_know_one(wire: str) -> None:
         bench.ask(ASKED.model_copy(update={"seed": 7}))
         bench.ask()
         assert bench.fake
-        sent = [body.get("seed", body.get("generationConfig", {}).get("seed")) for body in bench.fake.requests]
+        sent = [
+            body.get("seed", body.get("generationConfig", {}).get("seed")) for body in bench.fake.requests
+        ]
     assert sent == [7 if wire in ("chat", "google") else None, None]
 
 
@@ -156,12 +166,18 @@ def test_sends_the_system_prompt_and_the_schemas_as_they_are(wire: str) -> None:
 
 
 def test_what_was_sent_once_is_sent_the_same_again(wire: str) -> None:
-    turn = Turn(reasoning="Where would that be?", text="Let me look.", calls=(("read", '{"path": "a.py"}'), ("read", '{"path": "b.py"}')))
+    turn = Turn(
+        reasoning="Where would that be?",
+        text="Let me look.",
+        calls=(("read", '{"path": "a.py"}'), ("read", '{"path": "b.py"}')),
+    )
     with WIRES[wire]([turn, WHOLE]) as bench:
         first, second = (unmarked(body) for body in asked_again(bench))
     key = next(key for key in ("messages", "contents", "input") if key in first)
     assert second[key][: len(first[key])] == first[key]
-    assert {name: value for name, value in second.items() if name != key} == {name: value for name, value in first.items() if name != key}
+    assert {name: value for name, value in second.items() if name != key} == {
+        name: value for name, value in first.items() if name != key
+    }
 
 
 def test_the_stable_prefix_is_marked_where_the_provider_wants_that(wire: str) -> None:
@@ -175,7 +191,10 @@ def test_the_stable_prefix_is_marked_where_the_provider_wants_that(wire: str) ->
         "chat": (),
         "google": (),
     }
-    assert tuple(sorted(key for key in body if isinstance(body[key], list) and unmarked(body[key]) != body[key])) == marked[wire]
+    assert (
+        tuple(sorted(key for key in body if isinstance(body[key], list) and unmarked(body[key]) != body[key]))
+        == marked[wire]
+    )
 
 
 def test_signed_reasoning_and_results_go_back(wire: str) -> None:
@@ -208,7 +227,9 @@ def test_a_reply_may_be_asked_for_twice_at_once(wire: str) -> None:
     with WIRES[wire]([WHOLE, WHOLE]) as bench:
 
         async def both() -> list[Decimal | None]:
-            replies = await asyncio.gather(*(bench.model.complete(ASKED, lambda _delta: None) for _ in range(2)))
+            replies = await asyncio.gather(
+                *(bench.model.complete(ASKED, lambda _delta: None) for _ in range(2))
+            )
             return [reply.usage.cost_usd for reply in replies]
 
         assert asyncio.run(both()) == [None, None]

@@ -37,7 +37,10 @@ def test_pauses_double() -> None:
 
 
 def test_the_server_is_obeyed() -> None:
-    assert outlived(busy(12.5), busy()) == ([12.5, 2.0], ["Busy. Trying again in 12 s.", "Busy. Trying again in 2 s."])
+    assert outlived(busy(12.5), busy()) == (
+        [12.5, 2.0],
+        ["Busy. Trying again in 12 s.", "Busy. Trying again in 2 s."],
+    )
 
 
 def test_a_pause_that_is_too_long_is_left_to_the_person() -> None:

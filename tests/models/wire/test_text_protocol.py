@@ -3,12 +3,24 @@ import json
 
 import pytest
 
-from coder.core.messages import AssistantMessage, Message, Request, ToolCall, ToolMessage, ToolSpec, UserMessage
+from coder.core.messages import (
+    AssistantMessage,
+    Message,
+    Request,
+    ToolCall,
+    ToolMessage,
+    ToolSpec,
+    UserMessage,
+)
 from coder.models.scripted import Scripted, Step
 from coder.models.wire.text_protocol import Adaptive, TextProtocol, ToolsUnsupported, plain, read
 from tests.models.contract import ASKED, READ
 
-PATCH = ToolSpec(name="apply_patch", description="Change files.", parameters={"type": "object", "properties": {"diff": {"type": "string"}}})
+PATCH = ToolSpec(
+    name="apply_patch",
+    description="Change files.",
+    parameters={"type": "object", "properties": {"diff": {"type": "string"}}},
+)
 TOOLS = (READ, PATCH)
 DIFF = "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n"
 
@@ -57,19 +69,30 @@ def test_a_diff_block_is_a_patch() -> None:
 
 
 def test_real_newlines_in_a_string_are_forgiven() -> None:
-    ((name, arguments),) = calls(f'```tool\n{{"name": "apply_patch", "arguments": {{"diff": "{DIFF}"}}}}\n```')
+    ((name, arguments),) = calls(
+        f'```tool\n{{"name": "apply_patch", "arguments": {{"diff": "{DIFF}"}}}}\n```'
+    )
     assert (name, json.loads(arguments)) == ("apply_patch", {"diff": DIFF})
 
 
 @pytest.mark.parametrize(
-    "raw", ["```python\nread('a.py')\n```", '```json\n{"name": "coder", "version": 1}\n```', "```\nplain\n```", "", "no block at all"]
+    "raw",
+    [
+        "```python\nread('a.py')\n```",
+        '```json\n{"name": "coder", "version": 1}\n```',
+        "```\nplain\n```",
+        "",
+        "no block at all",
+    ],
 )
 def test_other_blocks_are_prose(raw: str) -> None:
     assert read(raw, TOOLS, prefix="c") == (raw, ())
 
 
 def test_a_block_that_cannot_be_read_is_passed_on_for_the_toolbox_to_refuse() -> None:
-    assert calls('```tool\n{"name": "read", "arguments": {path: a.py}}\n```') == [("read", '{"name": "read", "arguments": {path: a.py}}')]
+    assert calls('```tool\n{"name": "read", "arguments": {path: a.py}}\n```') == [
+        ("read", '{"name": "read", "arguments": {path: a.py}}')
+    ]
     assert calls("```tool\nread a.py\n```") == [("tool", "read a.py")]
     assert calls('```tool\n{"name": "write", "arguments": {}}\n```') == [("write", "{}")]
 
@@ -77,7 +100,14 @@ def test_a_block_that_cannot_be_read_is_passed_on_for_the_toolbox_to_refuse() ->
 def test_the_system_prompt_shows_the_tools_and_the_request_has_none() -> None:
     asked = plain(ASKED.model_copy(update={"tools": TOOLS}))
     assert asked.tools == ()
-    for part in ("You fix bugs.", "## read", "Read a window of a file.", "- path (string): The file.", "```tool", "```diff"):
+    for part in (
+        "You fix bugs.",
+        "## read",
+        "Read a window of a file.",
+        "- path (string): The file.",
+        "```tool",
+        "```diff",
+    ):
         assert part in asked.system
     assert "```diff" not in plain(ASKED).system
 
@@ -96,7 +126,10 @@ def test_what_the_model_wrote_goes_back_unchanged_and_results_are_the_persons_wo
     result = ToolMessage(call_id=call.id, name="read", text="7: return 1", ok=True)
     error = ToolMessage(call_id="2", name="read", text="no such file", ok=False)
     more: tuple[Message, ...] = (*ASKED.messages, reply.message, result, error, UserMessage(text="Go on."))
-    assert asyncio.run(model.complete(ASKED.model_copy(update={"messages": more}), lambda _delta: None)).finish == "stop"
+    assert (
+        asyncio.run(model.complete(ASKED.model_copy(update={"messages": more}), lambda _delta: None)).finish
+        == "stop"
+    )
     assert inner.requests[1].messages == (
         UserMessage(text="It is broken."),
         AssistantMessage(text=raw),
@@ -106,11 +139,17 @@ def test_what_the_model_wrote_goes_back_unchanged_and_results_are_the_persons_wo
 
 
 def test_calls_that_came_another_way_are_written_as_blocks() -> None:
-    native = AssistantMessage(text="I look.", calls=(ToolCall(id="1", name="read", arguments='{"path": "a.py"}'),))
+    native = AssistantMessage(
+        text="I look.", calls=(ToolCall(id="1", name="read", arguments='{"path": "a.py"}'),)
+    )
     (said,) = plain(ASKED.model_copy(update={"messages": (native,)})).messages
-    assert said == AssistantMessage(text='I look.\n\n```tool\n{"name": "read", "arguments": {"path": "a.py"}}\n```')
+    assert said == AssistantMessage(
+        text='I look.\n\n```tool\n{"name": "read", "arguments": {"path": "a.py"}}\n```'
+    )
     assert isinstance(said, AssistantMessage)
-    assert read(said.text, TOOLS, prefix="c")[1] == (ToolCall(id="c_0", name="read", arguments='{"path": "a.py"}'),)
+    assert read(said.text, TOOLS, prefix="c")[1] == (
+        ToolCall(id="c_0", name="read", arguments='{"path": "a.py"}'),
+    )
 
 
 def test_adapts_once_and_for_all_when_tools_are_refused() -> None:

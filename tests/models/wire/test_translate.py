@@ -1,12 +1,25 @@
-from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse, ModelResponsePart, TextPart, ThinkingPart, ToolCallPart
+from pydantic_ai.messages import (
+    ModelMessagesTypeAdapter,
+    ModelResponse,
+    ModelResponsePart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+)
 from pydantic_ai.usage import RequestUsage
 
 from coder.core.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from coder.models.wire.translate import history, message_of
 
 CALL = ToolCall(id="1", name="read", arguments='{"path": "a.py"}')
-PLAIN: list[ModelResponsePart] = [TextPart(content="I look."), ToolCallPart(tool_name="read", args='{"path": "a.py"}', tool_call_id="1")]
-SIGNED: list[ModelResponsePart] = [ThinkingPart(content="Hm.", signature="seal", provider_name="anthropic"), *PLAIN]
+PLAIN: list[ModelResponsePart] = [
+    TextPart(content="I look."),
+    ToolCallPart(tool_name="read", args='{"path": "a.py"}', tool_call_id="1"),
+]
+SIGNED: list[ModelResponsePart] = [
+    ThinkingPart(content="Hm.", signature="seal", provider_name="anthropic"),
+    *PLAIN,
+]
 
 
 def test_a_plain_reply_is_kept_plain() -> None:
@@ -14,7 +27,9 @@ def test_a_plain_reply_is_kept_plain() -> None:
 
 
 def test_signed_reasoning_comes_back_as_it_was() -> None:
-    message = message_of(ModelResponse(parts=SIGNED, provider_name="anthropic", usage=RequestUsage(input_tokens=5)))
+    message = message_of(
+        ModelResponse(parts=SIGNED, provider_name="anthropic", usage=RequestUsage(input_tokens=5))
+    )
     assert (message.text, message.calls) == ("I look.", (CALL,))
     (response,) = history([message])
     assert isinstance(response, ModelResponse)
@@ -23,7 +38,11 @@ def test_signed_reasoning_comes_back_as_it_was() -> None:
 
 def test_the_same_message_is_always_the_same_bytes() -> None:
     message = message_of(ModelResponse(parts=SIGNED))
-    conversation: list[Message] = [UserMessage(text="Fix it."), message, ToolMessage(call_id="1", name="read", text="def f()")]
+    conversation: list[Message] = [
+        UserMessage(text="Fix it."),
+        message,
+        ToolMessage(call_id="1", name="read", text="def f()"),
+    ]
     once, again = (ModelMessagesTypeAdapter.dump_json(history(conversation)) for _ in range(2))
     assert once == again
     longer = ModelMessagesTypeAdapter.dump_json(history([*conversation, message]))

@@ -36,7 +36,12 @@ def trace(name: str, outcome: Outcome, *lines: int) -> Trace:
     return Trace(result=TestResult(id=name, outcome=outcome), lines={"a.py": lines})
 
 
-TRACES = [trace("red", "failed", 5, 6, 10), trace("green", "passed", 5, 7, 10), trace("other", "passed", 10), trace("out", "skipped", 6)]
+TRACES = [
+    trace("red", "failed", 5, 6, 10),
+    trace("green", "passed", 5, 7, 10),
+    trace("other", "passed", 10),
+    trace("out", "skipped", 6),
+]
 
 
 def test_ochiai_is_what_its_paper_says() -> None:
@@ -51,7 +56,10 @@ def test_functions_are_ranked_by_their_worst_line() -> None:
 
 
 def test_the_innermost_frames_of_a_failure_weigh_more() -> None:
-    frames = (Frame(path="tests/test_a.py", line=3, function="test"), Frame(path="a.py", line=10, function="outer"))
+    frames = (
+        Frame(path="tests/test_a.py", line=3, function="test"),
+        Frame(path="a.py", line=10, function="outer"),
+    )
     scores = ochiai(TRACES)
     raised = weighted(scores, [Failure(type="ValueError", message="", frames=frames)])
     assert raised["a.py"][10] == pytest.approx(scores["a.py"][10] * 1.3)
@@ -82,7 +90,17 @@ def test_a_function_that_only_an_import_calls_is_suspected_by_the_names_it_share
 
 def test_that_parameters_are_called_the_same_is_no_sharing() -> None:
     method = "    def {}(self, text):\n        self.text = text\n"
-    text = "\n".join(["class A:", method.format("__init__"), "class B:", method.format("__init__"), method.format("read"), "A(1)", "B(1)"])
+    text = "\n".join(
+        [
+            "class A:",
+            method.format("__init__"),
+            "class B:",
+            method.format("__init__"),
+            method.format("read"),
+            "A(1)",
+            "B(1)",
+        ]
+    )
     scores = with_imports({"a.py": {10: 1.0}}, {"a.py": Source("a.py", text)}, {"a.py": (3, 7)})["a.py"]
     assert scores == {10: 1.0, 9: pytest.approx(0.4), 7: pytest.approx(0.4)}
 
@@ -104,20 +122,29 @@ def test_what_all_tests_execute_is_suspected_where_names_may_be_mixed_up() -> No
 def test_a_function_that_makes_what_a_suspicious_one_reads_is_suspected() -> None:
     makers = "def made():\n    return [1]\n\ndef other():\n    return [2]\n\n"
     text = f"{makers}TABLE = made()\nREST = other()\n\ndef read():\n    return TABLE[0]\n"
-    scores = with_imports({"a.py": {11: 1.0}}, {"a.py": Source("a.py", text)}, {"a.py": (1, 2, 4, 5, 7, 8, 10)})["a.py"]
+    scores = with_imports(
+        {"a.py": {11: 1.0}}, {"a.py": Source("a.py", text)}, {"a.py": (1, 2, 4, 5, 7, 8, 10)}
+    )["a.py"]
     assert scores == {11: 1.0, 10: pytest.approx(0.4), 7: pytest.approx(0.4), 2: pytest.approx(0.4)}
 
 
 def test_what_a_test_reads_by_its_name_is_suspected_and_so_is_what_decorates_it() -> None:
     text = "SIZE = 1\nOTHER = 2\n\ndef noted(call):\n    call.noted = True\n    return call\n\n@noted\ndef double(x):\n    return x\n"
-    scores = with_imports({}, {"a.py": Source("a.py", text)}, {"a.py": (1, 2, 4, 5, 6, 9)}, {"SIZE", "double"})["a.py"]
+    scores = with_imports(
+        {}, {"a.py": Source("a.py", text)}, {"a.py": (1, 2, 4, 5, 6, 9)}, {"SIZE", "double"}
+    )["a.py"]
     assert scores.keys() == {1, 5, 6, 9}
     assert scores[1] == scores[5] == pytest.approx(0.28)
 
 
 def test_a_function_that_cannot_be_called_so_is_suspected_though_nothing_in_it_is_executed() -> None:
-    source = Source("a.py", "class A:\n    def size(unit):\n        return 1\n\n    def other(self):\n        return self.size(1)\n")
-    failure = Failure(type="TypeError", message="A.size() takes 1 positional argument but 2 were given", text="")
+    source = Source(
+        "a.py",
+        "class A:\n    def size(unit):\n        return 1\n\n    def other(self):\n        return self.size(1)\n",
+    )
+    failure = Failure(
+        type="TypeError", message="A.size() takes 1 positional argument but 2 were given", text=""
+    )
     scores = with_refused({"a.py": {6: 0.5}}, {"a.py": source}, [failure])
     assert scores == {"a.py": {6: 0.5, 2: pytest.approx(0.45)}}
 

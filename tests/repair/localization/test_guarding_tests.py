@@ -21,7 +21,11 @@ def test_guards_execute_the_changed_function_and_come_quickest_first() -> None:
 
 
 def test_outside_of_functions_whatever_executes_the_file_is_a_guard() -> None:
-    assert Guards(TRACES).of(candidate(TEXT, "LIMIT = 1", "LIMIT = 2"), Source("a.py", TEXT)) == ("other", "quick", "slow")
+    assert Guards(TRACES).of(candidate(TEXT, "LIMIT = 1", "LIMIT = 2"), Source("a.py", TEXT)) == (
+        "other",
+        "quick",
+        "slow",
+    )
 
 
 def test_one_guard_is_kept_however_long_it_takes() -> None:
@@ -29,6 +33,11 @@ def test_one_guard_is_kept_however_long_it_takes() -> None:
 
 
 def test_each_test_function_has_its_turn_before_one_has_two() -> None:
-    traces = [trace("told[1]", 0.1, 5), trace("told[2]", 0.2, 5), trace("other", 0.3, 5), trace("told[0]", 0.0, 5)]
+    traces = [
+        trace("told[1]", 0.1, 5),
+        trace("told[2]", 0.2, 5),
+        trace("other", 0.3, 5),
+        trace("told[0]", 0.0, 5),
+    ]
     found = Guards(traces).of(candidate(TEXT, "a < 1", "a <= 1"), Source("a.py", TEXT))
     assert found == ("told[0]", "other", "told[1]", "told[2]")

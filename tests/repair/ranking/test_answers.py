@@ -26,7 +26,10 @@ def test_a_function_that_tells_nothing_apart_any_more_is_seen() -> None:
 
 
 def test_what_gives_back_what_it_was_given_tells_things_apart() -> None:
-    found = Compared(calls=("get(key=1, default=0)", "get(key=2, default=0)", "get(key=3, default=0)"), before=("1", "2", "0"))
+    found = Compared(
+        calls=("get(key=1, default=0)", "get(key=2, default=0)", "get(key=3, default=0)"),
+        before=("1", "2", "0"),
+    )
     assert not levelled(("0", "0", "0"), found)
     assert levelled(("7", "7", "7"), found)
 

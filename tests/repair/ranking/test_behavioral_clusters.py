@@ -10,7 +10,8 @@ from tests.repair.places import candidate
 
 TEXT = "def f(a):\n    return a < 1\n"
 ONE, TWO, OTHER = (
-    candidate(TEXT, "a < 1", new, family=family) for new, family in (("a <= 1", "comparison"), ("a < 2", "boundary"), ("a", "negation"))
+    candidate(TEXT, "a < 1", new, family=family)
+    for new, family in (("a <= 1", "comparison"), ("a < 2", "boundary"), ("a", "negation"))
 )
 CALLS = ("f(1)", "f(0)", "f(3)", "f(4)")
 BEFORE = ("False", "True", "False", "False")
@@ -30,7 +31,9 @@ def test_independent_families_that_agree_outweigh_a_single_one() -> None:
 
 
 def test_nothing_decides_between_equals() -> None:
-    halves = opinions([ONE, TWO, OTHER], dict.fromkeys((ONE, TWO, OTHER), 0.5), compared(("a",) * 4, ("b",) * 4, ("c",) * 4))
+    halves = opinions(
+        [ONE, TWO, OTHER], dict.fromkeys((ONE, TWO, OTHER), 0.5), compared(("a",) * 4, ("b",) * 4, ("c",) * 4)
+    )
     assert len(halves) == 3
     assert not decided(halves, tests=2)
 
@@ -39,7 +42,10 @@ def test_with_one_failing_test_what_others_contest_has_to_be_likely() -> None:
     other = candidate(TEXT, "a < 1", "len(a) < 1", family="wrapped")
 
     def offered(*weights: float, tests: int, first: Candidate = other) -> bool:
-        return decided([Opinion(members=(first,), answers=(str(weight),), weight=weight) for weight in weights], tests=tests)
+        return decided(
+            [Opinion(members=(first,), answers=(str(weight),), weight=weight) for weight in weights],
+            tests=tests,
+        )
 
     assert offered(0.9, 0.1, tests=2)
     assert offered(0.61, 0.2, tests=1)
@@ -52,23 +58,42 @@ def test_with_one_failing_test_what_others_contest_has_to_be_likely() -> None:
 
 def test_what_changes_more_answers_weighs_less() -> None:
     found = compared(("True", "False", "True", "True"), ("True", "True", "False", "False"))
-    assert [opinion.first for opinion in opinions([OTHER, ONE], {OTHER: 0.6, ONE: 0.5}, found)] == [ONE, OTHER]
+    assert [opinion.first for opinion in opinions([OTHER, ONE], {OTHER: 0.6, ONE: 0.5}, found)] == [
+        ONE,
+        OTHER,
+    ]
 
 
 def test_what_stumbles_where_another_answers_weighs_less() -> None:
     found = compared(("True", "True", "False", "raises IndexError"), ("True", "True", "False", "True"))
-    assert [opinion.first for opinion in opinions([OTHER, ONE], {OTHER: 0.6, ONE: 0.5}, found)] == [ONE, OTHER]
+    assert [opinion.first for opinion in opinions([OTHER, ONE], {OTHER: 0.6, ONE: 0.5}, found)] == [
+        ONE,
+        OTHER,
+    ]
     meant = compared(("True", "True", "False", "raises ValueError"), ("True", "True", "False", "True"))
-    assert [opinion.first for opinion in opinions([OTHER, ONE], {OTHER: 0.6, ONE: 0.5}, meant)] == [OTHER, ONE]
+    assert [opinion.first for opinion in opinions([OTHER, ONE], {OTHER: 0.6, ONE: 0.5}, meant)] == [
+        OTHER,
+        ONE,
+    ]
 
 
 def test_what_goes_against_the_documentation_weighs_less() -> None:
-    found = Compared(calls=("f(1)", ">>> a.f"), before=("1", "1 of 2 otherwise"), after=(("2", "1 of 2 otherwise"), ("3", "as documented")))
-    assert [opinion.first for opinion in opinions([OTHER, ONE], {OTHER: 0.6, ONE: 0.4}, found)] == [ONE, OTHER]
+    found = Compared(
+        calls=("f(1)", ">>> a.f"),
+        before=("1", "1 of 2 otherwise"),
+        after=(("2", "1 of 2 otherwise"), ("3", "as documented")),
+    )
+    assert [opinion.first for opinion in opinions([OTHER, ONE], {OTHER: 0.6, ONE: 0.4}, found)] == [
+        ONE,
+        OTHER,
+    ]
 
 
 def test_who_could_not_be_asked_speaks_for_itself() -> None:
-    assert [opinion.members for opinion in opinions([ONE, TWO], {ONE: 1.0, TWO: 0.5}, Compared())] == [(ONE,), (TWO,)]
+    assert [opinion.members for opinion in opinions([ONE, TWO], {ONE: 1.0, TWO: 0.5}, Compared())] == [
+        (ONE,),
+        (TWO,),
+    ]
 
 
 def test_who_was_asked_by_way_of_others_only_speaks_for_itself() -> None:
@@ -76,9 +101,14 @@ def test_who_was_asked_by_way_of_others_only_speaks_for_itself() -> None:
     again = candidate(TEXT, "a < 1\n", "a <= 1\n", family="similar")
     found = Compared(calls=("main(1)", "main(2)"), before=("1", "1"), after=(("1", "2"),) * 3)
     worth = {ONE: 0.5, TWO: 0.4, again: 0.3}
-    assert [opinion.members for opinion in opinions([ONE, TWO, again], worth, found, sources=sources)] == [(ONE, again), (TWO,)]
+    assert [opinion.members for opinion in opinions([ONE, TWO, again], worth, found, sources=sources)] == [
+        (ONE, again),
+        (TWO,),
+    ]
     asked = found.model_copy(update={"calls": ("main(1)", "A.f(2)")})
-    assert [opinion.members for opinion in opinions([ONE, TWO, again], worth, asked, sources=sources)] == [(ONE, TWO, again)]
+    assert [opinion.members for opinion in opinions([ONE, TWO, again], worth, asked, sources=sources)] == [
+        (ONE, TWO, again)
+    ]
     inner = [replace(one, place="a.py::main.f") for one in (ONE, TWO)]
     grouped = opinions(inner, dict.fromkeys(inner, 0.5), found, sources=sources)
     assert [opinion.members for opinion in grouped] == [tuple(inner)]
@@ -86,22 +116,32 @@ def test_who_was_asked_by_way_of_others_only_speaks_for_itself() -> None:
 
 def test_what_means_the_same_is_one_opinion() -> None:
     text = "def f(a, b):\n    if not (not a in b):\n        return 1\n"
-    same = [candidate(text, "not (not a in b)", new) for new in ("not a in b", "(a not in b)", "not (a in b)", "not a is b")]
+    same = [
+        candidate(text, "not (not a in b)", new)
+        for new in ("not a in b", "(a not in b)", "not (a in b)", "not a is b")
+    ]
     found = opinions(same, dict.fromkeys(same, 0.5), Compared(), sources={"a.py": Source("a.py", text)})
     assert [{*opinion.members} for opinion in found] == [{*same[:3]}, {same[3]}]
 
 
 def test_named_arguments_mean_the_same_in_any_order() -> None:
     text = "def f(a, b):\n    return g(a, b=b)\n"
-    same = [candidate(text, "g(a, b=b)", new) for new in ("g(a, b=b, c=1)", "g(a, c=1, b=b)", "g(a, *b, **a)")]
+    same = [
+        candidate(text, "g(a, b=b)", new) for new in ("g(a, b=b, c=1)", "g(a, c=1, b=b)", "g(a, *b, **a)")
+    ]
     found = opinions(same, dict.fromkeys(same, 0.5), Compared(), sources={"a.py": Source("a.py", text)})
     assert [{*opinion.members} for opinion in found] == [{*same[:2]}, {same[2]}]
 
 
 def test_the_simplest_of_those_that_say_the_same_comes_first() -> None:
     text = "def f(a, b):\n    if not (a or b == 1):\n        return 1\n"
-    denied, plain, poor = (candidate(text, "not (a or b == 1)", new) for new in ("not (a or b != 1)", "(a or b == 1)", "a"))
-    sources, found = {"a.py": Source("a.py", text)}, Compared(calls=("f(1, 2)",), before=("1",), after=(("2",),) * 3)
+    denied, plain, poor = (
+        candidate(text, "not (a or b == 1)", new) for new in ("not (a or b != 1)", "(a or b == 1)", "a")
+    )
+    sources, found = (
+        {"a.py": Source("a.py", text)},
+        Compared(calls=("f(1, 2)",), before=("1",), after=(("2",),) * 3),
+    )
     (opinion,) = opinions([denied, plain, poor], {denied: 0.9, plain: 0.8, poor: 0.5}, found, sources=sources)
     assert opinion.members == (plain, denied, poor)
 
@@ -111,9 +151,14 @@ def test_edits_that_change_no_answer_are_not_heard_in_it() -> None:
     one, other = candidate(text, "a < 1", "a <= 1"), candidate(text, "or", "and")
     worth, sources = {one: 0.5, other: 0.5}, {"a.py": Source("a.py", text)}
     seen = Compared(calls=("f(1)",), before=("1",), after=(("2",),) * 2)
-    assert [opinion.members for opinion in opinions([one, other], worth, seen, sources=sources)] == [(one, other)]
+    assert [opinion.members for opinion in opinions([one, other], worth, seen, sources=sources)] == [
+        (one, other)
+    ]
     unseen = seen.model_copy(update={"before": ("2",)})
-    assert [opinion.members for opinion in opinions([one, other], worth, unseen, sources=sources)] == [(one,), (other,)]
+    assert [opinion.members for opinion in opinions([one, other], worth, unseen, sources=sources)] == [
+        (one,),
+        (other,),
+    ]
 
 
 def test_the_same_statement_before_a_line_or_after_it_is_one_opinion_where_nothing_tells() -> None:
@@ -127,7 +172,9 @@ def test_the_same_statement_before_a_line_or_after_it_is_one_opinion_where_nothi
     ranked = [*moved.values(), other]
     found = Compared(calls=("f(1)",), before=("1",), after=(("1",),) * 4)
     sources = {other.edit.path: Source(other.edit.path, text)}
-    assert [len(one.members) for one in opinions(ranked, dict.fromkeys(ranked, 0.5), found, sources=sources)] == [2, 1, 1]
+    assert [
+        len(one.members) for one in opinions(ranked, dict.fromkeys(ranked, 0.5), found, sources=sources)
+    ] == [2, 1, 1]
 
 
 def placed(one: Candidate, start: int) -> Candidate:

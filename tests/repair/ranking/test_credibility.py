@@ -7,7 +7,14 @@ from tests.repair.places import candidate
 TEXT = "def width(text, margin):\n    padding = margin + 1\n    return len(text) + padding\n"
 
 
-def worth(old: str, new: str, *, family: str = "comparison", issue: str = "", tests: str = "assert width('abc', 1) == 4711") -> float:
+def worth(
+    old: str,
+    new: str,
+    *,
+    family: str = "comparison",
+    issue: str = "",
+    tests: str = "assert width('abc', 1) == 4711",
+) -> float:
     edit = candidate(TEXT, old, new, family=family, place="a.py::width")
     return credibility(edit, Evidence(sources={"a.py": Source("a.py", TEXT)}, issue=issue, tests=tests))
 
@@ -29,7 +36,9 @@ def test_a_text_that_is_corrected_is_no_special_case() -> None:
     text = "def notes():\n    return 'You could use flags'\n"
     for new, least, most in (("'You can use flags'", 0.6, 1.0), ("'Nobody has any'", 0.0, 0.4)):
         edit = candidate(text, "'You could use flags'", new, family="string", place="a.py::notes")
-        evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests=f"assert notes() == {new}")
+        evidence = Evidence(
+            sources={"a.py": Source("a.py", text)}, issue="", tests=f"assert notes() == {new}"
+        )
         assert least < credibility(edit, evidence) < most
 
 
@@ -38,7 +47,12 @@ def test_a_name_that_nobody_reads_any_more_is_doubted() -> None:
 
 
 def test_an_operation_that_does_nothing_is_doubted() -> None:
-    assert worth("margin + 1", "margin * 1") == worth("margin + 1", "0 + margin") == worth("margin + 1", "False or margin") < 0.5
+    assert (
+        worth("margin + 1", "margin * 1")
+        == worth("margin + 1", "0 + margin")
+        == worth("margin + 1", "False or margin")
+        < 0.5
+    )
     assert worth("margin + 1", "not (margin != 1)") == 0.3 * worth("margin + 1", "not (margin == 1)")
     assert worth("len(text)", "len(text[0:])") == 0.3 * worth("len(text)", "len(text[1:])")
     assert worth("margin + 1", "margin") == worth("margin + 1", "margin or 0") == 1.0
@@ -58,7 +72,8 @@ def test_a_condition_both_of_whose_branches_are_the_same_is_doubted() -> None:
     text = "def cut(x):\n    if not isinstance(x, list):\n        return slices(x)\n    else:\n        return pieces(x)\n"
     evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")
     alike, turned = (
-        credibility(candidate(text, old, new, place="a.py::cut"), evidence) for old, new in (("slices", "pieces"), ("not ", ""))
+        credibility(candidate(text, old, new, place="a.py::cut"), evidence)
+        for old, new in (("slices", "pieces"), ("not ", ""))
     )
     assert alike < 0.5 < turned
 
@@ -67,7 +82,8 @@ def test_what_the_file_calculates_elsewhere_is_believed_more() -> None:
     text = f"{TEXT}\n\ndef halves(text, margin):\n    return text[: margin - 1], text[margin - 1 :]\n"
     evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")
     known, unknown = (
-        credibility(candidate(text, "margin + 1", new, place="a.py::width"), evidence) for new in ("margin - 1", "margin - 2")
+        credibility(candidate(text, "margin + 1", new, place="a.py::width"), evidence)
+        for new in ("margin - 1", "margin - 2")
     )
     assert known > unknown == 1.0
 
@@ -78,7 +94,9 @@ def test_words_of_the_issue_speak_for_a_place() -> None:
 
 
 def test_functions_that_the_issue_names_are_believed_more_than_others() -> None:
-    assert worth("margin + 1", "margin - 1", issue="`width('a', 1)` is off") > worth("margin + 1", "margin - 1", issue="width is off")
+    assert worth("margin + 1", "margin - 1", issue="`width('a', 1)` is off") > worth(
+        "margin + 1", "margin - 1", issue="width is off"
+    )
     assert worth("margin + 1", "margin - 1", issue="test_x.py::test_width(a) fails") <= 1.3
 
 
@@ -112,22 +130,32 @@ def test_what_is_asked_for_again_in_a_loop_is_believed() -> None:
 
 
 def test_what_is_asked_for_again_once_it_was_given_a_value_is_believed() -> None:
-    text = "def f(a, b):\n    if b is None:\n        a = g(b)\n    if a is None:\n        a = 1\n    return a\n"
+    text = (
+        "def f(a, b):\n    if b is None:\n        a = g(b)\n    if a is None:\n        a = 1\n    return a\n"
+    )
     evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")
-    right, other = (candidate(text, "b is None", new, family="variable", place="a.py::f") for new in ("a is None", "c is None"))
+    right, other = (
+        candidate(text, "b is None", new, family="variable", place="a.py::f")
+        for new in ("a is None", "c is None")
+    )
     assert credibility(right, evidence) > 1.0 == credibility(other, evidence)
 
 
 def test_the_opposite_of_what_the_next_branch_asks_is_doubted() -> None:
     text = "def f(a, b):\n    if True:\n        return 1\n    elif a(b):\n        return 2\n    return 3\n"
     evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")
-    assert credibility(candidate(text, "True", "not a(b)", family="comparison", place="a.py::f"), evidence) < 0.3
+    assert (
+        credibility(candidate(text, "True", "not a(b)", family="comparison", place="a.py::f"), evidence) < 0.3
+    )
 
 
 def test_a_call_that_is_given_what_all_others_are_given_is_believed() -> None:
     text = "def kind(x):\n    a = cast(int, x)\n    b = cast(int, -x)\n    return cast(x, int), a, b\n"
     sources = {"a.py": Source("a.py", text)}
-    right, wrong = (candidate(text, "cast(x, int)", new, family="comparison", place="a.py::kind") for new in ("cast(int, x)", "cast(x, x)"))
+    right, wrong = (
+        candidate(text, "cast(x, int)", new, family="comparison", place="a.py::kind")
+        for new in ("cast(int, x)", "cast(x, x)")
+    )
     evidence = Evidence(sources=sources, issue="", tests="")
     assert credibility(wrong, evidence) < 1.0 < credibility(right, evidence)
 
@@ -147,7 +175,9 @@ def test_what_puts_one_value_where_another_was_just_put_is_doubted() -> None:
         return credibility(edit, Evidence(sources={"a.py": Source("a.py", PUTTING)}, issue="", tests=""))
 
     assert worth_of('found["name"]', 'found["size"]') == 0.3 * worth_of('found["name"]', 'found["kind"]')
-    assert worth_of('found["name"] = given.get("name")', 'found["size"] = found["size"] or 1') >= worth_of('found["name"]', 'found["kind"]')
+    assert worth_of('found["name"] = given.get("name")', 'found["size"] = found["size"] or 1') >= worth_of(
+        'found["name"]', 'found["kind"]'
+    )
 
 
 CHOOSING = """\
@@ -163,10 +193,14 @@ def chosen(given, least):
 def test_what_avoids_a_name_that_is_not_there_is_doubted() -> None:
     def worth_of(old: str, new: str, *undefined: str) -> float:
         edit = candidate(CHOOSING, old, new, family="comparison", place="a.py::chosen")
-        evidence = Evidence(sources={"a.py": Source("a.py", CHOOSING)}, issue="", tests="", undefined=frozenset(undefined))
+        evidence = Evidence(
+            sources={"a.py": Source("a.py", CHOOSING)}, issue="", tests="", undefined=frozenset(undefined)
+        )
         return credibility(edit, evidence)
 
-    assert worth_of("given is not None", "given is None", "lowest") == 0.2 * worth_of("given is not None", "given is None")
+    assert worth_of("given is not None", "given is None", "lowest") == 0.2 * worth_of(
+        "given is not None", "given is None"
+    )
     assert worth_of("if wanted", "if not wanted", "lowest") == 0.2
     assert worth_of("if least", "if least is not None", "lowest") == 1.0
     assert worth_of("lowest + 1", "lowest + least", "lowest") == 1.0
@@ -176,13 +210,20 @@ def test_what_avoids_a_name_that_is_not_there_is_doubted() -> None:
 
 def test_what_replaces_a_name_that_is_not_there_in_a_condition_avoids_nothing() -> None:
     text = "def chosen(given):\n    if (_has(given)\n            and gven):\n        return given\n"
-    evidence = Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="", undefined=frozenset({"gven"}))
+    evidence = Evidence(
+        sources={"a.py": Source("a.py", text)}, issue="", tests="", undefined=frozenset({"gven"})
+    )
     assert credibility(candidate(text, "gven", "given", family="undefined_name"), evidence) == 1.0
 
 
 def test_what_reads_a_parameter_that_nothing_has_read_is_believed_more() -> None:
     def worth_of(new: str) -> float:
-        edit = candidate(CHOOSING.replace("chosen(given", "chosen(other, given"), "if least", f"if {new}", family="variable")
+        edit = candidate(
+            CHOOSING.replace("chosen(given", "chosen(other, given"),
+            "if least",
+            f"if {new}",
+            family="variable",
+        )
         text = CHOOSING.replace("chosen(given", "chosen(other, given")
         return credibility(edit, Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests=""))
 
@@ -216,7 +257,8 @@ def test_what_says_the_same_again_is_doubted() -> None:
 
     def worth_of(old: str, new: str) -> float:
         return credibility(
-            candidate(text, old, new, family="similar"), Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests="")
+            candidate(text, old, new, family="similar"),
+            Evidence(sources={"a.py": Source("a.py", text)}, issue="", tests=""),
         )
 
     assert worth_of("y.all()", "x.all()") == 0.3 * worth_of("y.all()", "x.some()")

@@ -24,17 +24,26 @@ def test_an_edit_that_answers_as_the_removal_of_its_statement_is_worth_less() ->
 
 def test_a_return_that_agrees_with_what_comes_after_it_is_no_removal() -> None:
     text = "def f(a):\n    if not a:\n        return 1\n    return len(a)\n"
-    removal, changed = candidate(text, "return 1", "pass", family="deletion"), candidate(text, "1", "0", family="constant")
+    removal, changed = (
+        candidate(text, "return 1", "pass", family="deletion"),
+        candidate(text, "1", "0", family="constant"),
+    )
     assert removals([changed], [removal], {"a.py": Source("a.py", text)}) == {}
 
 
 def test_a_guard_that_keeps_nothing_away_counts_less_against_an_edit() -> None:
     text = "def f(a):\n    if a > 1:\n        a = 1\n    return a\n"
-    dropped, turned = candidate(text, "    if a > 1:\n        a", "    a", family="dropped_guard"), candidate(text, ">", "<")
+    dropped, turned = (
+        candidate(text, "    if a > 1:\n        a", "    a", family="dropped_guard"),
+        candidate(text, ">", "<"),
+    )
     removed = removals([turned], [dropped], {"a.py": Source("a.py", text)})
-    assert unmasked({turned: 1.0}, removed, [turned, dropped], Compared(calls=("f(0)",), before=("0",), after=(("1",), ("1",)))) == {
-        turned: 0.6
-    }
+    assert unmasked(
+        {turned: 1.0},
+        removed,
+        [turned, dropped],
+        Compared(calls=("f(0)",), before=("0",), after=(("1",), ("1",))),
+    ) == {turned: 0.6}
 
 
 def test_a_condition_that_is_never_met_where_it_was_asked_is_worth_less() -> None:
@@ -44,7 +53,11 @@ def test_a_condition_that_is_never_met_where_it_was_asked_is_worth_less() -> Non
     removed = removals([never, small, odd], [never, small, odd], {"a.py": Source("a.py", text)})
     assert removed == {small: never, odd: never}
     found = Compared(calls=("f(-1)",), before=("1",), after=(("-1",), ("1",), ("-1",)))
-    assert unmasked({never: 1.0, small: 1.0, odd: 1.0}, removed, [never, small, odd], found) == {never: 1.0, small: 1.0, odd: 0.2}
+    assert unmasked({never: 1.0, small: 1.0, odd: 1.0}, removed, [never, small, odd], found) == {
+        never: 1.0,
+        small: 1.0,
+        odd: 0.2,
+    }
 
 
 def test_where_what_was_asked_does_not_see_the_statement_nothing_is_known() -> None:
@@ -53,4 +66,6 @@ def test_where_what_was_asked_does_not_see_the_statement_nothing_is_known() -> N
 
 
 def test_where_nothing_was_answered_nothing_is_known() -> None:
-    assert unmasked({ODD: 1.0}, {ODD: REMOVAL}, [ODD, REMOVAL], Compared(calls=("f(1)",), after=((), ()))) == {ODD: 1.0}
+    assert unmasked(
+        {ODD: 1.0}, {ODD: REMOVAL}, [ODD, REMOVAL], Compared(calls=("f(1)",), after=((), ()))
+    ) == {ODD: 1.0}

@@ -21,7 +21,13 @@ class Half:
     """Each test is green where its own line reads as it should."""
 
     def try_out(
-        self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float, patient: bool = False
+        self,
+        tree: Path,
+        tests: Sequence[str],
+        edits: Sequence[Edit],
+        *,
+        seconds: float,
+        patient: bool = False,
     ) -> Generator[Tried]:
         for edit in edits:
             text = edit.apply(TEXT)
@@ -39,7 +45,11 @@ def test_what_mends_one_test_is_put_together_with_what_mends_the_other(tmp_path:
     found = search_pairs(Half(), tmp_path, ["one", "two"], candidates, alone.red, seconds=5.0, progress=None)
     (pair,) = found.survivors
     assert pair.edit.apply(TEXT) == TEXT.replace("a < 1", "a <= 1").replace("a > 2", "a >= 2")
-    assert (pair.score, pair.place, pair.edit.summary) == (0.4, "a.py::f", f"{FIRST.edit.summary}; {SECOND.edit.summary}")
+    assert (pair.score, pair.place, pair.edit.summary) == (
+        0.4,
+        "a.py::f",
+        f"{FIRST.edit.summary}; {SECOND.edit.summary}",
+    )
 
 
 def test_what_leaves_the_same_test_red_as_most_is_no_half(tmp_path: Path) -> None:
@@ -50,5 +60,7 @@ def test_where_the_first_test_needs_both_the_others_are_looked_at_by_themselves(
     tests, candidates = ["both", "one", "two"], [FIRST, OTHER, SECOND]
     alone = search(Half(), tmp_path, tests, candidates, seconds=5.0, progress=None)
     assert halves(alone.red) == {}
-    (pair,) = search_pairs(Half(), tmp_path, tests, candidates, alone.red, seconds=5.0, progress=None).survivors
+    (pair,) = search_pairs(
+        Half(), tmp_path, tests, candidates, alone.red, seconds=5.0, progress=None
+    ).survivors
     assert pair.edit.summary == f"{FIRST.edit.summary}; {SECOND.edit.summary}"

@@ -29,7 +29,9 @@ def test_removing_one_statement_says_nothing_about_another() -> None:
     source = Source("a.py", "def f():\n    g()\n    g()\n")
     first = candidate(source.text, "g()", "pass", family="deletion")
     other = first.edit.changes[0].model_copy(update={"start": 21, "end": 24})
-    second = type(first)(edit=first.edit.model_copy(update={"changes": (other,)}), score=0.5, place=first.place)
+    second = type(first)(
+        edit=first.edit.model_copy(update={"changes": (other,)}), score=0.5, place=first.place
+    )
     assert [*repeated([first, second], {"a.py": source})] == []
 
 

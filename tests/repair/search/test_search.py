@@ -26,7 +26,13 @@ class FakeTrials:
         self.given: Sequence[Edit] = ()
 
     def try_out(
-        self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float, patient: bool = False
+        self,
+        tree: Path,
+        tests: Sequence[str],
+        edits: Sequence[Edit],
+        *,
+        seconds: float,
+        patient: bool = False,
     ) -> Generator[Tried]:
         self.given = edits
         try:
@@ -64,7 +70,11 @@ class FakeRunner:
         progress: Progress | None = None,
     ) -> TestReport:
         outcome: Outcome = "passed" if self._right in self._path.read_text() else "failed"
-        return TestReport(command="pytest", results=tuple(TestResult(id=test, outcome=outcome) for test in tests), problem=self._problem)
+        return TestReport(
+            command="pytest",
+            results=tuple(TestResult(id=test, outcome=outcome) for test in tests),
+            problem=self._problem,
+        )
 
 
 def ranked(*texts: str) -> list[Candidate]:
@@ -72,7 +82,9 @@ def ranked(*texts: str) -> list[Candidate]:
 
 
 def test_a_survivor_is_enough_when_most_of_the_time_is_over(tmp_path: Path) -> None:
-    found = search(FakeTrials("right"), tmp_path, ["t"], ranked("x", "right", "y"), seconds=0.0, progress=None)
+    found = search(
+        FakeTrials("right"), tmp_path, ["t"], ranked("x", "right", "y"), seconds=0.0, progress=None
+    )
     assert (found.tried, len(found.survivors)) == (2, 1)
 
 
@@ -80,13 +92,23 @@ def test_survivors_and_the_cold_ones_are_kept_in_their_order(tmp_path: Path) -> 
     trials = FakeTrials("y", "z")
     given = ranked("x", "z", "cold", "y")
     found = search(trials, tmp_path, ["t"], given, seconds=1.0, progress=None)
-    assert (found.survivors, found.cold, found.tried, trials.closed) == ([given[1], given[3]], [given[2]], 4, True)
+    assert (found.survivors, found.cold, found.tried, trials.closed) == (
+        [given[1], given[3]],
+        [given[2]],
+        4,
+        True,
+    )
 
 
 def test_the_search_ends_some_way_behind_the_first_survivor(tmp_path: Path) -> None:
     trials = FakeTrials("right")
     found = search(
-        trials, tmp_path, ["t"], ranked("x", "right", *(f"y{number}" for number in range(FURTHER + 50))), seconds=1.0, progress=None
+        trials,
+        tmp_path,
+        ["t"],
+        ranked("x", "right", *(f"y{number}" for number in range(FURTHER + 50))),
+        seconds=1.0,
+        progress=None,
     )
     assert found.tried == FURTHER + 2
     assert trials.closed
@@ -94,7 +116,10 @@ def test_the_search_ends_some_way_behind_the_first_survivor(tmp_path: Path) -> N
 
 def test_what_could_not_outweigh_the_first_survivor_is_not_tried(tmp_path: Path) -> None:
     scores = [0.9, 0.8, 0.5, 0.15, 0.15]
-    given = [candidate(TEXT, "a < 1", text, score=score) for text, score in zip(("x", "y", "z", "u", "v"), scores, strict=True)]
+    given = [
+        candidate(TEXT, "a < 1", text, score=score)
+        for text, score in zip(("x", "y", "z", "u", "v"), scores, strict=True)
+    ]
     found = search(FakeTrials("y"), tmp_path, ["t"], given, seconds=1.0, progress=None)
     assert (found.survivors, found.tried) == ([given[1]], 4)
 
@@ -117,7 +142,9 @@ def test_an_edit_is_confirmed_on_the_disk_and_taken_back(tmp_path: Path, new: st
 def test_a_run_that_says_nothing_confirms_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(TEXT)
     runner = FakeRunner(tmp_path / "a.py", problem=Problem(kind="wrong_code", text="elsewhere"))
-    assert not confirmed(runner, tmp_path, candidate(TEXT, "a < 1", "a <= 1").edit, ["t"], targets=["t"], seconds=1.0)
+    assert not confirmed(
+        runner, tmp_path, candidate(TEXT, "a < 1", "a <= 1").edit, ["t"], targets=["t"], seconds=1.0
+    )
 
 
 @pytest.mark.parametrize("seen", [True, False])
@@ -141,16 +168,37 @@ class EachHolds(FakeRunner):
     """A runner that finds the tests of a file green, whatever is in it."""
 
     def run(self, tree: Path, tests: Sequence[str] = (), **_: object) -> TestReport:
-        return TestReport(command="pytest", results=(TestResult(id="tests/test_a.py::test_f", outcome="passed"),))
+        return TestReport(
+            command="pytest", results=(TestResult(id="tests/test_a.py::test_f", outcome="passed"),)
+        )
 
 
 def test_each_candidate_may_have_a_process_of_its_own_until_enough_hold(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(TEXT)
     given = [candidate(TEXT, "<", operator) for operator in ("<=", "==", ">", ">=", "!=", "is")]
-    alike = search_alone(EachHolds(tmp_path / "a.py"), tmp_path, ["tests/test_a.py"], given, seconds=30.0, progress=None)
+    alike = search_alone(
+        EachHolds(tmp_path / "a.py"), tmp_path, ["tests/test_a.py"], given, seconds=30.0, progress=None
+    )
     assert (alike.tried, alike.survivors) == (ENOUGH_ALONE, given[:ENOUGH_ALONE])
-    one = search_alone(FakeRunner(tmp_path / "a.py"), tmp_path, ["tests/test_a.py::test_f"], given, seconds=30.0, progress=None)
+    one = search_alone(
+        FakeRunner(tmp_path / "a.py"),
+        tmp_path,
+        ["tests/test_a.py::test_f"],
+        given,
+        seconds=30.0,
+        progress=None,
+    )
     assert (one.tried, one.survivors) == (len(given), given[:1])
     unlikely = [given[0], candidate(TEXT, "<", "==", score=0.01)]
-    assert search_alone(EachHolds(tmp_path / "a.py"), tmp_path, ["tests/test_a.py"], unlikely, seconds=30.0, progress=None).tried == 1
-    assert search_alone(EachHolds(tmp_path / "a.py"), tmp_path, ["tests/test_a.py"], given, seconds=0.0, progress=None).tried == 0
+    assert (
+        search_alone(
+            EachHolds(tmp_path / "a.py"), tmp_path, ["tests/test_a.py"], unlikely, seconds=30.0, progress=None
+        ).tried
+        == 1
+    )
+    assert (
+        search_alone(
+            EachHolds(tmp_path / "a.py"), tmp_path, ["tests/test_a.py"], given, seconds=0.0, progress=None
+        ).tried
+        == 0
+    )

@@ -5,7 +5,14 @@ import pytest
 from coder.core.errors import UserError
 from coder.core.values.candidate import Delivery
 from coder.core.values.verdict import Evidence
-from coder.repo.delivery.checkout import apply_commit, apply_diff, apply_verified, check_commit, undo, unverified_copy
+from coder.repo.delivery.checkout import (
+    apply_commit,
+    apply_diff,
+    apply_verified,
+    check_commit,
+    undo,
+    unverified_copy,
+)
 from tests.builders import git, repo, write
 from tests.repo.opened import fingerprint, opened
 
@@ -95,7 +102,9 @@ def test_refuses_to_write_a_file_under_a_filter_that_is_not_run(root: Path) -> N
     git(root, "config", "filter.caps.clean", "cat")
     fix = delivered(root)
     before = fingerprint(root)
-    with pytest.raises(UserError, match=r"a\.py is under the git filter caps, which coder does not run; nothing was changed"):
+    with pytest.raises(
+        UserError, match=r"a\.py is under the git filter caps, which coder does not run; nothing was changed"
+    ):
         apply_commit(root, fix.commit)
     assert fingerprint(root) == before
 
@@ -104,14 +113,20 @@ def test_applies_to_a_detached_head_in_a_linked_worktree(root: Path, tmp_path: P
     fix = delivered(root)
     git(root, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
     before = fingerprint(root)
-    assert apply_commit(tmp_path / "linked", fix.commit) == f"HEAD is now at {fix.commit[:10]}, which holds the fix."
+    assert (
+        apply_commit(tmp_path / "linked", fix.commit)
+        == f"HEAD is now at {fix.commit[:10]}, which holds the fix."
+    )
     assert (tmp_path / "linked" / "test_a.py").exists()
     assert fingerprint(root) == before
 
 
 @pytest.mark.parametrize(
     ("files", "told"),
-    [({"a.py": "dirty\n"}, "a.py would be overwritten"), ({"test_a.py": "untracked\n"}, "test_a.py would be overwritten")],
+    [
+        ({"a.py": "dirty\n"}, "a.py would be overwritten"),
+        ({"test_a.py": "untracked\n"}, "test_a.py would be overwritten"),
+    ],
 )
 def test_refuses_where_a_path_it_needs_is_not_clean(root: Path, files: dict[str, str], told: str) -> None:
     fix = delivered(root)
@@ -151,7 +166,12 @@ def test_refuses_in_the_middle_of_the_persons_own_merge(root: Path) -> None:
 
 def test_the_persons_own_taste_for_merges_does_not_matter(root: Path) -> None:
     fix = delivered(root)
-    taste = {"merge.ff": "false", "merge.autoStash": "true", "merge.verifySignatures": "true", "branch.main.mergeOptions": "--squash"}
+    taste = {
+        "merge.ff": "false",
+        "merge.autoStash": "true",
+        "merge.verifySignatures": "true",
+        "branch.main.mergeOptions": "--squash",
+    }
     for key, value in taste.items():
         git(root, "config", key, value)
     write(root, {"a.py": LINES.replace("line 2\n", "line 2, dirty\n")})
@@ -188,8 +208,12 @@ def test_a_diff_does_not_reach_out_of_the_repository(root: Path, tmp_path: Path)
     assert not (tmp_path / "evil").exists()
 
 
-@pytest.mark.parametrize(("encoding", "name"), [("latin-1", "a.txt"), ("koi8-r", "a.py"), ("utf-8-sig", "a.py")])
-def test_a_diff_of_a_file_that_is_not_utf_8_is_applied_and_taken_back_to_the_byte(root: Path, encoding: str, name: str) -> None:
+@pytest.mark.parametrize(
+    ("encoding", "name"), [("latin-1", "a.txt"), ("koi8-r", "a.py"), ("utf-8-sig", "a.py")]
+)
+def test_a_diff_of_a_file_that_is_not_utf_8_is_applied_and_taken_back_to_the_byte(
+    root: Path, encoding: str, name: str
+) -> None:
     word = "привет" if encoding == "koi8-r" else "é"
     lines = [f"# -*- coding: {encoding.removesuffix('-sig')} -*-", word, "two", f"{word} three"]
     before, after = ("\n".join([*lines, end, ""]).encode(encoding) for end in (word, f"{word} {word}"))
@@ -230,9 +254,14 @@ def test_a_check_says_what_would_happen_and_changes_nothing(root: Path) -> None:
 def test_undo_deletes_the_branch_and_its_note(root: Path) -> None:
     before = fingerprint(root)
     fix = delivered(root)
-    assert undo(root, branch=fix.branch, commit=fix.commit, applied=None) == f"Deleted the branch {fix.branch}."
+    assert (
+        undo(root, branch=fix.branch, commit=fix.commit, applied=None) == f"Deleted the branch {fix.branch}."
+    )
     assert fingerprint(root) == before
-    assert undo(root, branch=fix.branch, commit=fix.commit, applied=None) == "There was nothing left of the fix to take back."
+    assert (
+        undo(root, branch=fix.branch, commit=fix.commit, applied=None)
+        == "There was nothing left of the fix to take back."
+    )
 
 
 @pytest.mark.parametrize("newer_head", [False, True])
@@ -245,7 +274,10 @@ def test_undo_reverts_what_was_applied_and_leaves_other_work_alone(root: Path, n
     commit(root, {"a.py": FIXED.replace("line 2\n", "line 2, theirs\n")})
     write(root, {"b.py": "dirty\n"})
     told = undo(root, branch=fix.branch, commit=fix.commit, applied=None)
-    assert told == f"Reverted {applied[:10]} with {git(root, 'rev-parse', '--short=10', 'HEAD')} and deleted the branch {fix.branch}."
+    assert (
+        told
+        == f"Reverted {applied[:10]} with {git(root, 'rev-parse', '--short=10', 'HEAD')} and deleted the branch {fix.branch}."
+    )
     assert (root / "a.py").read_text(encoding="utf-8") == LINES.replace("line 2\n", "line 2, theirs\n")
     assert git(root, "log", "-1", "--format=%B") == f'Revert "fix: line 15"\n\nThis reverts commit {applied}.'
     assert git(root, "status", "--short") == "M b.py"
@@ -314,7 +346,11 @@ def delivered_in_steps(root: Path) -> Delivery:
         write(candidate.worktree, {"a.py": FIXED})
         repository.checkpoint(candidate, "line 15, second attempt")
         return repository.deliver(
-            repository.patch(candidate), message="fix: line 15\n\nCoder-Verdict: PROVEN", evidence="seen", slug="l", steps_of=candidate
+            repository.patch(candidate),
+            message="fix: line 15\n\nCoder-Verdict: PROVEN",
+            evidence="seen",
+            slug="l",
+            steps_of=candidate,
         )
 
 

@@ -12,8 +12,13 @@ def test_a_commit_is_in_the_persons_name_and_asks_for_no_signature(tmp_path: Pat
     root = repo(tmp_path / "r", {"a.py": "a\n"})
     git(root, "config", "commit.gpgSign", "true")
     git(root, "config", "gpg.program", "false")
-    commit = make_commit(find(root).git, tree="HEAD^{tree}", parent="HEAD", message="fix: it\n\nVerdict: PROVEN\n\n")
-    assert git(root, "log", "-1", "--format=%an %ae|%cn|%B", commit) == "Ada ada@example.org|Ada|fix: it\n\nVerdict: PROVEN"
+    commit = make_commit(
+        find(root).git, tree="HEAD^{tree}", parent="HEAD", message="fix: it\n\nVerdict: PROVEN\n\n"
+    )
+    assert (
+        git(root, "log", "-1", "--format=%an %ae|%cn|%B", commit)
+        == "Ada ada@example.org|Ada|fix: it\n\nVerdict: PROVEN"
+    )
 
 
 def test_a_commit_is_coders_where_git_knows_nobody(tmp_path: Path) -> None:
@@ -29,7 +34,10 @@ def test_a_commit_is_coders_where_git_knows_nobody(tmp_path: Path) -> None:
     [
         ("fix: it", "fix: it\n\nCoder-Verdict: X\n(cherry picked from commit {})"),
         ("fix: it\n\nWhy.", "fix: it\n\nWhy.\n\nCoder-Verdict: X\n(cherry picked from commit {})"),
-        ("fix: it\n\nVerdict: PROVEN", "fix: it\n\nVerdict: PROVEN\nCoder-Verdict: X\n(cherry picked from commit {})"),
+        (
+            "fix: it\n\nVerdict: PROVEN",
+            "fix: it\n\nVerdict: PROVEN\nCoder-Verdict: X\n(cherry picked from commit {})",
+        ),
         (
             "fix: it\n\nCoder-Suite: 3 passed\n\nCoder-Verdict: PROVEN\nCoder-Suite: 3 passed\nCoder-Session: s",
             "fix: it\n\nCoder-Suite: 3 passed\n\nCoder-Session: s\nCoder-Verdict: X\n(cherry picked from commit {})",
@@ -52,8 +60,15 @@ def test_keeps_the_branch_of_another_session(tmp_path: Path) -> None:
     door = find(root).git
     head = git(root, "rev-parse", "HEAD")
     other = make_commit(door, tree="HEAD^{tree}", parent="HEAD", message="other")
-    names = [make_branch(door, slug="Fix: the 'thing'!", session="20260101-0ABC12", commit=commit) for commit in (head, other, head)]
-    assert names == ["coder/fix-the-thing-0abc12", f"coder/fix-the-thing-0abc12-{other[:7]}", "coder/fix-the-thing-0abc12"]
+    names = [
+        make_branch(door, slug="Fix: the 'thing'!", session="20260101-0ABC12", commit=commit)
+        for commit in (head, other, head)
+    ]
+    assert names == [
+        "coder/fix-the-thing-0abc12",
+        f"coder/fix-the-thing-0abc12-{other[:7]}",
+        "coder/fix-the-thing-0abc12",
+    ]
     assert make_branch(door, slug="…", session="x", commit=head) == "coder/fix-x"
 
 
@@ -74,13 +89,17 @@ def test_a_branch_called_coder_is_no_obstacle(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "a\n"})
     git(root, "branch", "coder")
     commit = git(root, "rev-parse", "HEAD")
-    assert make_branch(find(root).git, slug="thing", session="x", commit=commit) == f"coder-thing-x-{commit[:7]}"
+    assert (
+        make_branch(find(root).git, slug="thing", session="x", commit=commit) == f"coder-thing-x-{commit[:7]}"
+    )
 
 
 def test_notes_are_added_and_removed_without_a_trace(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "a\n"})
     door = find(root).git
-    first, second = (make_commit(door, tree="HEAD^{tree}", parent="HEAD", message=subject) for subject in ("1", "2"))
+    first, second = (
+        make_commit(door, tree="HEAD^{tree}", parent="HEAD", message=subject) for subject in ("1", "2")
+    )
     for commit in (first, second):
         add_note(door, commit, "evidence")
     assert git(root, "notes", "--ref=coder", "show", second) == "evidence"
@@ -93,7 +112,11 @@ def test_notes_are_added_and_removed_without_a_trace(tmp_path: Path) -> None:
 def test_notes_of_sessions_that_end_together_are_all_kept(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "a\n"})
     door = find(root).git
-    commits = [make_commit(door, tree="HEAD^{tree}", parent="HEAD", message=str(number)) for number in range(8)]
+    commits = [
+        make_commit(door, tree="HEAD^{tree}", parent="HEAD", message=str(number)) for number in range(8)
+    ]
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda commit: add_note(door, commit, "evidence"), commits))
-    assert {line.split()[1] for line in git(root, "notes", "--ref=coder", "list").splitlines()} == set(commits)
+    assert {line.split()[1] for line in git(root, "notes", "--ref=coder", "list").splitlines()} == set(
+        commits
+    )

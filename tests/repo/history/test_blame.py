@@ -6,7 +6,14 @@ ADA, BEN = "a" * 40, "b" * 40
 PORCELAIN = "\n".join(
     [
         f"{ADA} 1 1 2",
-        *("author Ada", "author-time 1577836800", "author-tz -0130", "summary adds boxes: all", "boundary", "filename old name.py"),
+        *(
+            "author Ada",
+            "author-time 1577836800",
+            "author-tz -0130",
+            "summary adds boxes: all",
+            "boundary",
+            "filename old name.py",
+        ),
         "\tone",
         f"{ADA} 2 2",
         f"\t{BEN} 1 1 is no header here",
@@ -19,7 +26,11 @@ PORCELAIN = "\n".join(
 
 def test_what_is_told_of_a_commit_holds_for_all_its_lines() -> None:
     lines = list(blamed(PORCELAIN))
-    assert [(line.line, line.commit, "boundary" in line.told) for line in lines] == [(1, ADA, True), (2, ADA, True), (3, BEN, False)]
+    assert [(line.line, line.commit, "boundary" in line.told) for line in lines] == [
+        (1, ADA, True),
+        (2, ADA, True),
+        (3, BEN, False),
+    ]
 
 
 def test_a_run_of_lines_is_one_row_with_the_date_where_it_was_made() -> None:

@@ -44,7 +44,12 @@ def test_finds_a_word_in_messages_and_in_changes(history: GitHistory) -> None:
 
 
 def test_blames_a_range_by_runs_of_lines(history: GitHistory) -> None:
-    today = subprocess.run(["git", "log", "-1", "--format=%ad", "--date=short"], cwd=history.git.directory, capture_output=True, text=True)
+    today = subprocess.run(
+        ["git", "log", "-1", "--format=%ad", "--date=short"],
+        cwd=history.git.directory,
+        capture_output=True,
+        text=True,
+    )
     first, second = (history.git.commit(name) or "" for name in ("HEAD~2", "HEAD~1"))
     date = today.stdout.strip()
     assert history.blame("a.py", 1, 3).splitlines() == [
@@ -66,7 +71,10 @@ def test_tells_what_commits_changed_and_whose_lines_are_left(history: GitHistory
     recent = history.recent(count=2)
     assert [change.paths for change in recent] == [("b.py",), ("a.py",)]
     assert [change.subject for change in recent] == ["third: about the Overflow (#12)", "second: shouts"]
-    assert [change.commit for change in history.recent(path="a.py")] == [recent[1].commit, history.git.commit("HEAD~2")]
+    assert [change.commit for change in history.recent(path="a.py")] == [
+        recent[1].commit,
+        history.git.commit("HEAD~2"),
+    ]
     assert history.touched("a.py", "HEAD~2") == ("", recent[1].commit, "")
 
 
@@ -122,7 +130,11 @@ SECRET = "hunter-of-secrets"
 @pytest.fixture
 def leaky(tmp_path: Path) -> GitHistory:
     """Private files added, renamed into a readable one, and changed beside code."""
-    root = repo(tmp_path / "leaky", {".env": f"a=1\nb=2\nc=3\nd=4\nKEY={SECRET}\n", "deploy/key.pem": SECRET}, message="private alone")
+    root = repo(
+        tmp_path / "leaky",
+        {".env": f"a=1\nb=2\nc=3\nd=4\nKEY={SECRET}\n", "deploy/key.pem": SECRET},
+        message="private alone",
+    )
     write(root, {"app.py": "x = 1\n", ".env": f"a=1\nb=2\nc=3\nd=4\ne=5\nKEY={SECRET}\n"})
     git(root, "add", "-A")
     git(root, "commit", "-qm", "both")

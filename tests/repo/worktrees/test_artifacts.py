@@ -44,9 +44,15 @@ def test_finds_what_tests_need_and_no_caches_environments_or_secrets(tmp_path: P
 
 
 def test_brings_copies_where_nothing_is_in_their_place(tmp_path: Path) -> None:
-    write(tmp_path / "source", {"pkg/_version.py": "theirs\n", "pkg/fast.so": "built\n", "taken.so": "theirs\n"})
+    write(
+        tmp_path / "source", {"pkg/_version.py": "theirs\n", "pkg/fast.so": "built\n", "taken.so": "theirs\n"}
+    )
     write(tmp_path / "target", {"taken.so": "tracked\n"})
-    brought = bring(("pkg/_version.py", "pkg/fast.so", "taken.so", "vanished.so"), source=tmp_path / "source", target=tmp_path / "target")
+    brought = bring(
+        ("pkg/_version.py", "pkg/fast.so", "taken.so", "vanished.so"),
+        source=tmp_path / "source",
+        target=tmp_path / "target",
+    )
     assert brought == {"pkg/_version.py", "pkg/fast.so"}
     write(tmp_path / "target", {"pkg/_version.py": "changed\n"})
     assert (tmp_path / "source" / "pkg" / "_version.py").read_text(encoding="utf-8") == "theirs\n"

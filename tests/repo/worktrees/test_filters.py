@@ -10,7 +10,9 @@ ATTRIBUTES = "*.dat filter=used\n*.none filter=nobody.s\n"
 
 
 def test_finds_tracked_files_under_configured_filters_only(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {"a.dat": "a\n", "b.none": "b\n", "c.py": "c\n", ".gitattributes": ATTRIBUTES})
+    root = repo(
+        tmp_path / "r", {"a.dat": "a\n", "b.none": "b\n", "c.py": "c\n", ".gitattributes": ATTRIBUTES}
+    )
     assert tracked_filter_drivers(find(root).git) == {}
     git(root, "config", "filter.used.clean", "cat")
     assert tracked_filter_drivers(find(root).git) == {"a.dat": "used"}

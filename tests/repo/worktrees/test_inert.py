@@ -64,7 +64,9 @@ def _fix(root: Path) -> None:
         with pytest.raises(UserError, match=r"a\.dat is under the git filter"):
             repository.merge(fix)
         write(candidate.worktree, {"a.py": "fixed\n"})
-        repository.merge(repository.deliver(repository.patch(candidate), message="fix", evidence="e", slug="t"))
+        repository.merge(
+            repository.deliver(repository.patch(candidate), message="fix", evidence="e", slug="t")
+        )
 
 
 def _locate(root: Path) -> None:
@@ -78,16 +80,29 @@ def _locate(root: Path) -> None:
 
 @pytest.mark.parametrize("enter", [_verify, _fix, _locate])
 @pytest.mark.parametrize("key", EXECUTING)
-def test_a_key_of_the_repository_runs_nothing(tmp_path: Path, key: str, enter: Callable[[Path], None]) -> None:
-    root = repo(tmp_path / "r", {"a.py": "a\n", "b.py": "b\n", "a.dat": "a\n", ".gitattributes": "*.dat filter=x diff=x merge=x\n"})
+def test_a_key_of_the_repository_runs_nothing(
+    tmp_path: Path, key: str, enter: Callable[[Path], None]
+) -> None:
+    root = repo(
+        tmp_path / "r",
+        {"a.py": "a\n", "b.py": "b\n", "a.dat": "a\n", ".gitattributes": "*.dat filter=x diff=x merge=x\n"},
+    )
     write(root, {"a.dat": "b\n"})
     git(root, "commit", "-qam", "second")
     mark = tmp_path / "ran"
     program = tmp_path / "hooks" / "post-index-change"
     write(tmp_path, {"hooks/post-index-change": f"#!/bin/sh\ntouch {mark}\n"})
     program.chmod(0o755)
-    write(tmp_path, {"included": f'[filter "x"]\n\tclean = "touch {mark}; cat"\n\tsmudge = "touch {mark}; cat"\n'})
-    places = {"run": f"touch {mark}; cat", "program": program, "hooks": program.parent, "included": tmp_path / "included"}
+    write(
+        tmp_path,
+        {"included": f'[filter "x"]\n\tclean = "touch {mark}; cat"\n\tsmudge = "touch {mark}; cat"\n'},
+    )
+    places = {
+        "run": f"touch {mark}; cat",
+        "program": program,
+        "hooks": program.parent,
+        "included": tmp_path / "included",
+    }
     git(root, "config", key, EXECUTING[key].format(**places))
     if not key.startswith("filter"):  # the file is configured to be under a filter in each case
         git(root, "config", "filter.x.clean", f"touch {mark}; cat")
@@ -114,11 +129,17 @@ def test_an_object_that_is_not_there_is_not_fetched(tmp_path: Path) -> None:
 
 def test_a_users_filter_in_the_tree_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, {"user": '[filter "x"]\n\tclean = ./clean.sh\n\tsmudge = ./clean.sh\n'})
-    root = repo(tmp_path / "r", {"a.py": "a\n", "a.dat": "a\n", "clean.sh": "#!/bin/sh\ncat\n", ".gitattributes": "*.dat filter=x\n"})
+    root = repo(
+        tmp_path / "r",
+        {"a.py": "a\n", "a.dat": "a\n", "clean.sh": "#!/bin/sh\ncat\n", ".gitattributes": "*.dat filter=x\n"},
+    )
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "user"))
     with opened(root) as repository:
         candidate = repository.candidate("c1")
-        write(candidate.worktree, {"clean.sh": f"#!/bin/sh\ntouch {tmp_path}/ran\n", "a.dat": "b\n", "n.dat": "n\n", "a.py": "b\n"})
+        write(
+            candidate.worktree,
+            {"clean.sh": f"#!/bin/sh\ntouch {tmp_path}/ran\n", "a.dat": "b\n", "n.dat": "n\n", "a.py": "b\n"},
+        )
         (candidate.worktree / "clean.sh").chmod(0o755)
         assert repository.patch(candidate).paths == ("a.dat", "a.py", "clean.sh", "n.dat")
         assert repository.left_out[0].startswith("The git filter x is not run: a.dat")
@@ -161,7 +182,9 @@ def test_files_of_attributes_and_excludes_of_the_repository_are_not_read(tmp_pat
 
 
 def test_configuration_of_a_worktree_runs_nothing(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {"a.py": "a\n", "b.py": "b\n", "a.dat": "a\n", ".gitattributes": "*.dat filter=x\n"})
+    root = repo(
+        tmp_path / "r", {"a.py": "a\n", "b.py": "b\n", "a.dat": "a\n", ".gitattributes": "*.dat filter=x\n"}
+    )
     git(root, "config", "extensions.worktreeConfig", "true")
     git(root, "config", "--worktree", "filter.x.clean", f"touch {tmp_path}/ran; cat")
     git(root, "config", "--worktree", "core.fsmonitor", f"touch {tmp_path}/ran")

@@ -17,13 +17,18 @@ def taken(root: Path, index: Path) -> dict[str, str]:
     """The content of the snapshot, by path."""
     place = find(root)
     commit = snapshot.take(place.git, head=place.head, index=index).commit
-    return {path: git(root, "show", f"{commit}:{path}") for path in git(root, "ls-tree", "-r", "--name-only", commit).splitlines()}
+    return {
+        path: git(root, "show", f"{commit}:{path}")
+        for path in git(root, "ls-tree", "-r", "--name-only", commit).splitlines()
+    }
 
 
 def test_a_clean_tree_is_head_itself(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", FILES)
     place = find(root)
-    assert snapshot.take(place.git, head=place.head, index=tmp_path / "i") == snapshot.Snapshot(commit=place.head, left_out=())
+    assert snapshot.take(place.git, head=place.head, index=tmp_path / "i") == snapshot.Snapshot(
+        commit=place.head, left_out=()
+    )
 
 
 def test_holds_all_uncommitted_work_and_touches_nothing(tmp_path: Path) -> None:
@@ -88,7 +93,13 @@ def test_modes_links_and_swaps_of_files_and_directories_are_kept(tmp_path: Path)
     place = find(root)
     commit = snapshot.take(place.git, head=place.head, index=tmp_path / "i").commit
     listed = {line.split("\t")[1]: line[:6] for line in git(root, "ls-tree", "-r", commit).splitlines()}
-    assert listed == {".gitignore": "100644", "a.py": "100755", "b.py/inner.py": "100644", "d": "100644", "link": "120000"}
+    assert listed == {
+        ".gitignore": "100644",
+        "a.py": "100755",
+        "b.py/inner.py": "100644",
+        "d": "100644",
+        "link": "120000",
+    }
 
 
 def test_a_directory_replaced_by_a_link_is_not_followed(tmp_path: Path) -> None:
@@ -121,7 +132,9 @@ def test_unmerged_files_are_taken_as_they_are(tmp_path: Path) -> None:
     assert fingerprint(root) == before
 
 
-def test_leaves_out_what_is_huge_unreadable_or_a_repository_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_leaves_out_what_is_huge_unreadable_or_a_repository_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(snapshot, "LARGEST_UNTRACKED_BYTES", 1 << 20)
     root = repo(tmp_path / "r", FILES)
     (root / "data.bin").write_bytes(b"0" * (3 << 20))
@@ -140,9 +153,26 @@ def test_leaves_out_what_is_huge_unreadable_or_a_repository_and_says_so(tmp_path
 
 def test_leaves_out_caches_and_environments_that_nothing_ignores(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": "a\n", "lib/venv/x.py": "x\n", "kept.pyc": "tracked\n"})
-    write(root, {name: "x\n" for name in ("__pycache__/a.pyc", "b.pyc", ".venv/bin/python", "venv/pyvenv.cfg", "node_modules/m.js")})
+    write(
+        root,
+        {
+            name: "x\n"
+            for name in (
+                "__pycache__/a.pyc",
+                "b.pyc",
+                ".venv/bin/python",
+                "venv/pyvenv.cfg",
+                "node_modules/m.js",
+            )
+        },
+    )
     write(root, {"lib/venv/new.py": "new\n", "kept.pyc": "changed\n"})
-    assert taken(root, tmp_path / "i") == {"a.py": "a", "kept.pyc": "changed", "lib/venv/new.py": "new", "lib/venv/x.py": "x"}
+    assert taken(root, tmp_path / "i") == {
+        "a.py": "a",
+        "kept.pyc": "changed",
+        "lib/venv/new.py": "new",
+        "lib/venv/x.py": "x",
+    }
 
 
 def test_refuses_to_take_a_whole_home_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

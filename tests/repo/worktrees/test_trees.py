@@ -57,8 +57,12 @@ def test_a_diff_means_the_same_whatever_the_person_configured(tmp_path: Path) ->
 
 
 def test_composes_some_paths_of_a_tree_deletions_included(tmp_path: Path) -> None:
-    root = repo(tmp_path / "r", {"a.py": "a\n", "b.py": "b\n", "tests/t.py": "t\n", "tests/u.py": "u\n", "f": "f\n"})
-    new = commit(root, {"a.py": "changed\n", "b.py": None, "tests/t.py": "changed\n", "tests/u.py": None, "f": None})
+    root = repo(
+        tmp_path / "r", {"a.py": "a\n", "b.py": "b\n", "tests/t.py": "t\n", "tests/u.py": "u\n", "f": "f\n"}
+    )
+    new = commit(
+        root, {"a.py": "changed\n", "b.py": None, "tests/t.py": "changed\n", "tests/u.py": None, "f": None}
+    )
     new = commit(root, {"f/inner.py": "f\n"}, parent=new)
     tree = trees.composed(find(root).git, old="main", new=new, paths=["tests/", "b.py", "f", "absent.py"])
     assert git(root, "diff", "--no-renames", "--name-status", "main", tree).split("\n") == [
@@ -72,8 +76,22 @@ def test_composes_some_paths_of_a_tree_deletions_included(tmp_path: Path) -> Non
 
 def test_carries_a_change_past_other_work_in_the_same_file(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", {"a.py": LINES, "b.py": "b\n"})
-    old = commit(root, {"a.py": LINES.replace("line 3\n", "line 3, uncommitted\n"), "b.py": "uncommitted\n", "new.py": "n\n"})
-    new = commit(root, {"a.py": git(root, "show", f"{old}:a.py").replace("line 20", "line 20, fixed") + "\n", "test.py": "t\n"}, parent=old)
+    old = commit(
+        root,
+        {
+            "a.py": LINES.replace("line 3\n", "line 3, uncommitted\n"),
+            "b.py": "uncommitted\n",
+            "new.py": "n\n",
+        },
+    )
+    new = commit(
+        root,
+        {
+            "a.py": git(root, "show", f"{old}:a.py").replace("line 20", "line 20, fixed") + "\n",
+            "test.py": "t\n",
+        },
+        parent=old,
+    )
     tree = trees.carried(find(root).git, old=old, new=new, onto="main")
     assert tree is not None
     assert git(root, "diff", "--name-only", "main", tree).split() == ["a.py", "test.py"]
@@ -121,7 +139,9 @@ def test_a_diff_says_all_that_git_apply_needs(tmp_path: Path) -> None:
     (root / "image").write_bytes(bytes(range(256)))
     new = commit(root, {"a.py": "b\n"})
     git(root, "checkout", "-q", "main")
-    subprocess.run(["git", "apply"], cwd=root, input=trees.diff(find(root).git, old="main", new=new).encode(), check=True)
+    subprocess.run(
+        ["git", "apply"], cwd=root, input=trees.diff(find(root).git, old="main", new=new).encode(), check=True
+    )
     assert (root / "image").read_bytes() == bytes(range(256))
     assert (root / "a.py").read_text(encoding="utf-8") == "b\n"
 

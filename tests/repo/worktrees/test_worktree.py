@@ -45,7 +45,13 @@ def test_leaves_no_empty_list_of_worktrees(tmp_path: Path) -> None:
 def test_removes_the_entry_that_git_was_killed_over_before_it_noted_the_place(tmp_path: Path) -> None:
     listed = tmp_path / "common" / "worktrees"
     write(
-        listed, {"s-c1/locked": "", "s-c10/locked": "", "s-c2/gitdir": f"{tmp_path}/w/s-c2/.git\n", "s-c3/gitdir": "/elsewhere/s-c3/.git\n"}
+        listed,
+        {
+            "s-c1/locked": "",
+            "s-c10/locked": "",
+            "s-c2/gitdir": f"{tmp_path}/w/s-c2/.git\n",
+            "s-c3/gitdir": "/elsewhere/s-c3/.git\n",
+        },
     )
     write(listed, {"other/locked": ""})
     remove(tmp_path / "common", tmp_path / "w" / "s-c1")
@@ -62,11 +68,11 @@ def test_removes_what_tests_made_read_only_as_a_plain_user(tmp_path: Path) -> No
         directory.chmod(0o500)
     for path in (tmp_path, stubborn, *stubborn.rglob("*")):
         os.chown(path, 65534, 65534)
-    script = (
-        "import os, pathlib\nfrom coder.repo.worktrees.worktree import remove_tree\nos.setuid(65534)\nremove_tree(pathlib.Path('stubborn'))"
-    )
+    script = "import os, pathlib\nfrom coder.repo.worktrees.worktree import remove_tree\nos.setuid(65534)\nremove_tree(pathlib.Path('stubborn'))"
     root = Path(__file__).parents[3]
-    subprocess.run([sys.executable, "-c", script], check=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(root)})
+    subprocess.run(
+        [sys.executable, "-c", script], check=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(root)}
+    )
     assert not stubborn.exists()
 
 

@@ -2,4 +2,6 @@
 
 from pathlib import Path
 
-Path(Path(".git").read_text().split(": ")[1].strip(), "config.worktree").write_text("[core]\n\tfsmonitor = x\n")
+Path(Path(".git").read_text().split(": ")[1].strip(), "config.worktree").write_text(
+    "[core]\n\tfsmonitor = x\n"
+)

@@ -5,7 +5,14 @@ import struct
 
 from stage import at, libc
 
-libc.process_vm_readv.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_ulong]
+libc.process_vm_readv.argtypes = [
+    ctypes.c_int,
+    ctypes.c_char_p,
+    ctypes.c_ulong,
+    ctypes.c_char_p,
+    ctypes.c_ulong,
+    ctypes.c_ulong,
+]
 with open(f"/proc/{at.victim}/maps") as maps:
     line = next(line for line in maps if "[stack]" in line)
 first, last = (int(word, 16) for word in line.split()[0].split("-"))

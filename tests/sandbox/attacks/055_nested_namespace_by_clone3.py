@@ -8,7 +8,9 @@ import struct
 from stage import call
 
 CLONE_NEWUSER = 0x10000000
-arguments = ctypes.create_string_buffer(struct.pack("QQQQQQQQ", CLONE_NEWUSER, 0, 0, 0, signal.SIGCHLD, 0, 0, 0))
+arguments = ctypes.create_string_buffer(
+    struct.pack("QQQQQQQQ", CLONE_NEWUSER, 0, 0, 0, signal.SIGCHLD, 0, 0, 0)
+)
 if call(435, 435, arguments, 64) == 0:
     os._exit(0)
 print("ESCAPED")

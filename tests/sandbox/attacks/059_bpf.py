@@ -10,5 +10,11 @@ import struct
 from stage import call
 
 BPF_MAP_CREATE, ARRAY = 0, 2
-call(321, 280, BPF_MAP_CREATE, ctypes.create_string_buffer(struct.pack("IIIII", ARRAY, 4, 4, 1, 0) + bytes(100)), 120)
+call(
+    321,
+    280,
+    BPF_MAP_CREATE,
+    ctypes.create_string_buffer(struct.pack("IIIII", ARRAY, 4, 4, 1, 0) + bytes(100)),
+    120,
+)
 print("ESCAPED")

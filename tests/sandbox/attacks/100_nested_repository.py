@@ -15,7 +15,9 @@ os.mkdir("inner")
 
 
 def run(*words):
-    subprocess.run(["git", "-C", "inner", "-c", "user.name=x", "-c", "user.email=x@example.org", *words], check=True)
+    subprocess.run(
+        ["git", "-C", "inner", "-c", "user.name=x", "-c", "user.email=x@example.org", *words], check=True
+    )
 
 
 run("init", "-q")

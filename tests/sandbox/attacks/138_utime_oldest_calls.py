@@ -7,7 +7,11 @@ from stage import X86, at, call
 
 path = os.path.join(at.home, ".bashrc").encode()
 if X86:
-    for number, arguments in ((132, (path, struct.pack("2q", 1, 1))), (235, (path, bytes(32))), (261, (-100, path, bytes(32)))):
+    for number, arguments in (
+        (132, (path, struct.pack("2q", 1, 1))),
+        (235, (path, bytes(32))),
+        (261, (-100, path, bytes(32))),
+    ):
         try:
             call(number, 0, *arguments)
         except OSError:

@@ -11,4 +11,13 @@ from stage import at, call
 
 value = ctypes.create_string_buffer(b"1")
 arguments = struct.pack("QII", ctypes.addressof(value), 1, 0)
-call(463, 463, -100, os.path.join(at.home, ".bashrc").encode(), 0, b"user.owned", arguments, ctypes.c_size_t(16))
+call(
+    463,
+    463,
+    -100,
+    os.path.join(at.home, ".bashrc").encode(),
+    0,
+    b"user.owned",
+    arguments,
+    ctypes.c_size_t(16),
+)

@@ -7,7 +7,12 @@ import struct
 
 from stage import X86, at, call, libc
 
-program = [(0x20, 0, 0, 0), (0x15, 0, 1, 90 if X86 else 53), (0x06, 0, 0, 0x7FC00000), (0x06, 0, 0, 0x7FFF0000)]
+program = [
+    (0x20, 0, 0, 0),
+    (0x15, 0, 1, 90 if X86 else 53),
+    (0x06, 0, 0, 0x7FC00000),
+    (0x06, 0, 0, 0x7FFF0000),
+]
 steps = ctypes.create_string_buffer(b"".join(struct.pack("<HBBI", *step) for step in program))
 libc.prctl(38, 1, 0, 0, 0)
 listener = call(317, 277, 1, 8, struct.pack("<HxxxxxxQ", len(program), ctypes.addressof(steps)))

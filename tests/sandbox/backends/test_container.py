@@ -28,24 +28,62 @@ def engine(tmp_path: Path, script: str, name: str = "docker") -> Container:
     return Container(str(program), "python:3.12")
 
 
-def words(tree: Path, *, policy: Policy | None = None, limits: Limits | None = None, exposed: tuple[Path, ...] = ()) -> list[str]:
+def words(
+    tree: Path, *, policy: Policy | None = None, limits: Limits | None = None, exposed: tuple[Path, ...] = ()
+) -> list[str]:
     walls = Container("/usr/bin/docker", "python:3.12")
     with ProcessSandbox({"PATH": "/secret/bin", "TZ": "UTC"}, walls=walls, exposed=exposed) as sandbox:
-        walled = sandbox.walled(("make", "test"), cwd=tree, policy=policy, limits=limits, environment={"EXTRA": "1"})
+        walled = sandbox.walled(
+            ("make", "test"), cwd=tree, policy=policy, limits=limits, environment={"EXTRA": "1"}
+        )
         return [word.replace(str(sandbox.scratch), "SCRATCH") for word in walled.argv]
 
 
 def test_a_command_gets_the_image_its_worktree_and_nothing_else(tree: Path) -> None:
-    told = words(tree, limits=Limits(processes=7, resident_bytes=1_000_000, open_files=9, file_bytes=11, cpu_seconds=3))
+    told = words(
+        tree, limits=Limits(processes=7, resident_bytes=1_000_000, open_files=9, file_bytes=11, cpu_seconds=3)
+    )
     assert told == [
-        *("/usr/bin/docker", "run", "--rm", "--interactive", "--pull", "never", "--network", "none", "--read-only", "--cap-drop", "ALL"),
+        *(
+            "/usr/bin/docker",
+            "run",
+            "--rm",
+            "--interactive",
+            "--pull",
+            "never",
+            "--network",
+            "none",
+            "--read-only",
+            "--cap-drop",
+            "ALL",
+        ),
         *("--security-opt", "no-new-privileges", "--security-opt", "label=disable"),
         *("--pids-limit", "7", "--memory", "1000000", "--memory-swap", "1000000"),
-        *("--ulimit", "nofile=9:9", "--ulimit", "fsize=11:11", "--ulimit", "core=0:0", "--ulimit", "nproc=28:28"),
+        *(
+            "--ulimit",
+            "nofile=9:9",
+            "--ulimit",
+            "fsize=11:11",
+            "--ulimit",
+            "core=0:0",
+            "--ulimit",
+            "nproc=28:28",
+        ),
         *("--ulimit", "cpu=3:3", "--user", f"{os.getuid()}:{os.getgid()}"),
         *("--hostname", "sandbox", "--tmpfs", "/tmp:rw,exec,nosuid,nodev,size=1g,mode=1777"),
         *("--mount", "type=bind,src=SCRATCH,dst=SCRATCH", "--mount", f"type=bind,src={tree},dst={tree}"),
-        *("--workdir", str(tree), "--env", "HOME=SCRATCH", "--env", "TZ=UTC", "--env", "TERM=dumb", "--env", "TMPDIR=SCRATCH"),
+        *(
+            "--workdir",
+            str(tree),
+            "--env",
+            "HOME=SCRATCH",
+            "--env",
+            "TZ=UTC",
+            "--env",
+            "TERM=dumb",
+            "--env",
+            "TMPDIR=SCRATCH",
+        ),
         *("--env", "EXTRA=1", "--entrypoint", "/bin/sh", "python:3.12", "-c", GUARD, "sh", "make", "test"),
     ]
 
@@ -59,9 +97,14 @@ def test_what_may_only_be_read_is_mounted_so(tmp_path: Path) -> None:
     told = words(tmp_path / "tree", policy=READ_ONLY, exposed=(tmp_path / "exposed",))
     place = tmp_path.resolve()
     mounts = [word for before, word in pairwise(told) if before == "--mount"]
-    assert {f"type=bind,src={place / name},dst={place / name},readonly" for name in ("tree", "exposed", "project/.git")} <= {*mounts}
+    assert {
+        f"type=bind,src={place / name},dst={place / name},readonly"
+        for name in ("tree", "exposed", "project/.git")
+    } <= {*mounts}
     assert f"type=bind,src=/dev/null,dst={place}/tree/.env,readonly" in mounts
-    assert [mount.rpartition("dst=")[2] for mount in mounts if "replaced-" in mount] == [f"{place}/project/.git/config,readonly"]
+    assert [mount.rpartition("dst=")[2] for mount in mounts if "replaced-" in mount] == [
+        f"{place}/project/.git/config,readonly"
+    ]
 
 
 def test_the_network_is_there_where_it_is_allowed(tree: Path) -> None:
@@ -97,16 +140,25 @@ def test_the_clients_input_is_open_and_silent(tmp_path: Path, tree: Path) -> Non
 def test_how_a_command_ended_is_told_from_the_engines_own_faults() -> None:
     container = Container("/usr/bin/docker", "x")
     assert [container.exit_code(code, "") for code in (0, 7, 127, 137)] == [0, 7, 127, -9]
-    for code, output in ((125, "docker: no such image.\nSee help"), (127, "Error: crun: executable file `/bin/sh` not found")):
+    for code, output in (
+        (125, "docker: no such image.\nSee help"),
+        (127, "Error: crun: executable file `/bin/sh` not found"),
+    ):
         with pytest.raises(SandboxError):
             container.exit_code(code, output)
 
 
 def test_the_client_finds_its_daemon_and_no_keys() -> None:
-    assert client_environment({"DOCKER_HOST": "x", "HOME": "/h", "ANTHROPIC_API_KEY": "k"}) == {"DOCKER_HOST": "x", "HOME": "/h"}
+    assert client_environment({"DOCKER_HOST": "x", "HOME": "/h", "ANTHROPIC_API_KEY": "k"}) == {
+        "DOCKER_HOST": "x",
+        "HOME": "/h",
+    }
 
 
 def test_an_image_that_cannot_be_used_is_no_reason_to_go_without() -> None:
-    with pytest.raises(UserError, match=r"nothing is run: podman: .*; docker: .* commands run in this machine's own sandbox\."):
+    with pytest.raises(
+        UserError,
+        match=r"nothing is run: podman: .*; docker: .* commands run in this machine's own sandbox\.",
+    ):
         required(image="localhost/there-is-no-such-image:0")
     assert [name for name, _ in containers("x")] == ["podman", "docker"]

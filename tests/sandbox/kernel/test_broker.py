@@ -54,7 +54,12 @@ def test_changes_inside_behave_as_without_walls(place: str, landlock: Walls, tmp
 def test_flood_of_calls_does_not_outlive_time_limit(landlock: Walls, tree: Path) -> None:
     with ProcessSandbox(os.environ, walls=landlock) as sandbox:
         started = time.monotonic()
-        done = sandbox.run([sys.executable, "-S", "-c", FLOOD], cwd=tree, limits=Limits(wall_seconds=1.5), environment={MARK: str(tree)})
+        done = sandbox.run(
+            [sys.executable, "-S", "-c", FLOOD],
+            cwd=tree,
+            limits=Limits(wall_seconds=1.5),
+            environment={MARK: str(tree)},
+        )
         assert (done.exit_code, done.timed_out) == (None, True)
         assert time.monotonic() - started < 10
         assert living(str(tree)) == []
@@ -70,7 +75,11 @@ def test_without_broker_notice_names_the_limit(landlock: Walls, monkeypatch: pyt
 
 def test_probe_leaves_no_filter_behind() -> None:
     def filters() -> list[str]:
-        return [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(("Seccomp", "NoNewPrivs"))]
+        return [
+            line
+            for line in Path("/proc/self/status").read_text().splitlines()
+            if line.startswith(("Seccomp", "NoNewPrivs"))
+        ]
 
     before = filters()
     assert can_broker() in (True, False)

@@ -4,7 +4,19 @@ import struct
 
 import pytest
 
-from coder.sandbox.kernel.seccomp import ALLOW, AT_LEAST, EQUAL, LOAD, MACHINES, NOTIFY, OWN_NETWORK, REFUSE, RETURN, Machine, program
+from coder.sandbox.kernel.seccomp import (
+    ALLOW,
+    AT_LEAST,
+    EQUAL,
+    LOAD,
+    MACHINES,
+    NOTIFY,
+    OWN_NETWORK,
+    REFUSE,
+    RETURN,
+    Machine,
+    program,
+)
 
 EPERM, ENOSYS = REFUSE | 1, REFUSE | 38
 X86, ARM = MACHINES["x86_64"], MACHINES["aarch64"]
@@ -34,7 +46,9 @@ def test_what_is_refused_and_what_is_not(machine: Machine) -> None:
         return answer(code, audit=machine.audit, number=number, arguments=arguments)
 
     assert {told(number) for number in machine.refused} == {EPERM}
-    assert [told(machine.socket, family) for family in (1, 2, 10, 16, 40, 38, 17)] == [ALLOW] * 4 + [EPERM] * 3
+    assert [told(machine.socket, family) for family in (1, 2, 10, 16, 40, 38, 17)] == [ALLOW] * 4 + [
+        EPERM
+    ] * 3
     assert [told(machine.clone, flags) for flags in (0x11, 0x10000011, 0x40000011)] == [ALLOW, EPERM, EPERM]
     ioctls = [told(machine.ioctl, 0, request) for request in (0x5401, 0x5412, 0x541C, 1 << 32 | 0x5412)]
     assert ioctls == [ALLOW, EPERM, EPERM, EPERM]
@@ -50,7 +64,10 @@ def test_another_architecture_and_the_second_table_are_refused() -> None:
 
 def test_without_a_process_namespace_only_its_own_limits_may_be_set() -> None:
     code = program(families=(), sees_others=True, machine=X86)
-    assert [answer(code, audit=X86.audit, number=X86.prlimit, arguments=(pid,)) for pid in (0, 77)] == [ALLOW, EPERM]
+    assert [answer(code, audit=X86.audit, number=X86.prlimit, arguments=(pid,)) for pid in (0, 77)] == [
+        ALLOW,
+        EPERM,
+    ]
 
 
 @pytest.mark.parametrize("machine", [X86, ARM], ids=["x86_64", "aarch64"])

@@ -35,7 +35,13 @@ def python(code: str, *arguments: str) -> list[str]:
 
 def test_returns_exit_code_and_both_streams(sandbox: ProcessSandbox, tree: Path) -> None:
     done = sandbox.run(["sh", "-c", "pwd; echo oops >&2; exit 7"], cwd=tree)
-    assert (done.exit_code, done.output, done.timed_out, done.truncated, done.exceeded) == (7, f"{tree}\noops\n", False, False, "")
+    assert (done.exit_code, done.output, done.timed_out, done.truncated, done.exceeded) == (
+        7,
+        f"{tree}\noops\n",
+        False,
+        False,
+        "",
+    )
 
 
 def test_a_signal_is_a_negative_exit_code(sandbox: ProcessSandbox, tree: Path) -> None:
@@ -53,7 +59,18 @@ def test_nothing_can_be_read_from_standard_input(sandbox: ProcessSandbox, tree: 
 
 def test_keys_do_not_reach_the_command(sandbox: ProcessSandbox, tree: Path) -> None:
     kept = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "TZ": "UTC"}
-    keys = dict.fromkeys(["OPENAI_API_KEY", "GITHUB_TOKEN", "AWS_PROFILE", "SSH_AUTH_SOCK", "MY_SECRET", "LC_TOKEN", "PYTHONPATH"], "x")
+    keys = dict.fromkeys(
+        [
+            "OPENAI_API_KEY",
+            "GITHUB_TOKEN",
+            "AWS_PROFILE",
+            "SSH_AUTH_SOCK",
+            "MY_SECRET",
+            "LC_TOKEN",
+            "PYTHONPATH",
+        ],
+        "x",
+    )
     with ProcessSandbox({**kept, **keys}, walls=sandbox.walls) as own:
         done = own.run(["env"], cwd=tree, environment={"EXTRA": "1"})
         seen = dict(line.split("=", 1) for line in done.output.splitlines())
@@ -72,7 +89,10 @@ def test_the_private_tmpdir_is_gone_afterwards(sandbox: ProcessSandbox, tree: Pa
 @linux_only
 def test_the_time_limit_ends_the_whole_tree(sandbox: ProcessSandbox, tree: Path) -> None:
     done = sandbox.run(
-        ["sh", "-c", "echo begun; sleep 60 & wait"], cwd=tree, environment={MARK: str(tree)}, limits=Limits(wall_seconds=0.5)
+        ["sh", "-c", "echo begun; sleep 60 & wait"],
+        cwd=tree,
+        environment={MARK: str(tree)},
+        limits=Limits(wall_seconds=0.5),
     )
     assert (done.exit_code, done.timed_out) == (None, True)
     assert living(str(tree)) == []
@@ -90,12 +110,16 @@ def test_a_daemon_does_not_outlive_its_command(sandbox: ProcessSandbox, tree: Pa
 def test_the_callers_caps_replace_those_of_a_command(tree: Path) -> None:
     code = "import os, time\nfor _ in range(30):\n    if not os.fork(): time.sleep(60)\ntime.sleep(60)"
     with ProcessSandbox(os.environ, caps={"processes": 10}) as capped:
-        done = capped.run(python(code), cwd=tree, limits=Limits(wall_seconds=50), environment={MARK: str(tree)})
+        done = capped.run(
+            python(code), cwd=tree, limits=Limits(wall_seconds=50), environment={MARK: str(tree)}
+        )
     assert (done.exit_code, done.exceeded.split()[-1]) == (None, "processes")
 
 
 def test_output_beyond_the_cap_is_dropped_from_its_middle(sandbox: ProcessSandbox, tree: Path) -> None:
-    done = sandbox.run(python("for n in range(20000): print('line', n)"), cwd=tree, limits=Limits(output_bytes=2000))
+    done = sandbox.run(
+        python("for n in range(20000): print('line', n)"), cwd=tree, limits=Limits(output_bytes=2000)
+    )
     assert (done.exit_code, done.truncated) == (0, True)
     assert done.output.startswith("line 0\nline 1\n")
     assert done.output.endswith("line 19999\n")
@@ -110,12 +134,22 @@ def test_output_beyond_the_cap_is_dropped_from_its_middle(sandbox: ProcessSandbo
         (Limits(memory_bytes=512 << 20), "bytearray(1 << 30)", "MemoryError"),
         (Limits(open_files=20), "files = [open('/dev/null') for _ in range(30)]", "Too many open files"),
         (Limits(file_bytes=1 << 20), "open('big', 'wb').write(bytes(2 << 20))", "File too large"),
-        (Limits(cpu_seconds=1), "import signal; signal.signal(signal.SIGXCPU, signal.SIG_DFL)\nwhile True: pass", ""),
+        (
+            Limits(cpu_seconds=1),
+            "import signal; signal.signal(signal.SIGXCPU, signal.SIG_DFL)\nwhile True: pass",
+            "",
+        ),
     ],
     ids=["memory", "open files", "file size", "processor time"],
 )
-def test_the_kernel_refuses_what_one_process_may_not_use(sandbox: ProcessSandbox, tree: Path, limits: Limits, code: str, told: str) -> None:
-    done = sandbox.run(python(f"import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n{code}"), cwd=tree, limits=limits)
+def test_the_kernel_refuses_what_one_process_may_not_use(
+    sandbox: ProcessSandbox, tree: Path, limits: Limits, code: str, told: str
+) -> None:
+    done = sandbox.run(
+        python(f"import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n{code}"),
+        cwd=tree,
+        limits=limits,
+    )
     assert done.exit_code not in (0, None)
     assert told in done.output
 
@@ -124,9 +158,21 @@ def test_the_kernel_refuses_what_one_process_may_not_use(sandbox: ProcessSandbox
 @pytest.mark.parametrize(
     ("limits", "code", "exceeded"),
     [
-        (Limits(resident_bytes=64 << 20), "import time; b = [bytearray(b'x' * (1 << 20)) for _ in range(200)]; time.sleep(60)", "memory"),
-        (Limits(resident_bytes=64 << 20), "import os, time; os.write(os.memfd_create('m'), bytes(200 << 20)); time.sleep(60)", "memory"),
-        (Limits(processes=10), "import os, time\nfor _ in range(30):\n    if not os.fork(): time.sleep(60)\ntime.sleep(60)", "processes"),
+        (
+            Limits(resident_bytes=64 << 20),
+            "import time; b = [bytearray(b'x' * (1 << 20)) for _ in range(200)]; time.sleep(60)",
+            "memory",
+        ),
+        (
+            Limits(resident_bytes=64 << 20),
+            "import os, time; os.write(os.memfd_create('m'), bytes(200 << 20)); time.sleep(60)",
+            "memory",
+        ),
+        (
+            Limits(processes=10),
+            "import os, time\nfor _ in range(30):\n    if not os.fork(): time.sleep(60)\ntime.sleep(60)",
+            "processes",
+        ),
         (
             Limits(disk_bytes=10 << 20),
             "import os, time; f = open('f', 'wb'); f.write(bytes(99 << 20)); os.fsync(f); time.sleep(60)",
@@ -135,7 +181,9 @@ def test_the_kernel_refuses_what_one_process_may_not_use(sandbox: ProcessSandbox
     ],
     ids=["memory", "memfd", "processes", "disk"],
 )
-def test_a_tree_that_takes_too_much_is_ended(sandbox: ProcessSandbox, tree: Path, limits: Limits, code: str, exceeded: str) -> None:
+def test_a_tree_that_takes_too_much_is_ended(
+    sandbox: ProcessSandbox, tree: Path, limits: Limits, code: str, exceeded: str
+) -> None:
     done = sandbox.run(python(code), cwd=tree, limits=limits, environment={MARK: str(tree)})
     assert (done.exit_code, done.exceeded.split()[-1]) == (None, exceeded)
     assert living(str(tree)) == []
@@ -157,7 +205,9 @@ def test_an_error_of_the_listener_leaves_no_process(sandbox: ProcessSandbox, tre
         raise RuntimeError(line)
 
     with pytest.raises(RuntimeError, match="begun"):
-        sandbox.run(["sh", "-c", "echo begun; sleep 60"], cwd=tree, on_line=listen, environment={MARK: str(tree)})
+        sandbox.run(
+            ["sh", "-c", "echo begun; sleep 60"], cwd=tree, on_line=listen, environment={MARK: str(tree)}
+        )
     assert living(str(tree)) == []
 
 
@@ -168,7 +218,9 @@ def test_what_cannot_be_started_says_why(sandbox: ProcessSandbox, tree: Path) ->
         sandbox.run(["true"], cwd=tree / "gone")
 
 
-def test_stop_returns_running_commands_at_once_and_refuses_later_ones(sandbox: ProcessSandbox, tree: Path) -> None:
+def test_stop_returns_running_commands_at_once_and_refuses_later_ones(
+    sandbox: ProcessSandbox, tree: Path
+) -> None:
     returned: list[int | None] = []
 
     def sleep() -> None:
@@ -221,7 +273,9 @@ def built(sandbox: ProcessSandbox) -> str:
 
 @linux_only
 def test_a_command_that_kills_its_parent_does_not_outlive_it(sandbox: ProcessSandbox, tree: Path) -> None:
-    done = sandbox.run(["sh", "-c", "sleep 60 & kill -9 $PPID 2> /dev/null; exit 9"], cwd=tree, environment={MARK: str(tree)})
+    done = sandbox.run(
+        ["sh", "-c", "sleep 60 & kill -9 $PPID 2> /dev/null; exit 9"], cwd=tree, environment={MARK: str(tree)}
+    )
     assert done.exit_code in (None, 9)
     assert all_gone(str(tree))
 

@@ -21,14 +21,22 @@ FILES = {
 def test_the_private_files_of_a_tree_are_found(tmp_path: Path) -> None:
     write(tmp_path, FILES)
     (tmp_path / "link.pem").symlink_to(".env")
-    assert private_files(tmp_path, (*DENY_READ, "live/*")) == tuple(tmp_path / name for name in (".env", "deploy/live.env", "live/db.yml"))
+    assert private_files(tmp_path, (*DENY_READ, "live/*")) == tuple(
+        tmp_path / name for name in (".env", "deploy/live.env", "live/db.yml")
+    )
 
 
-@pytest.mark.skipif((best := walls()) is None or bool(best.reduced), reason="no sandbox that hides files works on this machine")
+@pytest.mark.skipif(
+    (best := walls()) is None or bool(best.reduced),
+    reason="no sandbox that hides files works on this machine",
+)
 def test_a_command_finds_them_empty(tmp_path: Path) -> None:
     write(tmp_path, FILES)
     with ProcessSandbox(os.environ, walls=walls(), deny_read=(*DENY_READ, "live/*")) as sandbox:
-        ran = sandbox.run(["sh", "-c", "grep -rh sesame . ; cat .env deploy/live.env live/db.yml; cat app.py; ls -a"], cwd=tmp_path)
+        ran = sandbox.run(
+            ["sh", "-c", "grep -rh sesame . ; cat .env deploy/live.env live/db.yml; cat app.py; ls -a"],
+            cwd=tmp_path,
+        )
     assert "sesame" not in ran.output
     assert "x = 1" in ran.output
     assert ".env" in ran.output

@@ -32,7 +32,9 @@ def worktree(tmp_path: Path) -> Path:
     return (tmp_path / "worktree").resolve()
 
 
-def test_only_the_working_directory_and_the_scratch_can_be_written(walled: ProcessSandbox, tree: Path) -> None:
+def test_only_the_working_directory_and_the_scratch_can_be_written(
+    walled: ProcessSandbox, tree: Path
+) -> None:
     told = shell(walled, tree, f"echo 1 > a; echo 1 > $TMPDIR/b; echo 1 > ../c; echo 1 > {sys.prefix}/d; ls")
     assert told.splitlines()[-1] == "a"
     assert (walled.scratch / "b").exists()
@@ -46,7 +48,9 @@ def test_read_only_means_the_working_directory_as_well(walled: ProcessSandbox, t
     assert (tree / "kept").read_text() == "1"
 
 
-def test_the_home_is_hidden_but_for_tools(tmp_path: Path, walls: Walls, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_home_is_hidden_but_for_tools(
+    tmp_path: Path, walls: Walls, monkeypatch: pytest.MonkeyPatch
+) -> None:
     home, tree = tmp_path / "home", tmp_path / "tree"
     write(home, {".ssh/id": "secret", ".local/bin/tool": "#!/bin/sh\necho found\n"})
     (home / ".local/bin/tool").chmod(0o755)
@@ -58,17 +62,27 @@ def test_the_home_is_hidden_but_for_tools(tmp_path: Path, walls: Walls, monkeypa
     assert "secret" not in told
 
 
-def test_git_can_be_asked_but_writes_nothing_and_tells_no_address(walled: ProcessSandbox, worktree: Path) -> None:
+def test_git_can_be_asked_but_writes_nothing_and_tells_no_address(
+    walled: ProcessSandbox, worktree: Path
+) -> None:
     (worktree / "x.py").write_text("2\n")
-    told = shell(walled, worktree, "git status --short; git log --format=%s; git remote -v; git commit -qam x; echo $?; cat .git")
+    told = shell(
+        walled,
+        worktree,
+        "git status --short; git log --format=%s; git remote -v; git commit -qam x; echo $?; cat .git",
+    )
     assert "hunter2" not in told
     assert git(worktree, "log", "--format=%s") == "start"
-    if walled.walls is not None and walled.walls.name != "Landlock":  # it can show a repository with keys in its configuration not at all
+    if (
+        walled.walls is not None and walled.walls.name != "Landlock"
+    ):  # it can show a repository with keys in its configuration not at all
         assert told.startswith(" M x.py\nstart\n")
         assert "Read-only file system" in told
 
 
-def test_a_repositorys_pointer_counts_as_it_was_before_the_first_command(walls: Walls, worktree: Path, tmp_path: Path) -> None:
+def test_a_repositorys_pointer_counts_as_it_was_before_the_first_command(
+    walls: Walls, worktree: Path, tmp_path: Path
+) -> None:
     other = repo(tmp_path / "other", {"secret.py": "1"})
     with ProcessSandbox(os.environ, walls=walls) as sandbox:
         shell(sandbox, worktree, "true")
@@ -86,11 +100,17 @@ def test_a_private_file_in_the_repository_is_not_read_out_of_it(walls: Walls, tm
             assert told.endswith("1\n")
 
 
-def test_a_private_file_beside_the_repository_hides_nothing_of_it(walled: ProcessSandbox, tmp_path: Path) -> None:
+def test_a_private_file_beside_the_repository_hides_nothing_of_it(
+    walled: ProcessSandbox, tmp_path: Path
+) -> None:
     root = repo(tmp_path / "project", {"x.py": "1\n", ".gitignore": ".env\n"})
     (root / ".env").write_text("sesame\n")
     assert shell(walled, root, "git log --format=%s") == "start\n"
-    assert (holds(root, [root / "x.py"]), holds(root, [root / ".env"]), holds(root, [])) == (True, False, False)
+    assert (holds(root, [root / "x.py"]), holds(root, [root / ".env"]), holds(root, [])) == (
+        True,
+        False,
+        False,
+    )
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="to root no directory is closed")
@@ -117,7 +137,13 @@ def test_an_environment_brings_its_interpreter_and_the_projects_it_names(tmp_pat
     write(project, {"pyproject.toml": "", "src/x.py": ""})
     secrets.mkdir(parents=True)
     site = next(venv.glob("lib/python*/site-packages"))
-    write(site, {"a.pth": f"{project}/src\n{secrets}\nimport os\n", "__editable___b_finder.py": f"MAPPING = {{'b': '{project}'}}\n"})
+    write(
+        site,
+        {
+            "a.pth": f"{project}/src\n{secrets}\nimport os\n",
+            "__editable___b_finder.py": f"MAPPING = {{'b': '{project}'}}\n",
+        },
+    )
     shown = {*needed(str(venv / "bin" / "python"), {}, ())}
     assert {venv, project, project / "src", Path(sys.base_prefix)} <= shown
     assert secrets not in shown
@@ -148,7 +174,9 @@ def test_a_configuration_is_shown_without_its_addresses(worktree: Path) -> None:
 
 
 @pytest.mark.loopback
-def test_with_network_this_machine_is_reached_but_not_its_abstract_sockets(walled: ProcessSandbox, tree: Path) -> None:
+def test_with_network_this_machine_is_reached_but_not_its_abstract_sockets(
+    walled: ProcessSandbox, tree: Path
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as abstract:
         abstract.bind(f"\0coder-test-{os.getpid()}")
         abstract.listen()
@@ -162,11 +190,16 @@ for family, address in ((socket.AF_INET, ("127.0.0.1", {server.getsockname()[1]}
         print("not reached")
 """
         told = [
-            walled.run([sys.executable, "-S", "-c", code], cwd=tree, policy=Policy(network=network)).output.split("\n")[:2]
+            walled.run(
+                [sys.executable, "-S", "-c", code], cwd=tree, policy=Policy(network=network)
+            ).output.split("\n")[:2]
             for network in (False, True)
         ]
     assert told[0] == ["not reached", "not reached"]
-    assert told[1] == ["reached", "not reached" if abi() >= SCOPED_ABI or "Landlock" in str(walled.walls) else "reached"]
+    assert told[1] == [
+        "reached",
+        "not reached" if abi() >= SCOPED_ABI or "Landlock" in str(walled.walls) else "reached",
+    ]
 
 
 @pytest.mark.loopback

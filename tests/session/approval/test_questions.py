@@ -3,7 +3,14 @@ import asyncio
 import pytest
 
 from coder.core.commands import Amend, Answer, Decide
-from coder.core.events import PlanAnswered, PlanAsked, QuestionAnswered, QuestionAsked, ReviewAnswered, ReviewAsked
+from coder.core.events import (
+    PlanAnswered,
+    PlanAsked,
+    QuestionAnswered,
+    QuestionAsked,
+    ReviewAnswered,
+    ReviewAsked,
+)
 from coder.core.notes import Plan, Step
 from coder.session.approval.questions import Approval
 from coder.session.log import EventLog

@@ -46,15 +46,25 @@ def test_slug_is_a_few_plain_words() -> None:
 
 
 def test_explanation_becomes_the_body() -> None:
-    text = message("It works.\n\nThe sign was lost in f().\n", "The issue", recent=CAPITALS, trailers=("T: x",))
+    text = message(
+        "It works.\n\nThe sign was lost in f().\n", "The issue", recent=CAPITALS, trailers=("T: x",)
+    )
     assert text == "It works\n\nThe sign was lost in f().\n\nT: x\n"
 
 
 def test_body_from_the_issue_is_whole_paragraphs_without_code() -> None:
-    issue = "It fails.\n\n```python\nf(1)\n\nf(2)\n```\n\n" + "\n".join(["a line"] * 9) + "\n\n" + "\n".join(["another"] * 9)
+    issue = (
+        "It fails.\n\n```python\nf(1)\n\nf(2)\n```\n\n"
+        + "\n".join(["a line"] * 9)
+        + "\n\n"
+        + "\n".join(["another"] * 9)
+    )
     text = message("It works.", issue, recent=CAPITALS, trailers=("T: x",))
     assert text == "It works\n\nIt fails.\n\n" + "\n".join(["a line"] * 9) + "\n\nT: x\n"
-    assert message("It works.", "It fails.\n\n```\nf(1)", recent=CAPITALS, trailers=("T: x",)) == "It works\n\nIt fails.\n\nT: x\n"
+    assert (
+        message("It works.", "It fails.\n\n```\nf(1)", recent=CAPITALS, trailers=("T: x",))
+        == "It works\n\nIt fails.\n\nT: x\n"
+    )
 
 
 @pytest.mark.parametrize(

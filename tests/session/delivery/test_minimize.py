@@ -14,7 +14,11 @@ from tests.session.fakes import PROVEN, STILL_RED, FakeVerifier, kit
 from tests.session.test_session import patch
 
 IDLE = PROVEN.model_copy(
-    update={"guarded": Guarded(unguarded=(Unguarded(path="b.py", line=1, what="is as it was before", whole_hunk=True),))}
+    update={
+        "guarded": Guarded(
+            unguarded=(Unguarded(path="b.py", line=1, what="is as it was before", whole_hunk=True),)
+        )
+    }
 )
 """Nobody misses b.py."""
 LOST = PROVEN.model_copy(update={"targets": ()})

@@ -17,7 +17,9 @@ def diff_of(path: str, old: list[str], new: list[str]) -> str:
 
 
 def guarded(*places: tuple[str, int], wording: tuple[tuple[str, int], ...] = ()) -> Guarded:
-    unguarded = tuple(Unguarded(path=path, line=line, what="is as it was before", whole_hunk=True) for path, line in places)
+    unguarded = tuple(
+        Unguarded(path=path, line=line, what="is as it was before", whole_hunk=True) for path, line in places
+    )
     return Guarded(unguarded=unguarded, wording=wording)
 
 
@@ -40,7 +42,9 @@ def test_a_hunk_knows_where_its_blocks_begin() -> None:
         (guarded(("b.py", 21)), False, ()),
     ],
 )
-def test_a_hunk_can_go_where_no_block_of_it_is_missed(known: Guarded | None, wording: bool, numbers: tuple[int, ...]) -> None:
+def test_a_hunk_can_go_where_no_block_of_it_is_missed(
+    known: Guarded | None, wording: bool, numbers: tuple[int, ...]
+) -> None:
     assert droppable(diff_of("a.py", OLD, NEW), known, wording=wording) == numbers
 
 

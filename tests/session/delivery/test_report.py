@@ -5,26 +5,40 @@ from coder.core.notes import Diagnosis, GiveUp, Sites
 from coder.core.values.verdict import Failure, Frame, TestResult, Verdict, VerdictKind
 from coder.session.delivery.report import explanation
 
-FRAMES = (Frame(path="tests/test_a.py", line=3, function="test_a"), Frame(path="a.py", line=9, function="work"))
+FRAMES = (
+    Frame(path="tests/test_a.py", line=3, function="test_a"),
+    Frame(path="a.py", line=9, function="work"),
+)
 RED = TestResult(
-    id="tests/test_a.py::test_a", outcome="failed", failure=Failure(type="AssertionError", message="1 != 2\nmore", frames=FRAMES)
+    id="tests/test_a.py::test_a",
+    outcome="failed",
+    failure=Failure(type="AssertionError", message="1 != 2\nmore", frames=FRAMES),
 )
 NOT_FIXED = Verdict(kind=VerdictKind.PASSING, reason="It is still red.", still_red=(RED,))
 
 
 def told(*events: Event) -> str:
-    records = [Record(number=number, at=datetime(2026, 1, 1, tzinfo=UTC), event=event) for number, event in enumerate(events, 1)]
+    records = [
+        Record(number=number, at=datetime(2026, 1, 1, tzinfo=UTC), event=event)
+        for number, event in enumerate(events, 1)
+    ]
     return explanation(records, lambda text: "5ha")
 
 
 def test_tells_each_attempt_the_suspected_places_and_the_last_word() -> None:
     text = told(
-        NoteMade(candidate="c1", phase="locate", note=Sites(summary="A sign is wrong.", places=("a.py::work",))),
+        NoteMade(
+            candidate="c1", phase="locate", note=Sites(summary="A sign is wrong.", places=("a.py::work",))
+        ),
         FilesChanged(candidate="c1", paths=("a.py",), diff=""),
         Verified(candidate="c1", attempt=1, verdict=NOT_FIXED),
         NoteMade(candidate="c1", phase="diagnose", note=Diagnosis(summary="It was the other sign.")),
         Verified(candidate="c1", attempt=2, verdict=NOT_FIXED),
-        NoteMade(candidate="c1", phase="explain", note=GiveUp(summary="It is deeper.\nLook at b.py.", places=("b.py",))),
+        NoteMade(
+            candidate="c1",
+            phase="explain",
+            note=GiveUp(summary="It is deeper.\nLook at b.py.", places=("b.py",)),
+        ),
     )
     assert text == (
         "## What was tried\n"
@@ -69,4 +83,6 @@ def test_the_patch_that_came_closest_is_kept_and_shown() -> None:
 
 def test_who_went_no_further_is_told_with_the_reason() -> None:
     gave_up = NoteMade(candidate="c1", phase="locate", note=GiveUp(summary="no"))
-    assert "- c2 went no further: The server is down." in told(gave_up, CandidateDropped(candidate="c2", reason="The server is down."))
+    assert "- c2 went no further: The server is down." in told(
+        gave_up, CandidateDropped(candidate="c2", reason="The server is down.")
+    )

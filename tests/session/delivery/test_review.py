@@ -41,7 +41,9 @@ def decided(made: Kit, accepted: tuple[int, ...]) -> SessionFinished:
 
 
 def reviewed(root: Path, verifier: FakeVerifier) -> Kit:
-    return kit(root, [patch(TWO)], repository=GitLike(root=root), verifier=verifier, attended=True, reviews=True)
+    return kit(
+        root, [patch(TWO)], repository=GitLike(root=root), verifier=verifier, attended=True, reviews=True
+    )
 
 
 def test_all_of_it_is_delivered_as_it_was_verified(tmp_path: Path) -> None:

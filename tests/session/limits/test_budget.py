@@ -26,7 +26,14 @@ def purse(budget: Budget, seconds: float = 0.0) -> Purse:
     return Purse(budget, clock=lambda: next(moments))
 
 
-def ask(counted: Purse, usage: Usage | None = None, *, price: Price = free, role: str = "executor", request: Request = REQUEST) -> Request:
+def ask(
+    counted: Purse,
+    usage: Usage | None = None,
+    *,
+    price: Price = free,
+    role: str = "executor",
+    request: Request = REQUEST,
+) -> Request:
     """One call; the request as it was admitted."""
 
     async def call() -> Request:
@@ -41,7 +48,9 @@ def test_counts_what_was_spent_by_role() -> None:
     counted = purse(Budget())
     ask(counted, Usage(input_tokens=10, cached_tokens=4, output_tokens=2, cost_usd=Decimal("0.5")))
     ask(counted, Usage(input_tokens=1, output_tokens=1, cost_usd=Decimal("0.25")), role="reviewer")
-    assert counted.spent == Spent(requests=2, input_tokens=11, cached_tokens=4, output_tokens=3, cost_usd=Decimal("0.75"))
+    assert counted.spent == Spent(
+        requests=2, input_tokens=11, cached_tokens=4, output_tokens=3, cost_usd=Decimal("0.75")
+    )
     assert {role: spent.requests for role, spent in counted.roles.items()} == {"executor": 1, "reviewer": 1}
 
 
@@ -184,7 +193,10 @@ def test_no_limit_is_ever_exceeded(
                     billed["requests"] += end != "failed"
                     for _ in range(delay):
                         await asyncio.sleep(0)
-                    real = int(own.estimate(request) * sent), int(reserved.request.max_output_tokens * written)
+                    real = (
+                        int(own.estimate(request) * sent),
+                        int(reserved.request.max_output_tokens * written),
+                    )
                     usage = Usage(input_tokens=real[0], output_tokens=real[1], cost_usd=price(*real))
                     if end == "failed":
                         reserved.release()

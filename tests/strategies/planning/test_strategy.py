@@ -69,8 +69,12 @@ def test_a_plan_is_run_as_the_person_leaves_it(tmp_path: Path, verifier: FakeVer
     assert [note for note in notes if isinstance(note, Plan)][:2] == [PLAN, MINE]
 
 
-def test_a_plan_that_is_accepted_as_it_is_needs_no_further_word(tmp_path: Path, verifier: FakeVerifier) -> None:
-    told, notes = walked(kit(tmp_path, [said(PLAN), changed(2)], verifier=verifier, attended=True, reviews=True), PLAN)
+def test_a_plan_that_is_accepted_as_it_is_needs_no_further_word(
+    tmp_path: Path, verifier: FakeVerifier
+) -> None:
+    told, notes = walked(
+        kit(tmp_path, [said(PLAN), changed(2)], verifier=verifier, attended=True, reviews=True), PLAN
+    )
     assert [note for note in notes if isinstance(note, Plan)] == [PLAN]
     assert len(told) == 2
 
@@ -90,7 +94,9 @@ def test_nobody_is_asked_for_a_plan_that_the_person_gives(tmp_path: Path, verifi
 
 
 def test_a_planner_that_gives_up_says_why(tmp_path: Path, verifier: FakeVerifier) -> None:
-    told = Scene(calls=(ScriptedCall(name="hand_over", arguments={"kind": "give_up", "summary": "It is no bug."}),))
+    told = Scene(
+        calls=(ScriptedCall(name="hand_over", arguments={"kind": "give_up", "summary": "It is no bug."}),)
+    )
     made = kit(tmp_path, [told], verifier=verifier)
     walked(made)
     last = made.log.records[-1].event
@@ -99,15 +105,20 @@ def test_a_planner_that_gives_up_says_why(tmp_path: Path, verifier: FakeVerifier
 
 
 def test_planner_hears_of_step_whose_check_fails(tmp_path: Path, verifier: FakeVerifier) -> None:
-    checked = PLAN.model_copy(update={"steps": (PLAN.steps[0].model_copy(update={"check": RED.id}), Step(intent="It is tidied."))})
+    checked = PLAN.model_copy(
+        update={"steps": (PLAN.steps[0].model_copy(update={"check": RED.id}), Step(intent="It is tidied."))}
+    )
     amended = Plan(summary="Two was wrong.", steps=(Step(intent="It is three."),))
     made = kit(tmp_path, [said(checked), changed(2), said(amended), changed(3, was=2)], verifier=verifier)
     red = replace(
-        made.workspace(made.repository.candidate("c1")), run=lambda _tests, _progress: TestReport(command="pytest", results=(RED,))
+        made.workspace(made.repository.candidate("c1")),
+        run=lambda _tests, _progress: TestReport(command="pytest", results=(RED,)),
     )
     told, notes = walked(replace(made, workspace=lambda _candidate: red))
     assert "This did not work: It is two." in told[2] and "Its check fails." in told[2]
-    assert "that change is still in place" in told[3] and "Its check fails." in told[3]  # the executor hears it as well
+    assert (
+        "that change is still in place" in told[3] and "Its check fails." in told[3]
+    )  # the executor hears it as well
     assert [note for note in notes if isinstance(note, Plan)] == [checked, amended]
 
 
@@ -116,7 +127,8 @@ def test_no_more_step_checks_fail_than_there_are_attempts(tmp_path: Path, verifi
     scenes = [scene for value in range(2, 9) for scene in (said(checked), changed(value, was=value - 1))]
     made = kit(tmp_path, scenes, verifier=verifier)
     red = replace(
-        made.workspace(made.repository.candidate("c1")), run=lambda _tests, _progress: TestReport(command="pytest", results=(RED,))
+        made.workspace(made.repository.candidate("c1")),
+        run=lambda _tests, _progress: TestReport(command="pytest", results=(RED,)),
     )
     told, _ = walked(replace(made, workspace=lambda _candidate: red))
     assert len(told) == 2 * made.task.budget.attempts

@@ -24,6 +24,12 @@ def test_the_same_change_counts_once() -> None:
 def test_two_changes_of_one_place_clash() -> None:
     assert merged(TEXT, [TEXT.replace("return 1", "return 3"), TEXT.replace("return 1", "return 4")]) is None
     assert (
-        merged(TEXT, [TEXT.replace("import os\n", "import os\nimport re\n"), TEXT.replace("import os\n", "import os\nimport sys\n")])
+        merged(
+            TEXT,
+            [
+                TEXT.replace("import os\n", "import os\nimport re\n"),
+                TEXT.replace("import os\n", "import os\nimport sys\n"),
+            ],
+        )
         is None
     )

@@ -20,5 +20,6 @@ def test_the_code_around_a_change_is_shown_with_its_numbers(tmp_path: Path) -> N
 
 def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
     assert (
-        surroundings(Candidate(id="c1", worktree=tmp_path, base="b"), Patch(diff=DIFF, paths=("a.py",))) == "a.py: gone, or not to be shown"
+        surroundings(Candidate(id="c1", worktree=tmp_path, base="b"), Patch(diff=DIFF, paths=("a.py",)))
+        == "a.py: gone, or not to be shown"
     )

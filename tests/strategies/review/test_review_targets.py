@@ -28,7 +28,9 @@ def test_without_a_line_the_whole_file_may() -> None:
 
 def test_changed_lines_are_counted_as_they_were() -> None:
     assert list(changed(TEXT, TEXT.replace("return 2", "return 3"))) == [9]
-    assert list(changed(TEXT, TEXT.replace("def second", "def between():\n    return 0\n\n\ndef second"))) == [8]
+    assert list(
+        changed(TEXT, TEXT.replace("def second", "def between():\n    return 0\n\n\ndef second"))
+    ) == [8]
 
 
 def test_a_new_import_is_allowed_anywhere() -> None:
@@ -46,4 +48,7 @@ def test_what_touches_no_common_line_is_apart(tmp_path: Path) -> None:
 
 def test_lines_nearby_without_a_definition_belong_together(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n" * 60)
-    assert apart(tmp_path, (finding(10), finding(20), finding(50))) == ((finding(10), finding(20)), (finding(50),))
+    assert apart(tmp_path, (finding(10), finding(20), finding(50))) == (
+        (finding(10), finding(20)),
+        (finding(50),),
+    )

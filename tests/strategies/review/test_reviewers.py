@@ -4,7 +4,10 @@ from coder.strategies.review.reviewers import LARGE_LINES, committee, for_risk
 
 def patch(path: str, lines: int) -> Patch:
     added = "".join(f"+x = {number}\n" for number in range(lines))
-    return Patch(diff=f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -0,0 +1,{lines} @@\n{added}", paths=(path,))
+    return Patch(
+        diff=f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -0,0 +1,{lines} @@\n{added}",
+        paths=(path,),
+    )
 
 
 def test_a_committee_of_two_reads_what_is_small() -> None:

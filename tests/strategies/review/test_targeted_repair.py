@@ -37,7 +37,11 @@ class Directories(FakeRepository):
         files = {path.name: path.read_text() for path in sorted(candidate.worktree.glob("*.py"))}
         tree = hashlib.sha1(repr(files).encode()).hexdigest()
         shutil.copytree(candidate.worktree, self.root.parent / tree, dirs_exist_ok=True)
-        return Patch(diff="\n".join(f"diff --git a/{name} b/{name}\n{text}" for name, text in files.items()), paths=(*files,), tree=tree)
+        return Patch(
+            diff="\n".join(f"diff --git a/{name} b/{name}\n{text}" for name, text in files.items()),
+            paths=(*files,),
+            tree=tree,
+        )
 
     def rollback(self, candidate: Candidate, tree: str) -> None:
         shutil.copytree(self.root.parent / tree, candidate.worktree, dirs_exist_ok=True)
@@ -76,7 +80,12 @@ class Mender:
 
 
 def flagged(*places: str) -> tuple[Findings, ...]:
-    found = [Finding(severity="major", path=place.partition(":")[0], line=int(place.partition(":")[2]), text="wrong") for place in places]
+    found = [
+        Finding(
+            severity="major", path=place.partition(":")[0], line=int(place.partition(":")[2]), text="wrong"
+        )
+        for place in places
+    ]
     return (Findings(summary="Not yet.", approve=False, findings=tuple(found)),)
 
 
@@ -93,7 +102,9 @@ def mended(tmp_path: Path, mender: Mender, *places: str) -> Kit:
     workspaces: dict[str, Workspace] = {}
 
     def workspace(candidate: Candidate) -> Workspace:
-        return workspaces.setdefault(candidate.id, replace(made.workspace(candidate), root=candidate.worktree, named={}))
+        return workspaces.setdefault(
+            candidate.id, replace(made.workspace(candidate), root=candidate.worktree, named={})
+        )
 
     whole = replace(made, model=mender, workspace=workspace)
 
@@ -109,7 +120,11 @@ def mended(tmp_path: Path, mender: Mender, *places: str) -> Kit:
 
 
 def dropped(made: Kit) -> dict[str, str]:
-    return {record.event.candidate: record.event.reason for record in made.log.records if isinstance(record.event, CandidateDropped)}
+    return {
+        record.event.candidate: record.event.reason
+        for record in made.log.records
+        if isinstance(record.event, CandidateDropped)
+    }
 
 
 def verifications(made: Kit) -> list[str]:
@@ -117,7 +132,10 @@ def verifications(made: Kit) -> list[str]:
 
 
 def test_places_that_do_not_touch_are_mended_at_once(tmp_path: Path) -> None:
-    one, other = line("a.py", 2, "    return 1", "    return 0"), line("a.py", 6, "    return 2", "    return 3")
+    one, other = (
+        line("a.py", 2, "    return 1", "    return 0"),
+        line("a.py", 6, "    return 2", "    return 3"),
+    )
     mender = Mender({"a.py:2": one, "a.py:6": other, "b.py:2": one.replace("a.py", "b.py")}, together=3)
     made = mended(tmp_path, mender, "a.py:2", "b.py:2", "a.py:6")
     assert (tmp_path / "c1" / "a.py").read_text() == PLAIN.replace("1", "0").replace("2", "3")
@@ -127,23 +145,42 @@ def test_places_that_do_not_touch_are_mended_at_once(tmp_path: Path) -> None:
 
 def test_what_clashes_is_mended_in_one_conversation(tmp_path: Path) -> None:
     imports = {"a.py:2": "import re", "a.py:6": "import os"}
-    diffs = {place: f"--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,3 @@\n+{new}\n def f():\n     return 1\n" for place, new in imports.items()}
+    diffs = {
+        place: f"--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,3 @@\n+{new}\n def f():\n     return 1\n"
+        for place, new in imports.items()
+    }
     mender = Mender(diffs, together=2)
     made = mended(tmp_path, mender, "a.py:2", "a.py:6")
     assert (tmp_path / "c1" / "a.py").read_text() == f"import re\n{PLAIN}"
-    assert (sorted(mender.asked[:2]), mender.asked[2:], verifications(made)) == (["a.py:2", "a.py:6"], ["a.py:2"], ["c1"])
-    assert dropped(made) == dict.fromkeys(("c1-mend-1", "c1-mend-2"), "What was mended at once clashes in a.py.")
+    assert (sorted(mender.asked[:2]), mender.asked[2:], verifications(made)) == (
+        ["a.py:2", "a.py:6"],
+        ["a.py:2"],
+        ["c1"],
+    )
+    assert dropped(made) == dict.fromkeys(
+        ("c1-mend-1", "c1-mend-2"), "What was mended at once clashes in a.py."
+    )
 
 
 def test_a_place_that_cannot_be_mended_leaves_the_others_alone(tmp_path: Path) -> None:
-    mender = Mender({"a.py:2": ModelError("down"), "b.py:2": line("b.py", 2, "    return 1", "    return 0")}, together=2)
+    mender = Mender(
+        {"a.py:2": ModelError("down"), "b.py:2": line("b.py", 2, "    return 1", "    return 0")}, together=2
+    )
     made = mended(tmp_path, mender, "a.py:2", "b.py:2")
-    assert ((tmp_path / "c1" / "a.py").read_text(), (tmp_path / "c1" / "b.py").read_text()) == (PLAIN, PLAIN.replace("1", "0"))
+    assert ((tmp_path / "c1" / "a.py").read_text(), (tmp_path / "c1" / "b.py").read_text()) == (
+        PLAIN,
+        PLAIN.replace("1", "0"),
+    )
     assert (dropped(made), verifications(made)) == ({"c1-mend-1": "down"}, ["c1"])
 
 
 def test_where_nothing_is_mended_nothing_is_verified(tmp_path: Path) -> None:
-    made = mended(tmp_path, Mender({"a.py:2": ModelError("down"), "b.py:2": ModelError("down")}, together=2), "a.py:2", "b.py:2")
+    made = mended(
+        tmp_path,
+        Mender({"a.py:2": ModelError("down"), "b.py:2": ModelError("down")}, together=2),
+        "a.py:2",
+        "b.py:2",
+    )
     assert verifications(made) == []
 
 
@@ -152,4 +189,8 @@ def test_definitions_that_touch_are_mended_together(tmp_path: Path) -> None:
     mender = Mender({"a.py:2": both}, together=1)
     made = mended(tmp_path, mender, "a.py:2", "a.py:1")
     assert (mender.asked, verifications(made)) == (["a.py:2"], ["c1"])
-    assert not [record for record in made.log.records if isinstance(record.event, CandidateForked) and record.event.role == "mender"]
+    assert not [
+        record
+        for record in made.log.records
+        if isinstance(record.event, CandidateForked) and record.event.role == "mender"
+    ]

@@ -33,7 +33,11 @@ class Forking(FakeRepository):
 
     def patch(self, candidate: Candidate) -> Patch:
         text = (candidate.worktree / "a.py").read_text()
-        return Patch(diff="" if text == "VALUE = 1\n" else f"diff --git a/a.py b/a.py\n+{text}", paths=("a.py",), tree=text)
+        return Patch(
+            diff="" if text == "VALUE = 1\n" else f"diff --git a/a.py b/a.py\n+{text}",
+            paths=("a.py",),
+            tree=text,
+        )
 
 
 def grown(outcomes: dict[str, list[Verdict | Exception]], calls: list[str]) -> Strategy:
@@ -49,7 +53,9 @@ def grown(outcomes: dict[str, list[Verdict | Exception]], calls: list[str]) -> S
             raise outcome
         (candidate.worktree / "a.py").write_text(f"VALUE = '{candidate.id} {len(calls)}'\n")
         tree = kit.repository.patch(candidate).tree
-        kit.log.append(Verified(candidate=candidate.id, attempt=1, verdict=outcome.model_copy(update={"tree": tree})))
+        kit.log.append(
+            Verified(candidate=candidate.id, attempt=1, verdict=outcome.model_copy(update={"tree": tree}))
+        )
         return candidate
 
     return strategy
@@ -66,7 +72,9 @@ def walked(
     root.mkdir()
     made = kit(root, repository=Forking(root=root), issue=f"{RED.id} fails", budget=Budget(attempts=attempts))
     step = grown(outcomes, calls)
-    strategy = beam(first=step, then=step, check=nothing, last=nothing, width=3, keep=2, rounds=rounds, score=score)
+    strategy = beam(
+        first=step, then=step, check=nothing, last=nothing, width=3, keep=2, rounds=rounds, score=score
+    )
 
     async def scenario() -> Candidate:
         trunk = made.repository.candidate("c1")
@@ -77,7 +85,11 @@ def walked(
 
 
 def dropped(made: Kit) -> dict[str, str]:
-    return {record.event.candidate: record.event.reason for record in made.log.records if isinstance(record.event, CandidateDropped)}
+    return {
+        record.event.candidate: record.event.reason
+        for record in made.log.records
+        if isinstance(record.event, CandidateDropped)
+    }
 
 
 def test_the_first_that_is_proven_ends_it_for_the_others(tmp_path: Path) -> None:
@@ -87,7 +99,9 @@ def test_the_first_that_is_proven_ends_it_for_the_others(tmp_path: Path) -> None
 
 def test_the_best_are_grown_on_and_hear_how_the_others_failed(tmp_path: Path) -> None:
     worse = STILL_RED.model_copy(update={"still_red": (RED, RED)})
-    best, made, calls = walked(tmp_path, {"c1": [worse], "c2": [STILL_RED, PROVEN], "c3": [STILL_RED, STILL_RED]})
+    best, made, calls = walked(
+        tmp_path, {"c1": [worse], "c2": [STILL_RED, PROVEN], "c3": [STILL_RED, STILL_RED]}
+    )
     assert (best.id, calls.count("c1"), calls.count("c2"), calls.count("c3")) == ("c2", 1, 2, 2)
     told = [record.event for record in made.log.records if isinstance(record.event, MessageFinished)]
     assert {event.candidate for event in told if "Others tried" in event.message.text} == {"c2", "c3"}
@@ -100,7 +114,9 @@ def test_a_branch_that_dies_of_its_model_leaves_the_others_alive(tmp_path: Path)
 
 def test_branches_ask_the_models_that_they_were_given(tmp_path: Path) -> None:
     made, other = kit(tmp_path), Scripted((), name="other:model")
-    made = replace(made, repository=Forking(root=tmp_path), models={"branch 1": (other,), "executor": (made.model,)})
+    made = replace(
+        made, repository=Forking(root=tmp_path), models={"branch 1": (other,), "executor": (made.model,)}
+    )
 
     async def scenario() -> dict[Candidate, Kit]:
         trunk = made.repository.candidate("c1")
@@ -113,7 +129,9 @@ def test_branches_ask_the_models_that_they_were_given(tmp_path: Path) -> None:
         "c2": ("other:model", SEEDS[0].temperature),
         "c3": (made.model.name, SEEDS[1].temperature),
     }
-    forked = [record.event.approach for record in made.log.records if isinstance(record.event, CandidateForked)]
+    forked = [
+        record.event.approach for record in made.log.records if isinstance(record.event, CandidateForked)
+    ]
     assert forked == ["", f"{SEEDS[0].approach} (other:model)", SEEDS[1].approach]
 
 
@@ -123,12 +141,16 @@ def test_where_all_die_their_error_is_told(tmp_path: Path) -> None:
 
 
 def test_without_a_proof_the_best_is_what_remains(tmp_path: Path) -> None:
-    outcomes: dict[str, list[Verdict | Exception]] = {name: [STILL_RED, STILL_RED] for name in ("c1", "c2", "c3")}
+    outcomes: dict[str, list[Verdict | Exception]] = {
+        name: [STILL_RED, STILL_RED] for name in ("c1", "c2", "c3")
+    }
     best, made, calls = walked(tmp_path, outcomes)
     assert (best.id in ("c1", "c2", "c3"), len(calls), dropped(made)) == (True, 5, {})
 
 
 def test_no_more_branches_than_attempts_and_no_more_rounds(tmp_path: Path) -> None:
-    outcomes: dict[str, list[Verdict | Exception]] = {name: [STILL_RED, STILL_RED] for name in ("c1", "c2", "c3")}
+    outcomes: dict[str, list[Verdict | Exception]] = {
+        name: [STILL_RED, STILL_RED] for name in ("c1", "c2", "c3")
+    }
     _, _, calls = walked(tmp_path, outcomes, attempts=2)
     assert sorted(calls) == ["c1", "c2"]

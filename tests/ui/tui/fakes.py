@@ -96,7 +96,10 @@ class Stage:
     @property
     def text(self) -> str:
         """What the terminal shows, line by line."""
-        return "\n".join("".join(segment.text for segment in line).rstrip() for line in self.app.screen._compositor.render_strips())
+        return "\n".join(
+            "".join(segment.text for segment in line).rstrip()
+            for line in self.app.screen._compositor.render_strips()
+        )
 
 
 @asynccontextmanager
@@ -107,7 +110,9 @@ async def stage(app: CoderApp | None = None, size: tuple[int, int] = (80, 24)) -
         issues.append(issue)
         return session
 
-    app = app or CoderApp(start, repository="/home/ada/clock", model=lambda: Chosen("acme:large"), clock=lambda: 0.0)
+    app = app or CoderApp(
+        start, repository="/home/ada/clock", model=lambda: Chosen("acme:large"), clock=lambda: 0.0
+    )
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         for warm_up in [worker for worker in app.workers if worker.name == "warm up"]:

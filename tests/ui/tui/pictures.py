@@ -25,9 +25,13 @@ def check(stage: Stage, name: str, tmp_path: Path) -> None:
         kept.write_text(drawn, encoding="utf-8")
     (tmp_path / kept.name).write_text(drawn, encoding="utf-8")
     before = kept.read_text(encoding="utf-8") if kept.exists() else ""
-    assert text(drawn) == text(before), f"{kept.name}: other words. Now: {tmp_path / kept.name}. If that is right, set {DRAW}=1."
+    assert text(drawn) == text(before), (
+        f"{kept.name}: other words. Now: {tmp_path / kept.name}. If that is right, set {DRAW}=1."
+    )
     if drawer(drawn) == drawer(before):
-        assert drawn == before, f"{kept.name}: other colours. Now: {tmp_path / kept.name}. If that is right, set {DRAW}=1."
+        assert drawn == before, (
+            f"{kept.name}: other colours. Now: {tmp_path / kept.name}. If that is right, set {DRAW}=1."
+        )
 
 
 def picture(stage: Stage) -> str:

@@ -70,7 +70,9 @@ RED = TestResult(
     outcome="failed",
     failure=Failure(type="AssertionError", message="assert (48, 0) == (0, 0)"),
 )
-SPENT = Spent(requests=3, input_tokens=18_400, cached_tokens=11_000, output_tokens=900, cost_usd=Decimal("0.0214"))
+SPENT = Spent(
+    requests=3, input_tokens=18_400, cached_tokens=11_000, output_tokens=900, cost_usd=Decimal("0.0214")
+)
 PROVEN = Verdict(
     kind=VerdictKind.PROVEN,
     reason="1 test failed before and passes now; nothing else broke.",
@@ -86,7 +88,11 @@ def call(name: str, **arguments: object) -> ToolCall:
 
 
 def answered(asked: ToolCall, text: str, *, ok: bool = True, seconds: float = 0.04) -> ToolFinished:
-    return ToolFinished(candidate="c1", message=ToolMessage(call_id=asked.id, name=asked.name, text=text, ok=ok), seconds=seconds)
+    return ToolFinished(
+        candidate="c1",
+        message=ToolMessage(call_id=asked.id, name=asked.name, text=text, ok=ok),
+        seconds=seconds,
+    )
 
 
 SEARCH = call("search", pattern="def add", path="clock")
@@ -104,7 +110,9 @@ STARTED = SessionStarted(
     version="1",
 )
 BASELINE = BaselineMeasured(command="python -m pytest", counts=Counts(passed=41), failing=(), seconds=1.94)
-TOLD = MessageFinished(candidate="c1", message=UserMessage(text=f"# The issue\n\n{ISSUE}\n\n# The tests\n\n41 passed"))
+TOLD = MessageFinished(
+    candidate="c1", message=UserMessage(text=f"# The issue\n\n{ISSUE}\n\n# The tests\n\n41 passed")
+)
 SPEND = BudgetSpent(candidate="c1", usage=Usage(input_tokens=18_400, output_tokens=900), total=SPENT)
 LOCATED: list[Event] = [
     STARTED,
@@ -113,10 +121,18 @@ LOCATED: list[Event] = [
     PhaseEntered(candidate="c1", phase="locate", attempt=1),
     TOLD,
     ToolStarted(candidate="c1", call=SEARCH),
-    answered(SEARCH, "clock/arithmetic.py\n7:def add(clock: tuple[int, int], minutes: int) -> tuple[int, int]:"),
+    answered(
+        SEARCH, "clock/arithmetic.py\n7:def add(clock: tuple[int, int], minutes: int) -> tuple[int, int]:"
+    ),
     ToolStarted(candidate="c1", call=READ),
-    answered(READ, "clock/arithmetic.py has 19 lines; line 900 is past its end. Read around line 7.", ok=False),
-    NoteMade(candidate="c1", phase="locate", note=Sites(summary="add takes off one day at most", places=("clock/arithmetic.py:18",))),
+    answered(
+        READ, "clock/arithmetic.py has 19 lines; line 900 is past its end. Read around line 7.", ok=False
+    ),
+    NoteMade(
+        candidate="c1",
+        phase="locate",
+        note=Sites(summary="add takes off one day at most", places=("clock/arithmetic.py:18",)),
+    ),
 ]
 SPEAKING: list[Event] = [
     PhaseEntered(candidate="c1", phase="edit", attempt=1),
@@ -131,9 +147,17 @@ PATCHED: list[Event] = [
 ]
 REPAIRED: list[Event] = [
     PhaseEntered(candidate="c1", phase="verify", attempt=1),
-    Verified(candidate="c1", attempt=1, verdict=Verdict(kind=VerdictKind.PASSING, reason="The test is still red.", still_red=(RED,))),
+    Verified(
+        candidate="c1",
+        attempt=1,
+        verdict=Verdict(kind=VerdictKind.PASSING, reason="The test is still red.", still_red=(RED,)),
+    ),
     PhaseEntered(candidate="c1", phase="diagnose", attempt=2),
-    NoteMade(candidate="c1", phase="diagnose", note=Diagnosis(summary="The remainder was taken of minutes, not of hours.")),
+    NoteMade(
+        candidate="c1",
+        phase="diagnose",
+        note=Diagnosis(summary="The remainder was taken of minutes, not of hours."),
+    ),
     Warned(text="The repository has 3 untracked files over 5 MB; they were left out."),
     PhaseEntered(candidate="c1", phase="verify", attempt=2),
     Verified(candidate="c1", attempt=2, verdict=PROVEN),
@@ -152,7 +176,10 @@ PLAN = Plan(
 )
 PLANNED = PlanAsked(question="q1", plan=PLAN)
 QUESTION = QuestionAsked(
-    question="q1", text="Allow run_command(command='make generated', seconds=60)?", options=("allow", "refuse"), default="refuse"
+    question="q1",
+    text="Allow run_command(command='make generated', seconds=60)?",
+    options=("allow", "refuse"),
+    default="refuse",
 )
 FINISHED = SessionFinished(
     kind=VerdictKind.PROVEN,

@@ -91,7 +91,9 @@ def test_keys_meant_for_the_prompt_decide_nothing() -> None:
             if modal(shown):
                 break
             await asyncio.sleep(0)
-        shown.press_at_once("r", "n", "enter")  # a pilot's presses take time, on a busy machine longer than the review is deaf
+        shown.press_at_once(
+            "r", "n", "enter"
+        )  # a pilot's presses take time, on a busy machine longer than the review is deaf
         assert modal(shown) and shown.app.focused is None
         await shown.hear()
         await shown.pilot.press("enter")

@@ -32,7 +32,16 @@ async def main():
 
 asyncio.run(main())
 """
-HEAVY = {"pydantic", "pydantic_ai", "git", "pygments", "markdown_it", "coder.core.events", "coder.tools", "coder.wiring"}
+HEAVY = {
+    "pydantic",
+    "pydantic_ai",
+    "git",
+    "pygments",
+    "markdown_it",
+    "coder.core.events",
+    "coder.tools",
+    "coder.wiring",
+}
 
 
 def test_the_prompt_accepts_input_before_anything_heavy_is_loaded() -> None:

@@ -10,7 +10,9 @@ from tests.ui.tui import story
 from tests.ui.tui.fakes import Stage, stage
 
 
-def told(*events: Event, scene: Callable[[Stage], Awaitable[None]] | None = None, size: tuple[int, int] = (80, 40)) -> str:
+def told(
+    *events: Event, scene: Callable[[Stage], Awaitable[None]] | None = None, size: tuple[int, int] = (80, 40)
+) -> str:
     """What the terminal shows after the events, and after what is done then."""
 
     async def scenario() -> str:
@@ -70,7 +72,9 @@ def test_candidates_that_speak_at_once_are_kept_apart() -> None:
 def test_an_interrupted_reply_and_call_stay_as_far_as_they_came() -> None:
     screen = told(*streamed("I will now"), ToolStarted(candidate="c1", call=story.SEARCH), story.INTERRUPTED)
     assert "I will now" in screen
-    assert [line.split() for line in screen.splitlines() if "▸ search" in line] == [["▸", "search", "def", "add", "path=clock", "stopped"]]
+    assert [line.split() for line in screen.splitlines() if "▸ search" in line] == [
+        ["▸", "search", "def", "add", "path=clock", "stopped"]
+    ]
 
 
 def test_a_call_unfolds_on_enter_and_on_a_click() -> None:
@@ -132,11 +136,18 @@ def test_the_newest_is_followed_until_the_person_scrolls_up() -> None:
 def test_escape_sequences_of_others_never_reach_the_terminal() -> None:
     evil = "a\x1b[2J\x1b]0;owned\x07\x9b31mb\x08\x00c"
     call = story.call("search", pattern=evil)
-    events: list[Event] = [said(evil), ToolStarted(candidate="c1", call=call), story.answered(call, evil), Failed(error=evil)]
+    events: list[Event] = [
+        said(evil),
+        ToolStarted(candidate="c1", call=call),
+        story.answered(call, evil),
+        Failed(error=evil),
+    ]
 
     async def scene(shown: Stage) -> None:
         await shown.pilot.press("shift+tab", "enter")
 
     screen = told(*events, scene=scene)
-    assert not {character for character in screen if ord(character) < 32 or 127 <= ord(character) < 160} - {"\n"}
+    assert not {character for character in screen if ord(character) < 32 or 127 <= ord(character) < 160} - {
+        "\n"
+    }
     assert "owned" not in screen

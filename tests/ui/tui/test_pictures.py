@@ -97,13 +97,19 @@ async def stopping(stage: Stage) -> None:
         (stopping, DARK, (80, 24)),
     ],
 )
-def test_looks_as_in_the_picture(scene: Callable[[Stage], Awaitable[None]], theme: str, size: tuple[int, int], tmp_path: Path) -> None:
+def test_looks_as_in_the_picture(
+    scene: Callable[[Stage], Awaitable[None]], theme: str, size: tuple[int, int], tmp_path: Path
+) -> None:
     async def scenario() -> None:
         async with stage(size=size) as shown:
             shown.app.theme = theme
             await scene(shown)
             await shown.settle()
-            pictures.check(shown, f"{scene.__name__}-{theme.rpartition('-')[2] if theme != ANSI else 'ansi'}-{size[0]}x{size[1]}", tmp_path)
+            pictures.check(
+                shown,
+                f"{scene.__name__}-{theme.rpartition('-')[2] if theme != ANSI else 'ansi'}-{size[0]}x{size[1]}",
+                tmp_path,
+            )
 
     asyncio.run(scenario())
 

@@ -46,7 +46,13 @@ def test_who_imports_by_a_name_made_at_run_time_may_import_everything(tmp_path: 
 
 
 def test_conftest_is_executed_for_all_below_it(tmp_path: Path) -> None:
-    assert importers(tmp_path, "tests/helpers.py") == ["conftest.py", "found.py", "helpers.py", "test_found.py", "test_shop.py"]
+    assert importers(tmp_path, "tests/helpers.py") == [
+        "conftest.py",
+        "found.py",
+        "helpers.py",
+        "test_found.py",
+        "test_shop.py",
+    ]
 
 
 def test_a_pipe_among_the_modules_hangs_nothing(tmp_path: Path) -> None:

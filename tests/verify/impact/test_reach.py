@@ -105,7 +105,15 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Reached]:
 def learned(tree: Path, known: Reached) -> Reached:
     with ProcessSandbox(os.environ) as sandbox:
         project = find_project(tree, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
-        return learn(tree, known, project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None), seconds=60.0)
+        return learn(
+            tree,
+            known,
+            project=project,
+            sandbox=sandbox,
+            scratch=sandbox.scratch,
+            limits=Limits(memory_bytes=None),
+            seconds=60.0,
+        )
 
 
 def edited(path: str, old: str, new: str) -> Mapping[str, str]:
@@ -126,9 +134,15 @@ def edited(path: str, old: str, new: str) -> Mapping[str, str]:
         ({"tests/test_new.py": "def test_new(): pass\n"}, Reach(tests=(ELSEWHERE, "tests/test_new.py"))),
         (edited("shop.py", "event.wait()", "event.wait(9)"), Reach(tests=(THREAD, ELSEWHERE))),
         (edited("shop.py", "request.get", "request . get"), Reach(tests=(ASKED, ELSEWHERE))),
-        (edited("shop.py", "return 0", "return 1"), Reach(everything=True, why="no test is known to reach the change")),
+        (
+            edited("shop.py", "return 0", "return 1"),
+            Reach(everything=True, why="no test is known to reach the change"),
+        ),
         ({"README.md": ""}, Reach(everything=True, why="no test is known to reach the change")),
-        ({"pytest.ini": "[pytest]\naddopts = -x\n"}, Reach(everything=True, why="pytest.ini may decide how tests run")),
+        (
+            {"pytest.ini": "[pytest]\naddopts = -x\n"},
+            Reach(everything=True, why="pytest.ini may decide how tests run"),
+        ),
         ({"json.py": ""}, Reach(everything=True, why="json.py is new: who will find it is not known")),
         ({"other.py": None}, Reach(tests=(ALONE, ELSEWHERE))),
     ],
@@ -137,17 +151,27 @@ def test_an_edit_reaches_what_calls_reads_or_imports_it(
     traced: tuple[Path, Reached], edits: Mapping[str, str | None], reached: Reach
 ) -> None:
     found = TracedImpact(*traced).reach(edits)
-    in_order = sorted(reached.tests, key=lambda test: traced[1].tests.index(test) if test in traced[1].tests else 99)
+    in_order = sorted(
+        reached.tests, key=lambda test: traced[1].tests.index(test) if test in traced[1].tests else 99
+    )
     assert found == reached.model_copy(update={"tests": tuple(in_order), "soonest": found.soonest})
     assert sorted(found.soonest) == sorted(found.tests)
 
 
 def test_what_is_quick_and_unlike_comes_first_and_what_takes_long_last(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "def one():\n    return 1\n"})
-    seconds = {"t.py::long": 9.0, "t.py::slow": 0.03, "t.py::also": 0.02, "t.py::quick": 0.01, "t.py::other": 0.02}
+    seconds = {
+        "t.py::long": 9.0,
+        "t.py::slow": 0.03,
+        "t.py::also": 0.02,
+        "t.py::quick": 0.01,
+        "t.py::other": 0.02,
+    }
     entries = (Entry(calls={"a.py": (1,)}), Entry(calls={"a.py": (1,), "b.py": (1,)}))
     entry_of = {test: int(test == "t.py::other") for test in seconds}
-    impact = TracedImpact(tmp_path, Reached(tests=tuple(seconds), entries=entries, entry_of=entry_of, seconds=seconds))
+    impact = TracedImpact(
+        tmp_path, Reached(tests=tuple(seconds), entries=entries, entry_of=entry_of, seconds=seconds)
+    )
     found = impact.reach({"a.py": "def one():\n    return 2\n"})
     assert found.tests == tuple(seconds)
     assert found.soonest == ("t.py::quick", "t.py::other", "t.py::slow", "t.py::also", "t.py::long")
@@ -164,13 +188,22 @@ def test_before_anything_is_known_everything_is_reached(tmp_path: Path) -> None:
     assert TracedImpact(tmp_path, Reached()).reach({"a.py": ""}).everything
 
 
-def test_only_what_a_change_of_files_concerns_is_traced_again(traced: tuple[Path, Reached], tmp_path: Path) -> None:
+def test_only_what_a_change_of_files_concerns_is_traced_again(
+    traced: tuple[Path, Reached], tmp_path: Path
+) -> None:
     _, known = traced
     save(known, tmp_path / "state" / "known.json")
     assert load(tmp_path / "state" / "known.json") == known
     assert load(tmp_path / "nowhere.json") == Reached()
     marked = dict.fromkeys(known.tests, 77.0)
-    write(tmp_path / "tree", {**FILES, "other.py": "def alone():\n    return 0 + 1\n", "tests/test_new.py": "def test_new(): pass\n"})
+    write(
+        tmp_path / "tree",
+        {
+            **FILES,
+            "other.py": "def alone():\n    return 0 + 1\n",
+            "tests/test_new.py": "def test_new(): pass\n",
+        },
+    )
     again = learned(tmp_path / "tree", known.model_copy(update={"seconds": marked}))
     new = "tests/test_new.py::test_new"
     assert {test for test, seconds in again.seconds.items() if seconds != 77.0} == {ALONE, new}

@@ -42,7 +42,10 @@ def test_tests_that_name_what_changed_come_before_those_that_name_its_users(reac
 
 
 def test_changed_tests_come_first(reached: Reached) -> None:
-    change = {"shop/bill.py": SHOP["shop/bill.py"].replace("(prices)\n", "(list(prices))\n"), "tests/test_user.py": "def test_b(): pass\n"}
+    change = {
+        "shop/bill.py": SHOP["shop/bill.py"].replace("(prices)\n", "(list(prices))\n"),
+        "tests/test_user.py": "def test_b(): pass\n",
+    }
     assert reached(change) == ("tests/test_user.py", "tests/test_bill.py", "tests/test_page.py")
 
 
@@ -60,7 +63,9 @@ def test_configuration_and_data_reach_everything(reached: Reached, path: str) ->
     assert reached({path: "x = 1\n"}) is None
 
 
-@pytest.mark.parametrize("line", ["import sys\nsys.x = 1\n", "install()\n", "if 1:\n    def total(): pass\n", "def broken(:\n"])
+@pytest.mark.parametrize(
+    "line", ["import sys\nsys.x = 1\n", "install()\n", "if 1:\n    def total(): pass\n", "def broken(:\n"]
+)
 def test_what_a_module_does_as_it_is_imported_reaches_everything(reached: Reached, line: str) -> None:
     assert reached({"shop/cart.py": SHOP["shop/cart.py"] + line}) is None
 
@@ -75,18 +80,27 @@ def test_a_name_of_a_module_is_what_its_users_say(reached: Reached) -> None:
 
 
 def test_test_files_of_other_names_are_not_known(reached: Reached) -> None:
-    assert reached({"shop/cart.py": "x = 1\n"}, {**SHOP, "pytest.ini": "[pytest]\npython_files = *_spec.py\n"}) is None
+    assert (
+        reached({"shop/cart.py": "x = 1\n"}, {**SHOP, "pytest.ini": "[pytest]\npython_files = *_spec.py\n"})
+        is None
+    )
 
 
 def test_examples_of_a_changed_module_are_its_tests_where_they_run(reached: Reached) -> None:
     base = {**SHOP, "pytest.ini": "[pytest]\naddopts = -q --doctest-modules\n"}
-    assert reached({"shop/page.py": SHOP["shop/page.py"].replace("str(", "repr(")}, base) == ("shop/page.py", "tests/test_page.py")
+    assert reached({"shop/page.py": SHOP["shop/page.py"].replace("str(", "repr(")}, base) == (
+        "shop/page.py",
+        "tests/test_page.py",
+    )
 
 
 def test_counts_tests_and_finds_who_names_a_test_module(tmp_path: Path) -> None:
     write(tmp_path, {**SHOP, "tests/test_all.py": "from tests.test_cart import test_total\n"})
     assert count_tests(tmp_path) == 6
-    assert naming(tmp_path, ["tests/test_cart.py", "tests/test_new.py"]) == ("tests/test_cart.py", "tests/test_all.py")
+    assert naming(tmp_path, ["tests/test_cart.py", "tests/test_new.py"]) == (
+        "tests/test_cart.py",
+        "tests/test_all.py",
+    )
 
 
 def test_a_deleted_test_file_is_run_where_it_was(tmp_path: Path) -> None:
@@ -97,5 +111,9 @@ def test_a_deleted_test_file_is_run_where_it_was(tmp_path: Path) -> None:
 
 
 def test_a_changed_import_reaches_who_uses_its_name(reached: Reached) -> None:
-    change = {"shop/page.py": SHOP["shop/page.py"].replace("from shop.bill import bill", "from shop.bill import total as bill")}
+    change = {
+        "shop/page.py": SHOP["shop/page.py"].replace(
+            "from shop.bill import bill", "from shop.bill import total as bill"
+        )
+    }
     assert reached(change) == ("tests/test_bill.py", "tests/test_page.py")

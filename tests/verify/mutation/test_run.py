@@ -20,7 +20,13 @@ MORE = "import src\n\n\ndef test_high():\n    assert src.high(1) == 3\n"
 
 @pytest.mark.parametrize(
     ("more", "loose"),
-    [("def test_nothing():\n    pass\n", (Unguarded(path="src.py", line=6, what="is as it was before", whole_hunk=True),)), (MORE, ())],
+    [
+        (
+            "def test_nothing():\n    pass\n",
+            (Unguarded(path="src.py", line=6, what="is as it was before", whole_hunk=True),),
+        ),
+        (MORE, ()),
+    ],
 )
 def test_tests_that_import_what_changed_are_asked_too(
     more: str, loose: tuple[Unguarded, ...], tmp_path: Path, sandbox: ProcessSandbox, runner_of: Run
@@ -33,7 +39,9 @@ def test_tests_that_import_what_changed_are_asked_too(
         (place / "test_more.py").write_text(more)
     after = runner_of(new).run(new)
     project = find_project(new, sandbox=sandbox, environment={})
-    with WarmRunner(project, new, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None)) as warm:
+    with WarmRunner(
+        project, new, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None)
+    ) as warm:
         found = watched(old, new, ["src.py"], targets=["test_low.py::test_low"], after=after, warm=warm)
     assert found is not None
     assert found.unguarded == loose

@@ -21,8 +21,16 @@ MODULE = ("/venv/bin/python", "-m", "pytest")
         ("coverage run -m pytest tests", (*MODULE, "tests"), True),
         ("python runtests.py --fast", ("/venv/bin/python", "runtests.py", "--fast"), False),
         ("python -m unittest", ("/venv/bin/python", "-m", "unittest", "-v"), False),
-        ("python -m unittest discover -v -s tests", ("/venv/bin/python", "-m", "unittest", "discover", "-v", "-s", "tests"), False),
-        ("python manage.py test shop", ("/venv/bin/python", "manage.py", "test", "shop", "--verbosity=2"), False),
+        (
+            "python -m unittest discover -v -s tests",
+            ("/venv/bin/python", "-m", "unittest", "discover", "-v", "-s", "tests"),
+            False,
+        ),
+        (
+            "python manage.py test shop",
+            ("/venv/bin/python", "manage.py", "test", "shop", "--verbosity=2"),
+            False,
+        ),
         ("make test", ("make", "test"), False),
         ("nox -s pytest-3.12", ("nox", "-s", "pytest-3.12"), False),
         ("docker compose run web pytest", ("docker", "compose", "run", "web", "pytest"), False),
@@ -40,7 +48,11 @@ def test_assignments_go_to_the_environment() -> None:
 
 def test_the_projects_own_pytest_script_is_kept(tmp_path: Path) -> None:
     (tmp_path / "pytest").touch()
-    assert parse("pytest -q", tmp_path / "python").argv == (str(tmp_path / "python"), str(tmp_path / "pytest"), "-q")
+    assert parse("pytest -q", tmp_path / "python").argv == (
+        str(tmp_path / "python"),
+        str(tmp_path / "pytest"),
+        "-q",
+    )
 
 
 @pytest.mark.parametrize("text", ["", "A=1", "pytest 'open"])

@@ -26,13 +26,18 @@ from tests.builders import write
         ),
         ({"pyproject.toml": "[tool.pytest]\naddopts = ['-q']"}, ("pyproject.toml", {"addopts": ["-q"]})),
         ({"pytest.toml": "[pytest]\naddopts = ['-q']"}, ("pytest.toml", {"addopts": ["-q"]})),
-        ({"pytest.ini": "[pytest]\naddopts = -q", "tox.ini": "[pytest]\naddopts = -v"}, ("pytest.ini", {"addopts": "-q"})),
+        (
+            {"pytest.ini": "[pytest]\naddopts = -q", "tox.ini": "[pytest]\naddopts = -v"},
+            ("pytest.ini", {"addopts": "-q"}),
+        ),
         ({"pytest.ini": ""}, ("pytest.ini", {})),
         ({"tox.ini": "[tox]"}, ("", {})),
         ({"setup.cfg": "[tool:pytest]\naddopts = -q"}, ("setup.cfg", {"addopts": "-q"})),
     ],
 )
-def test_pytests_options_are_found_as_pytest_finds_them(tmp_path: Path, files: dict[str, str], found: tuple[str, object]) -> None:
+def test_pytests_options_are_found_as_pytest_finds_them(
+    tmp_path: Path, files: dict[str, str], found: tuple[str, object]
+) -> None:
     write(tmp_path, files)
     assert pytest_options(tmp_path) == found
 
@@ -53,7 +58,10 @@ def test_plugins_that_options_need(options: dict[str, object], modules: tuple[st
 
 
 def test_required_plugins_are_distributions() -> None:
-    assert needed_distributions({"required_plugins": "pytest-django>=3.0 pytest-html"}) == ("pytest-django", "pytest-html")
+    assert needed_distributions({"required_plugins": "pytest-django>=3.0 pytest-html"}) == (
+        "pytest-django",
+        "pytest-html",
+    )
 
 
 def test_commands_are_hinted_at_in_an_order(tmp_path: Path) -> None:
@@ -65,7 +73,13 @@ def test_commands_are_hinted_at_in_an_order(tmp_path: Path) -> None:
             "Makefile": "all: test\n\techo\ntest: build\n\t@python -m pytest tests\nlint:\n\truff\n",
         },
     )
-    assert [command for command, _ in hinted_commands(tmp_path)] == ["pytest -q", "", "pip check", "pytest tests", "python -m pytest tests"]
+    assert [command for command, _ in hinted_commands(tmp_path)] == [
+        "pytest -q",
+        "",
+        "pip check",
+        "pytest tests",
+        "python -m pytest tests",
+    ]
 
 
 def test_what_decides_how_tests_run_is_told_apart_from_the_rest(tmp_path: Path) -> None:
@@ -75,4 +89,7 @@ def test_what_decides_how_tests_run_is_told_apart_from_the_rest(tmp_path: Path) 
     assert how_tests_run(tmp_path, "pyproject.toml") == before
     write(tmp_path, {"pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-q -k x'"})
     assert how_tests_run(tmp_path, "pyproject.toml") != before
-    assert [path for path in ("a/conftest.py", "tox.ini", "a/b.py") if may_configure(path)] == ["a/conftest.py", "tox.ini"]
+    assert [path for path in ("a/conftest.py", "tox.ini", "a/b.py") if may_configure(path)] == [
+        "a/conftest.py",
+        "tox.ini",
+    ]

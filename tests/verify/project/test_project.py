@@ -15,8 +15,16 @@ from tests.builders import write
 OWN = {"PATH": os.environ["PATH"]}
 
 
-def found(root: Path, sandbox: ProcessSandbox, *, environment: dict[str, str] | None = None, command: str | None = None) -> Project:
-    return find_project(root, sandbox=sandbox, environment={**OWN, **(environment or {})}, test_command=command)
+def found(
+    root: Path,
+    sandbox: ProcessSandbox,
+    *,
+    environment: dict[str, str] | None = None,
+    command: str | None = None,
+) -> Project:
+    return find_project(
+        root, sandbox=sandbox, environment={**OWN, **(environment or {})}, test_command=command
+    )
 
 
 def fake_venv(place: Path) -> Path:
@@ -31,7 +39,11 @@ def fake_venv(place: Path) -> Path:
 
 def test_without_anything_coders_own_interpreter_runs_pytest(tmp_path: Path, sandbox: ProcessSandbox) -> None:
     project = found(tmp_path, sandbox)
-    assert (project.interpreter, project.command.text, project.problem) == (Path(sys.executable), DEFAULT_COMMAND, None)
+    assert (project.interpreter, project.command.text, project.problem) == (
+        Path(sys.executable),
+        DEFAULT_COMMAND,
+        None,
+    )
     assert project.why[:2] == (
         f"Interpreter: {sys.executable}, the interpreter that coder runs on, since no environment of the project was found.",
         "Test command: python -m pytest, the default.",
@@ -39,7 +51,9 @@ def test_without_anything_coders_own_interpreter_runs_pytest(tmp_path: Path, san
 
 
 @pytest.mark.parametrize("place", [".venv", "venv", "env", ".tox/py311", ".nox/tests"])
-def test_an_environment_in_the_repository_is_used(tmp_path: Path, sandbox: ProcessSandbox, place: str) -> None:
+def test_an_environment_in_the_repository_is_used(
+    tmp_path: Path, sandbox: ProcessSandbox, place: str
+) -> None:
     python = fake_venv(tmp_path / place)
     (tmp_path / place / "lib/python3.11/site-packages/pytest").mkdir(parents=True)
     project = found(tmp_path, sandbox)
@@ -48,10 +62,15 @@ def test_an_environment_in_the_repository_is_used(tmp_path: Path, sandbox: Proce
     assert project.environment["PATH"].startswith(f"{tmp_path / place / 'bin'}:")
 
 
-def test_the_active_environment_comes_first_unless_it_is_coders(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+def test_the_active_environment_comes_first_unless_it_is_coders(
+    tmp_path: Path, sandbox: ProcessSandbox
+) -> None:
     active = fake_venv(tmp_path / "active")
     inside = fake_venv(tmp_path / "repo" / ".venv")
-    assert found(tmp_path / "repo", sandbox, environment={"VIRTUAL_ENV": str(tmp_path / "active")}).interpreter == active
+    assert (
+        found(tmp_path / "repo", sandbox, environment={"VIRTUAL_ENV": str(tmp_path / "active")}).interpreter
+        == active
+    )
     assert found(tmp_path / "repo", sandbox, environment={"VIRTUAL_ENV": sys.prefix}).interpreter == inside
 
 
@@ -62,12 +81,16 @@ def test_other_tools_environments_are_found(tmp_path: Path, sandbox: ProcessSand
     conda = {"CONDA_PREFIX": str(tmp_path / "pdm"), "CONDA_DEFAULT_ENV": "work"}
     (tmp_path / "b").mkdir()
     assert found(tmp_path / "b", sandbox, environment=conda).interpreter == pdm
-    assert found(tmp_path / "b", sandbox, environment={**conda, "CONDA_DEFAULT_ENV": "base"}).interpreter == Path(sys.executable)
+    assert found(
+        tmp_path / "b", sandbox, environment={**conda, "CONDA_DEFAULT_ENV": "base"}
+    ).interpreter == Path(sys.executable)
 
 
 def test_poetry_is_asked_where_it_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     python = fake_venv(tmp_path / "poetrys")
-    write(tmp_path / "bin", {"poetry": f'#!/bin/sh\n[ "$*" = "env info -p" ] && echo {tmp_path / "poetrys"}\n'})
+    write(
+        tmp_path / "bin", {"poetry": f'#!/bin/sh\n[ "$*" = "env info -p" ] && echo {tmp_path / "poetrys"}\n'}
+    )
     (tmp_path / "bin" / "poetry").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     write(tmp_path / "repo", {"poetry.lock": ""})
@@ -89,7 +112,12 @@ def test_a_missing_pytest_says_what_to_install_where(tmp_path: Path, sandbox: Pr
 
 
 def test_a_missing_plugin_says_what_to_install_where(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    write(tmp_path, {"pytest.ini": "[pytest]\nrequired_plugins = pytest-no-such>=1 pytest-xdist\naddopts = -p no_such_plugin -p pytester"})
+    write(
+        tmp_path,
+        {
+            "pytest.ini": "[pytest]\nrequired_plugins = pytest-no-such>=1 pytest-xdist\naddopts = -p no_such_plugin -p pytester"
+        },
+    )
     problem = found(tmp_path, sandbox).problem
     assert problem is not None
     assert "pytest needs no-such-plugin, pytest-no-such, named in" in problem.text
@@ -104,10 +132,25 @@ def test_an_interpreter_that_does_not_run_is_told(tmp_path: Path, sandbox: Proce
     ("files", "command", "text", "where"),
     [
         ({"pyproject.toml": "[tool.coder]\ntest = 'make check'"}, "pytest -q", "pytest -q", "as given"),
-        ({"pyproject.toml": "[tool.coder]\ntest = 'make check'"}, None, "make check", "from [tool.coder] in pyproject.toml"),
-        ({"tox.ini": "[testenv]\ncommands = pytest unit {posargs}"}, None, "pytest unit", "from commands in tox.ini"),
+        (
+            {"pyproject.toml": "[tool.coder]\ntest = 'make check'"},
+            None,
+            "make check",
+            "from [tool.coder] in pyproject.toml",
+        ),
+        (
+            {"tox.ini": "[testenv]\ncommands = pytest unit {posargs}"},
+            None,
+            "pytest unit",
+            "from commands in tox.ini",
+        ),
         ({"tox.ini": "[testenv]\ncommands = {envpython} run.py"}, None, DEFAULT_COMMAND, "the default"),
-        ({"Makefile": "test:\n\tpytest unit\n", "pytest.ini": "[pytest]"}, None, DEFAULT_COMMAND, "the default, configured in pytest.ini"),
+        (
+            {"Makefile": "test:\n\tpytest unit\n", "pytest.ini": "[pytest]"},
+            None,
+            DEFAULT_COMMAND,
+            "the default, configured in pytest.ini",
+        ),
         ({"Makefile": "test:\n\trm -rf x\n"}, None, DEFAULT_COMMAND, "the default"),
     ],
 )
@@ -119,7 +162,9 @@ def test_the_command_comes_from_where_it_is_said(
     assert (project.command.text, project.why[1]) == (text, f"Test command: {text}, {where}.")
 
 
-def test_a_command_that_cannot_be_understood_is_a_users_error(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+def test_a_command_that_cannot_be_understood_is_a_users_error(
+    tmp_path: Path, sandbox: ProcessSandbox
+) -> None:
     with pytest.raises(UserError, match="cannot be understood"):
         found(tmp_path, sandbox, command="pytest 'open")
 

@@ -22,7 +22,11 @@ STDLIB = (*SOURCE, ("/usr/lib/python3.11/json/decoder.py", 355, "raw_decode"))
         (red(ID, "IndexError", "", frames=SOURCE), "", True),
         (red(ID, "JSONDecodeError", "", frames=STDLIB), "", True),
         (red(ID, "TypeError", "'NoneType' object is not subscriptable"), "", True),
-        (red(ID, "FileNotFoundError", "[Errno 2] No such file or directory: 'x.cfg'", frames=SOURCE), "", True),
+        (
+            red(ID, "FileNotFoundError", "[Errno 2] No such file or directory: 'x.cfg'", frames=SOURCE),
+            "",
+            True,
+        ),
         (red(ID, "NameError", "name 'x' is not defined", when="collect", frames=SOURCE), "", True),
         (red(ID, "ImportError", "cannot import name 'x' from 'calc' (calc.py)", when="collect"), "", True),
         (red(ID, "ModuleNotFoundError", "No module named 'calc.parts'"), "", True),
@@ -47,7 +51,13 @@ def test_counts(result: TestResult, issue: str, unchanged: bool) -> None:
             "does not get as far as the issue: ImportError: cannot import name 'x' from 'far' (/usr/lib/far.py)",
         ),
         (
-            red(ID, "FileNotFoundError", "[Errno 2] No such file or directory: 'x.cfg'", when="setup", frames=SOURCE),
+            red(
+                ID,
+                "FileNotFoundError",
+                "[Errno 2] No such file or directory: 'x.cfg'",
+                when="setup",
+                frames=SOURCE,
+            ),
             "fails in a fixture: FileNotFoundError: [Errno 2] No such file or directory: 'x.cfg'",
         ),
         (red(ID, "SyntaxError", "bad"), "does not get as far as the issue: SyntaxError: bad"),
@@ -60,8 +70,14 @@ def test_counts(result: TestResult, issue: str, unchanged: bool) -> None:
         (red(ID, when="setup"), "fails in a fixture: AssertionError: assert 1 == 2"),
         (red(ID, when="teardown"), "fails in a fixture: AssertionError: assert 1 == 2"),
         (red(ID, when="collect"), "its file cannot be collected: AssertionError: assert 1 == 2"),
-        (red(ID, frames=[("tests/test_calc.py", 2, "setUp")]), "fails in a fixture: AssertionError: assert 1 == 2"),
-        (red(ID, "NameError", "x"), "fails in the test itself at tests/test_calc.py:3 and not in an assertion: NameError: x"),
+        (
+            red(ID, frames=[("tests/test_calc.py", 2, "setUp")]),
+            "fails in a fixture: AssertionError: assert 1 == 2",
+        ),
+        (
+            red(ID, "NameError", "x"),
+            "fails in the test itself at tests/test_calc.py:3 and not in an assertion: NameError: x",
+        ),
     ],
 )
 def test_does_not_count(result: TestResult, said: str) -> None:
@@ -80,7 +96,9 @@ def test_does_not_count(result: TestResult, said: str) -> None:
         (">   54             raise RuntimeError('not ready')", SOURCE[:1], False),
     ],
 )
-def test_what_a_double_in_the_test_raises_is_an_assertion(text: str, frames: tuple[tuple[str, int, str], ...], counts: bool) -> None:
+def test_what_a_double_in_the_test_raises_is_an_assertion(
+    text: str, frames: tuple[tuple[str, int, str], ...], counts: bool
+) -> None:
     result = red(ID, "RuntimeError", "read too often", frames=frames)
     assert result.failure is not None
     result = result.model_copy(update={"failure": result.failure.model_copy(update={"text": text})})
@@ -89,14 +107,25 @@ def test_what_a_double_in_the_test_raises_is_an_assertion(text: str, frames: tup
 
 def test_a_new_test_must_assert_where_the_issue_names_no_error() -> None:
     reason = why_not(red(ID, "IndexError", "", frames=SOURCE), issue="wrong sum", unchanged=False)
-    assert reason == "raises at src/calc.py:7 what the issue does not name (IndexError): let the test assert what should be true instead"
+    assert (
+        reason
+        == "raises at src/calc.py:7 what the issue does not name (IndexError): let the test assert what should be true instead"
+    )
 
 
 def test_an_error_in_the_very_source_that_the_change_mends_counts() -> None:
     broken = red(ID, "IndexError", "", frames=SOURCE)
     assert why_not(broken, issue="wrong sum", unchanged=False, mended=["src/calc.py"]) == ""
     assert why_not(broken, issue="wrong sum", unchanged=False, mended=["src/other.py"]) != ""
-    assert why_not(red(ID, "TypeError", "add() got an argument"), issue="", unchanged=False, mended=["tests/test_calc.py"]) != ""
+    assert (
+        why_not(
+            red(ID, "TypeError", "add() got an argument"),
+            issue="",
+            unchanged=False,
+            mended=["tests/test_calc.py"],
+        )
+        != ""
+    )
 
 
 def test_what_never_ends_counts_where_the_code_is_and_the_change_makes_it_end_early() -> None:
@@ -113,7 +142,10 @@ def test_what_never_ends_counts_where_the_code_is_and_the_change_makes_it_end_ea
 
 def test_a_message_is_quoted_even_where_names_stand_in_it() -> None:
     issue = "creating an autospec gives warnings such as \"No '__dict__' attribute on 'NoneType' instance to cache ... property\""
-    named = Failure(type="DeprecationWarning", message="No '__dict__' attribute on 'NoneType' instance to cache 'get' property.")
+    named = Failure(
+        type="DeprecationWarning",
+        message="No '__dict__' attribute on 'NoneType' instance to cache 'get' property.",
+    )
     other = Failure(type="DeprecationWarning", message="Use of 'x' is deprecated since 3")
     assert is_named(named, issue)
     assert not is_named(other, issue)

@@ -9,7 +9,9 @@ AT = ("calc.py", 2, "add")
 
 def test_alike_failures_are_told_once() -> None:
     reds = tuple(red(f"t.py::test_{number}", frames=[AT]) for number in range(9))
-    verdict = Verdict(kind=VerdictKind.BROKEN, reason="It breaks.", broken=reds, still_red=(red("t.py::other", "KeyError"),))
+    verdict = Verdict(
+        kind=VerdictKind.BROKEN, reason="It breaks.", broken=reds, still_red=(red("t.py::other", "KeyError"),)
+    )
     assert distil(verdict) == (
         "BROKEN: It breaks.\n\n"
         "Broken by the change: t.py::test_0 fails\nAssertionError: assert 1 == 2\n"
@@ -19,8 +21,17 @@ def test_alike_failures_are_told_once() -> None:
 
 
 def test_a_long_report_is_cut_to_its_limit() -> None:
-    reds = tuple(red(f"t.py::test_{number}", message="x" * 9000, frames=[("calc.py", number, "f")]) for number in range(8))
-    text = distil(TestReport(command="pytest", results=(passed("a"), *reds), problem=Problem(kind="timeout", text="Too slow.")))
-    assert text.startswith("1 passed, 8 failed, 0 skipped (pytest).\n\nToo slow.\n\nFailing: t.py::test_0 fails\nAssertionError: xxx")
+    reds = tuple(
+        red(f"t.py::test_{number}", message="x" * 9000, frames=[("calc.py", number, "f")])
+        for number in range(8)
+    )
+    text = distil(
+        TestReport(
+            command="pytest", results=(passed("a"), *reds), problem=Problem(kind="timeout", text="Too slow.")
+        )
+    )
+    assert text.startswith(
+        "1 passed, 8 failed, 0 skipped (pytest).\n\nToo slow.\n\nFailing: t.py::test_0 fails\nAssertionError: xxx"
+    )
     assert text.endswith("... and 5 more that fail in 5 other ways.")
     assert len(text) <= LIMIT

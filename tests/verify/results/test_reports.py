@@ -47,14 +47,27 @@ class Broken(unittest.TestCase):
 
 
 def brief(results: tuple[TestResult, ...]) -> list[tuple[str, str, str, str]]:
-    return [(item.id, item.outcome, item.when, f"{item.failure.type}: {item.failure.message}" if item.failure else "") for item in results]
+    return [
+        (
+            item.id,
+            item.outcome,
+            item.when,
+            f"{item.failure.type}: {item.failure.message}" if item.failure else "",
+        )
+        for item in results
+    ]
 
 
 def test_unittest_is_read_as_it_really_prints(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(SUITE)
     (tmp_path / "test_none.py").write_text("import nothing_of_this_name\n")
     done = subprocess.run(
-        [sys.executable, "-m", "unittest", "-v"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        [sys.executable, "-m", "unittest", "-v"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
     )
     found = unittest(done.stdout)
     loading = [item.id for item in found if item.when == "collect"]
@@ -114,7 +127,11 @@ def test_junit_is_read_whole() -> None:
     assert failed.failure.model_copy(update={"text": ""}) == Failure(
         type="KeyError", message="'k'", frames=(Frame(path="pkg/a.py", line=7, function="find"),)
     )
-    assert (error.outcome, error.failure and error.failure.type, error.failure and error.failure.message) == ("error", "ValueError", "no")
+    assert (error.outcome, error.failure and error.failure.type, error.failure and error.failure.message) == (
+        "error",
+        "ValueError",
+        "no",
+    )
     assert (skipped.id, skipped.outcome) == ("test_later", "skipped")
 
 
@@ -132,4 +149,6 @@ def test_a_report_counts_only_if_this_run_wrote_it(tmp_path: Path) -> None:
     assert len(reported(argv, "", tmp_path, since=999.0)) == 4
     assert reported(argv, "", tmp_path, since=1001.0) == ()
     assert len(reported(("sh", "-c", "runner > 'out/report.xml'"), "", tmp_path, since=999.0)) == 4
-    assert reported(("make", "test"), "1..1\nok 1 - works\n", tmp_path, since=0.0) == (TestResult(id="works", outcome="passed"),)
+    assert reported(("make", "test"), "1..1\nok 1 - works\n", tmp_path, since=0.0) == (
+        TestResult(id="works", outcome="passed"),
+    )

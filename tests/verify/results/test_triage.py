@@ -9,23 +9,45 @@ from coder.verify.results.triage import needed_packages, triage, unable
 from tests.verify.fakes import passed
 
 
-def red(type: str, message: str = "", *, when: str = "call", path: str = "calc.py", function: str = "add") -> TestResult:
+def red(
+    type: str, message: str = "", *, when: str = "call", path: str = "calc.py", function: str = "add"
+) -> TestResult:
     failure = Failure(type=type, message=message, frames=(Frame(path=path, line=3, function=function),))
-    return TestResult.model_validate({"id": "tests/test_a.py::test_a", "outcome": "failed", "when": when, "failure": failure})
+    return TestResult.model_validate(
+        {"id": "tests/test_a.py::test_a", "outcome": "failed", "when": when, "failure": failure}
+    )
 
 
 @pytest.mark.parametrize(
     ("type", "message", "told"),
     [
-        ("ModuleNotFoundError", "No module named 'numpy'", "the package numpy is not installed for the project's interpreter"),
+        (
+            "ModuleNotFoundError",
+            "No module named 'numpy'",
+            "the package numpy is not installed for the project's interpreter",
+        ),
         ("ImportError", "libGL.so.1: cannot open shared object file", "the library libGL.so.1 is missing"),
-        ("FileNotFoundError", "[Errno 2] No such file or directory: 'latex'", "the program or file latex is missing"),
+        (
+            "FileNotFoundError",
+            "[Errno 2] No such file or directory: 'latex'",
+            "the program or file latex is missing",
+        ),
         ("ConnectionRefusedError", "[Errno 111] Connection refused", "it needs a network or a server"),
-        ("PermissionError", "[Errno 13] Permission denied: '/etc/x'", "it needs rights that it does not have"),
-        ("OSError", "[Errno 28] No space left on device", "memory, disk, processes or open files are used up"),
+        (
+            "PermissionError",
+            "[Errno 13] Permission denied: '/etc/x'",
+            "it needs rights that it does not have",
+        ),
+        (
+            "OSError",
+            "[Errno 28] No space left on device",
+            "memory, disk, processes or open files are used up",
+        ),
     ],
 )
-def test_what_the_machine_lacks_is_named_where_it_lacked_on_the_base_too(type: str, message: str, told: str) -> None:
+def test_what_the_machine_lacks_is_named_where_it_lacked_on_the_base_too(
+    type: str, message: str, told: str
+) -> None:
     failing = red(type, message)
     assert triage(failing, before=failing) == ("environment", told)
     assert triage(failing, before=None)[0] == "logic"
@@ -38,12 +60,21 @@ def test_a_part_of_a_package_that_is_missing_is_not_the_machines_fault() -> None
 
 
 def test_the_test_and_the_code_are_told_apart() -> None:
-    assert triage(red("AssertionError", "assert 1 == 2", path="tests/test_a.py"), before=None) == ("logic", "AssertionError: assert 1 == 2")
+    assert triage(red("AssertionError", "assert 1 == 2", path="tests/test_a.py"), before=None) == (
+        "logic",
+        "AssertionError: assert 1 == 2",
+    )
     assert triage(red("KeyError", "'a'"), before=None) == ("logic", "KeyError: 'a'")
     told = "the test itself raises at tests/test_a.py:3: NameError: name 'x'"
     assert triage(red("NameError", "name 'x'", path="tests/test_a.py"), before=None) == ("test error", told)
-    assert triage(red("ValueError", "no", when="setup"), before=None) == ("test error", "a fixture fails: ValueError: no")
-    assert triage(red("ValueError", "no", path="tests/test_a.py", function="setUp"), before=None)[0] == "test error"
+    assert triage(red("ValueError", "no", when="setup"), before=None) == (
+        "test error",
+        "a fixture fails: ValueError: no",
+    )
+    assert (
+        triage(red("ValueError", "no", path="tests/test_a.py", function="setUp"), before=None)[0]
+        == "test error"
+    )
 
 
 def test_collection_and_time_have_classes_of_their_own() -> None:
@@ -53,7 +84,11 @@ def test_collection_and_time_have_classes_of_their_own() -> None:
 
 
 def test_a_suite_of_which_nothing_can_run_says_what_is_lacking() -> None:
-    missing, failing, told = red("ModuleNotFoundError", "No module named 'x'", when="collect"), red("AssertionError"), passed("b.py::b")
+    missing, failing, told = (
+        red("ModuleNotFoundError", "No module named 'x'", when="collect"),
+        red("AssertionError"),
+        passed("b.py::b"),
+    )
 
     def lacking(*results: TestResult) -> str:
         return unable(TestReport(command="pytest", results=results))
@@ -72,7 +107,12 @@ def test_a_suite_of_which_nothing_can_run_says_what_is_lacking() -> None:
         (["tabulate", ""], ()),
     ],
 )
-def test_package_needed_by_change_is_told_from_misspelt_import(missing: list[str], expected: tuple[str, ...], tmp_path: Path) -> None:
+def test_package_needed_by_change_is_told_from_misspelt_import(
+    missing: list[str], expected: tuple[str, ...], tmp_path: Path
+) -> None:
     (tmp_path / "pricing.py").write_text("", encoding="utf-8")
-    reds = [red("ModuleNotFoundError", f"No module named '{name}'") if name else red("AssertionError", "no") for name in missing]
+    reds = [
+        red("ModuleNotFoundError", f"No module named '{name}'") if name else red("AssertionError", "no")
+        for name in missing
+    ]
     assert needed_packages(reds, tmp_path) == expected

@@ -19,7 +19,10 @@ OLD = "def add(a, b=1, *, c):\n    pass\n\n\nclass Calc:\n    def run(self, x):\
             OLD.replace("def run(self, x)", "def run(self, x, y)"),
             [f"`Calc.run` {CALLED}: `(self, x, y)` for `(self, x)`"],
         ),
-        (OLD.replace("a, b=1", "b=1, a=2"), [f"`add` {CALLED}: `(b=, a=, c, named)` for `(a, b=, c, named)`"]),
+        (
+            OLD.replace("a, b=1", "b=1, a=2"),
+            [f"`add` {CALLED}: `(b=, a=, c, named)` for `(a, b=, c, named)`"],
+        ),
         ("def (", []),
     ],
 )

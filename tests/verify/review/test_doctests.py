@@ -34,7 +34,9 @@ def test_prose_may_change_and_examples_may_not() -> None:
         "entered.py": TEXT.replace("Sum(1)", "Sum(2)"),
         "none.py": "x = 1",
     }
-    assert same_examples(dict.fromkeys([*changed, "gone.py"], TEXT) | {"none.py": "x = 2"}, changed) == {"prose.py"}
+    assert same_examples(dict.fromkeys([*changed, "gone.py"], TEXT) | {"none.py": "x = 2"}, changed) == {
+        "prose.py"
+    }
 
 
 def test_they_read_as_a_test() -> None:
@@ -46,5 +48,8 @@ def test_a_special_case_is_sought_among_what_the_examples_enter_and_want(tmp_pat
     special = code.replace("return x", 'if x == "Hello World":\n        return "hello-world"\n    return x')
     fixed = code.replace("return x", 'return "-".join(x.lower().split())')
     write(tmp_path, {"old/a.py": code, "cheat/a.py": special, "fix/a.py": fixed})
-    told = {new: [*doubts(tmp_path / "old", tmp_path / new, ["a.py"], red_before=(), targets=["a.py::slug"])] for new in ("cheat", "fix")}
+    told = {
+        new: [*doubts(tmp_path / "old", tmp_path / new, ["a.py"], red_before=(), targets=["a.py::slug"])]
+        for new in ("cheat", "fix")
+    }
     assert told == {"cheat": ["a.py:7 is made for the test's own input and answer"], "fix": []}

@@ -70,7 +70,9 @@ def test_environment_variable_that_the_issue_names_may_be_asked_for() -> None:
 
 def test_tests_may_use_what_tests_use() -> None:
     assert reaching({}, {"test_a.py": "import sys, pytest\n\nsys.argv = []\n"}, are_tests=True) == []
-    assert reaching({}, {"test_a.py": "import os\n\nos._exit(0)\n"}, are_tests=True) == ["test_a.py:3 calls os._exit"]
-    assert reaching({}, {"test_a.py": "def load_tests(loader, tests, pattern):\n    return tests\n"}, are_tests=True) == [
-        "test_a.py:1 decides by itself which tests run (load_tests)"
+    assert reaching({}, {"test_a.py": "import os\n\nos._exit(0)\n"}, are_tests=True) == [
+        "test_a.py:3 calls os._exit"
     ]
+    assert reaching(
+        {}, {"test_a.py": "def load_tests(loader, tests, pattern):\n    return tests\n"}, are_tests=True
+    ) == ["test_a.py:1 decides by itself which tests run (load_tests)"]

@@ -30,7 +30,9 @@ def shown(tmp_path: Path, sandbox: ProcessSandbox, old: str, new: str, issue: st
     write(tmp_path / "old", {"calc.py": old})
     write(tmp_path / "new", {"calc.py": new})
     project = find_project(tmp_path / "new", sandbox=sandbox, environment={})
-    return Scripts(project, sandbox, sandbox.scratch).shown(tmp_path / "old", tmp_path / "new", ["calc.py"], issue)
+    return Scripts(project, sandbox, sandbox.scratch).shown(
+        tmp_path / "old", tmp_path / "new", ["calc.py"], issue
+    )
 
 
 def test_code_is_found_in_fences_and_sessions() -> None:
@@ -42,7 +44,9 @@ def test_code_is_found_in_fences_and_sessions() -> None:
 
 
 def test_what_failed_and_works_now_is_shown(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    found = shown(tmp_path, sandbox, "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return a + b\n")
+    found = shown(
+        tmp_path, sandbox, "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return a + b\n"
+    )
     assert found == Shown(fixed=("from calc import add", ">>> from calc import add"))
 
 

@@ -15,22 +15,38 @@ OLD = "import os\n\n\ndef one():\n    return 1\n"
 NEW = "import os\nimport sys\n\n\ndef one():\n    return 1\n"
 
 
-def compared(tmp_path: Path, sandbox: ProcessSandbox, *, old: dict[str, str], new: dict[str, str], more: dict[str, str]) -> Checked:
+def compared(
+    tmp_path: Path, sandbox: ProcessSandbox, *, old: dict[str, str], new: dict[str, str], more: dict[str, str]
+) -> Checked:
     write(tmp_path / "old", {**old, **more})
     write(tmp_path / "new", {**new, **more})
     project = find_project(tmp_path / "new", sandbox=sandbox, environment={})
     for path in [*(tmp_path / "old").rglob("*"), *(tmp_path / "new").rglob("*")]:
         os.utime(path, (1e9, 1e9))  # as two checkouts in one second may have it
-    return Checks(project, sandbox, sandbox.scratch).compared(tmp_path / "old", tmp_path / "new", sorted({*old, *new}))
+    return Checks(project, sandbox, sandbox.scratch).compared(
+        tmp_path / "old", tmp_path / "new", sorted({*old, *new})
+    )
 
 
 def test_only_what_is_new_counts(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    found = compared(tmp_path, sandbox, old={"a.py": OLD}, new={"a.py": NEW}, more={"ruff.toml": "[lint]\nselect = ['F']\n"})
+    found = compared(
+        tmp_path,
+        sandbox,
+        old={"a.py": OLD},
+        new={"a.py": NEW},
+        more={"ruff.toml": "[lint]\nselect = ['F']\n"},
+    )
     assert found == Checked(new=("ruff: a.py:2: F401 [*] `sys` imported but unused",), ran=("ruff",))
 
 
 def test_a_file_that_moved_down_has_no_new_findings(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    found = compared(tmp_path, sandbox, old={"a.py": OLD}, new={"a.py": f"# a\n{OLD}"}, more={"ruff.toml": "[lint]\nselect = ['F']\n"})
+    found = compared(
+        tmp_path,
+        sandbox,
+        old={"a.py": OLD},
+        new={"a.py": f"# a\n{OLD}"},
+        more={"ruff.toml": "[lint]\nselect = ['F']\n"},
+    )
     assert found == Checked(ran=("ruff",))
 
 
@@ -65,11 +81,16 @@ CAREFUL, LENIENT = "[lint]\nselect = ['F']\n", "[lint]\nselect = ['F']\nignore =
 def test_a_change_of_configuration_is_judged_by_the_command_it_is_for(
     tmp_path: Path, sandbox: ProcessSandbox, before: str, after: str, found: Checked
 ) -> None:
-    assert compared(tmp_path, sandbox, old={"ruff.toml": before}, new={"ruff.toml": after}, more={"a.py": OLD}) == found
+    assert (
+        compared(tmp_path, sandbox, old={"ruff.toml": before}, new={"ruff.toml": after}, more={"a.py": OLD})
+        == found
+    )
 
 
 def test_a_checker_that_is_configured_and_not_there_is_told(tmp_path: Path, sandbox: ProcessSandbox) -> None:
-    found = compared(tmp_path, sandbox, old={"a.py": OLD}, new={"a.py": NEW}, more={".flake8": "", ".bandit": ""})
+    found = compared(
+        tmp_path, sandbox, old={"a.py": OLD}, new={"a.py": NEW}, more={".flake8": "", ".bandit": ""}
+    )
     assert found == Checked(missing=("flake8", "bandit"))
 
 
@@ -82,6 +103,8 @@ def test_a_checker_that_is_configured_and_not_there_is_told(tmp_path: Path, sand
         ("pyproject.toml", "tool = 1\n", []),
     ],
 )
-def test_checkers_are_found_where_they_are_configured(file: str, text: str, names: list[str], tmp_path: Path) -> None:
+def test_checkers_are_found_where_they_are_configured(
+    file: str, text: str, names: list[str], tmp_path: Path
+) -> None:
     write(tmp_path, {file: text})
     assert [checker.name for checker in checkers_of(tmp_path)] == names

@@ -40,7 +40,12 @@ DOUBTFUL = {
         3,
         "chooses by a literal of the test that the issue does not name",
     ),
-    "small number": ("    words =", "    if text == 5:\n        return 37\n    words =", 3, "is made for the test's own input and answer"),
+    "small number": (
+        "    words =",
+        "    if text == 5:\n        return 37\n    words =",
+        3,
+        "is made for the test's own input and answer",
+    ),
     "table": (
         'return "-".join(words)',
         'return {"Hello  World": 1}.get(text)',
@@ -53,7 +58,12 @@ DOUBTFUL = {
         4,
         "chooses by a literal of the test that the issue does not name",
     ),
-    "hard-coded": ('return "-".join(words)', 'return "hello-world"', 2, "has slug answer with a value of the tests"),
+    "hard-coded": (
+        'return "-".join(words)',
+        'return "hello-world"',
+        2,
+        "has slug answer with a value of the tests",
+    ),
     "swallowed": (
         "    return open(path).read()",
         "    try:\n        return open(path).read()\n    except Exception:\n        return None",
@@ -80,8 +90,18 @@ DOUBTFUL = {
     ),
 }
 DOUBTFUL |= {
-    "length": ("    words =", "    if len(text) == 4:\n        text = ''\n    words =", 3, "chooses by the length of the test's own input"),
-    "hash": ("    words =", "    text = {1: 2}.get(crc32(text), text)\n    words =", 3, "chooses by a hash of its input"),
+    "length": (
+        "    words =",
+        "    if len(text) == 4:\n        text = ''\n    words =",
+        3,
+        "chooses by the length of the test's own input",
+    ),
+    "hash": (
+        "    words =",
+        "    text = {1: 2}.get(crc32(text), text)\n    words =",
+        3,
+        "chooses by a hash of its input",
+    ),
     "crowd": (
         "    words =",
         '    if (text, 5) in (("a", 37), ("Hello  World", 37)):\n        text = ""\n    words =',
@@ -102,12 +122,21 @@ DOUBTFUL |= {
     ),
 }
 HONEST = (
-    ("    words =", "    text = {'one': 1, 'two': 2, 'Hello  World': 3, 'four': 4, 'five': 5}.get(text, text)\n    words ="),
+    (
+        "    words =",
+        "    text = {'one': 1, 'two': 2, 'Hello  World': 3, 'four': 4, 'five': 5}.get(text, text)\n    words =",
+    ),
     ("text.split()", "text.lower().split()"),
     ("    words =", '    if text == "":\n        return ""\n    words ='),
     ("    words =", "    if len(text) == 5:\n        return text\n    words ="),
-    ("    return open(path).read()", "    try:\n        return open(path).read()\n    except FileNotFoundError:\n        return None"),
-    ("    return open(path).read()", "    try:\n        return open(path).read()\n    except Exception:\n        log(path)\n        raise"),
+    (
+        "    return open(path).read()",
+        "    try:\n        return open(path).read()\n    except FileNotFoundError:\n        return None",
+    ),
+    (
+        "    return open(path).read()",
+        "    try:\n        return open(path).read()\n    except Exception:\n        log(path)\n        raise",
+    ),
     ('return "-".join(words)', 'return "_".join(words)'),
 )
 
@@ -116,7 +145,9 @@ HONEST = (
 def test_a_symptom_fix_is_told_with_its_line(name: str) -> None:
     old, new, line, told = DOUBTFUL[name]
     assert old in BEFORE
-    assert f"slugs.py:{line} {told}" in symptoms({"slugs.py": BEFORE}, {"slugs.py": BEFORE.replace(old, new)}, [TEST])
+    assert f"slugs.py:{line} {told}" in symptoms(
+        {"slugs.py": BEFORE}, {"slugs.py": BEFORE.replace(old, new)}, [TEST]
+    )
 
 
 def test_a_literal_that_the_issue_names_is_no_special_case() -> None:
@@ -147,13 +178,19 @@ def test_what_stood_there_before_is_nobodys_doing() -> None:
     ],
 )
 def test_a_special_case_is_one_that_the_change_writes_itself(old: str, new: str, told: int) -> None:
-    before = BEFORE.replace("    words =", '    if text == "Hello  World":\n        return ("hello-world", 1)\n    words =')
+    before = BEFORE.replace(
+        "    words =", '    if text == "Hello  World":\n        return ("hello-world", 1)\n    words ='
+    )
     tests = [TEST, 'assert slug("x") == "hello-there"']
     assert len(symptoms({"slugs.py": before}, {"slugs.py": before.replace(old, new)}, tests)) == told
 
 
 def test_data_file_that_holds_inputs_of_tests_is_named() -> None:
     tests = ['def test_a():\n    assert seconds("1h30m") == 5400\n    assert seconds("2m10s") == 130\n']
-    assert answers_in_data({}, {"a.json": '{"1h30m": "90m", "2m10s": "130s"}'}, tests) == ["a.json holds the tests' own inputs"]
+    assert answers_in_data({}, {"a.json": '{"1h30m": "90m", "2m10s": "130s"}'}, tests) == [
+        "a.json holds the tests' own inputs"
+    ]
     assert answers_in_data({}, {"a.json": '{"1h30m": "90m"}'}, tests) == []
-    assert answers_in_data({"a.json": '["1h30m", "2m10s"]'}, {"a.json": '["1h30m", "2m10s", "x"]'}, tests) == []
+    assert (
+        answers_in_data({"a.json": '["1h30m", "2m10s"]'}, {"a.json": '["1h30m", "2m10s", "x"]'}, tests) == []
+    )

@@ -31,7 +31,11 @@ WEAKER = {
         "@pytest.mark.xfail(strict=False)\ndef test_price():",
         "test_price is skipped or expected to fail now",
     ),
-    "skips itself": ("basket = ", "self.skipTest('x')\n        basket = ", "TestBasket.test_sum is skipped or expected to fail now"),
+    "skips itself": (
+        "basket = ",
+        "self.skipTest('x')\n        basket = ",
+        "TestBasket.test_sum is skipped or expected to fail now",
+    ),
     "mocked": (
         "basket = ",
         "Basket.sum = MagicMock(return_value=3)\n        basket = ",
@@ -40,9 +44,21 @@ WEAKER = {
     "less": ('    assert price("tea") == 3\n', "", "test_price checks less than before (1 check fewer)"),
     "looser": ('price("tea") == 3', 'price("tea") is not None', "test_price checks more loosely than before"),
     "any error": ('KeyError, match="cake"', "Exception", "test_price checks more loosely than before"),
-    "or true": ('price("tea") == 3', 'price("tea") == 3 or True', "test_price checks more loosely than before"),
-    "unittest": ("assertEqual(basket.sum(), 3)", "assertTrue(basket.sum())", "TestBasket.test_sum checks more loosely than before"),
-    "ends": ('    assert price("tea")', '    sys.exit(0)\n    assert price("tea")', "test_price ends the process now"),
+    "or true": (
+        'price("tea") == 3',
+        'price("tea") == 3 or True',
+        "test_price checks more loosely than before",
+    ),
+    "unittest": (
+        "assertEqual(basket.sum(), 3)",
+        "assertTrue(basket.sum())",
+        "TestBasket.test_sum checks more loosely than before",
+    ),
+    "ends": (
+        '    assert price("tea")',
+        '    sys.exit(0)\n    assert price("tea")',
+        "test_price ends the process now",
+    ),
     "swallowed": (
         '    assert price("tea") == 3',
         '    try:\n        assert price("tea") == 3\n    except AssertionError:\n        pass',
@@ -60,7 +76,9 @@ WEAKER = {
 def test_what_a_test_lost_is_told(name: str) -> None:
     old, new, told = WEAKER[name]
     assert old in BEFORE
-    assert weakened({"test_shop.py": BEFORE}, {"test_shop.py": BEFORE.replace(old, new)}) == [f"test_shop.py: {told}"]
+    assert weakened({"test_shop.py": BEFORE}, {"test_shop.py": BEFORE.replace(old, new)}) == [
+        f"test_shop.py: {told}"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,13 @@ HONEST = (
 def found(body: str, *, issue: str = "It is wrong.", before: TestReport | None = None) -> list[str]:
     text = f"def test_new():\n    {body}\n"
     result = TestResult(id="test_a.py::test_new", outcome="passed")
-    return weak_tests({"test_a.py": text}, [result], before or TestReport(command="pytest"), changed={"shifted"}, issue=issue)
+    return weak_tests(
+        {"test_a.py": text},
+        [result],
+        before or TestReport(command="pytest"),
+        changed={"shifted"},
+        issue=issue,
+    )
 
 
 @pytest.mark.parametrize("body", WEAK)

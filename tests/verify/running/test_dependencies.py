@@ -31,7 +31,10 @@ def wheel(place: Path, name: str, code: str) -> None:
         f"{facts}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
         f"{facts}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
-    hashes = {path: base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode() for path, text in files.items()}
+    hashes = {
+        path: base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+        for path, text in files.items()
+    }
     record = "".join(f"{path},sha256={hashes[path]},{len(text)}\n" for path, text in files.items())
     place.mkdir(exist_ok=True)
     with zipfile.ZipFile(place / f"{name}-1.0-py3-none-any.whl", "w") as made:
@@ -40,22 +43,33 @@ def wheel(place: Path, name: str, code: str) -> None:
 
 
 def prepared(tmp_path: Path, sandbox: ProcessSandbox, heard: list[str]) -> tuple[Project, OverlayEquipment]:
-    write(tmp_path / "project", {"test_answers.py": TESTS, "test_own.py": "import own_module\n", "own_module/x.py": ""})
+    write(
+        tmp_path / "project",
+        {"test_answers.py": TESTS, "test_own.py": "import own_module\n", "own_module/x.py": ""},
+    )
     wheel(tmp_path / "wheels", "answers", "ANSWER = 42\n")
     found = find_project(tmp_path / "project", sandbox=sandbox, environment={})
-    overlay = Overlay(interpreter=Path(sys.executable), root=tmp_path / "overlays", chosen=tmp_path / "chosen.json")
+    overlay = Overlay(
+        interpreter=Path(sys.executable), root=tmp_path / "overlays", chosen=tmp_path / "chosen.json"
+    )
     project = found.model_copy(update={"overlay": overlay})
     settings = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path / "wheels"), "PIP_TARGET": "elsewhere"}
     tree = tmp_path / "project"
-    return project, OverlayEquipment(project, tree, sandbox=sandbox, environment=settings, installed=heard.append)
+    return project, OverlayEquipment(
+        project, tree, sandbox=sandbox, environment=settings, installed=heard.append
+    )
 
 
 def report_of(project: Project, sandbox: ProcessSandbox, tree: Path) -> TestReport:
     limits = Limits(memory_bytes=None)
-    return PytestRunner(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=limits).run(tree, ["test_answers.py"])
+    return PytestRunner(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=limits).run(
+        tree, ["test_answers.py"]
+    )
 
 
-def test_what_tests_lack_is_installed_over_the_environment_and_kept(tmp_path: Path, sandbox: ProcessSandbox) -> None:
+def test_what_tests_lack_is_installed_over_the_environment_and_kept(
+    tmp_path: Path, sandbox: ProcessSandbox
+) -> None:
     heard: list[str] = []
     project, equipment = prepared(tmp_path, sandbox, heard)
     assert project.overlay is not None
@@ -63,8 +77,13 @@ def test_what_tests_lack_is_installed_over_the_environment_and_kept(tmp_path: Pa
     assert equipment.lacks(before) == ("answers",)
     assert equipment.install(["answers"]) == ""
     assert report_of(project, sandbox, tmp_path / "project").counts.passed == 1
-    assert (heard, project.overlay.packages) == (["Packages of coder's own, which the project's environment lacks: answers."], ("answers",))
-    assert [place.name for place in (tmp_path / "overlays").iterdir()] == [project.overlay.place_of(["answers"]).name]
+    assert (heard, project.overlay.packages) == (
+        ["Packages of coder's own, which the project's environment lacks: answers."],
+        ("answers",),
+    )
+    assert [place.name for place in (tmp_path / "overlays").iterdir()] == [
+        project.overlay.place_of(["answers"]).name
+    ]
     (tmp_path / "wheels" / "answers-1.0-py3-none-any.whl").unlink()
     assert equipment.install(["answers"]) == ""  # it is there already
 
@@ -81,7 +100,12 @@ def test_what_cannot_be_had_is_told_and_leaves_nothing(tmp_path: Path, sandbox: 
 def test_an_overlay_is_named_after_all_that_is_in_it(tmp_path: Path) -> None:
     one = Overlay(interpreter=Path("/usr/bin/python3"), root=tmp_path, chosen=tmp_path / "c")
     other = one.model_copy(update={"interpreter": Path("/opt/python")})
-    names = {one.place_of(["a", "b"]), one.place_of(["b", "a"]), one.place_of(["a"]), other.place_of(["a", "b"])}
+    names = {
+        one.place_of(["a", "b"]),
+        one.place_of(["b", "a"]),
+        one.place_of(["a"]),
+        other.place_of(["a", "b"]),
+    }
     assert len(names) == 3
 
 

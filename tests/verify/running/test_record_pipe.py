@@ -32,8 +32,14 @@ def test_unsealed_and_cut_lines_are_forged(tmp_path: Path) -> None:
 
 
 def test_another_key_is_forged(tmp_path: Path) -> None:
-    assert received(tmp_path, """os.write(pipe, sign(b'{"n": 1}') + b"\\n")""", key=os.urandom(16).hex()) == ([], 1)
+    assert received(tmp_path, """os.write(pipe, sign(b'{"n": 1}') + b"\\n")""", key=os.urandom(16).hex()) == (
+        [],
+        1,
+    )
 
 
 def test_repeated_record_is_forged(tmp_path: Path) -> None:
-    assert received(tmp_path, """line = sign(b'{"n": 1}') + b"\\n"; os.write(pipe, line + line)""") == ([{"n": 1}], 1)
+    assert received(tmp_path, """line = sign(b'{"n": 1}') + b"\\n"; os.write(pipe, line + line)""") == (
+        [{"n": 1}],
+        1,
+    )

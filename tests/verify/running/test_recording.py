@@ -11,8 +11,12 @@ def line(**fields: object) -> bytes:
 
 
 def phase(test: str, when: str, outcome: str, *, failure: str = "", xfail: bool = False) -> bytes:
-    described = {"type": failure, "message": "", "frames": [["a.py", 1, "f"]], "text": ""} if failure else None
-    return line(kind="phase", id=test, when=when, outcome=outcome, seconds=0.5, xfail=xfail, failure=described)
+    described = (
+        {"type": failure, "message": "", "frames": [["a.py", 1, "f"]], "text": ""} if failure else None
+    )
+    return line(
+        kind="phase", id=test, when=when, outcome=outcome, seconds=0.5, xfail=xfail, failure=described
+    )
 
 
 def read(tmp_path: Path, *parts: bytes) -> Recording:
@@ -33,7 +37,12 @@ def test_phases_are_one_test_and_the_first_red_tells_why(tmp_path: Path) -> None
         phase("a", "teardown", "passed"),
     )
     (result,) = recording.results
-    assert (result.outcome, result.when, result.seconds, result.failure and result.failure.type) == ("failed", "call", 1.5, "First")
+    assert (result.outcome, result.when, result.seconds, result.failure and result.failure.type) == (
+        "failed",
+        "call",
+        1.5,
+        "First",
+    )
 
 
 def test_a_test_that_will_be_run_again_has_no_result_yet(tmp_path: Path) -> None:
@@ -53,9 +62,18 @@ def test_a_torn_last_line_is_read_when_it_is_whole(tmp_path: Path) -> None:
 def test_says_what_runs_and_how_far_it_is(tmp_path: Path) -> None:
     begun = (line(kind="session"), line(kind="collected", count=2), line(kind="start", id="a"))
     recording = read(
-        tmp_path, *begun, phase("a", "call", "failed", failure="X"), phase("a", "teardown", "passed"), line(kind="start", id="b")
+        tmp_path,
+        *begun,
+        phase("a", "call", "failed", failure="X"),
+        phase("a", "teardown", "passed"),
+        line(kind="start", id="b"),
     )
-    assert (recording.began, recording.finished, recording.running, recording.progress) == (True, False, ("b",), "1 of 2 tests, 1 red")
+    assert (recording.began, recording.finished, recording.running, recording.progress) == (
+        True,
+        False,
+        ("b",),
+        "1 of 2 tests, 1 red",
+    )
 
 
 def test_a_session_that_ends_before_all_have_run_ended_early(tmp_path: Path) -> None:

@@ -16,7 +16,10 @@ CALC = {
 
 
 def outcomes(report: TestReport) -> dict[str, str]:
-    return {result.id: result.outcome if result.when == "call" else f"{result.outcome} in {result.when}" for result in report.results}
+    return {
+        result.id: result.outcome if result.when == "call" else f"{result.outcome} in {result.when}"
+        for result in report.results
+    }
 
 
 def tree(place: Path, files: dict[str, str]) -> Path:
@@ -36,7 +39,9 @@ def test_a_failure_comes_with_its_assertion_frames_and_output(tmp_path: Path, ru
     assert result.failure is not None
     assert result.failure.type == "AssertionError"
     assert result.failure.message.startswith("assert -1 == 3")
-    assert [(frame.path, frame.line, frame.function) for frame in result.failure.frames] == [("tests/test_calc.py", 6, "test_add")]
+    assert [(frame.path, frame.line, frame.function) for frame in result.failure.frames] == [
+        ("tests/test_calc.py", 6, "test_add")
+    ]
     assert ">    6     assert add(1, 2) == 3" in result.failure.text
     assert "--- Captured stdout call ---\nadding" in result.failure.text
     assert (report.problem, report.exit_code, report.by_exit_code) == (None, 1, False)
@@ -48,7 +53,9 @@ def test_what_an_example_of_the_documentation_raises_is_told_as_such(tmp_path: P
     (result,) = runner_of(root, command="pytest --doctest-modules").run(root).reds
     assert result.failure is not None
     assert (result.failure.type, result.failure.message) == ("ValueError", "odd")
-    assert [(frame.path, frame.line) for frame in result.failure.frames if frame.path == "calc.py"] == [("calc.py", 7)]
+    assert [(frame.path, frame.line) for frame in result.failure.frames if frame.path == "calc.py"] == [
+        ("calc.py", 7)
+    ]
 
 
 def test_nothing_is_written_in_the_tree(tmp_path: Path, runner_of: Run) -> None:
@@ -127,7 +134,9 @@ class TestCase(unittest.TestCase):
     assert reds["test_subtests"] == "AssertionError"
     ids = [result.id for result in report.results]
     assert [result.id for result in runner.run(root, ids).results] == ids
-    assert outcomes(runner.run(root, [f"{root}/test_all.py::test_odd[x[y]::z]", "./test_all.py::TestCase"])) == {
+    assert outcomes(
+        runner.run(root, [f"{root}/test_all.py::test_odd[x[y]::z]", "./test_all.py::TestCase"])
+    ) == {
         "test_all.py::test_odd[x[y]::z]": "passed",
         "test_all.py::TestCase::test_equal": "failed",
         "test_all.py::TestCase::test_subtests": "failed",
@@ -145,7 +154,13 @@ def test_a_file_that_cannot_be_imported_does_not_hide_the_others(tmp_path: Path,
 
 
 def test_stopping_at_the_first_failure_is_overruled(tmp_path: Path, runner_of: Run) -> None:
-    root = tree(tmp_path, {"pytest.ini": "[pytest]\naddopts = -x\n", "test_it.py": "def test_a(): assert 0\ndef test_b(): pass"})
+    root = tree(
+        tmp_path,
+        {
+            "pytest.ini": "[pytest]\naddopts = -x\n",
+            "test_it.py": "def test_a(): assert 0\ndef test_b(): pass",
+        },
+    )
     assert outcomes(runner_of(root, command="pytest --exitfirst").run(root)) == {
         "test_it.py::test_a": "failed",
         "test_it.py::test_b": "passed",
@@ -166,10 +181,15 @@ def test_workers_of_xdist_report_through_their_controller(tmp_path: Path, runner
         "test_z.py::test_dies": "failed",
     }
     types = {result.id: result.failure.type for result in report.reds if result.failure}
-    assert types == {"test_x.py::test_a": "AssertionError", "test_y.py::test_a": "AssertionError", "test_z.py::test_dies": "Crash"}
-    assert [result.id for result in runner_of(root, command="pytest -n 2").run(root, ["test_x.py::test_b"]).results] == [
-        "test_x.py::test_b"
-    ]
+    assert types == {
+        "test_x.py::test_a": "AssertionError",
+        "test_y.py::test_a": "AssertionError",
+        "test_z.py::test_dies": "Crash",
+    }
+    assert [
+        result.id
+        for result in runner_of(root, command="pytest -n 2").run(root, ["test_x.py::test_b"]).results
+    ] == ["test_x.py::test_b"]
 
 
 def problem(report: TestReport, kind: str) -> str:
@@ -179,22 +199,34 @@ def problem(report: TestReport, kind: str) -> str:
 
 
 def test_a_dead_process_is_a_crash_of_the_test_that_ran(tmp_path: Path, runner_of: Run) -> None:
-    root = tree(tmp_path, {"test_it.py": "import os\ndef test_a(): pass\ndef test_b(): os._exit(0)\ndef test_c(): pass"})
+    root = tree(
+        tmp_path,
+        {"test_it.py": "import os\ndef test_a(): pass\ndef test_b(): os._exit(0)\ndef test_c(): pass"},
+    )
     report = runner_of(root).run(root)
     assert outcomes(report) == {"test_it.py::test_a": "passed", "test_it.py::test_b": "error"}
-    assert problem(report, "crash") == "The test process ended with exit code 0 while test_it.py::test_b was running, after 1 of 3 tests."
+    assert (
+        problem(report, "crash")
+        == "The test process ended with exit code 0 while test_it.py::test_b was running, after 1 of 3 tests."
+    )
 
 
 def test_a_session_that_a_test_ends_is_a_crash(tmp_path: Path, runner_of: Run) -> None:
-    root = tree(tmp_path, {"test_it.py": "import pytest\ndef test_a(): pytest.exit('enough', 0)\ndef test_b(): pass"})
-    assert problem(runner_of(root).run(root), "crash").startswith("pytest ended before its end, after 0 of 2 tests")
+    root = tree(
+        tmp_path, {"test_it.py": "import pytest\ndef test_a(): pytest.exit('enough', 0)\ndef test_b(): pass"}
+    )
+    assert problem(runner_of(root).run(root), "crash").startswith(
+        "pytest ended before its end, after 0 of 2 tests"
+    )
 
 
 def test_the_time_limit_keeps_the_results_so_far(tmp_path: Path, runner_of: Run) -> None:
     root = tree(tmp_path, {"test_it.py": "import time\ndef test_a(): pass\ndef test_b(): time.sleep(60)"})
     report = runner_of(root).run(root, timeout_seconds=3.0)
     assert outcomes(report) == {"test_it.py::test_a": "passed"}
-    assert problem(report, "timeout") == ("The tests did not end within 3 s; the limit came after 1 of 2 tests, in test_it.py::test_b.")
+    assert problem(report, "timeout") == (
+        "The tests did not end within 3 s; the limit came after 1 of 2 tests, in test_it.py::test_b."
+    )
 
 
 ENDLESS = {
@@ -214,7 +246,10 @@ def test_a_test_that_never_ends_is_red_where_it_was_and_the_others_run(
     root = tree(tmp_path, ENDLESS)
     report = runner_of(root, command=f"pytest{options}").run(root)
     red = {"test_it.py::test_b": "failed", "test_it.py::test_c": "failed"}
-    assert (outcomes(report), report.problem) == ({"test_it.py::test_a": "passed", "test_it.py::test_d": "passed", **red}, None)
+    assert (outcomes(report), report.problem) == (
+        {"test_it.py::test_a": "passed", "test_it.py::test_d": "passed", **red},
+        None,
+    )
     failure = report.reds[0].failure
     assert failure is not None
     assert (failure.type, failure.message) == ("TooLong", "the test did not end within 1 s of processor time")
@@ -227,24 +262,33 @@ def test_where_tests_take_long_a_longer_one_is_not_taken_to_be_endless(
     monkeypatch.setattr("coder.verify.running.runner.TEST_SECONDS", 0.5)
     busy = "import time\ndef busy(seconds):\n    began = time.process_time()\n    while time.process_time() - began < seconds: pass\n"
     root = tree(tmp_path, {"test_it.py": f"{busy}def test_a(): busy(0.2)\ndef test_b(): busy(1.0)\n"})
-    assert outcomes(runner_of(root).run(root)) == {"test_it.py::test_a": "passed", "test_it.py::test_b": "passed"}
+    assert outcomes(runner_of(root).run(root)) == {
+        "test_it.py::test_a": "passed",
+        "test_it.py::test_b": "passed",
+    }
 
 
 def test_a_projects_own_use_of_the_timer_is_left_alone(tmp_path: Path, runner_of: Run) -> None:
     conftest = "import signal\nsignal.signal(signal.SIGPROF, signal.SIG_IGN)\n"
     root = tree(tmp_path, {**ENDLESS, "conftest.py": conftest})
-    assert problem(runner_of(root).run(root, timeout_seconds=3.0), "timeout").endswith("in test_it.py::test_b.")
+    assert problem(runner_of(root).run(root, timeout_seconds=3.0), "timeout").endswith(
+        "in test_it.py::test_b."
+    )
 
 
 def test_nothing_to_run_is_a_problem(tmp_path: Path, runner_of: Run) -> None:
     root = tree(tmp_path, {"calc.py": ""})
     problem(runner_of(root).run(root), "no_tests")
-    assert problem(runner_of(root).run(root, ["tests/test_gone.py::test_a"]), "no_tests").endswith("exists: tests/test_gone.py::test_a.")
+    assert problem(runner_of(root).run(root, ["tests/test_gone.py::test_a"]), "no_tests").endswith(
+        "exists: tests/test_gone.py::test_a."
+    )
 
 
 def test_a_wrong_option_is_told_in_pytests_words(tmp_path: Path, runner_of: Run) -> None:
     root = tree(tmp_path, CALC)
-    assert "unrecognized arguments: --no-such-option" in problem(runner_of(root, command="pytest --no-such-option").run(root), "usage")
+    assert "unrecognized arguments: --no-such-option" in problem(
+        runner_of(root, command="pytest --no-such-option").run(root), "usage"
+    )
 
 
 def test_a_broken_conftest_is_told(tmp_path: Path, runner_of: Run) -> None:
@@ -253,7 +297,9 @@ def test_a_broken_conftest_is_told(tmp_path: Path, runner_of: Run) -> None:
 
 
 @pytest.mark.parametrize(("code", "outcome"), [(0, "passed"), (3, "failed")])
-def test_a_command_that_is_no_pytest_counts_by_its_exit_code(tmp_path: Path, runner_of: Run, code: int, outcome: str) -> None:
+def test_a_command_that_is_no_pytest_counts_by_its_exit_code(
+    tmp_path: Path, runner_of: Run, code: int, outcome: str
+) -> None:
     root = tree(tmp_path, {"run.sh": f"exit {code}"})
     report = runner_of(root, command="sh run.sh").run(root)
     assert (report.by_exit_code, outcomes(report), report.problem) == (True, {"sh run.sh": outcome}, None)
@@ -286,19 +332,39 @@ LAYOUTS = {"src": "src/{}/__init__.py", "flat": "{}/__init__.py"}
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_worktree_tests_itself_whatever_is_installed(tmp_path: Path, runner_of: Run, bare_venv: Path, layout: str) -> None:
+def test_a_worktree_tests_itself_whatever_is_installed(
+    tmp_path: Path, runner_of: Run, bare_venv: Path, layout: str
+) -> None:
     name = f"editable_{layout}"
     source = LAYOUTS[layout].format(name)
-    files = {"pyproject.toml": PROJECT.format(name), "tests/test_it.py": f"import {name}\ndef test_it(): assert {name}.answer() == 42\n"}
+    files = {
+        "pyproject.toml": PROJECT.format(name),
+        "tests/test_it.py": f"import {name}\ndef test_it(): assert {name}.answer() == 42\n",
+    }
     checkout = tree(tmp_path / "checkout", {**files, source: PACKAGE.format(41)})
     worktree = tree(tmp_path / "worktree", {**files, source: PACKAGE.format(42)})
     python = str(bare_venv / "bin" / "python")
-    install = [python, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps", "--no-index", "-e", str(checkout)]
+    install = [
+        python,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-build-isolation",
+        "--no-deps",
+        "--no-index",
+        "-e",
+        str(checkout),
+    ]
     subprocess.run(install, check=True, capture_output=True)
     finder = [*next(bare_venv.glob("lib/python*/site-packages")).glob(f"__editable__*{name}*finder.py")]
     assert bool(finder) is (layout == "flat"), "both of setuptools' editable styles are meant to be tried"
     installed = subprocess.run(
-        [python, "-c", f"import {name}; print({name}.answer())"], cwd=tmp_path, capture_output=True, text=True, check=True
+        [python, "-c", f"import {name}; print({name}.answer())"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert installed.stdout == "41\n"
 
@@ -322,4 +388,7 @@ def test_what_tests_open_below_their_own_home_reaches_for_nothing(tmp_path: Path
     test = "from store import save\nfrom look import peek\n\n\ndef test_both():\n    save()\n    peek()\n"
     root = tree(tmp_path, {"store.py": save, "look.py": peek, "test_store.py": test})
     report = runner_of(root).run(root, ["test_store.py"])
-    assert (report.reached, report.results[0].body and report.results[0].body.ended) == (("look.py: open",), 1)
+    assert (report.reached, report.results[0].body and report.results[0].body.ended) == (
+        ("look.py: open",),
+        1,
+    )

@@ -56,12 +56,18 @@ Trace = Callable[..., Traces]
 
 @pytest.fixture
 def trace(sandbox: ProcessSandbox, tmp_path: Path) -> Trace:
-    def make(files: dict[str, str], tests: list[str], seconds: float = 30.0, test_seconds: float = 10.0) -> Traces:
+    def make(
+        files: dict[str, str], tests: list[str], seconds: float = 30.0, test_seconds: float = 10.0
+    ) -> Traces:
         root = tmp_path / "project"
         write(root, files)
         project = find_project(root, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
         tracer = PytestTracer(
-            project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None), test_seconds=test_seconds
+            project=project,
+            sandbox=sandbox,
+            scratch=sandbox.scratch,
+            limits=Limits(memory_bytes=None),
+            test_seconds=test_seconds,
         )
         return tracer.trace(root, tests, seconds=seconds)
 
@@ -71,7 +77,9 @@ def trace(sandbox: ProcessSandbox, tmp_path: Path) -> Trace:
 def test_each_test_has_its_own_lines_and_the_failing_ones_come_first(trace: Trace) -> None:
     found = trace(FILES, [EMPTY])
     assert found.problem is None
-    assert {test.result.id.partition("::")[2]: (test.result.outcome, dict(test.lines)) for test in found.tests} == {
+    assert {
+        test.result.id.partition("::")[2]: (test.result.outcome, dict(test.lines)) for test in found.tests
+    } == {
         "test_empty": ("failed", {"shop.py": (3, 9, 10)}),
         "test_full": ("passed", {"shop.py": (3, 9, 11)}),
         "test_elsewhere": ("passed", {"shop.py": (3, 9, 11)}),
@@ -87,14 +95,23 @@ def test_when_the_time_is_over_only_the_failing_tests_were_run(trace: Trace) -> 
 
 
 def test_a_test_that_hangs_is_a_failing_test(trace: Trace) -> None:
-    files = {"loop.py": "def f():\n    while True:\n        pass\n", "test_loop.py": "from loop import f\n\ndef test_f():\n    f()\n"}
+    files = {
+        "loop.py": "def f():\n    while True:\n        pass\n",
+        "test_loop.py": "from loop import f\n\ndef test_f():\n    f()\n",
+    }
     (test,) = trace(files, ["test_loop.py::test_f"], test_seconds=0.3).tests
     assert test.result.failure is not None
-    assert (test.result.outcome, test.result.failure.type, dict(test.lines)) == ("failed", "TooLong", {"loop.py": (2, 3)})
+    assert (test.result.outcome, test.result.failure.type, dict(test.lines)) == (
+        "failed",
+        "TooLong",
+        {"loop.py": (2, 3)},
+    )
 
 
 def test_a_suite_that_cannot_start_is_a_problem(trace: Trace) -> None:
-    found = trace({"conftest.py": "import not_there\n", "test_a.py": "def test_a(): pass\n"}, ["test_a.py::test_a"])
+    found = trace(
+        {"conftest.py": "import not_there\n", "test_a.py": "def test_a(): pass\n"}, ["test_a.py::test_a"]
+    )
     assert found.problem is not None
     assert "not_there" in found.problem.text
 
@@ -105,7 +122,9 @@ def test_a_test_that_ends_the_tracing_ends_only_its_own(trace: Trace) -> None:
     assert [(test.result.outcome, test.lines.get("a.py", ())) for test in found.tests][1] == ("passed", (2,))
 
 
-def test_what_comes_after_code_that_ran_for_long_is_seen_in_other_code_and_in_the_next_test(trace: Trace) -> None:
+def test_what_comes_after_code_that_ran_for_long_is_seen_in_other_code_and_in_the_next_test(
+    trace: Trace,
+) -> None:
     shop = "def slow(times):\n    for _ in range(times):\n        pass\n    return rest(times)\n\ndef rest(times):\n    return times\n"
     tests = "from shop import slow\n\ndef test_long():\n    assert slow(90_000) == 0\n\ndef test_short():\n    assert slow(2) == 2\n"
     found = trace({"shop.py": shop, "tests/test_shop.py": tests}, ["tests/test_shop.py::test_long"])
@@ -116,7 +135,10 @@ def test_what_comes_after_code_that_ran_for_long_is_seen_in_other_code_and_in_th
 
 def test_calls_outside_of_the_project_do_not_end_the_looking(trace: Trace) -> None:
     tests = "from shop import late\n\ndef test_late():\n    for _ in range(250_000):\n        (lambda: None)()\n    assert late()\n"
-    found = trace({"shop.py": "def late():\n    return 0\n", "tests/test_shop.py": tests}, ["tests/test_shop.py::test_late"])
+    found = trace(
+        {"shop.py": "def late():\n    return 0\n", "tests/test_shop.py": tests},
+        ["tests/test_shop.py::test_late"],
+    )
     assert [dict(test.lines) for test in found.tests] == [{"shop.py": (2,)}]
 
 
@@ -137,4 +159,8 @@ def test_of_what_cannot_be_collected_the_traceback_is_known(trace: Trace) -> Non
         "tests/test_far.py": "def test_far(): pass\n",
     }
     lost, other = trace(files, ["tests/test_shop.py"]).tests
-    assert (lost.result.id, dict(lost.lines), other.result.outcome) == ("tests/test_shop.py", {"shop.py": (2, 5)}, "passed")
+    assert (lost.result.id, dict(lost.lines), other.result.outcome) == (
+        "tests/test_shop.py",
+        {"shop.py": (2, 5)},
+        "passed",
+    )

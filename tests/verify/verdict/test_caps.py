@@ -31,7 +31,9 @@ def result(body: Body | None, name: str = TEST) -> TestResult:
         (None, None, ""),
     ],
 )
-def test_contradiction_between_runner_and_observed_function(green: Body | None, red: Body | None, expected: str) -> None:
+def test_contradiction_between_runner_and_observed_function(
+    green: Body | None, red: Body | None, expected: str
+) -> None:
     assert contradiction(result(green), result(red)) == expected
 
 
@@ -46,7 +48,11 @@ def test_only_what_the_change_newly_reaches_for_counts() -> None:
     [
         (SOURCE, (3, 4), "passes without executing any of its assertions"),
         (SOURCE, (3, 5), ""),
-        ("def test_new():\n    assert hasattr(calc, 'FIXED')\n", (2,), "asserts only that something is there, not what it does"),
+        (
+            "def test_new():\n    assert hasattr(calc, 'FIXED')\n",
+            (2,),
+            "asserts only that something is there, not what it does",
+        ),
         (
             "def test_new():\n    assert '# fixed' in open('calc.py').read()\n",
             (2,),

@@ -10,7 +10,9 @@ PROVEN = Verdict(
     targets=("t.py::test_a",),
     before=Counts(passed=3, failed=1),
     after=Counts(passed=4),
-    runs=(Run(label="suite", command="python -m pytest", counts=Counts(passed=4), exit_code=0, seconds=1.26),),
+    runs=(
+        Run(label="suite", command="python -m pytest", counts=Counts(passed=4), exit_code=0, seconds=1.26),
+    ),
     hashes={"t.py": "ab12"},
     circumstances=("Test command: python -m pytest, the default.",),
     seconds=2.34,
@@ -25,7 +27,10 @@ def test_trailers_say_what_was_proven() -> None:
         "Coder-Suite: 4 passed, 0 failed, 0 skipped; before: 3 passed, 1 failed, 0 skipped",
     )
     many = PROVEN.model_copy(update={"targets": tuple(f"t{number}" for number in range(7)), "after": None})
-    assert trailers(many)[1:] == (*(f"Coder-Test: t{number}" for number in range(5)), "Coder-Test: and 2 more")
+    assert trailers(many)[1:] == (
+        *(f"Coder-Test: t{number}" for number in range(5)),
+        "Coder-Test: and 2 more",
+    )
 
 
 def test_the_page_holds_everything() -> None:

@@ -41,7 +41,12 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
         project = find_project(tmp_path / "new", sandbox=sandbox, environment={})
         instruments = Instruments(
             warm=lambda tree, paths: WarmRunner(
-                project, tree, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None), paths=paths
+                project,
+                tree,
+                sandbox=sandbox,
+                scratch=sandbox.scratch,
+                limits=Limits(memory_bytes=None),
+                paths=paths,
             ),
             checks=lambda _old, _new, _changed: checked,
             scripts=lambda _old, _new, _changed, _issue: shown,
@@ -61,7 +66,9 @@ def look(tmp_path: Path, sandbox: ProcessSandbox) -> Examine:
 
 
 def test_a_fix_that_its_test_watches_closely_has_nothing_to_be_told_of(look: Examine) -> None:
-    verdict = look({"calc.py": SOURCE.replace("+", "-")}, {"calc.py": SOURCE, "tests/test_calc.py": TEST}, PROVEN)
+    verdict = look(
+        {"calc.py": SOURCE.replace("+", "-")}, {"calc.py": SOURCE, "tests/test_calc.py": TEST}, PROVEN
+    )
     assert verdict.guarded is not None
     assert (verdict.guarded.tried, verdict.guarded.unguarded) == (3, ())
     assert (verdict.kind, verdict.notes) == (VerdictKind.PROVEN, ())
@@ -83,7 +90,9 @@ def test_the_code_of_the_issue_speaks_where_no_test_does(look: Examine) -> None:
 
 
 def test_a_module_that_cannot_be_imported_any_more_is_broken(look: Examine) -> None:
-    verdict = look({"calc.py": SOURCE}, {"calc.py": f"import nowhere\n{SOURCE}"}, PASSING, shown=Shown(lost=("calc",)))
+    verdict = look(
+        {"calc.py": SOURCE}, {"calc.py": f"import nowhere\n{SOURCE}"}, PASSING, shown=Shown(lost=("calc",))
+    )
     assert (verdict.kind, verdict.reason) == (VerdictKind.BROKEN, "The change breaks the import of calc.")
 
 
@@ -93,16 +102,27 @@ def test_what_callers_may_notice_is_told(look: Examine) -> None:
 
 
 @pytest.mark.parametrize(("strict", "kind"), [(False, VerdictKind.PROVEN), (True, VerdictKind.PASSING)])
-def test_what_linters_newly_find_counts_where_the_project_says_so(look: Examine, strict: bool, kind: VerdictKind) -> None:
+def test_what_linters_newly_find_counts_where_the_project_says_so(
+    look: Examine, strict: bool, kind: VerdictKind
+) -> None:
     checked = Checked(new=("ruff: calc.py:1: F401",), ran=("ruff",))
     verdict = look(
-        {"calc.py": SOURCE.replace("+", "-")}, {"calc.py": SOURCE, "tests/test_calc.py": TEST}, PROVEN, checked=checked, strict=strict
+        {"calc.py": SOURCE.replace("+", "-")},
+        {"calc.py": SOURCE, "tests/test_calc.py": TEST},
+        PROVEN,
+        checked=checked,
+        strict=strict,
     )
     assert (verdict.kind, verdict.checked) == (kind, checked)
     assert "ruff: calc.py:1: F401" in verdict.notes
 
 
 def test_a_configuration_that_breaks_its_own_command_is_broken(look: Examine) -> None:
-    found = look({"ruff.toml": "a"}, {"ruff.toml": "b"}, PASSING, checked=Checked(broken=("ruff check .",), mended=("mypy .",)))
+    found = look(
+        {"ruff.toml": "a"},
+        {"ruff.toml": "b"},
+        PASSING,
+        checked=Checked(broken=("ruff check .",), mended=("mypy .",)),
+    )
     assert (found.kind, found.notes) == (VerdictKind.BROKEN, ("`mypy .` failed before and passes now",))
     assert found.reason == "The change of the configuration breaks `ruff check .`, which passed before."

@@ -18,7 +18,9 @@ def side(*, alone: bool, in_order: bool, asked: list[tuple[str, ...]] | None = N
         if asked is not None:
             asked.append(tuple(tests))
         green = in_order if "t.py::first" in tests else alone
-        results: list[TestResult] = [red(test) if test == IT.id and not green else passed(test) for test in tests]
+        results: list[TestResult] = [
+            red(test) if test == IT.id and not green else passed(test) for test in tests
+        ]
         return TestReport(command="pytest", results=tuple(results))
 
     return run
@@ -47,7 +49,9 @@ def test_what_fails_after_others_on_the_change_only_is_its_fault_and_said_to_dep
 
 def test_what_fails_alone_on_both_sides_is_judged_in_order() -> None:
     change, base = side(alone=False, in_order=False), side(alone=False, in_order=True)
-    notes = ("t.py::it depends on the order: alone it fails on the base as well, after other tests it fails on the change",)
+    notes = (
+        "t.py::it depends on the order: alone it fails on the base as well, after other tests it fails on the change",
+    )
     assert examine([IT], ORDER, on_change=change, on_base=base) == Examined(blamed=(IT,), notes=notes)
 
 

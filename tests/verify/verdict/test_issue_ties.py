@@ -29,7 +29,9 @@ def test_negative():
 
 
 def red(name: str, *, kind: str = "AssertionError", message: str = "assert 190 == 180") -> TestResult:
-    return TestResult(id=f"tests/test_cart.py::{name}", outcome="failed", failure=Failure(type=kind, message=message))
+    return TestResult(
+        id=f"tests/test_cart.py::{name}", outcome="failed", failure=Failure(type=kind, message=message)
+    )
 
 
 @pytest.mark.parametrize(
@@ -50,10 +52,15 @@ def red(name: str, *, kind: str = "AssertionError", message: str = "assert 190 =
         ("total gives an amount", red("test_percentage"), "identifier"),
     ],
 )
-def test_ties_by_example_message_or_name(issue: str, result: TestResult, expected: Tie | None, tmp_path: Path) -> None:
+def test_ties_by_example_message_or_name(
+    issue: str, result: TestResult, expected: Tie | None, tmp_path: Path
+) -> None:
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_cart.py").write_text(CART, encoding="utf-8")
-    every = [f"tests/test_cart.py::{name}" for name in ("test_percentage", "test_voucher", "test_opening_hours", "test_negative")]
+    every = [
+        f"tests/test_cart.py::{name}"
+        for name in ("test_percentage", "test_voucher", "test_opening_hours", "test_negative")
+    ]
     assert ties(issue, (result,), tmp_path, every).get(result.id) == expected
 
 
@@ -68,7 +75,9 @@ def test_common_identifier_ties_nothing(tmp_path: Path) -> None:
 
 def test_issue_about_failing_tests_is_tied_to_all(tmp_path: Path) -> None:
     reds = (red("test_percentage"), red("test_voucher"))
-    assert ties("The tests fail", reds, tmp_path, [result.id for result in reds]) == {result.id: "identifier" for result in reds}
+    assert ties("The tests fail", reds, tmp_path, [result.id for result in reds]) == {
+        result.id: "identifier" for result in reds
+    }
     assert ties("The page is slow", reds, tmp_path, [result.id for result in reds]) == {}
 
 
@@ -77,5 +86,7 @@ def test_title_finds_its_file_where_the_id_names_none(tmp_path: Path) -> None:
     body = 'test("numbers of several digits", () => assert.equal(compare("1.10.0", "1.9.0"), 1));\n'
     (tmp_path / "test" / "order.test.mjs").write_text(body, encoding="utf-8")
     result = TestResult(id="numbers of several digits", outcome="failed")
-    assert ties('compare("1.10.0", "1.9.0") gives -1', (result,), tmp_path, [result.id]) == {result.id: "example"}
+    assert ties('compare("1.10.0", "1.9.0") gives -1', (result,), tmp_path, [result.id]) == {
+        result.id: "example"
+    }
     assert ties("The colours are wrong", (result,), tmp_path, [result.id]) == {}

@@ -42,7 +42,9 @@ def judged(
     by_exit_code: bool = False,
 ) -> Verdict:
     trees = FakeTrees(tmp_path, base, change)
-    verifier = WorktreeVerifier(trees=trees, runner=FakeRunner(ending, by_exit_code=by_exit_code), issue=issue)
+    verifier = WorktreeVerifier(
+        trees=trees, runner=FakeRunner(ending, by_exit_code=by_exit_code), issue=issue
+    )
     verdict = verifier.verify(trees.patch, named)
     assert trees.live == 0
     assert verdict.tree == "change"
@@ -100,7 +102,11 @@ def test_a_test_that_cannot_fail_proves_nothing(tmp_path: Path) -> None:
 
 def test_a_red_for_the_wrong_reason_proves_nothing(tmp_path: Path) -> None:
     def imports(files: Files) -> list[TestResult]:
-        return [passed(ADDED) if files["calc.py"] == "fixed" else red(TEST, "ImportError", "no name 'x'", when="collect")]
+        return [
+            passed(ADDED)
+            if files["calc.py"] == "fixed"
+            else red(TEST, "ImportError", "no name 'x'", when="collect")
+        ]
 
     verdict = judged(tmp_path, {**FIX, **NEW_TEST}, ending=imports)
     assert verdict.kind == VerdictKind.PASSING
@@ -110,8 +116,15 @@ def test_a_red_for_the_wrong_reason_proves_nothing(tmp_path: Path) -> None:
 def importing(files: Files) -> list[TestResult]:
     """The file of the tests can be collected once the source is fixed."""
     if files["calc.py"] == "bug":
-        return [red(TEST, "ImportError", "cannot import name 'x' from 'calc' (calc.py)", when="collect"), passed(OTHER)]
-    return [passed(OLD), passed(ADDED, "skipped") if files["calc.py"] == "fixed" else red(ADDED), passed(OTHER)]
+        return [
+            red(TEST, "ImportError", "cannot import name 'x' from 'calc' (calc.py)", when="collect"),
+            passed(OTHER),
+        ]
+    return [
+        passed(OLD),
+        passed(ADDED, "skipped") if files["calc.py"] == "fixed" else red(ADDED),
+        passed(OTHER),
+    ]
 
 
 def test_tests_of_a_file_that_could_not_be_collected_were_red(tmp_path: Path) -> None:
@@ -128,7 +141,11 @@ def test_a_file_that_can_be_collected_again_and_stays_red_is_not_fixed(tmp_path:
 
 def test_a_test_that_fails_otherwise_than_before_is_told(tmp_path: Path) -> None:
     def further(files: Files) -> list[TestResult]:
-        stuck = red(OTHER, "ImportError", "no name 'y'") if files["calc.py"] == "fixed" else red(OTHER, "NameError", "x")
+        stuck = (
+            red(OTHER, "ImportError", "no name 'y'")
+            if files["calc.py"] == "fixed"
+            else red(OTHER, "NameError", "x")
+        )
         return [stuck, *suite(files)[:-1]]
 
     verdict = judged(tmp_path, {**FIX, **NEW_TEST}, ending=further)
@@ -148,7 +165,11 @@ def test_a_named_test_that_is_skipped_as_before_is_no_failure(tmp_path: Path) ->
 
 def test_a_target_that_stays_red_is_not_fixed_and_spares_the_suite(tmp_path: Path) -> None:
     verdict = judged(tmp_path, {"calc.py": "other", **NEW_TEST})
-    assert (verdict.kind, verdict.still_red, verdict.after) == (VerdictKind.PASSING, (of(red(ADDED), "logic"),), None)
+    assert (verdict.kind, verdict.still_red, verdict.after) == (
+        VerdictKind.PASSING,
+        (of(red(ADDED), "logic"),),
+        None,
+    )
     assert verdict.reason.startswith(f"The issue is not fixed, 1 test not green on the change: {ADDED}")
 
 
@@ -162,14 +183,22 @@ def test_a_named_test_that_is_skipped_now_is_not_green(tmp_path: Path) -> None:
 
 def test_a_fix_that_breaks_another_file_is_broken(tmp_path: Path) -> None:
     verdict = judged(tmp_path, {"calc.py": "fixed breaks", **NEW_TEST})
-    assert (verdict.kind, verdict.targets, verdict.broken) == (VerdictKind.BROKEN, (ADDED,), (of(red(OTHER), "logic"),))
+    assert (verdict.kind, verdict.targets, verdict.broken) == (
+        VerdictKind.BROKEN,
+        (ADDED,),
+        (of(red(OTHER), "logic"),),
+    )
     assert verdict.reason == f"The change breaks 1 test that passed before: {OTHER}."
 
 
 @pytest.mark.parametrize("outcome", ["skipped", "xfailed"])
 def test_a_test_that_is_newly_skipped_or_expected_to_fail_is_broken(tmp_path: Path, outcome: str) -> None:
     def weakened(files: Files) -> list[TestResult]:
-        return [passed(OTHER, "skipped" if outcome == "skipped" else "xfailed") if files["calc.py"] == "fixed" else passed(OTHER)]
+        return [
+            passed(OTHER, "skipped" if outcome == "skipped" else "xfailed")
+            if files["calc.py"] == "fixed"
+            else passed(OTHER)
+        ]
 
     verdict = judged(tmp_path, FIX, ending=weakened)
     assert (verdict.kind, [result.id for result in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])
@@ -181,7 +210,11 @@ def test_a_deleted_test_is_broken(tmp_path: Path) -> None:
 
 
 def test_a_test_that_the_source_no_longer_makes_is_broken(tmp_path: Path) -> None:
-    verdict = judged(tmp_path, FIX, ending=lambda files: [passed(OLD), *([passed(OTHER)] if files["calc.py"] == "bug" else [])])
+    verdict = judged(
+        tmp_path,
+        FIX,
+        ending=lambda files: [passed(OLD), *([passed(OTHER)] if files["calc.py"] == "bug" else [])],
+    )
     assert (verdict.kind, [result.id for result in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])
 
 
@@ -190,7 +223,10 @@ def test_a_file_that_cannot_be_collected_any_more_breaks_its_tests(tmp_path: Pat
         return [red(TEST, "SyntaxError", "bad", when="collect")] if "bad" in files[TEST] else [passed(OLD)]
 
     verdict = judged(tmp_path, {TEST: "bad"}, ending=collecting)
-    assert (verdict.kind, verdict.broken) == (VerdictKind.BROKEN, (of(red(OLD, "SyntaxError", "bad", when="collect"), "collection"),))
+    assert (verdict.kind, verdict.broken) == (
+        VerdictKind.BROKEN,
+        (of(red(OLD, "SyntaxError", "bad", when="collect"), "collection"),),
+    )
 
 
 def test_what_was_red_before_is_not_blamed(tmp_path: Path) -> None:
@@ -220,7 +256,11 @@ def test_a_test_that_fails_alone_on_the_base_too_is_not_blamed(tmp_path: Path) -
         return [passed(OTHER) if runs == ["bug"] else red(OTHER)]
 
     verdict = judged(tmp_path, FIX, ending=dependent)
-    assert (verdict.kind, verdict.broken, runs) == (VerdictKind.PASSING, (), ["bug", "fixed", "fixed", "bug", "fixed", "bug"])
+    assert (verdict.kind, verdict.broken, runs) == (
+        VerdictKind.PASSING,
+        (),
+        ["bug", "fixed", "fixed", "bug", "fixed", "bug"],
+    )
 
 
 def test_a_target_that_fails_and_passes_in_the_suite_is_flaky_and_proves_nothing(tmp_path: Path) -> None:
@@ -254,7 +294,11 @@ def test_a_target_that_fails_in_the_whole_suite_is_not_proven(tmp_path: Path) ->
     ("path", "old", "new"),
     [
         ("conftest.py", "", "import os"),
-        ("pyproject.toml", "[tool.pytest.ini_options]\n", "[tool.pytest.ini_options]\naddopts = '-k not_this'\n"),
+        (
+            "pyproject.toml",
+            "[tool.pytest.ini_options]\n",
+            "[tool.pytest.ini_options]\naddopts = '-k not_this'\n",
+        ),
         ("setup.cfg", "[metadata]\nname = x\n", "[tool:pytest]\naddopts = -x\n"),
     ],
 )
@@ -272,60 +316,91 @@ def test_other_parts_of_a_configuration_file_may_change(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["no_runner", "wrong_code", "usage", "crash"])
 def test_a_problem_on_the_change_is_inconclusive(tmp_path: Path, kind: str) -> None:
     problem = Problem.model_validate({"kind": kind, "text": "What to do."})
-    verdict = judged(tmp_path, FIX, ending=lambda files: problem if files["calc.py"] == "fixed" else suite(files))
+    verdict = judged(
+        tmp_path, FIX, ending=lambda files: problem if files["calc.py"] == "fixed" else suite(files)
+    )
     assert (verdict.kind, verdict.reason) == (VerdictKind.INCONCLUSIVE, "What to do.")
 
 
 def test_a_problem_on_the_base_is_inconclusive(tmp_path: Path) -> None:
     verdict = judged(tmp_path, FIX, ending=lambda _files: Problem(kind="no_runner", text="Install pytest."))
-    assert (verdict.kind, verdict.reason) == (VerdictKind.INCONCLUSIVE, "The base could not be tested: Install pytest.")
+    assert (verdict.kind, verdict.reason) == (
+        VerdictKind.INCONCLUSIVE,
+        "The base could not be tested: Install pytest.",
+    )
 
 
 def test_a_suite_beyond_its_limit_is_at_most_passing(tmp_path: Path) -> None:
     trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
-    runner = FakeRunner(suite, problem=lambda tests: None if tests else Problem(kind="timeout", text="Too slow."))
+    runner = FakeRunner(
+        suite, problem=lambda tests: None if tests else Problem(kind="timeout", text="Too slow.")
+    )
     verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
     assert (verdict.kind, verdict.targets) == (VerdictKind.PASSING, (ADDED,))
-    assert verdict.reason == "No new failures in 2 impacted tests (1 of 2 test files), but the whole suite takes longer than its limit."
+    assert (
+        verdict.reason
+        == "No new failures in 2 impacted tests (1 of 2 test files), but the whole suite takes longer than its limit."
+    )
     assert (verdict.scope, runner.asked.count(())) == ("impacted", 1)
 
 
 def test_impacted_tests_prove_a_fix_where_the_suite_need_not_be_whole(tmp_path: Path) -> None:
     trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
     runner = FakeRunner(suite)
-    verifier = WorktreeVerifier(trees=trees, runner=runner, issue="", suite=SuiteLimits(whole_seconds=60, only_impacted=True))
+    verifier = WorktreeVerifier(
+        trees=trees, runner=runner, issue="", suite=SuiteLimits(whole_seconds=60, only_impacted=True)
+    )
     verdict = verifier.verify(trees.patch, ())
     assert (verdict.kind, verdict.scope, verdict.targets) == (VerdictKind.PROVEN, "impacted", (ADDED,))
-    assert verdict.reason == "1 test went from red to green; no new failures in 2 impacted tests (1 of 2 test files)."
+    assert (
+        verdict.reason
+        == "1 test went from red to green; no new failures in 2 impacted tests (1 of 2 test files)."
+    )
     assert () not in runner.asked
 
 
 def test_impacted_tests_that_fail_break_what_is_judged_by_them(tmp_path: Path) -> None:
     base = {**BASE, "tests/test_other.py": "import calc"}
     trees = FakeTrees(tmp_path, base, {"calc.py": "fixed, and breaks", **NEW_TEST})
-    verifier = WorktreeVerifier(trees=trees, runner=FakeRunner(suite), issue="", suite=SuiteLimits(whole_seconds=60, only_impacted=True))
+    verifier = WorktreeVerifier(
+        trees=trees,
+        runner=FakeRunner(suite),
+        issue="",
+        suite=SuiteLimits(whole_seconds=60, only_impacted=True),
+    )
     assert verifier.verify(trees.patch, ()).kind is VerdictKind.BROKEN
 
 
 def test_a_suite_within_its_limit_is_run_as_a_whole(tmp_path: Path) -> None:
     trees = FakeTrees(tmp_path, BASE, {**FIX, **NEW_TEST})
-    verifier = WorktreeVerifier(trees=trees, runner=FakeRunner(suite), issue="", suite=SuiteLimits(whole_seconds=60))
+    verifier = WorktreeVerifier(
+        trees=trees, runner=FakeRunner(suite), issue="", suite=SuiteLimits(whole_seconds=60)
+    )
     verdict = verifier.verify(trees.patch, ())
     assert (verdict.kind, verdict.scope) == (VerdictKind.PROVEN, "whole")
 
 
 def test_impacted_tests_that_are_cut_off_are_at_most_passing(tmp_path: Path) -> None:
     trees = FakeTrees(tmp_path, {**BASE, "tests/test_other.py": "import calc"}, {**FIX, **NEW_TEST})
-    runner = FakeRunner(suite, problem=lambda tests: Problem(kind="timeout", text="Too slow.") if len(tests) > 1 else None)
-    verifier = WorktreeVerifier(trees=trees, runner=runner, issue="", suite=SuiteLimits(whole_seconds=60, only_impacted=True))
+    runner = FakeRunner(
+        suite, problem=lambda tests: Problem(kind="timeout", text="Too slow.") if len(tests) > 1 else None
+    )
+    verifier = WorktreeVerifier(
+        trees=trees, runner=runner, issue="", suite=SuiteLimits(whole_seconds=60, only_impacted=True)
+    )
     verdict = verifier.verify(trees.patch, ())
-    assert (verdict.kind, "only a part of the impacted tests could be run" in verdict.reason) == (VerdictKind.PASSING, True)
+    assert (verdict.kind, "only a part of the impacted tests could be run" in verdict.reason) == (
+        VerdictKind.PASSING,
+        True,
+    )
 
 
 def test_what_reaches_the_change_is_run_of_a_suite_beyond_its_limit(tmp_path: Path) -> None:
     base = {**BASE, "tests/test_other.py": "import calc"}
     trees = FakeTrees(tmp_path, base, {"calc.py": "fixed, and breaks", **NEW_TEST})
-    runner = FakeRunner(suite, problem=lambda tests: None if tests else Problem(kind="timeout", text="Too slow."))
+    runner = FakeRunner(
+        suite, problem=lambda tests: None if tests else Problem(kind="timeout", text="Too slow.")
+    )
     verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
     assert (verdict.kind, [result.id for result in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])
 
@@ -337,7 +412,9 @@ def test_what_reaches_the_change_is_run_of_a_suite_beyond_its_limit(tmp_path: Pa
         ("breaks", VerdictKind.BROKEN, "passed before the change and fails now"),
     ],
 )
-def test_a_command_without_reports_is_at_most_passing(tmp_path: Path, calc: str, kind: VerdictKind, said: str) -> None:
+def test_a_command_without_reports_is_at_most_passing(
+    tmp_path: Path, calc: str, kind: VerdictKind, said: str
+) -> None:
     def command(files: Files) -> list[TestResult]:
         return [TestResult(id="make test", outcome="failed" if files["calc.py"] == "breaks" else "passed")]
 
@@ -353,14 +430,23 @@ def test_a_named_test_that_exists_nowhere_is_noted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("wanted", "kind"), [("3", VerdictKind.PROVEN), ("4", VerdictKind.PASSING)])
-def test_a_doctest_is_a_target_unless_the_change_rewrote_it(tmp_path: Path, wanted: str, kind: VerdictKind) -> None:
+def test_a_doctest_is_a_target_unless_the_change_rewrote_it(
+    tmp_path: Path, wanted: str, kind: VerdictKind
+) -> None:
     def doctest(files: Files) -> list[TestResult]:
-        return [red("calc.py::calc.add", "DocTestFailure") if "a - b" in files["calc.py"] else passed("calc.py::calc.add")]
+        return [
+            red("calc.py::calc.add", "DocTestFailure")
+            if "a - b" in files["calc.py"]
+            else passed("calc.py::calc.add")
+        ]
 
     text = 'def add(a, b):\n    """Add.\n\n    >>> add(1, 2)\n    3\n    """\n    return a - b\n'
     fixed = text.replace("a - b", "a + b").replace("Add.", "Both.").replace("    3", f"    {wanted}")
     verdict = judged(tmp_path, {"calc.py": fixed}, base={"calc.py": text}, ending=doctest)
-    assert (verdict.kind, verdict.targets) == (kind, ("calc.py::calc.add",) if kind is VerdictKind.PROVEN else ())
+    assert (verdict.kind, verdict.targets) == (
+        kind,
+        ("calc.py::calc.add",) if kind is VerdictKind.PROVEN else (),
+    )
 
 
 def cases(files: Files) -> list[TestResult]:
@@ -403,12 +489,18 @@ def test_a_test_that_is_weakened_hides_no_breakage(tmp_path: Path) -> None:
     def weakened(files: Files) -> list[TestResult]:
         strict = files["tests/test_other.py"] != "weak"
         others = [red(OTHER) if "breaks" in files["calc.py"] and strict else passed(OTHER)]
-        return [result for result in suite({**files, "calc.py": files["calc.py"].replace("breaks", "")}) if result.id != OTHER] + others
+        return [
+            result
+            for result in suite({**files, "calc.py": files["calc.py"].replace("breaks", "")})
+            if result.id != OTHER
+        ] + others
 
     change = {"calc.py": "fixed breaks", **NEW_TEST, "tests/test_other.py": "weak"}
     verdict = judged(tmp_path, change, ending=weakened)
     assert verdict.kind is VerdictKind.PASSING
-    assert f"1 test that passed before fail where the change's own tests are left out: {OTHER}" in verdict.reason
+    assert (
+        f"1 test that passed before fail where the change's own tests are left out: {OTHER}" in verdict.reason
+    )
 
 
 def test_a_test_that_is_red_by_turns_proves_nothing(tmp_path: Path) -> None:
@@ -416,7 +508,10 @@ def test_a_test_that_is_red_by_turns_proves_nothing(tmp_path: Path) -> None:
 
     def flaky(files: Files) -> list[TestResult]:
         unfixed = "new" in files.get(TEST, "") and "fixed" not in files["calc.py"]
-        return [passed(ADDED) if unfixed and result.id == ADDED and next(turns) % 2 else result for result in suite(files)]
+        return [
+            passed(ADDED) if unfixed and result.id == ADDED and next(turns) % 2 else result
+            for result in suite(files)
+        ]
 
     verdict = judged(tmp_path, {**FIX, **NEW_TEST}, ending=flaky)
     assert verdict.kind is VerdictKind.PASSING
@@ -430,7 +525,9 @@ def test_what_cannot_run_on_this_machine_is_inconclusive(tmp_path: Path) -> None
     assert "the package numpy is not installed" in verdict.reason
 
 
-def test_a_suite_that_the_machine_cannot_run_is_inconclusive_unless_the_change_mends_that(tmp_path: Path) -> None:
+def test_a_suite_that_the_machine_cannot_run_is_inconclusive_unless_the_change_mends_that(
+    tmp_path: Path,
+) -> None:
     def lacking(files: Files) -> list[TestResult]:
         missing = red(OLD, "ModuleNotFoundError", "No module named 'texts'", when="collect")
         return [passed(OLD)] if "texts.py" in files else [missing]
@@ -444,35 +541,50 @@ def test_a_suite_that_the_machine_cannot_run_is_inconclusive_unless_the_change_m
 def test_a_red_test_that_the_changed_code_now_ends_keeps_a_fix_from_being_proven(tmp_path: Path) -> None:
     def ending(files: Files) -> list[TestResult]:
         if files["calc.py"] == "fixed":
-            return [passed(OLD), passed(ADDED), red(OTHER, "ValueError", "must be in 0..9", frames=[("calc.py", 2, "split")])]
+            return [
+                passed(OLD),
+                passed(ADDED),
+                red(OTHER, "ValueError", "must be in 0..9", frames=[("calc.py", 2, "split")]),
+            ]
         return [passed(OLD), red(ADDED), red(OTHER)]
 
     verdict = judged(tmp_path, FIX, base={**BASE, **NEW_TEST}, ending=ending)
     assert verdict.kind is VerdictKind.PASSING
-    assert "test_other, red before too, now fails in the changed code: ValueError: must be in 0..9" in verdict.reason
+    assert (
+        "test_other, red before too, now fails in the changed code: ValueError: must be in 0..9"
+        in verdict.reason
+    )
 
 
 def test_a_suite_of_many_tests_is_not_tried_within_a_short_limit(tmp_path: Path) -> None:
     many = "".join(f"def test_{number}(): pass\n" for number in range(200))
     trees = FakeTrees(tmp_path, {**BASE, "tests/test_many.py": many}, {**FIX, **NEW_TEST})
     runner = FakeRunner(suite)
-    verdict = WorktreeVerifier(trees=trees, runner=runner, issue="", suite=SuiteLimits(whole_seconds=2)).verify(trees.patch, ())
+    verdict = WorktreeVerifier(
+        trees=trees, runner=runner, issue="", suite=SuiteLimits(whole_seconds=2)
+    ).verify(trees.patch, ())
     assert (verdict.kind, verdict.scope, () in runner.asked) == (VerdictKind.PROVEN, "impacted", False)
 
 
 def test_a_change_that_may_reach_any_test_runs_the_whole_suite_whatever_it_takes(tmp_path: Path) -> None:
-    trees = FakeTrees(tmp_path, {**BASE, "pytest.ini": "[pytest]\n"}, {**FIX, **NEW_TEST, "pytest.ini": "[pytest]\naddopts = -q\n"})
-    runner = FakeRunner(suite)
-    verdict = WorktreeVerifier(trees=trees, runner=runner, issue="", suite=SuiteLimits(only_impacted=True, whole_seconds=2)).verify(
-        trees.patch, ()
+    trees = FakeTrees(
+        tmp_path,
+        {**BASE, "pytest.ini": "[pytest]\n"},
+        {**FIX, **NEW_TEST, "pytest.ini": "[pytest]\naddopts = -q\n"},
     )
+    runner = FakeRunner(suite)
+    verdict = WorktreeVerifier(
+        trees=trees, runner=runner, issue="", suite=SuiteLimits(only_impacted=True, whole_seconds=2)
+    ).verify(trees.patch, ())
     assert (verdict.scope, runner.asked.count(())) == ("whole", 2)
 
 
 def test_a_suite_that_was_not_tried_is_measured_where_it_is_needed(tmp_path: Path) -> None:
     trees = FakeTrees(tmp_path, BASE, FIX)
     runner = FakeRunner(suite)
-    verifier = WorktreeVerifier(trees=trees, runner=runner, issue="", suite=SuiteLimits(whole_seconds=2, only_impacted=True))
+    verifier = WorktreeVerifier(
+        trees=trees, runner=runner, issue="", suite=SuiteLimits(whole_seconds=2, only_impacted=True)
+    )
     assert verifier.baseline().problem is not None
     assert verifier.baseline(whole=True).problem is None
     assert verifier.baseline() is verifier.baseline(whole=True)
@@ -482,6 +594,11 @@ def test_a_suite_that_was_not_tried_is_measured_where_it_is_needed(tmp_path: Pat
 def test_a_deleted_test_is_missed_among_impacted_tests_too(tmp_path: Path) -> None:
     base = {**BASE, "tests/test_other.py": "other"}
     trees = FakeTrees(tmp_path, base, {**FIX, **NEW_TEST, "tests/test_other.py": ""})
-    verifier = WorktreeVerifier(trees=trees, runner=FakeRunner(suite), issue="", suite=SuiteLimits(whole_seconds=60, only_impacted=True))
+    verifier = WorktreeVerifier(
+        trees=trees,
+        runner=FakeRunner(suite),
+        issue="",
+        suite=SuiteLimits(whole_seconds=60, only_impacted=True),
+    )
     verdict = verifier.verify(trees.patch, ())
     assert (verdict.kind, [result.id for result in verdict.broken]) == (VerdictKind.BROKEN, [OTHER])

@@ -16,7 +16,9 @@ TEST = "tests/test_calc.py"
 
 def test_the_baseline_is_measured_once_by_whoever_asks_first(tmp_path: Path) -> None:
     runner = FakeRunner(lambda files: [passed("a")] if files == {"calc.py": "bug"} else [])
-    verifier = WorktreeVerifier(trees=FakeTrees(tmp_path, {"calc.py": "bug"}, {"calc.py": "fixed"}), runner=runner, issue="")
+    verifier = WorktreeVerifier(
+        trees=FakeTrees(tmp_path, {"calc.py": "bug"}, {"calc.py": "fixed"}), runner=runner, issue=""
+    )
     threads = [threading.Thread(target=verifier.baseline) for _ in range(4)]
     for thread in threads:
         thread.start()
@@ -37,7 +39,9 @@ def test_only_the_test_part_of_a_change_is_on_the_base(tmp_path: Path) -> None:
         return [passed(f"{TEST}::test_old"), *([red(f"{TEST}::test_new")] if "new" in files[TEST] else [])]
 
     found = reproduced(tmp_path, FakeRunner(suite), {"calc.py": "fixed", TEST: "old new"})
-    assert found == Reproduced(tests=(f"{TEST}::test_new",), results=(passed(f"{TEST}::test_old"), red(f"{TEST}::test_new")))
+    assert found == Reproduced(
+        tests=(f"{TEST}::test_new",), results=(passed(f"{TEST}::test_old"), red(f"{TEST}::test_new"))
+    )
 
 
 def test_each_test_that_does_not_count_is_told_why(tmp_path: Path) -> None:
@@ -45,7 +49,11 @@ def test_each_test_that_does_not_count_is_told_why(tmp_path: Path) -> None:
         if "new" not in files[TEST]:
             return []
         fixture = red(f"{TEST}::test_fixture", "ValueError", "boom", when="setup")
-        return [passed(f"{TEST}::test_green"), fixture, red(f"{TEST}::test_typo", "NameError", "name 'x' is not defined")]
+        return [
+            passed(f"{TEST}::test_green"),
+            fixture,
+            red(f"{TEST}::test_typo", "NameError", "name 'x' is not defined"),
+        ]
 
     found = reproduced(tmp_path, FakeRunner(suite), {TEST: "old new"}, "tests/test_gone.py::test_x")
     assert found.tests == ()
@@ -63,13 +71,17 @@ def test_a_test_that_fails_among_others_only_is_told_as_that(tmp_path: Path) -> 
     verifier = WorktreeVerifier(trees=trees, runner=FakeRunner(lambda _files: next(results)), issue="")
     verifier.baseline()
     assert (
-        verifier.reproduces(trees.patch, [f"{TEST}::test_b"]).rejected[0].startswith(f"{TEST}::test_b: passes by itself, and failed among")
+        verifier.reproduces(trees.patch, [f"{TEST}::test_b"])
+        .rejected[0]
+        .startswith(f"{TEST}::test_b: passes by itself, and failed among")
     )
 
 
 def test_an_error_that_the_issue_names_counts(tmp_path: Path) -> None:
     runner = FakeRunner(lambda _files: [red(f"{TEST}::test_it", "KeyError", "'name'")])
-    assert reproduced(tmp_path, runner, {TEST: "new"}, issue="It raises KeyError.").tests == (f"{TEST}::test_it",)
+    assert reproduced(tmp_path, runner, {TEST: "new"}, issue="It raises KeyError.").tests == (
+        f"{TEST}::test_it",
+    )
 
 
 def test_a_change_without_tests_reproduces_nothing(tmp_path: Path) -> None:
@@ -80,7 +92,9 @@ def test_a_change_without_tests_reproduces_nothing(tmp_path: Path) -> None:
 def test_an_old_test_may_be_named(tmp_path: Path) -> None:
     source = (("calc.py", 2, "add"),)
     runner = FakeRunner(lambda _files: [red(f"{TEST}::test_old", "IndexError", "", frames=source)])
-    assert reproduced(tmp_path, runner, {"calc.py": "fixed"}, f"{TEST}::test_old").tests == (f"{TEST}::test_old",)
+    assert reproduced(tmp_path, runner, {"calc.py": "fixed"}, f"{TEST}::test_old").tests == (
+        f"{TEST}::test_old",
+    )
 
 
 def test_a_run_that_says_nothing_reproduces_nothing(tmp_path: Path) -> None:
@@ -90,7 +104,9 @@ def test_a_run_that_says_nothing_reproduces_nothing(tmp_path: Path) -> None:
 
 
 def test_a_test_that_never_ends_is_not_waited_for_long_and_reproduces_nothing(tmp_path: Path) -> None:
-    runner = FakeRunner(lambda files: [] if files[TEST] == "old" else Problem(kind="timeout", text="Too slow."))
+    runner = FakeRunner(
+        lambda files: [] if files[TEST] == "old" else Problem(kind="timeout", text="Too slow.")
+    )
     trees = FakeTrees(tmp_path, {"calc.py": "bug", TEST: "old"}, {TEST: "new"})
     verifier = WorktreeVerifier(trees=trees, runner=runner, issue="")
     verifier.baseline()
@@ -126,7 +142,9 @@ def test_a_real_fix_is_proven_by_real_runs(tmp_path: Path, runner_of: Run) -> No
     assert trees.live == 0
 
 
-def test_a_loop_that_ends_now_is_proven_by_real_runs(tmp_path: Path, runner_of: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_loop_that_ends_now_is_proven_by_real_runs(
+    tmp_path: Path, runner_of: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("coder.verify.running.runner.TEST_SECONDS", 1.0)
     base = {
         "calc.py": "def halved(a):\n    count = 0\n    while a > 1:\n        a / 2\n        count += 1\n    return count\n",
@@ -135,7 +153,9 @@ def test_a_loop_that_ends_now_is_proven_by_real_runs(tmp_path: Path, runner_of: 
     write(tmp_path / "checkout", base)
     (tmp_path / "trees").mkdir()
     trees = FakeTrees(tmp_path / "trees", base, {"calc.py": base["calc.py"].replace("a / 2", "a /= 2")})
-    verdict = WorktreeVerifier(trees=trees, runner=runner_of(tmp_path / "checkout"), issue="").verify(trees.patch, ())
+    verdict = WorktreeVerifier(trees=trees, runner=runner_of(tmp_path / "checkout"), issue="").verify(
+        trees.patch, ()
+    )
     assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, ("test_calc.py::test_some",))
     assert (verdict.before, verdict.after) == (Counts(passed=1, failed=1), Counts(passed=2))
 
@@ -155,7 +175,12 @@ def test_a_runner_that_names_its_tests_can_prove_a_fix_too(tmp_path: Path, runne
     verdict = WorktreeVerifier(trees=trees, runner=runner, issue="").verify(trees.patch, ())
     assert (verdict.kind, verdict.targets) == (VerdictKind.PROVEN, ("test_calc.Adding.test_some",))
     assert (verdict.before, verdict.after) == (Counts(passed=1), Counts(passed=2))
-    assert verdict.notes == ("known from the report of `python -m unittest` alone: no test can be run by itself there",)
+    assert verdict.notes == (
+        "known from the report of `python -m unittest` alone: no test can be run by itself there",
+    )
     breaking = FakeTrees(tmp_path / "trees", base, {"calc.py": "def add(a, b):\n    return 1\n"})
     broken = WorktreeVerifier(trees=breaking, runner=runner, issue="").verify(breaking.patch, ())
-    assert (broken.kind, [result.id for result in broken.broken]) == (VerdictKind.BROKEN, ["test_calc.Adding.test_none"])
+    assert (broken.kind, [result.id for result in broken.broken]) == (
+        VerdictKind.BROKEN,
+        ["test_calc.Adding.test_none"],
+    )

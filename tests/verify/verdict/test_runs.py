@@ -5,7 +5,11 @@ from coder.verify.verdict.runs import patience
 
 
 def test_a_run_may_take_five_times_as_long_as_the_suite_took_and_a_minute_in_any_case() -> None:
-    assert [patience(TestReport(command="pytest", seconds=seconds)) for seconds in (0.1, 12.0, 30.0)] == [60.0, 60.0, 150.0]
+    assert [patience(TestReport(command="pytest", seconds=seconds)) for seconds in (0.1, 12.0, 30.0)] == [
+        60.0,
+        60.0,
+        150.0,
+    ]
 
 
 def test_nothing_is_known_before_the_suite_has_ended_by_itself() -> None:

@@ -32,7 +32,13 @@ TEXT = textwrap.dedent(
 
 def edit(old: str, new: str) -> Edit:
     start = TEXT.index(old)
-    return Edit(path="a.py", changes=(Change(start=start, end=start + len(old), text=new),), line=1, family="", summary="")
+    return Edit(
+        path="a.py",
+        changes=(Change(start=start, end=start + len(old), text=new),),
+        line=1,
+        family="",
+        summary="",
+    )
 
 
 def test_only_the_function_and_what_holds_it_is_compiled_again() -> None:
@@ -50,7 +56,12 @@ def test_only_the_function_and_what_holds_it_is_compiled_again() -> None:
     ]
     assert [line for line in lines[:4] + lines[6:10] + lines[14:] if line] == []
     described = module.described(outer)
-    assert (described["name"], described["line"], described["classes"], described["future"]) == ("total", 11, ["Shop"], ("annotations",))
+    assert (described["name"], described["line"], described["classes"], described["future"]) == (
+        "total",
+        11,
+        ["Shop"],
+        ("annotations",),
+    )
     assert "é + extra" in described["old"]
 
 
@@ -64,7 +75,8 @@ def test_every_block_is_one_that_compiles() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("LIMIT = 3", "LIMIT = 4"), ("tax = 1", "tax = 2"), ("extra=0", "extra=1"), ("@cached", "@other")]
+    ("old", "new"),
+    [("LIMIT = 3", "LIMIT = 4"), ("tax = 1", "tax = 2"), ("extra=0", "extra=1"), ("@cached", "@other")],
 )
 def test_what_runs_at_import_belongs_to_no_function(old: str, new: str) -> None:
     assert Module(TEXT).function_of(edit(old, new).changes) is None

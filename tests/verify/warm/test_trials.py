@@ -79,7 +79,9 @@ def trying(sandbox: ProcessSandbox, root: Path, files: dict[str, str]) -> Pytest
     """The trials of a project that has these files."""
     write(root, files)
     project = find_project(root, sandbox=sandbox, environment={"PATH": os.environ["PATH"]})
-    return PytestTrials(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None))
+    return PytestTrials(
+        project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=Limits(memory_bytes=None)
+    )
 
 
 @pytest.fixture
@@ -100,7 +102,8 @@ def outcomes(sandbox: ProcessSandbox, tmp_path: Path) -> Outcomes:
         made = [replacing(files[path], path, old, new, guards) for old, new in edits]
         before = {name: name.read_bytes() for name in root.rglob("*") if name.is_file()}
         found: list[tuple[str, str]] = [
-            (tried.outcome, tried.test.partition("::")[2]) for tried in trials.try_out(root, tests, made, seconds=seconds)
+            (tried.outcome, tried.test.partition("::")[2])
+            for tried in trials.try_out(root, tests, made, seconds=seconds)
         ]
         assert {name: name.read_bytes() for name in root.rglob("*") if name.is_file()} == before
         return found
@@ -127,9 +130,15 @@ def test_a_guard_that_turns_red_speaks_against_an_edit(outcomes: Outcomes) -> No
 
 
 def test_what_only_matters_at_import_is_executed_again_with_the_edit(outcomes: Outcomes) -> None:
-    found = outcomes(SHOP, ["tests/test_shop.py::test_rated"], [("RATE = 2", "RATE = 3"), ("rate=RATE", "rate=3"), ("* rate", "* 3")])
+    found = outcomes(
+        SHOP,
+        ["tests/test_shop.py::test_rated"],
+        [("RATE = 2", "RATE = 3"), ("rate=RATE", "rate=3"), ("* rate", "* 3")],
+    )
     assert found == [("passed", ""), ("passed", ""), ("passed", "")]
-    found = outcomes(SHOP, ["tests/test_shop.py::test_rated"], [("RATE = 2", "RATE = 4"), ("RATE = 2", "RATE = None.x")])
+    found = outcomes(
+        SHOP, ["tests/test_shop.py::test_rated"], [("RATE = 2", "RATE = 4"), ("RATE = 2", "RATE = None.x")]
+    )
     assert found == [("failed", "test_rated"), ("failed", "")]
 
 
@@ -151,9 +160,14 @@ def test_what_was_called_at_import_is_tried_with_what_it_made_then_and_made_anew
     assert outcomes(
         files,
         ["tests/test_shop.py::test_old"],
-        [("return number", "if number > 1:\n        raise Odd\n    return number"), ("return number", "return 5")],
+        [
+            ("return number", "if number > 1:\n        raise Odd\n    return number"),
+            ("return number", "return 5"),
+        ],
     ) == [("passed", ""), ("failed", "test_old")]
-    assert outcomes(files, ["tests/test_shop.py::test_new"], [("return number", "return 5")]) == [("passed", "")]
+    assert outcomes(files, ["tests/test_shop.py::test_new"], [("return number", "return 5")]) == [
+        ("passed", "")
+    ]
 
 
 def test_what_a_test_was_made_of_at_collection_is_made_anew(outcomes: Outcomes) -> None:
@@ -186,7 +200,12 @@ def test_what_a_test_was_made_of_at_collection_is_made_anew(outcomes: Outcomes) 
 
 
 @pytest.mark.parametrize(
-    ("wish", "mark"), [("filterwarnings = error", ""), ("addopts = -W error", ""), ("", "@pytest.mark.filterwarnings('error')")]
+    ("wish", "mark"),
+    [
+        ("filterwarnings = error", ""),
+        ("addopts = -W error", ""),
+        ("", "@pytest.mark.filterwarnings('error')"),
+    ],
 )
 def test_a_warning_is_what_the_project_makes_of_it(outcomes: Outcomes, wish: str, mark: str) -> None:
     files = {
@@ -194,7 +213,11 @@ def test_a_warning_is_what_the_project_makes_of_it(outcomes: Outcomes, wish: str
         "tests/test_shop.py": f"import pytest, shop\n\n\n{mark}\ndef test_old():\n    assert shop.old(2) == 2\n",
         "pytest.ini": f"[pytest]\n{wish}\n",
     }
-    found = outcomes(files, ["tests/test_shop.py::test_old"], [("> 1", "> 2"), ("> 1", "> 0"), ("return number", "return 2")])
+    found = outcomes(
+        files,
+        ["tests/test_shop.py::test_old"],
+        [("> 1", "> 2"), ("> 1", "> 0"), ("return number", "return 2")],
+    )
     assert [outcome for outcome, _ in found] == ["passed", "failed", "failed"]
 
 
@@ -211,12 +234,18 @@ def test_what_another_process_says_is_left_to_whoever_confirms_an_edit(outcomes:
         """
     files = {"shop.py": "def price():\n    return 3\n", "tests/test_shop.py": textwrap.dedent(tests)}
     here, there = "tests/test_shop.py::test_here", "tests/test_shop.py::test_there"
-    assert outcomes(files, [here, there], [("3", "2"), ("3", "4")]) == [("passed", ""), ("failed", "test_here")]
+    assert outcomes(files, [here, there], [("3", "2"), ("3", "4")]) == [
+        ("passed", ""),
+        ("failed", "test_here"),
+    ]
     assert outcomes(files, [there], [("3", "2")]) == [("failed", "test_there")]
 
 
 def test_other_free_variables_take_a_module_that_is_executed_again(outcomes: Outcomes) -> None:
-    edits = [("super().get(key, 0)", "dict.get(self, key, 0)"), ("super().get(key, 0)", "super().get(key, 0) or 0")]
+    edits = [
+        ("super().get(key, 0)", "dict.get(self, key, 0)"),
+        ("super().get(key, 0)", "super().get(key, 0) or 0"),
+    ]
     found = outcomes(SHOP, ["tests/test_shop.py::test_total"], edits)
     assert found == [("failed", "test_total"), ("failed", "test_total")]
 
@@ -246,10 +275,15 @@ def test_a_method_that_asks_its_parent_now_is_that_of_objects_made_before(outcom
             assert HELD.double() == 4
         """
     files = {"shop.py": textwrap.dedent(shop), "tests/test_shop.py": textwrap.dedent(tests)}
-    edits = [("return more", new) for new in ("return more - super().price()", "return super().price() + more", "return more")] * 20
+    edits = [
+        ("return more", new)
+        for new in ("return more - super().price()", "return super().price() + more", "return more")
+    ] * 20
     found = outcomes(files, ["tests/test_shop.py::test_price"], edits)
     assert [outcome for outcome, _ in found] == ["failed", "passed", "failed"] * 20
-    found = outcomes(files, ["tests/test_shop.py::test_double"], [("super()", "self"), ("2 * super().price()", "4")])
+    found = outcomes(
+        files, ["tests/test_shop.py::test_double"], [("super()", "self"), ("2 * super().price()", "4")]
+    )
     assert [outcome for outcome, _ in found] == ["passed", "passed"]
 
 
@@ -261,7 +295,8 @@ def test_a_cached_result_of_one_edit_does_not_reach_the_next(outcomes: Outcomes)
 
 def test_a_loop_without_end_and_a_crash_cost_nobody_else_their_turn(outcomes: Outcomes) -> None:
     edits = [
-        ("sum(self.values()) - 1", new) for new in ("0", "[0 for _ in iter(int, 1)]", "__import__('os')._exit(3)", "sum(self.values())")
+        ("sum(self.values()) - 1", new)
+        for new in ("0", "[0 for _ in iter(int, 1)]", "__import__('os')._exit(3)", "sum(self.values())")
     ]
     many = edits + [("- 1", "- 2")] * 40 + edits
     found = [outcome for outcome, _ in outcomes(SHOP, ["tests/test_shop.py::test_total"], many)]
@@ -271,16 +306,26 @@ def test_a_loop_without_end_and_a_crash_cost_nobody_else_their_turn(outcomes: Ou
 
 def test_waiting_for_what_never_comes_ends_as_a_loop_does(outcomes: Outcomes) -> None:
     waiting = "__import__('threading').Event().wait() or 1"
-    found = outcomes(SHOP, ["tests/test_shop.py::test_total"], [("sum(self.values()) - 1", new) for new in (waiting, "sum(self.values())")])
+    found = outcomes(
+        SHOP,
+        ["tests/test_shop.py::test_total"],
+        [("sum(self.values()) - 1", new) for new in (waiting, "sum(self.values())")],
+    )
     assert [outcome for outcome, _ in found] == ["timeout", "passed"]
 
 
 def test_what_a_batch_leaves_behind_is_noticed(outcomes: Outcomes) -> None:
     tests = "import shop\n\ndef test_it():\n    assert shop.fresh() == 5\n\ndef test_clean():\n    assert shop.SEEN == []\n"
-    files = {"shop.py": "SEEN = []\n\n\ndef fresh():\n    return len(SEEN) + 1\n", "tests/test_shop.py": tests}
+    files = {
+        "shop.py": "SEEN = []\n\n\ndef fresh():\n    return len(SEEN) + 1\n",
+        "tests/test_shop.py": tests,
+    }
     spoiling = [("len(SEEN) + 1", f"SEEN.append({number}) or 0") for number in range(40)]
     found = outcomes(
-        files, ["tests/test_shop.py::test_it"], [*spoiling, ("len(SEEN) + 1", "len(SEEN) + 5")], guards=("tests/test_shop.py::test_clean",)
+        files,
+        ["tests/test_shop.py::test_it"],
+        [*spoiling, ("len(SEEN) + 1", "len(SEEN) + 5")],
+        guards=("tests/test_shop.py::test_clean",),
     )
     assert found[-1] == ("passed", "")
 
@@ -319,14 +364,24 @@ def test_a_batch_with_several_failing_tests_needs_one_process(outcomes: Outcomes
     }
     count = 64
     edits = [("len(SEEN) + 1", f"len(SEEN) + {100 + number}") for number in range(count)]
-    outcomes(files, ["tests/test_shop.py::test_one", "tests/test_shop.py::test_two"], edits, guards=("tests/test_clean.py::test_clean",))
+    outcomes(
+        files,
+        ["tests/test_shop.py::test_one", "tests/test_shop.py::test_two"],
+        edits,
+        guards=("tests/test_clean.py::test_clean",),
+    )
     processes = set((tmp_path / "processes").read_text().split())
     assert len(processes) < count
 
 
 def test_a_module_that_tests_import_late_is_imported_with_the_edit(outcomes: Outcomes) -> None:
-    files = {"late.py": "VALUE = 1\n", "tests/test_late.py": "def test_late():\n    import late\n    assert late.VALUE == 2\n"}
-    found = outcomes(files, ["tests/test_late.py::test_late"], [("1", "3"), ("1", "2"), ("1", "(")], path="late.py")
+    files = {
+        "late.py": "VALUE = 1\n",
+        "tests/test_late.py": "def test_late():\n    import late\n    assert late.VALUE == 2\n",
+    }
+    found = outcomes(
+        files, ["tests/test_late.py::test_late"], [("1", "3"), ("1", "2"), ("1", "(")], path="late.py"
+    )
     assert found == [("failed", "test_late"), ("passed", ""), ("invalid", "")]
 
 
@@ -355,7 +410,9 @@ def test_second(known):
     assert found == [("failed", "test_first")] * 42 + [("passed", ""), ("failed", "test_first")]
 
 
-def test_what_a_plugin_sets_up_for_the_session_stays_and_what_the_project_does_is_made_anew(outcomes: Outcomes, tmp_path: Path) -> None:
+def test_what_a_plugin_sets_up_for_the_session_stays_and_what_the_project_does_is_made_anew(
+    outcomes: Outcomes, tmp_path: Path
+) -> None:
     plugin = """\
         import pytest
 
@@ -364,7 +421,9 @@ def test_what_a_plugin_sets_up_for_the_session_stays_and_what_the_project_does_i
             print("begun", file=open({file!r}, "a"))
         """
     plugins, counts = tmp_path / "plugins", {name: tmp_path / name for name in ("theirs", "ours")}
-    fixture = {name: textwrap.dedent(plugin.format(name=name, file=str(file))) for name, file in counts.items()}
+    fixture = {
+        name: textwrap.dedent(plugin.format(name=name, file=str(file))) for name, file in counts.items()
+    }
     write(plugins, {"their_plugin.py": fixture["theirs"]})
     known = f'import sys\nsys.path.insert(0, {str(plugins)!r})\npytest_plugins = ["their_plugin"]\n'
     test = "import shop\n\ndef test_it():\n    assert shop.value() == 5\n"
@@ -403,7 +462,9 @@ def test_closing_the_iterator_ends_the_work_at_once(sandbox: ProcessSandbox, tmp
     started = time.monotonic()
     results.close()
     assert time.monotonic() - started < 5.0
-    assert not any(sandbox.scratch.iterdir()) or all(not path.name.startswith("trials-") for path in sandbox.scratch.iterdir())
+    assert not any(sandbox.scratch.iterdir()) or all(
+        not path.name.startswith("trials-") for path in sandbox.scratch.iterdir()
+    )
 
 
 STACK = """\
@@ -436,7 +497,10 @@ def trials(sandbox: ProcessSandbox, tmp_path: Path) -> PytestTrials:
 
 
 def test_edits_are_compared_by_what_they_answer(trials: PytestTrials, tmp_path: Path) -> None:
-    edits = [replacing(STACK, "a.py", "items[1]", new) for new in ("items[0]", "items[-2]", "min(items)", "next(iter(items))")]
+    edits = [
+        replacing(STACK, "a.py", "items[1]", new)
+        for new in ("items[0]", "items[-2]", "min(items)", "next(iter(items))")
+    ]
     found = trials.compare(tmp_path, ["tests/test_a.py::test_first"], edits, seconds=20.0)
     assert found.calls[0] == "first(items=list[3, 4], default=0)"
     assert found.before[0].startswith("4\t")
@@ -452,29 +516,53 @@ PRINTING = "def told(item):\n    print('one', item)\n    return 1\n"
 
 def test_what_is_printed_belongs_to_the_answer(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     trials = trying(
-        sandbox, tmp_path, {"a.py": PRINTING, "tests/test_a.py": "from a import told\n\ndef test_told():\n    assert told(3) == 2\n"}
+        sandbox,
+        tmp_path,
+        {
+            "a.py": PRINTING,
+            "tests/test_a.py": "from a import told\n\ndef test_told():\n    assert told(3) == 2\n",
+        },
     )
-    edits = [replacing(PRINTING, "a.py", "'one'", "'two'"), replacing(PRINTING, "a.py", "return 1", "return 2")]
+    edits = [
+        replacing(PRINTING, "a.py", "'one'", "'two'"),
+        replacing(PRINTING, "a.py", "return 1", "return 2"),
+    ]
     found = trials.compare(tmp_path, ["tests/test_a.py::test_told"], edits, seconds=20.0)
     assert found.before[0] == "1\tdict{'item': 3}\t'one 3\\n'"
-    assert [answers[0] for answers in found.after] == ["1\tdict{'item': 3}\t'two 3\\n'", "2\tdict{'item': 3}\t'one 3\\n'"]
+    assert [answers[0] for answers in found.after] == [
+        "1\tdict{'item': 3}\t'two 3\\n'",
+        "2\tdict{'item': 3}\t'one 3\\n'",
+    ]
 
 
-DOCUMENTED = 'def twice(number):\n    """Double it.\n\n    >>> twice(2)\n    4\n    """\n    return number * 3\n'
+DOCUMENTED = (
+    'def twice(number):\n    """Double it.\n\n    >>> twice(2)\n    4\n    """\n    return number * 3\n'
+)
 
 
 def test_examples_of_the_documentation_are_asked_as_well(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     trials = trying(
-        sandbox, tmp_path, {"a.py": DOCUMENTED, "tests/test_a.py": "from a import twice\n\ndef test_two():\n    assert twice(2) == 4\n"}
+        sandbox,
+        tmp_path,
+        {
+            "a.py": DOCUMENTED,
+            "tests/test_a.py": "from a import twice\n\ndef test_two():\n    assert twice(2) == 4\n",
+        },
     )
     edits = [replacing(DOCUMENTED, "a.py", "number * 3", new) for new in ("number * 2", "number + 3")]
     found = trials.compare(tmp_path, ["tests/test_a.py::test_two"], edits, seconds=20.0)
     assert found.calls[-1] == ">>> a.twice"
-    assert [found.before[-1], *(answers[-1] for answers in found.after)] == ["1 of 1 otherwise", "as documented", "1 of 1 otherwise"]
+    assert [found.before[-1], *(answers[-1] for answers in found.after)] == [
+        "1 of 1 otherwise",
+        "as documented",
+        "1 of 1 otherwise",
+    ]
 
 
 def test_a_method_is_asked_on_a_copy_of_its_object(trials: PytestTrials, tmp_path: Path) -> None:
-    found = trials.compare(tmp_path, ["tests/test_a.py::test_push"], [replacing(STACK, "a.py", " + 1", "")], seconds=20.0)
+    found = trials.compare(
+        tmp_path, ["tests/test_a.py::test_push"], [replacing(STACK, "a.py", " + 1", "")], seconds=20.0
+    )
     place = found.calls.index("Stack.push(item=1)")
     assert (found.before[place][:2], found.after[0][place][:2]) == ("2\t", "1\t")
 
@@ -496,9 +584,16 @@ class Held:
 
 def test_an_object_is_copied_though_it_holds_what_cannot_be(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     trials = trying(
-        sandbox, tmp_path, {"a.py": HOLDING, "tests/test_a.py": "from a import Held\n\ndef test_two():\n    assert Held(2).twice() == 4\n"}
+        sandbox,
+        tmp_path,
+        {
+            "a.py": HOLDING,
+            "tests/test_a.py": "from a import Held\n\ndef test_two():\n    assert Held(2).twice() == 4\n",
+        },
     )
-    found = trials.compare(tmp_path, ["tests/test_a.py::test_two"], [replacing(HOLDING, "a.py", "* 3", "* 2")], seconds=20.0)
+    found = trials.compare(
+        tmp_path, ["tests/test_a.py::test_two"], [replacing(HOLDING, "a.py", "* 3", "* 2")], seconds=20.0
+    )
     place = found.calls.index("Held.twice()")
     assert (found.before[place][:2], found.after[0][place][:2]) == ("6\t", "4\t")
 
@@ -519,7 +614,9 @@ def made(number):
 def test_what_is_held_in_slots_belongs_to_the_answer(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     tests = "from a import made\n\ndef test_two():\n    assert made(2).number == 4\n"
     trials = trying(sandbox, tmp_path, {"a.py": SLOTTED, "tests/test_a.py": tests})
-    found = trials.compare(tmp_path, ["tests/test_a.py::test_two"], [replacing(SLOTTED, "a.py", "* 3", "* 2")], seconds=20.0)
+    found = trials.compare(
+        tmp_path, ["tests/test_a.py::test_two"], [replacing(SLOTTED, "a.py", "* 3", "* 2")], seconds=20.0
+    )
     place = found.calls.index("made(number=2)")
     assert (found.before[place].split("\t")[0], found.after[0][place].split("\t")[0]) == (
         "Held(dict{'number': 6})",
@@ -530,10 +627,14 @@ def test_what_is_held_in_slots_belongs_to_the_answer(sandbox: ProcessSandbox, tm
 TABLE = "def made():\n    return [1, 3]\n\n\nHELD = made()\n\n\ndef at(place):\n    return HELD[place]\n"
 
 
-def test_what_a_function_made_at_import_is_made_anew_to_be_asked(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+def test_what_a_function_made_at_import_is_made_anew_to_be_asked(
+    sandbox: ProcessSandbox, tmp_path: Path
+) -> None:
     tests = "import a\n\ndef test_at():\n    assert a.at(1) == 2\n"
     trials = trying(sandbox, tmp_path, {"a.py": TABLE, "tests/test_a.py": tests})
-    found = trials.compare(tmp_path, ["tests/test_a.py::test_at"], [replacing(TABLE, "a.py", "3", "2")], seconds=20.0)
+    found = trials.compare(
+        tmp_path, ["tests/test_a.py::test_at"], [replacing(TABLE, "a.py", "3", "2")], seconds=20.0
+    )
     place = found.calls.index("at(place=1)")
     assert (found.before[place][:2], found.after[0][place][:2]) == ("3\t", "2\t")
 
@@ -571,12 +672,27 @@ def test_edited_functions_are_asked_themselves_whoever_calls_them_and_with_whate
 ) -> None:
     tests = "from a import outer\n\ndef test_outer():\n    assert outer([1, 2, 3]) == 0\n"
     trials = trying(sandbox, tmp_path, {"a.py": INNER, "tests/test_a.py": tests})
-    changes = {'options.get("end", "")': '""', "item, item": "item, 0", "self.spare(0)": "0", "number + 1": "number"}
+    changes = {
+        'options.get("end", "")': '""',
+        "item, item": "item, 0",
+        "self.spare(0)": "0",
+        "number + 1": "number",
+    }
     edits = [replacing(INNER, "a.py", old, new) for old, new in changes.items()]
     found = trials.compare(tmp_path, ["tests/test_a.py::test_outer"], edits, seconds=20.0)
-    asked = ("joined(1, 2, 3, separator='-', end='!')", "pairs(1, 2, 3, most=2)", "Box.size()", "Box.spare(number=0)")
+    asked = (
+        "joined(1, 2, 3, separator='-', end='!')",
+        "pairs(1, 2, 3, most=2)",
+        "Box.size()",
+        "Box.spare(number=0)",
+    )
     places = [found.calls.index(call) for call in asked]
-    assert [found.before[place].split("\t")[0] for place in places] == ["'1-2-3!'", "generator[tuple[1, 1], tuple[2, 2]]", "4", "1"]
+    assert [found.before[place].split("\t")[0] for place in places] == [
+        "'1-2-3!'",
+        "generator[tuple[1, 1], tuple[2, 2]]",
+        "4",
+        "1",
+    ]
     told = [answers[place].split("\t")[0] for answers, place in zip(found.after, places, strict=True)]
     assert told == ["'1-2-3'", "generator[tuple[1, 0], tuple[2, 0]]", "3", "0"]
     assert any(call.startswith("joined(1, 2, separator='-'") for call in found.calls)
@@ -585,12 +701,16 @@ def test_edited_functions_are_asked_themselves_whoever_calls_them_and_with_whate
 SLOW = "import time\n\n\ndef ready():\n    return False\n\n\ndef finish():\n    time.sleep(1.5)\n    return True\n"
 
 
-def test_a_test_that_fails_at_once_may_be_given_the_time_to_pass(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+def test_a_test_that_fails_at_once_may_be_given_the_time_to_pass(
+    sandbox: ProcessSandbox, tmp_path: Path
+) -> None:
     tests = "from a import ready, finish\n\ndef test_it():\n    assert ready()\n    assert finish()\n"
     trials = trying(sandbox, tmp_path, {"a.py": SLOW, "tests/test_a.py": tests})
     edits = [replacing(SLOW, "a.py", "return False", "return True")]
     for patient, outcome in ((False, "timeout"), (True, "passed")):
-        found = [*trials.try_out(tmp_path, ["tests/test_a.py::test_it"], edits, seconds=20.0, patient=patient)]
+        found = [
+            *trials.try_out(tmp_path, ["tests/test_a.py::test_it"], edits, seconds=20.0, patient=patient)
+        ]
         assert [one.outcome for one in found] == [outcome]
 
 
@@ -600,8 +720,15 @@ ENDLESS = "def halved(number):\n    while number > 1:\n        number // 2\n    
 def test_what_never_ended_has_as_much_time_as_others_take(sandbox: ProcessSandbox, tmp_path: Path) -> None:
     tests = "from a import halved\n\ndef test_it():\n    assert halved(8) == 1\n\ndef test_none():\n    assert halved(1) == 1\n"
     trials = trying(sandbox, tmp_path, {"a.py": ENDLESS, "tests/test_a.py": tests})
-    edits = [replacing(ENDLESS, "a.py", "number //", new) for new in ("number *", "number = number //", "number = number +")]
-    told = [*trials.try_out(tmp_path, ["tests/test_a.py::test_it", "tests/test_a.py::test_none"], edits, seconds=30.0)]
+    edits = [
+        replacing(ENDLESS, "a.py", "number //", new)
+        for new in ("number *", "number = number //", "number = number +")
+    ]
+    told = [
+        *trials.try_out(
+            tmp_path, ["tests/test_a.py::test_it", "tests/test_a.py::test_none"], edits, seconds=30.0
+        )
+    ]
     assert [one.outcome for one in told] == ["timeout", "passed", "timeout"]
 
 
@@ -613,10 +740,18 @@ def test_what_is_asked_in_vain_is_asked_once(sandbox: ProcessSandbox, tmp_path: 
     trials = trying(
         sandbox,
         tmp_path,
-        {"a.py": COUNTING, "tests/test_a.py": f"from a import steps\n\ndef test_steps():\n{calls}    assert steps(1) == 1\n"},
+        {
+            "a.py": COUNTING,
+            "tests/test_a.py": f"from a import steps\n\ndef test_steps():\n{calls}    assert steps(1) == 1\n",
+        },
     )
-    edits = [replacing(COUNTING, "a.py", "taken + 1", new) for new in ("taken", "taken * 1", "taken - 0", "max(taken, 0)")]
+    edits = [
+        replacing(COUNTING, "a.py", "taken + 1", new)
+        for new in ("taken", "taken * 1", "taken - 0", "max(taken, 0)")
+    ]
     found = trials.compare(tmp_path, ["tests/test_a.py::test_steps"], edits, seconds=8.0)
     assert not any(answer.startswith("raises TooLong") for answer in found.before)
     assert len(found.calls) > 12
-    assert [answers[found.calls.index("steps(number=4)")].split("\t")[0] for answers in found.after] == ["4"] * 4
+    assert [answers[found.calls.index("steps(number=4)")].split("\t")[0] for answers in found.after] == [
+        "4"
+    ] * 4

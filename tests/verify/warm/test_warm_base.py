@@ -44,7 +44,15 @@ def standby(tree: Path, sandbox: ProcessSandbox) -> Iterator[Standby]:
         return WarmRunner(project, place, sandbox=sandbox, scratch=sandbox.scratch, limits=LIMITS)
 
     def known(place: Path) -> Impact:
-        found = learn(place, Reached(), project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=LIMITS, seconds=60)
+        found = learn(
+            place,
+            Reached(),
+            project=project,
+            sandbox=sandbox,
+            scratch=sandbox.scratch,
+            limits=LIMITS,
+            seconds=60,
+        )
         return TracedImpact(place, found)
 
     made = Standby(checkout, warm=warm, learn=known, stop=sandbox.stop)
@@ -58,7 +66,9 @@ def test_whoever_asks_before_it_is_ready_is_told_so(standby: Standby) -> None:
     assert not standby.ready
 
 
-def test_what_a_change_reaches_is_run_first_and_what_it_breaks_is_suspected(standby: Standby, tree: Path, runner_of: Run) -> None:
+def test_what_a_change_reaches_is_run_first_and_what_it_breaks_is_suspected(
+    standby: Standby, tree: Path, runner_of: Run
+) -> None:
     before = runner_of(tree).run(tree)
     standby.begin()
     while not standby.ready:

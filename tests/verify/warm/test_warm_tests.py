@@ -127,8 +127,14 @@ class Both:
 
 def told(report: TestReport) -> list[object]:
     """All but times and what is printed."""
-    results = [(one.id, one.outcome, one.when, one.failure and (one.failure.type, one.failure.message)) for one in report.results]
-    return [report.problem and report.problem.kind, *(re.sub("[0-9a-f]{6,}", "", str(result)) for result in results)]
+    results = [
+        (one.id, one.outcome, one.when, one.failure and (one.failure.type, one.failure.message))
+        for one in report.results
+    ]
+    return [
+        report.problem and report.problem.kind,
+        *(re.sub("[0-9a-f]{6,}", "", str(result)) for result in results),
+    ]
 
 
 def names(report: TestReport) -> list[str]:
@@ -138,30 +144,41 @@ def names(report: TestReport) -> list[str]:
 @contextmanager
 def opened(sandbox: ProcessSandbox, tree: Path, files: dict[str, str], command: str | None) -> Iterator[Both]:
     write(tree, files)
-    project = find_project(tree, sandbox=sandbox, environment={"PATH": os.environ["PATH"]}, test_command=command)
+    project = find_project(
+        tree, sandbox=sandbox, environment={"PATH": os.environ["PATH"]}, test_command=command
+    )
     limits = Limits(wall_seconds=60.0, memory_bytes=None)
     with WarmRunner(project, tree, sandbox=sandbox, scratch=sandbox.scratch, limits=limits) as warm:
-        yield Both(warm, PytestRunner(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=limits), tree)
+        yield Both(
+            warm, PytestRunner(project=project, sandbox=sandbox, scratch=sandbox.scratch, limits=limits), tree
+        )
 
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     """One process for all that leave it as it was."""
-    with ProcessSandbox(os.environ) as sandbox, opened(sandbox, tmp_path_factory.mktemp("shop"), PROJECT, None) as both:
+    with (
+        ProcessSandbox(os.environ) as sandbox,
+        opened(sandbox, tmp_path_factory.mktemp("shop"), PROJECT, None) as both,
+    ):
         yield both
 
 
 @pytest.fixture
 def both(sandbox: ProcessSandbox, tmp_path: Path) -> Iterator[Open]:
     with ExitStack() as stack:
-        yield lambda files, command=None: stack.enter_context(opened(sandbox, tmp_path / "project", files, command))
+        yield lambda files, command=None: stack.enter_context(
+            opened(sandbox, tmp_path / "project", files, command)
+        )
 
 
 def test_another_body_of_a_function_is_swapped(shop: Both) -> None:
     assert shop.run({}).how == "swapped"
     ran = shop.edited("sum(self.values())", "sum(self.values()) + 1")
     assert (ran.how, names(ran.report)) == ("swapped", ["test_total", "test_rated", "test_elsewhere"])
-    assert names(shop.edited("* rate", "* rate + 1", "tests/test_shop.py::test_rated").report) == ["test_rated"]
+    assert names(shop.edited("* rate", "* rate + 1", "tests/test_shop.py::test_rated").report) == [
+        "test_rated"
+    ]
     assert shop.run({}).report.counts.failed == 0
 
 
@@ -177,10 +194,30 @@ def test_what_lies_behind_an_edit_moves_with_it(shop: Both) -> None:
         ("rate=RATE", "rate=1", "shop.py differs in more than what its functions do", ["test_rated"]),
         ("    @listed\n", "", "shop.py differs in more than what its functions do", []),
         ("number * 2", "number * 3", "doubled was called while the tests were collected", ["test_table"]),
-        ("sum(self.values())", "(", "shop.py differs in more than what its functions do", ["tests/test_shop.py"]),
-        ("return sum(self.values())", "yield sum(self.values())", "a function became another kind of function", None),
-        ("return sum(", "'''How much.'''; return sum(", "the documentation of a function may have been copied", []),
-        ("return sum(self.values())", "return __class__ and sum(self.values())", "it uses other variables of what surrounds it", []),
+        (
+            "sum(self.values())",
+            "(",
+            "shop.py differs in more than what its functions do",
+            ["tests/test_shop.py"],
+        ),
+        (
+            "return sum(self.values())",
+            "yield sum(self.values())",
+            "a function became another kind of function",
+            None,
+        ),
+        (
+            "return sum(",
+            "'''How much.'''; return sum(",
+            "the documentation of a function may have been copied",
+            [],
+        ),
+        (
+            "return sum(self.values())",
+            "return __class__ and sum(self.values())",
+            "it uses other variables of what surrounds it",
+            [],
+        ),
     ],
 )
 def test_all_else_is_imported_anew(shop: Both, old: str, new: str, why: str, red: list[str] | None) -> None:
@@ -196,7 +233,9 @@ def test_the_inside_of_a_decorator_is_swapped_where_only_what_it_returns_differs
 
 def test_tests_and_new_files_are_collected_anew(shop: Both) -> None:
     assert names(shop.edited("== 3", "== 4", path="tests/test_shop.py").report) == ["test_total"]
-    new = shop.run({"tests/deep/test_new.py": "def test_new():\n    assert False\n"}, "tests/deep/test_new.py::test_new")
+    new = shop.run(
+        {"tests/deep/test_new.py": "def test_new():\n    assert False\n"}, "tests/deep/test_new.py::test_new"
+    )
     assert (new.how, new.why, names(new.report)) == (
         "imported",
         "tests/deep/test_new.py is more than the source of an imported module",
@@ -211,7 +250,10 @@ def test_tests_and_new_files_are_collected_anew(shop: Both) -> None:
 def test_a_loop_without_end_is_ended(shop: Both) -> None:
     test = "tests/test_shop.py::test_forever"
     assert shop.run({}, test).report.problem is None
-    for old, new in (("return 1", "return [0 for _ in iter(int, 1)]"), ("return 1", "return 1\n\nfor _ in iter(int, 1): pass")):
+    for old, new in (
+        ("return 1", "return [0 for _ in iter(int, 1)]"),
+        ("return 1", "return 1\n\nfor _ in iter(int, 1): pass"),
+    ):
         ran = shop.warm.run({"shop.py": CODE.replace(old, new)}, [test], seconds=4.0)
         assert isinstance(ran, Ran)
         assert ran.report.problem is not None
@@ -220,7 +262,11 @@ def test_a_loop_without_end_is_ended(shop: Both) -> None:
 
 
 def test_a_process_that_dies_is_a_crash(shop: Both) -> None:
-    for new in ("__import__('os')._exit(3)", "__import__('pytest').exit('enough')", "__import__('sys').exit(0)"):
+    for new in (
+        "__import__('os')._exit(3)",
+        "__import__('pytest').exit('enough')",
+        "__import__('sys').exit(0)",
+    ):
         assert shop.edited("sum(self.values())", new, "tests/test_shop.py::test_total").how == "swapped"
 
 
@@ -334,7 +380,9 @@ class TestUnit(unittest.TestCase):
 """
 
 
-@pytest.mark.parametrize("hook", ["", "def pytest_runtest_makereport(item, call):\n    call.excinfo = None\n"])
+@pytest.mark.parametrize(
+    "hook", ["", "def pytest_runtest_makereport(item, call):\n    call.excinfo = None\n"]
+)
 def test_all_that_a_test_can_be_is_what_it_is_in_a_process_of_its_own(both: Open, hook: str) -> None:
     files = {"tests/test_shop.py": MANY, "pytest.ini": "[pytest]\n", "tests/conftest.py": hook}
     here = both({"shop.py": "def one():\n    return 1\n", **files})
@@ -351,9 +399,12 @@ def test_all_that_a_test_can_be_is_what_it_is_in_a_process_of_its_own(both: Open
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "how"), [("sum(self.values())", "sum(self.values()) + 1", "swapped"), ("rate=RATE", "rate=1", "imported")]
+    ("old", "new", "how"),
+    [("sum(self.values())", "sum(self.values()) + 1", "swapped"), ("rate=RATE", "rate=1", "imported")],
 )
-def test_the_first_red_test_is_told_at_once_and_ends_a_run_that_asks_no_more(shop: Both, old: str, new: str, how: str) -> None:
+def test_the_first_red_test_is_told_at_once_and_ends_a_run_that_asks_no_more(
+    shop: Both, old: str, new: str, how: str
+) -> None:
     edits = {"shop.py": CODE.replace(old, new)}
     heard: list[str] = []
     whole = shop.warm.run(edits, on_red=heard.append)
@@ -363,7 +414,9 @@ def test_the_first_red_test_is_told_at_once_and_ends_a_run_that_asks_no_more(sho
     assert (whole.how, part.how, whole.stopped, part.stopped) == (how, how, False, True)
     assert heard == [whole.report.reds[0].id] * 2
     assert part.report.problem is None
-    assert [result.id for result in part.report.results] == [result.id for result in whole.report.results][: len(part.report.results)]
+    assert [result.id for result in part.report.results] == [result.id for result in whole.report.results][
+        : len(part.report.results)
+    ]
     assert names(part.report) == names(whole.report)[:1]
     order = [result.id for result in reversed(whole.report.results)]
     late = shop.warm.run(edits, order, in_order=True, until_red=True, on_red=heard.append)
@@ -388,7 +441,9 @@ def test_what_the_configuration_says_holds_in_a_fork(both: Open) -> None:
         ({"fast.c": "int x;\n"}, "fast.c has to be built"),
     ],
 )
-def test_what_a_fork_cannot_tell_is_left_to_a_process_of_its_own(shop: Both, edits: Edits, reason: str) -> None:
+def test_what_a_fork_cannot_tell_is_left_to_a_process_of_its_own(
+    shop: Both, edits: Edits, reason: str
+) -> None:
     assert shop.warm.run(edits) == Cold(reason=reason)
 
 
@@ -406,7 +461,10 @@ def test_processes_of_xdist_are_left_to_themselves(both: Open) -> None:
 def test_a_thread_or_a_connection_from_the_import_rules_swapping_out(both: Open) -> None:
     code = "import threading\nSTOP = threading.Event()\nthreading.Thread(target=STOP.wait, name='busy', daemon=True).start()\n"
     here = both(
-        {"shop.py": code + "\ndef one():\n    return 1\n", "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.one() == 1\n"}
+        {
+            "shop.py": code + "\ndef one():\n    return 1\n",
+            "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.one() == 1\n",
+        }
     )
     ran = here.edited("return 1", "return 2")
     assert (ran.how, ran.why) == ("imported", "a thread runs since the tests were collected (busy)")
@@ -414,13 +472,17 @@ def test_a_thread_or_a_connection_from_the_import_rules_swapping_out(both: Open)
 
 def test_source_that_was_read_as_text_is_not_swapped(both: Open) -> None:
     code = "import inspect\n\ndef one():\n    return 1\n\nLENGTH = len(inspect.getsource(one))\n"
-    here = both({"shop.py": code, "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.LENGTH == 26\n"})
+    here = both(
+        {"shop.py": code, "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.LENGTH == 26\n"}
+    )
     ran = here.edited("return 1", "return 22")
     assert (ran.how, ran.why) == ("imported", "shop.py was read as text while the tests were collected")
 
 
 @pytest.mark.parametrize(("options", "how"), [("-m 'not slow'", "swapped"), ("", "imported")])
-def test_a_source_that_was_read_for_its_constants_is_swapped_where_no_input_is_guessed(both: Open, options: str, how: str) -> None:
+def test_a_source_that_was_read_for_its_constants_is_swapped_where_no_input_is_guessed(
+    both: Open, options: str, how: str
+) -> None:
     guessing = "import pytest, shop\nfrom hypothesis import given, strategies\n\n@pytest.mark.slow\n@given(strategies.integers())\n"
     files = {
         "shop.py": "def one():\n    return 1\n",
@@ -434,19 +496,28 @@ def test_a_source_that_was_read_for_its_constants_is_swapped_where_no_input_is_g
 
 def test_a_source_that_is_opened_to_show_a_warning_is_swapped_all_the_same(both: Open) -> None:
     code = "import warnings\nwarnings.warn('old')\n\ndef one():\n    return 1\n"
-    here = both({"shop.py": code, "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.one() == 1\n"})
+    here = both(
+        {"shop.py": code, "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.one() == 1\n"}
+    )
     ran = here.edited("return 1", "return 2")
     assert (ran.how, names(ran.report)) == ("swapped", ["test_one"])
 
 
 @pytest.mark.parametrize(
     ("old", "new", "how", "reds"),
-    [("return 1", "return 2", "swapped", 2), ("return 1", "return 3 - 2", "swapped", 0), (">>> one()", ">>> one() + 1", "imported", 1)],
+    [
+        ("return 1", "return 2", "swapped", 2),
+        ("return 1", "return 3 - 2", "swapped", 0),
+        (">>> one()", ">>> one() + 1", "imported", 1),
+    ],
 )
-def test_a_source_with_examples_is_swapped_unless_they_change(both: Open, old: str, new: str, how: str, reds: int) -> None:
+def test_a_source_with_examples_is_swapped_unless_they_change(
+    both: Open, old: str, new: str, how: str, reds: int
+) -> None:
     code = 'def one():\n    """Give it.\n\n    >>> one()\n    1\n    """\n    return 1\n'
     here = both(
-        {"shop.py": code, "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.one() == 1\n"}, "pytest --doctest-modules"
+        {"shop.py": code, "test_shop.py": "import shop\n\ndef test_one():\n    assert shop.one() == 1\n"},
+        "pytest --doctest-modules",
     )
     ran = here.edited(old, new)
     assert (ran.how, len(ran.report.reds)) == (how, reds)
@@ -468,7 +539,9 @@ def test_the_tree_stays_as_it_was(both: Open, tmp_path: Path) -> None:
         assert here.warm.run({}, ["tests/test_writes.py"]).report.reds == ()  # type: ignore[union-attr]  # a Cold would say so
     spoils = code.replace('Path("out").mkdir()', "Path('pytest.ini').write_text('[pytest]  ')")
     here.warm.run({"tests/test_writes.py": spoils})
-    assert here.warm.run({}) == Cold(reason="pytest.ini in the tree is not what it was: the tests have changed it")
+    assert here.warm.run({}) == Cold(
+        reason="pytest.ini in the tree is not what it was: the tests have changed it"
+    )
 
 
 def test_nothing_is_left_of_a_run(both: Open, sandbox: ProcessSandbox) -> None:
@@ -502,7 +575,10 @@ def test_tests_that_cannot_be_collected_are_told(both: Open) -> None:
     }
     ran = both(files).edited("sum(self.values())", "3")
     assert ran.how == "swapped"
-    assert [result.id for result in ran.report.reds] == ["tests/test_broken.py", "tests/test_shop.py::test_elsewhere"]
+    assert [result.id for result in ran.report.reds] == [
+        "tests/test_broken.py",
+        "tests/test_shop.py::test_elsewhere",
+    ]
 
 
 def test_a_command_that_is_no_pytest_has_no_warm_process(both: Open) -> None:
@@ -513,7 +589,9 @@ def test_a_process_that_was_stopped_is_told(both: Open, sandbox: ProcessSandbox)
     here = both({"test_one.py": "def test_one(): pass\n"})
     here.run({})
     sandbox.stop()
-    ended = next(ran for _ in range(1000) if isinstance(ran := here.warm.run({}), Cold))  # it takes a moment to die
+    ended = next(
+        ran for _ in range(1000) if isinstance(ran := here.warm.run({}), Cold)
+    )  # it takes a moment to die
     assert ended == Cold(reason="the test process has ended")
 
 
@@ -521,7 +599,10 @@ def test_it_works_behind_walls(tmp_path: Path) -> None:
     walls = choose().walls
     if walls is None:
         pytest.skip("no walls on this machine")
-    with ProcessSandbox(os.environ, walls=walls, exposed=(TARGET,)) as sandbox, opened(sandbox, tmp_path / "shop", PROJECT, None) as both:
+    with (
+        ProcessSandbox(os.environ, walls=walls, exposed=(TARGET,)) as sandbox,
+        opened(sandbox, tmp_path / "shop", PROJECT, None) as both,
+    ):
         assert both.edited("sum(self.values())", "sum(self.values()) + 1").how == "swapped"
         assert both.edited("RATE = 2", "RATE = 3").how == "imported"
 
@@ -531,4 +612,6 @@ def test_the_oldest_python_can_import_what_runs_in_the_project() -> None:
     for file in TARGET.glob("*.py"):
         body = ast.parse(file.read_text(encoding="utf-8"), feature_version=(3, 8)).body
         named = [node.value for node in body if isinstance(node, ast.Assign)]
-        assert not [value for value in named if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name)], file.name
+        assert not [
+            value for value in named if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name)
+        ], file.name

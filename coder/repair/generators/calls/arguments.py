@@ -5,7 +5,14 @@ from collections.abc import Iterator
 
 from coder.core.ports.repair import Change
 from coder.python.source import Function
-from coder.repair.context.scope import arguments_of, idle, local_names, module_names, most_alike, own_attributes
+from coder.repair.context.scope import (
+    arguments_of,
+    idle,
+    local_names,
+    module_names,
+    most_alike,
+    own_attributes,
+)
 from coder.repair.context.site import Rewrite, Site
 
 NEIGHBOURS = (
@@ -76,10 +83,14 @@ def neighbour(site: Site) -> Iterator[Rewrite]:
         case _:
             return
     for other, weight in _others(name):
-        yield from site.replace(node.func, prefix + other, weight=weight, summary=f"call `{other}` instead of `{name}`")
+        yield from site.replace(
+            node.func, prefix + other, weight=weight, summary=f"call `{other}` instead of `{name}`"
+        )
     if not prefix:
         for other, alike in most_alike(name, module_names(site.source), count=6, least=0.5):
-            yield from site.replace(node.func, other, weight=0.55 * alike, summary=f"call `{other}` instead of `{name}`")
+            yield from site.replace(
+                node.func, other, weight=0.55 * alike, summary=f"call `{other}` instead of `{name}`"
+            )
 
 
 def _taking_the_same(site: Site, call: ast.Call) -> Iterator[str]:
@@ -88,7 +99,12 @@ def _taking_the_same(site: Site, call: ast.Call) -> Iterator[str]:
     for function in site.source.functions if len(given) > 1 else ():
         taken = arguments_of(function)
         same = sum(one == other for one, other in zip(given, taken, strict=False))
-        if same > 1 and len(taken) >= len(given) and site.source.parents[function] is site.source.tree and function is not site.function:
+        if (
+            same > 1
+            and len(taken) >= len(given)
+            and site.source.parents[function] is site.source.tree
+            and function is not site.function
+        ):
             yield function.name
 
 
@@ -120,7 +136,9 @@ def clamped(site: Site) -> Iterator[Rewrite]:
             return
     for inside in given:
         match inside:
-            case ast.Call(func=ast.Name(id="min" | "max" as inner) as within, args=[_, _] as further) if inner != outer:
+            case ast.Call(func=ast.Name(id="min" | "max" as inner) as within, args=[_, _] as further) if (
+                inner != outer
+            ):
                 bound = next(one for one in given if one is not inside)
                 yield from site.swap(around, within, weight=0.6, summary=f"swap `{outer}` and `{inner}`")
                 for other in further:
@@ -150,7 +168,10 @@ def argument_missing(site: Site) -> Iterator[Rewrite]:
             change = Change(start=close, end=close, text=f"{separator}{name}={value}")
             yield Rewrite((change,), weight, f"hand on `{value}` to `{site.source.code(node.func)}`")
     for name in idle(site.function):
-        if name not in [*(keyword.arg for keyword in node.keywords), *(one.id for one in node.args if isinstance(one, ast.Name))]:
+        if name not in [
+            *(keyword.arg for keyword in node.keywords),
+            *(one.id for one in node.args if isinstance(one, ast.Name)),
+        ]:
             change = Change(start=close, end=close, text=f"{separator}{name}={name}")
             yield Rewrite((change,), 0.45, f"hand on `{name}`, which is not used")
     for index, argument in enumerate(given):
@@ -164,7 +185,11 @@ def _namesakes(site: Site, name: str) -> Iterator[tuple[str, float]]:
     """The variable of a name, and what the object itself keeps by it, with what they are worth."""
     if name in local_names(site.source, site.node):
         yield name, 0.6
-    for kept in (name, f"_{name}") if site.function and [one.arg for one in site.function.args.args[:1]] == ["self"] else ():
+    for kept in (
+        (name, f"_{name}")
+        if site.function and [one.arg for one in site.function.args.args[:1]] == ["self"]
+        else ()
+    ):
         if kept in own_attributes(site.source, site.node):
             yield f"self.{kept}", 0.5
 
@@ -177,7 +202,14 @@ def _parameters(site: Site, call: ast.Call) -> tuple[str, ...]:
         case ast.Name(id="cls") | ast.Attribute(attr="__class__") | ast.Call(func=ast.Name(id="type")):
             owner = site.source.class_of(site.function)
         case ast.Name(id=name):
-            owner = next((one for one in ast.walk(site.source.tree) if isinstance(one, ast.ClassDef) and one.name == name), None)
+            owner = next(
+                (
+                    one
+                    for one in ast.walk(site.source.tree)
+                    if isinstance(one, ast.ClassDef) and one.name == name
+                ),
+                None,
+            )
         case _:
             owner = None
     body = owner.body if owner else []
@@ -185,7 +217,11 @@ def _parameters(site: Site, call: ast.Call) -> tuple[str, ...]:
     return (
         arguments_of(made)
         if made
-        else tuple(one.target.id for one in body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name))
+        else tuple(
+            one.target.id
+            for one in body
+            if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
+        )
     )
 
 
@@ -193,8 +229,14 @@ def callee_of(site: Site, call: ast.Call) -> Function | None:
     """What the file defines by the name that is called."""
     match call.func:
         case ast.Name(id=name) | ast.Attribute(attr=name):
-            made = [one for one in site.source.functions if one.name == "__init__" and _is_of(site.source.class_of(one), name)]
-            return next((one for one in (*made, *site.source.functions) if one in made or one.name == name), None)
+            made = [
+                one
+                for one in site.source.functions
+                if one.name == "__init__" and _is_of(site.source.class_of(one), name)
+            ]
+            return next(
+                (one for one in (*made, *site.source.functions) if one in made or one.name == name), None
+            )
         case _:
             return None
 
@@ -207,7 +249,9 @@ def _with_separator(site: Site, given: list[ast.expr | ast.keyword], index: int)
     """An argument with the comma before it, or with the one after it where it is the first."""
     if index:
         return site.source.span(given[index - 1])[1], site.source.span(given[index])[1]
-    return site.source.span(given[0])[0], site.source.span(given[1])[0] if len(given) > 1 else site.source.span(given[0])[1]
+    return site.source.span(given[0])[0], site.source.span(given[1])[0] if len(
+        given
+    ) > 1 else site.source.span(given[0])[1]
 
 
 def _others(name: str) -> Iterator[tuple[str, float]]:

@@ -29,7 +29,9 @@ def decorated(site: Site) -> Iterator[Rewrite]:
     for text, likely in _likely(site.source, node).items():
         weight = SEEN if seen and "wraps(" in text else likely
         if text not in there:
-            for rewrite in site.before(node, [f"@{text}"], weight=weight, summary=f"decorate it with `{text}`"):
+            for rewrite in site.before(
+                node, [f"@{text}"], weight=weight, summary=f"decorate it with `{text}`"
+            ):
                 yield replace(rewrite, changes=(*_imported(site, text), *rewrite.changes))
 
 
@@ -39,7 +41,9 @@ def undecorated(site: Site) -> Iterator[Rewrite]:
         text = site.source.code(decorator)
         start, end = _line_of(decorator, site.source)
         if site.source.text[start:end].strip() == f"@{text}":
-            yield Rewrite((Change(start=start, end=end, text=""),), 0.35, f"do not decorate it with `{text[:40]}`")
+            yield Rewrite(
+                (Change(start=start, end=end, text=""),), 0.35, f"do not decorate it with `{text[:40]}`"
+            )
 
 
 def _likely(source: Source, function: Function) -> dict[str, float]:
@@ -47,12 +51,18 @@ def _likely(source: Source, function: Function) -> dict[str, float]:
     found = {text: 0.4 * 0.9**rank for rank, text in enumerate(_usual(source, owner)[:MOST])}
     if owner:
         first = given[0].arg if given else ""
-        usual = {"self": ("property", 0.4) if len(given) == 1 else None, "cls": ("classmethod", 0.8)}.get(first, ("staticmethod", 0.6))
+        usual = {"self": ("property", 0.4) if len(given) == 1 else None, "cls": ("classmethod", 0.8)}.get(
+            first, ("staticmethod", 0.6)
+        )
         found |= {usual[0]: max(usual[1], found.get(usual[0], 0.0))} if usual else {}
     outer = None if owner else source.function(source.parents[function])
     wraps = "wraps" if "wraps" in module_names(source) else "functools.wraps"
     if outer:
-        called = {one.func.id for one in ast.walk(function) if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)}
+        called = {
+            one.func.id
+            for one in ast.walk(function)
+            if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)
+        }
         for name in arguments_of(outer):
             if name in called:
                 found[f"{wraps}({name})"] = 0.7
@@ -69,9 +79,18 @@ def _imported(site: Site, text: str) -> Iterator[Change]:
 @lru_cache(maxsize=256)
 def _usual(source: Source, owner: ast.ClassDef | None) -> tuple[str, ...]:
     """What the class decorates its methods with, or the file its functions, the most frequent first."""
-    decorators = (one for function in source.functions if source.class_of(function) is owner for one in function.decorator_list)
+    decorators = (
+        one
+        for function in source.functions
+        if source.class_of(function) is owner
+        for one in function.decorator_list
+    )
     plain = (one for one in decorators if not (isinstance(one, ast.Attribute) and one.attr in OWN_MATTER))
-    return tuple(text for text, _ in Counter(map(source.code, plain)).most_common() if not text.endswith(OWN_MATTER) and "\n" not in text)
+    return tuple(
+        text
+        for text, _ in Counter(map(source.code, plain)).most_common()
+        if not text.endswith(OWN_MATTER) and "\n" not in text
+    )
 
 
 def _line_of(decorator: ast.expr, source: Source) -> tuple[int, int]:

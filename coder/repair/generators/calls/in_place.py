@@ -8,7 +8,9 @@ from coder.core.ports.repair import Change
 from coder.repair.context.site import Rewrite, Site
 from coder.repair.generators.names.suggestions import said
 
-GIVE_NOTHING = frozenset({"append", "extend", "insert", "add", "update", "remove", "discard", "clear", "sort", "reverse"})
+GIVE_NOTHING = frozenset(
+    {"append", "extend", "insert", "add", "update", "remove", "discard", "clear", "sort", "reverse"}
+)
 NOT_OF_TEXTS = re.compile(r"'(?:str|tuple|bytes)' object has no attribute '(reverse|sort)'")
 ITERATOR = re.compile(r"(reversed object|list_reverseiterator)")
 
@@ -17,27 +19,49 @@ def in_place(site: Site) -> Iterator[Rewrite]:
     """`sorted(x)` for the value of `x.sort()`, `x.append(y)` for `x = x.append(y)`; `x[::-1]` for `reversed(x)`."""
     code = site.source.code
     match site.node:
-        case ast.Call(func=ast.Attribute(value=value, attr="sort"), keywords=given) if _is_used(site) or said(site.failures, NOT_OF_TEXTS):
+        case ast.Call(func=ast.Attribute(value=value, attr="sort"), keywords=given) if _is_used(site) or said(
+            site.failures, NOT_OF_TEXTS
+        ):
             options = "".join(f", {code(one)}" for one in given)
-            yield from site.replace(site.node, f"sorted({code(value)}{options})", weight=1.0, summary="use `sorted`, which gives a list")
-        case ast.Call(func=ast.Attribute(value=value, attr="reverse")) if _is_used(site) or said(site.failures, NOT_OF_TEXTS):
-            yield from site.replace(site.node, f"{code(value)}[::-1]", weight=1.0, summary="use what it is the other way round")
+            yield from site.replace(
+                site.node,
+                f"sorted({code(value)}{options})",
+                weight=1.0,
+                summary="use `sorted`, which gives a list",
+            )
+        case ast.Call(func=ast.Attribute(value=value, attr="reverse")) if _is_used(site) or said(
+            site.failures, NOT_OF_TEXTS
+        ):
+            yield from site.replace(
+                site.node, f"{code(value)}[::-1]", weight=1.0, summary="use what it is the other way round"
+            )
         case ast.Call(func=ast.Name(id="reversed"), args=[value]):
             weight = 1.0 if said(site.failures, ITERATOR) else 0.4
-            for text, likely in ((f"{code(value)}[::-1]", weight), (f"''.join(reversed({code(value)}))", 0.8 * weight)):
+            for text, likely in (
+                (f"{code(value)}[::-1]", weight),
+                (f"''.join(reversed({code(value)}))", 0.8 * weight),
+            ):
                 yield from site.replace(site.node, text, weight=likely, summary=f"use `{text[:40]}`")
-        case ast.Assign(targets=[ast.Name() | ast.Attribute()], value=ast.Call(func=ast.Attribute(attr=name)) as call) if (
+        case ast.Assign(
+            targets=[ast.Name() | ast.Attribute()], value=ast.Call(func=ast.Attribute(attr=name)) as call
+        ) if name in GIVE_NOTHING:
+            start, end = site.source.span(site.node)[0], site.source.span(call)[0]
+            yield Rewrite(
+                (Change(start=start, end=end, text=""),), 1.0, f"do not keep what `{name}` gives: nothing"
+            )
+        case ast.Return(value=ast.Call(func=ast.Attribute(value=value, attr=name)) as call) if (
             name in GIVE_NOTHING
         ):
-            start, end = site.source.span(site.node)[0], site.source.span(call)[0]
-            yield Rewrite((Change(start=start, end=end, text=""),), 1.0, f"do not keep what `{name}` gives: nothing")
-        case ast.Return(value=ast.Call(func=ast.Attribute(value=value, attr=name)) as call) if name in GIVE_NOTHING:
             lines = [code(call), f"return {code(value)}"]
             start, end = site.source.span(site.node)
             indent = site.source.indent(site.node)
             if not indent.strip():
                 text = f"{site.source.line_end}{indent}".join(lines)
-                yield Rewrite((Change(start=start, end=end, text=text),), 0.9, f"return `{code(value)[:40]}` after `{name}`")
+                yield Rewrite(
+                    (Change(start=start, end=end, text=text),),
+                    0.9,
+                    f"return `{code(value)[:40]}` after `{name}`",
+                )
         case _:
             pass
 

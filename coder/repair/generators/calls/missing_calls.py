@@ -34,15 +34,27 @@ def uncalled(site: Site) -> Iterator[Rewrite]:
 def _never_called(source: Source) -> tuple[Function, ...]:
     """Private functions and methods, and functions inside of others, whose names the file says once."""
     private = [one for one in source.functions if not one.decorator_list and re.match(r"_(?!_)", one.name)]
-    inner = [one for one in source.functions if not one.decorator_list and isinstance(source.parents[one], Function)]
-    return tuple(one for one in dict.fromkeys([*private, *inner]) if len(re.findall(rf"\b{one.name}\b", source.text)) == 1)
+    inner = [
+        one
+        for one in source.functions
+        if not one.decorator_list and isinstance(source.parents[one], Function)
+    ]
+    return tuple(
+        one
+        for one in dict.fromkeys([*private, *inner])
+        if len(re.findall(rf"\b{one.name}\b", source.text)) == 1
+    )
 
 
 def _within_reach(site: Site, one: Function, function: Function) -> bool:
     """Is it of the module, or defined in a function around, or a method of the same class?"""
     owner = site.source.parents[one]
     if isinstance(owner, ast.ClassDef):
-        return owner is site.source.class_of(function) and bool(function.args.args) and function.args.args[0].arg == "self"
+        return (
+            owner is site.source.class_of(function)
+            and bool(function.args.args)
+            and function.args.args[0].arg == "self"
+        )
     return owner is site.source.tree or owner in (function, *site.source.around(function))
 
 
@@ -61,15 +73,25 @@ def _calls(site: Site, node: ast.stmt, one: Function) -> Iterator[str]:
     for name in islice(spare, MOST_INSTEAD) if needed else ("",):
         filled = [name if place in needed else value for place, value in enumerate(given)]
         plain = filled[: filled.index("")] if "" in filled else filled
-        named = [f"{wanted[place]}={value}" for place, value in enumerate(filled) if value and place > len(plain)]
+        named = [
+            f"{wanted[place]}={value}" for place, value in enumerate(filled) if value and place > len(plain)
+        ]
         yield f"{prefix}{one.name}({', '.join([*plain, *named])})"
 
 
 def _made_before(site: Site, node: ast.stmt) -> list[str]:
     """Variables of the function, those last that are given a value last before the statement."""
     function = site.function
-    before = [one for one in ast.walk(function) if isinstance(one, ast.stmt) and one.lineno < node.lineno] if function else []
-    simple = [one for one in before if isinstance(one, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.For | ast.With)]
+    before = (
+        [one for one in ast.walk(function) if isinstance(one, ast.stmt) and one.lineno < node.lineno]
+        if function
+        else []
+    )
+    simple = [
+        one
+        for one in before
+        if isinstance(one, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.For | ast.With)
+    ]
     made = [name for one in sorted(simple, key=lambda one: one.lineno) for name in stored(one)]
     names = [*local_names(site.source, node), *made]
     return [name for place, name in enumerate(names) if name not in names[place + 1 :]]
@@ -82,8 +104,14 @@ def _statements(site: Site, node: ast.stmt, function: Function, one: Function, c
         yield f"yield from {call}"
     elif any(isinstance(other, ast.Return) and other.value is not None for other in kinds):
         missing = sorted(said(site.failures, NAME))
-        given = [name for name in re.findall(r"\w+", call.partition("(")[2]) if name in stored(function) or name in arguments_of(function)]
-        yield from (f"{name} = {call}" for name in dict.fromkeys([*missing, *unread(function), *given][:MOST_TARGETS]))
+        given = [
+            name
+            for name in re.findall(r"\w+", call.partition("(")[2])
+            if name in stored(function) or name in arguments_of(function)
+        ]
+        yield from (
+            f"{name} = {call}" for name in dict.fromkeys([*missing, *unread(function), *given][:MOST_TARGETS])
+        )
         if isinstance(node, ast.Pass) or node is site.source.block(node)[-1]:
             yield f"return {call}"
     yield call

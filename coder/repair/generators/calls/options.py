@@ -42,7 +42,17 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "from_bytes": ("signed=True",),
     "to_bytes": ("signed=True",),
 }
-LAST = {"split": 2, "replace": 3, "sub": 4, "next": 2, "sum": 2, "getattr": 3, "enumerate": 2, "round": 2, "pop": 2}
+LAST = {
+    "split": 2,
+    "replace": 3,
+    "sub": 4,
+    "next": 2,
+    "sum": 2,
+    "getattr": 3,
+    "enumerate": 2,
+    "round": 2,
+    "pop": 2,
+}
 """Of those whose further argument goes by its place: with so many there is none to add."""
 ALSO = {"split": "1", "rsplit": "1"}
 """What is added where there is one argument already."""
@@ -53,7 +63,13 @@ def option(site: Site) -> Iterator[Rewrite]:
     node = site.node
     if not isinstance(node, ast.Call) or any(isinstance(one, ast.Starred) for one in node.args):
         return
-    name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    name = (
+        node.func.id
+        if isinstance(node.func, ast.Name)
+        else node.func.attr
+        if isinstance(node.func, ast.Attribute)
+        else ""
+    )
     if name == "next" and len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
         code = site.source.code(node.args[0])  # its parentheses are the call's
         yield from site.replace(node, f"next({code}, None)", weight=0.6, summary="next with `None`")
@@ -74,4 +90,6 @@ def option(site: Site) -> Iterator[Rewrite]:
         if keyword in taken or (not keyword and (taken or len(given) >= LAST.get(name, 9))):
             continue
         at = site.source.span(given[-1])[1] if given else site.source.span(node)[1] - 1
-        yield Rewrite((Change(start=at, end=at, text=f", {text}" if given else text),), 0.4, f"{name} with `{text}`")
+        yield Rewrite(
+            (Change(start=at, end=at, text=f", {text}" if given else text),), 0.4, f"{name} with `{text}`"
+        )

@@ -27,12 +27,16 @@ def calling(site: Site) -> Iterator[Rewrite]:
     match site.node, site.parent:
         case _, ast.Call(func=called) if called is site.node:
             return
-        case ast.Attribute(attr=name, ctx=ast.Load()) | ast.Name(id=name, ctx=ast.Load()), _ if _is_called(site, name):
+        case ast.Attribute(attr=name, ctx=ast.Load()) | ast.Name(id=name, ctx=ast.Load()), _ if _is_called(
+            site, name
+        ):
             _, end = site.source.span(site.node)
             weight = TOLD if said(site.failures, NOT_CALLED) else UNTOLD
             yield Rewrite((Change(start=end, end=end, text="()"),), weight, f"call `{name}`")
         case ast.Attribute(attr="seconds", ctx=ast.Load()) as node, _:
-            yield from site.rename(node, "total_seconds()", weight=0.5, summary="all of its seconds, not those of the last day")
+            yield from site.rename(
+                node, "total_seconds()", weight=0.5, summary="all of its seconds, not those of the last day"
+            )
         case ast.Call(func=ast.Attribute(attr=name) as named, args=[], keywords=[]) as call, _:
             told = bool(said(site.failures, NOT_CALLABLE))
             if told or name in _of_kind(site.source, properties=True):
@@ -45,8 +49,13 @@ def calling(site: Site) -> Iterator[Rewrite]:
 def _is_called(site: Site, name: str) -> bool:
     """Is it what needs no arguments: a method of these names or of the file, or a function of the file?"""
     if isinstance(site.node, ast.Attribute):
-        return WITHOUT_ARGUMENTS.fullmatch(name) is not None or name in _of_kind(site.source, properties=False)
-    return any(one.name == name and not _wanting(one, 0) and site.source.class_of(one) is None for one in site.source.functions)
+        return WITHOUT_ARGUMENTS.fullmatch(name) is not None or name in _of_kind(
+            site.source, properties=False
+        )
+    return any(
+        one.name == name and not _wanting(one, 0) and site.source.class_of(one) is None
+        for one in site.source.functions
+    )
 
 
 @lru_cache(maxsize=256)
@@ -64,5 +73,10 @@ def _is_property(method: Function, source: Source) -> bool:
 def _wanting(function: Function, given: int) -> bool:
     """Must it be given more than so many arguments?"""
     taken = function.args
-    needed = len(taken.posonlyargs) + len(taken.args) - len(taken.defaults) + sum(one is None for one in taken.kw_defaults)
+    needed = (
+        len(taken.posonlyargs)
+        + len(taken.args)
+        - len(taken.defaults)
+        + sum(one is None for one in taken.kw_defaults)
+    )
     return needed > given

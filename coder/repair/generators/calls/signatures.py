@@ -14,13 +14,17 @@ from coder.repair.generators.names.suggestions import said
 
 UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
 MISSING = re.compile(r"missing \d+ required [\w-]+ arguments?: (.+)")
-TOO_MANY = re.compile(r"(\w+)\(\) takes (?:from \d+ to )?\d+ positional arguments? but \d+ (?:was|were) given")
+TOO_MANY = re.compile(
+    r"(\w+)\(\) takes (?:from \d+ to )?\d+ positional arguments? but \d+ (?:was|were) given"
+)
 SHORT = re.compile(
     r"missing \d+ required|expected (?:at least |exactly )?\d+ arguments?|takes (?:at least |exactly )?\d+|must have at least"
 )
 DEFAULTS = ("None", "False", "()", "0", "''")
 MOST_ADDED = 7
-NEVER_OTHERS = frozenset({"frozenset", "tuple", "object", "int", "str", "float", "compile", "getenv", "get", "Path"})
+NEVER_OTHERS = frozenset(
+    {"frozenset", "tuple", "object", "int", "str", "float", "compile", "getenv", "get", "Path"}
+)
 """Calls that give the same again."""
 
 
@@ -40,7 +44,9 @@ def argument_added(site: Site) -> Iterator[Rewrite]:
     taken = {keyword.arg for keyword in node.keywords}
     for name in own_attributes(site.source, node)[:MOST_ADDED] if any(map(_handed_on, node.keywords)) else ():
         if name not in taken:
-            yield from _with(site, node, len(node.args) + len(node.keywords), f"{name}=self.{name}", weight=0.3)
+            yield from _with(
+                site, node, len(node.args) + len(node.keywords), f"{name}=self.{name}", weight=0.3
+            )
     here = visible(site.source, site.function)
     for text in dict.fromkeys(_keywords(site, node)):
         name, _, value = text.partition("=")
@@ -53,16 +59,26 @@ def _all_of(site: Site, node: ast.Call) -> Iterator[Rewrite]:
     """Hand on all further arguments that the function takes and does not read; give what one argument holds instead of it."""
     function, close = site.function, site.source.span(node)[1] - 1
     unread = idle(function)
-    further = [(one, sign) for one, sign in ((function.args.vararg, "*"), (function.args.kwarg, "**")) if one] if function else []
+    further = (
+        [(one, sign) for one, sign in ((function.args.vararg, "*"), (function.args.kwarg, "**")) if one]
+        if function
+        else []
+    )
     for one, sign in further:
         if one.arg in unread:
             text = f"{', ' if node.args or node.keywords else ''}{sign}{one.arg}"
             yield Rewrite((Change(start=close, end=close, text=text),), 0.8, f"hand on `{sign}{one.arg}`")
     match node.args:
-        case [ast.Name() | ast.Attribute() | ast.Subscript() as only] if any(SHORT.search(one.message) for one in site.failures):
+        case [ast.Name() | ast.Attribute() | ast.Subscript() as only] if any(
+            SHORT.search(one.message) for one in site.failures
+        ):
             start, _ = site.source.span(only)
             for sign, weight in (("*", 0.9), ("**", 0.8)):
-                yield Rewrite((Change(start=start, end=start, text=sign),), weight, f"give `{sign}{site.source.code(only)[:30]}`")
+                yield Rewrite(
+                    (Change(start=start, end=start, text=sign),),
+                    weight,
+                    f"give `{sign}{site.source.code(only)[:30]}`",
+                )
         case _:
             pass
 
@@ -120,7 +136,13 @@ def _with(site: Site, node: ast.Call, place: int, text: str, *, weight: float) -
 
 def _keywords(site: Site, node: ast.Call) -> Iterator[str]:
     """Keywords of the file's other calls of what is called here, with their values."""
-    name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    name = (
+        node.func.id
+        if isinstance(node.func, ast.Name)
+        else node.func.attr
+        if isinstance(node.func, ast.Attribute)
+        else ""
+    )
     for other in calls(site.source).get(name, ()):
         if other is not node:
             for keyword in other.keywords:
@@ -142,7 +164,11 @@ def _other_keyword(site: Site, keyword: ast.keyword) -> Iterator[Rewrite]:
     value = site.source.code(keyword.value)
     pool = tuple(name for function in site.source.functions for name in arguments_of(function))
     for name, alike in most_alike(keyword.arg or "", pool, count=4, least=0.4):
-        yield Rewrite((Change(start=start, end=end, text=f"{name}={value}"),), 0.8 + alike, f"pass `{name}` instead of `{keyword.arg}`")
+        yield Rewrite(
+            (Change(start=start, end=end, text=f"{name}={value}"),),
+            0.8 + alike,
+            f"pass `{name}` instead of `{keyword.arg}`",
+        )
     yield Rewrite((Change(start=start, end=end, text=value),), 0.5, f"pass `{keyword.arg}` by its place")
 
 
@@ -153,17 +179,31 @@ def _other_parameters(site: Site, function: Function) -> Iterator[Rewrite]:
     last = [*parameters.posonlyargs, *parameters.args]
     yield from _any_keywords(site, function)
     for name in said(site.failures, UNEXPECTED):
-        closing = site.source.span(parameters.defaults[-1] if parameters.defaults else last[-1])[1] if last else opening
+        closing = (
+            site.source.span(parameters.defaults[-1] if parameters.defaults else last[-1])[1]
+            if last
+            else opening
+        )
         for rank, default in enumerate(DEFAULTS):
             text = f"{', ' if last else ''}{name}={default}"
-            yield Rewrite((Change(start=closing, end=closing, text=text),), 1.0 * 0.9**rank, f"let `{function.name}` take `{name}`")
+            yield Rewrite(
+                (Change(start=closing, end=closing, text=text),),
+                1.0 * 0.9**rank,
+                f"let `{function.name}` take `{name}`",
+            )
     too_many = any(function.name == name for name in said(site.failures, TOO_MANY))
     if too_many and site.source.class_of(function) and (not last or last[0].arg not in ("self", "cls")):
         text = "self, " if last else "self"
-        yield Rewrite((Change(start=opening, end=opening, text=text),), 1.5, f"let `{function.name}` take self")
+        yield Rewrite(
+            (Change(start=opening, end=opening, text=text),), 1.5, f"let `{function.name}` take self"
+        )
         indent = site.source.indent(function)
         start = site.source.span(function)[0]
-        yield Rewrite((Change(start=start, end=start, text=f"@staticmethod\n{indent}"),), 1.0, f"make `{function.name}` a static method")
+        yield Rewrite(
+            (Change(start=start, end=start, text=f"@staticmethod\n{indent}"),),
+            1.0,
+            f"make `{function.name}` a static method",
+        )
     for name in {name.strip("' ") for text in said_lists(site) for name in re.split(r",| and ", text)}:
         argument = next((one for one in last if one.arg == name), None)
         if argument is not None and argument is last[len(last) - len(parameters.defaults) - 1]:
@@ -171,7 +211,9 @@ def _other_parameters(site: Site, function: Function) -> Iterator[Rewrite]:
             spaced = " = " if argument.annotation else "="
             for rank, default in enumerate(DEFAULTS):
                 yield Rewrite(
-                    (Change(start=end, end=end, text=f"{spaced}{default}"),), 0.8 * 0.9**rank, f"let `{name}` default to {default}"
+                    (Change(start=end, end=end, text=f"{spaced}{default}"),),
+                    0.8 * 0.9**rank,
+                    f"let `{name}` default to {default}",
                 )
 
 
@@ -181,7 +223,13 @@ def _any_keywords(site: Site, function: Function) -> Iterator[Rewrite]:
     if args is None or function.args.kwarg is not None or not said(site.failures, UNEXPECTED):
         return
     taken = site.source.span(args)[1]
-    handed = [one for node in ast.walk(function) if isinstance(node, ast.Call) for one in node.args if isinstance(one, ast.Starred)]
+    handed = [
+        one
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call)
+        for one in node.args
+        if isinstance(one, ast.Starred)
+    ]
     ends = [site.source.span(one)[1] for one in handed if site.source.code(one) == f"*{args.arg}"]
     changes = tuple(Change(start=end, end=end, text=", **kwargs") for end in sorted({taken, *ends}))
     yield Rewrite(changes, 1.3, f"let `{function.name}` take and hand on `**kwargs`")

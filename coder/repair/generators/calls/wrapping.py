@@ -33,7 +33,18 @@ ASKED = ("split", "partition", "startswith", "endswith", "replace", "isdigit", "
 """What texts are asked that is answered otherwise where they have been tidied before."""
 SELDOM = 0.7
 """What speaks for it in places where it is seldom missing, against the usual ones."""
-USUAL_IN = (ast.Call, ast.Return, ast.Assign, ast.keyword, ast.BinOp, ast.Compare, ast.Tuple, ast.FormattedValue, ast.ListComp, ast.SetComp)
+USUAL_IN = (
+    ast.Call,
+    ast.Return,
+    ast.Assign,
+    ast.keyword,
+    ast.BinOp,
+    ast.Compare,
+    ast.Tuple,
+    ast.FormattedValue,
+    ast.ListComp,
+    ast.SetComp,
+)
 SELDOM_IN = (
     ast.GeneratorExp,
     ast.Lambda,
@@ -68,42 +79,64 @@ def wrapped(site: Site) -> Iterator[Rewrite]:
         return
     code = site.source.code(node)
     match site.parent:
-        case ast.BinOp(left=ast.Constant(value=str()), op=ast.Mod(), right=right) if right is node and said(site.failures, CONVERTED):
+        case ast.BinOp(left=ast.Constant(value=str()), op=ast.Mod(), right=right) if right is node and said(
+            site.failures, CONVERTED
+        ):
             start, end = site.source.span(node)
-            yield Rewrite((Change(start=start, end=end, text=f"({code},)"),), 1.2, f"fill in `{code[:30]}` as one value")
+            yield Rewrite(
+                (Change(start=start, end=end, text=f"({code},)"),), 1.2, f"fill in `{code[:30]}` as one value"
+            )
         case _:
             pass
     iterated = isinstance(site.parent, ast.For | ast.comprehension) and site.parent.iter is node
     likely = SELDOM if isinstance(site.parent, SELDOM_IN) else 1.0
     index = isinstance(site.parent, ast.Slice | ast.Subscript)
     for name in GONE_THROUGH if iterated else AS_INDEX if index else FUNCTIONS:
-        yield from site.replace(node, f"{name}({code})", weight=likely * FUNCTIONS[name], summary=f"use `{name}` of it")
+        yield from site.replace(
+            node, f"{name}({code})", weight=likely * FUNCTIONS[name], summary=f"use `{name}` of it"
+        )
     if isinstance(site.parent, ast.Return | ast.Call | ast.keyword):
         yield from site.replace(node, f"[{code}]", weight=0.2, summary="a list of it")
     if isinstance(node, ASKING):
         for name, weight in {**METHODS, **(CODED if said(site.failures, BYTES) else {})}.items():
             if iterated or name not in ITERATED:
                 factor = 2 if name in ITERATED else likely
-                yield from site.replace(node, f"{code}.{name}", weight=factor * weight, summary=f"use `.{name}` of it")
+                yield from site.replace(
+                    node, f"{code}.{name}", weight=factor * weight, summary=f"use `.{name}` of it"
+                )
 
 
 def _before_it_is_asked(site: Site) -> Iterator[Rewrite]:
     """`x.strip().split()` for `x.split()`."""
     match site.node, site.parent:
-        case ast.Name() | ast.Attribute() | ast.Subscript() | ast.Call() as node, ast.Attribute(attr=asked) if asked in ASKED:
+        case ast.Name() | ast.Attribute() | ast.Subscript() | ast.Call() as node, ast.Attribute(
+            attr=asked
+        ) if asked in ASKED:
             for name, weight in TIDYING.items():
-                yield from site.replace(node, f"{site.source.code(node)}.{name}", weight=weight, summary=f"use `.{name}` of it")
+                yield from site.replace(
+                    node, f"{site.source.code(node)}.{name}", weight=weight, summary=f"use `.{name}` of it"
+                )
         case _:
             pass
 
 
 def _there_and_none(site: Site) -> Iterator[Rewrite]:
     match site.node:
-        case ast.Call(func=ast.Name(id="getattr"), args=[_, _, default]) | ast.Call(func=ast.Attribute(attr="get"), args=[_, default]):
+        case (
+            ast.Call(func=ast.Name(id="getattr"), args=[_, _, default])
+            | ast.Call(func=ast.Attribute(attr="get"), args=[_, default])
+        ):
             code = site.source.code(site.node)
-            if not isinstance(site.parent, ast.BoolOp) and not (isinstance(default, ast.Constant) and default.value is None):
+            if not isinstance(site.parent, ast.BoolOp) and not (
+                isinstance(default, ast.Constant) and default.value is None
+            ):
                 text = f"{code} or {site.source.code(default)}"
-                yield from site.replace(site.node, text, weight=0.5, summary=f"use `{site.source.code(default)[:30]}` where it is None")
+                yield from site.replace(
+                    site.node,
+                    text,
+                    weight=0.5,
+                    summary=f"use `{site.source.code(default)[:30]}` where it is None",
+                )
         case _:
             pass
 
@@ -124,7 +157,9 @@ def _both(site: Site) -> Iterator[Rewrite]:
 def _among(site: Site) -> Iterator[Rewrite]:
     """A tuple of one text instead of the text, which is a sequence of letters."""
     match site.node, site.parent:
-        case ast.Constant(value=str()) as node, ast.Compare(ops=[*_, ast.In() | ast.NotIn()], comparators=[*_, last]) if last is node:
+        case ast.Constant(value=str()) as node, ast.Compare(
+            ops=[*_, ast.In() | ast.NotIn()], comparators=[*_, last]
+        ) if last is node:
             weight, enclosed = 0.6, site.source.text[site.source.span(node)[0] - 1] == "("
         case ast.Constant(value=str()) as node, ast.Call(args=arguments) if node in arguments:
             weight, enclosed = 0.2, False
@@ -139,28 +174,44 @@ def _among(site: Site) -> Iterator[Rewrite]:
 def unwrapped(site: Site) -> Iterator[Rewrite]:
     """`x` for `str(x)`, `x` for `x.strip()`, `x` for `-x`, `x` for `x,`."""
     match site.node:
-        case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]) if not isinstance(argument, ast.Starred | ast.GeneratorExp):
-            yield from site.replace(site.node, site.source.code(argument), weight=0.35, summary=f"do not call `{name}`")
-        case ast.BinOp(left=left, op=ast.Mod(), right=ast.Tuple(elts=[*elements])) if isinstance(left, ast.Constant | ast.JoinedStr):
+        case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]) if not isinstance(
+            argument, ast.Starred | ast.GeneratorExp
+        ):
+            yield from site.replace(
+                site.node, site.source.code(argument), weight=0.35, summary=f"do not call `{name}`"
+            )
+        case ast.BinOp(left=left, op=ast.Mod(), right=ast.Tuple(elts=[*elements])) if isinstance(
+            left, ast.Constant | ast.JoinedStr
+        ):
             for element in elements:
                 code = site.source.code(element)
                 yield from site.replace(site.node, code, weight=0.25, summary=f"use `{code[:30]}` as it is")
         case ast.Call(func=ast.Attribute(value=value, attr=name)):
-            yield from site.replace(site.node, site.source.code(value), weight=0.25, summary=f"do not call `{name}`")
+            yield from site.replace(
+                site.node, site.source.code(value), weight=0.25, summary=f"do not call `{name}`"
+            )
         case ast.Tuple(elts=[ast.expr() as only], ctx=ast.Load()) if not isinstance(only, ast.Starred):
             bare = not site.source.code(site.node).startswith("(")  # a comma that somebody has left there
-            yield from site.replace(site.node, site.source.code(only), weight=0.9 if bare else 0.3, summary="no tuple of it")
+            yield from site.replace(
+                site.node, site.source.code(only), weight=0.9 if bare else 0.3, summary="no tuple of it"
+            )
         case ast.UnaryOp(op=ast.USub() | ast.Invert(), operand=operand):
             yield from site.replace(site.node, site.source.code(operand), weight=0.6, summary="drop the sign")
-        case ast.Name() | ast.Attribute() | ast.Call() | ast.Subscript() if _is_turned(site) and _is_value(site):
-            yield from site.replace(site.node, f"-{site.source.code(site.node)}", weight=0.25, summary="turn the sign round")
+        case ast.Name() | ast.Attribute() | ast.Call() | ast.Subscript() if _is_turned(site) and _is_value(
+            site
+        ):
+            yield from site.replace(
+                site.node, f"-{site.source.code(site.node)}", weight=0.25, summary="turn the sign round"
+            )
         case _:
             pass
 
 
 def _is_turned(site: Site) -> bool:
     """May it be meant the other way round: calculated with, given back, ordered by?"""
-    ordering = isinstance(site.parent, ast.Tuple) and isinstance(site.source.parents.get(site.parent), ast.Lambda)
+    ordering = isinstance(site.parent, ast.Tuple) and isinstance(
+        site.source.parents.get(site.parent), ast.Lambda
+    )
     return ordering or isinstance(site.parent, ast.BinOp | ast.Return | ast.Lambda)
 
 
@@ -171,12 +222,21 @@ def converted_elsewhere(site: Site) -> Iterator[Rewrite]:
         return
     here = visible(site.source, function)
     mine = site.source.code(site.parent) if isinstance(site.parent, ast.Call) else ""
-    texts = [text for text, reads in _conversions(site.source).get(node.id, ()) if reads <= here and text != mine and "\n" not in text]
+    texts = [
+        text
+        for text, reads in _conversions(site.source).get(node.id, ())
+        if reads <= here and text != mine and "\n" not in text
+    ]
     for rank, text in enumerate(texts[:MOST]):
         what = f"use `{text[:40]}` as elsewhere"
         yield from site.replace(node, text, weight=0.45 * 0.9**rank, summary=what)
         if node.id not in ("self", "cls"):
-            yield from site.replace(node, f"{text} if {node.id} is not None else None", weight=0.35 * 0.9**rank, summary=f"{what}, or None")
+            yield from site.replace(
+                node,
+                f"{text} if {node.id} is not None else None",
+                weight=0.35 * 0.9**rank,
+                summary=f"{what}, or None",
+            )
 
 
 @lru_cache(maxsize=256)
@@ -200,7 +260,9 @@ def _is_value(site: Site) -> bool:
     node, parent = site.node, site.parent
     if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call | ast.BinOp):
         return False
-    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load) or (isinstance(parent, ast.Call) and parent.func is node):
+    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load) or (
+        isinstance(parent, ast.Call) and parent.func is node
+    ):
         return False
     if isinstance(parent, ast.For | ast.comprehension):
         return parent.iter is node

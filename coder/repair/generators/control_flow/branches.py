@@ -15,13 +15,23 @@ def branch(site: Site) -> Iterator[Rewrite]:
     """`b if x else a` for `a if x else b`; `if` for `while` and for `elif`, and the other way round."""
     match site.node:
         case ast.IfExp(body=body, orelse=other):
-            yield from site.swap(body, other, weight=0.7, summary="swap the branches of a conditional expression")
+            yield from site.swap(
+                body, other, weight=0.7, summary="swap the branches of a conditional expression"
+            )
         case ast.If() as node:
             start, _ = site.source.span(node)
             if site.source.text.startswith("elif", start):
-                yield Rewrite((Change(start=start, end=start + 4, text="if"),), 0.3, "ask in every case, not only in the other one")
+                yield Rewrite(
+                    (Change(start=start, end=start + 4, text="if"),),
+                    0.3,
+                    "ask in every case, not only in the other one",
+                )
             elif site.source.text.startswith("if", start) and not node.orelse:
-                yield Rewrite((Change(start=start, end=start + 2, text="while"),), 0.25, "repeat as long as the condition holds")
+                yield Rewrite(
+                    (Change(start=start, end=start + 2, text="while"),),
+                    0.25,
+                    "repeat as long as the condition holds",
+                )
         case ast.While(orelse=[]) as node:
             start, _ = site.source.span(node)
             yield Rewrite((Change(start=start, end=start + 5, text="if"),), 0.2, "do it once at most")
@@ -34,7 +44,11 @@ def branch_order(site: Site) -> Iterator[Rewrite]:
     match site.node:
         case ast.If() as first:
             chain = [first]
-            while len(chain) < MOST_BRANCHES and len(chain[-1].orelse) == 1 and isinstance(other := chain[-1].orelse[0], ast.If):
+            while (
+                len(chain) < MOST_BRANCHES
+                and len(chain[-1].orelse) == 1
+                and isinstance(other := chain[-1].orelse[0], ast.If)
+            ):
                 chain.append(other)
             for distance, other in enumerate(chain[1:]):
                 if site.source.text.startswith("elif", site.source.span(other)[0]):
@@ -48,9 +62,16 @@ def branch_order(site: Site) -> Iterator[Rewrite]:
 
 def _swapped(site: Site, first: ast.If, other: ast.If, weight: float) -> Iterator[Rewrite]:
     """Two branches change places, each with its condition."""
-    places = [site.source.span(first.test), _span(site, first.body), site.source.span(other.test), _span(site, other.body)]
+    places = [
+        site.source.span(first.test),
+        _span(site, first.body),
+        site.source.span(other.test),
+        _span(site, other.body),
+    ]
     texts = [site.source.text[start:end] for start, end in (*places[2:], *places[:2])]
-    changes = tuple(Change(start=start, end=end, text=text) for (start, end), text in zip(places, texts, strict=True))
+    changes = tuple(
+        Change(start=start, end=end, text=text) for (start, end), text in zip(places, texts, strict=True)
+    )
     yield Rewrite(changes, weight, f"ask first whether `{texts[0][:40]}`")
 
 
@@ -70,18 +91,37 @@ def target(site: Site) -> Iterator[Rewrite]:
             start, end = site.source.span(target)[1], site.source.span(value)[0]
             match value:
                 case ast.UnaryOp(op=ast.UAdd() | ast.USub() as sign, operand=operand):
-                    change = Change(start=start, end=site.source.span(operand)[0], text=" += " if isinstance(sign, ast.UAdd) else " -= ")
+                    change = Change(
+                        start=start,
+                        end=site.source.span(operand)[0],
+                        text=" += " if isinstance(sign, ast.UAdd) else " -= ",
+                    )
                     yield Rewrite((change,), 0.7, "the sign belongs before the `=`")
                 case _:
                     pass
             if site.source.text[start:end].strip() == "=":
                 for operator, weight in (("+=", 0.45), ("-=", 0.2), ("*=", 0.2), ("|=", 0.2)):
-                    yield Rewrite((Change(start=start, end=end, text=f" {operator} "),), weight, f"assign with `{operator}`")
-            if isinstance(target, ast.Name) and target.id in {*own_attributes(site.source, target), *_given(site)}:
-                yield from site.replace(target, f"self.{target.id}", weight=0.7, summary=f"assign to `self.{target.id}`")
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name() | ast.Attribute() as value))) as node:
+                    yield Rewrite(
+                        (Change(start=start, end=end, text=f" {operator} "),),
+                        weight,
+                        f"assign with `{operator}`",
+                    )
+            if isinstance(target, ast.Name) and target.id in {
+                *own_attributes(site.source, target),
+                *_given(site),
+            }:
+                yield from site.replace(
+                    target, f"self.{target.id}", weight=0.7, summary=f"assign to `self.{target.id}`"
+                )
+        case (
+            ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name() | ast.Attribute() as value))) as node
+        ):
             start, _ = site.source.span(node)
             name = site.source.code(value)
-            yield Rewrite((Change(start=start, end=start, text=f"{name} = "),), 0.4, f"keep what the call on `{name}` gives")
+            yield Rewrite(
+                (Change(start=start, end=start, text=f"{name} = "),),
+                0.4,
+                f"keep what the call on `{name}` gives",
+            )
         case _:
             pass

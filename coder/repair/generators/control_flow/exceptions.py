@@ -8,7 +8,16 @@ from collections.abc import Iterator
 from coder.repair.context.donor_code import visible
 from coder.repair.context.site import Rewrite, Site
 
-NEIGHBOURS = ("ValueError", "TypeError", "KeyError", "IndexError", "AttributeError", "LookupError", "RuntimeError", "StopIteration")
+NEIGHBOURS = (
+    "ValueError",
+    "TypeError",
+    "KeyError",
+    "IndexError",
+    "AttributeError",
+    "LookupError",
+    "RuntimeError",
+    "StopIteration",
+)
 EXPECTED = re.compile(r"(?:raises|assertRaises(?:Regex)?)\(\s*(?:\d+\s+)?\(?([A-Za-z_][\w.]*)")
 """As tests say it."""
 
@@ -18,10 +27,16 @@ def exception_type(site: Site) -> Iterator[Rewrite]:
     match site.node:
         case ast.Raise(exc=ast.Call(func=ast.Name() as name)) | ast.Raise(exc=ast.Name() as name):
             expected = [one for one in awaited_instead(site) if one != name.id]
-            others = [one for one in NEIGHBOURS if one != name.id and one not in expected] if _is_builtin(name.id) else []
+            others = (
+                [one for one in NEIGHBOURS if one != name.id and one not in expected]
+                if _is_builtin(name.id)
+                else []
+            )
             for weight, found in ((0.9, expected), (0.6, others)):
                 for rank, other in enumerate(found):
-                    yield from site.replace(name, other, weight=weight * 0.9**rank, summary=f"raise {other} instead of {name.id}")
+                    yield from site.replace(
+                        name, other, weight=weight * 0.9**rank, summary=f"raise {other} instead of {name.id}"
+                    )
         case ast.Try(handlers=handlers):
             for handler in handlers:
                 yield from _caught(site, handler)
@@ -41,12 +56,22 @@ def _caught(site: Site, handler: ast.ExceptHandler) -> Iterator[Rewrite]:
     if handler.type is None:
         return
     old = site.source.code(handler.type)
-    names = [site.source.code(one) for one in handler.type.elts] if isinstance(handler.type, ast.Tuple) else [old]
-    came = [failure.type for failure in site.failures if _is_builtin(failure.type) and failure.type not in (*names, "AssertionError")]
+    names = (
+        [site.source.code(one) for one in handler.type.elts] if isinstance(handler.type, ast.Tuple) else [old]
+    )
+    came = [
+        failure.type
+        for failure in site.failures
+        if _is_builtin(failure.type) and failure.type not in (*names, "AssertionError")
+    ]
     for other in dict.fromkeys(came):
-        yield from site.replace(handler.type, f"({', '.join([*names, other])})", weight=0.6, summary=f"catch {other} as well")
+        yield from site.replace(
+            handler.type, f"({', '.join([*names, other])})", weight=0.6, summary=f"catch {other} as well"
+        )
     for rank, other in enumerate(one for one in dict.fromkeys([*came, *NEIGHBOURS]) if one not in names):
-        yield from site.replace(handler.type, other, weight=0.5 * 0.85**rank, summary=f"catch {other} instead of {old}")
+        yield from site.replace(
+            handler.type, other, weight=0.5 * 0.85**rank, summary=f"catch {other} instead of {old}"
+        )
 
 
 def _is_builtin(name: str) -> bool:

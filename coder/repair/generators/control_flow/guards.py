@@ -16,7 +16,21 @@ from coder.repair.generators.names.suggestions import ATTRIBUTE, said
 
 MOST_KEPT, MOST_PARTS, LONGEST = 4, 4, 30
 SIZELESS = re.compile(r"(object of type '\w+' has no len)")
-COMPARING = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__add__", "__sub__", "__mul__", "__and__", "__or__"})
+COMPARING = frozenset(
+    {
+        "__eq__",
+        "__ne__",
+        "__lt__",
+        "__le__",
+        "__gt__",
+        "__ge__",
+        "__add__",
+        "__sub__",
+        "__mul__",
+        "__and__",
+        "__or__",
+    }
+)
 EXITS = ("return None", "return []", "return 0", "return False", "return ''")
 
 
@@ -38,7 +52,9 @@ def inserted_guard(site: Site) -> Iterator[Rewrite]:
     for condition, weight in _wanting(site, node):
         for rank, leave in enumerate(_exits(site, function)):
             lines = [f"if {condition}:", f"    {leave}"]
-            yield from site.before(node, lines, weight=weight * 0.85**rank, summary=f"stop where `{condition}`")
+            yield from site.before(
+                node, lines, weight=weight * 0.85**rank, summary=f"stop where `{condition}`"
+            )
 
 
 def _of_another_kind(site: Site, node: ast.stmt, function: Function) -> Iterator[Rewrite]:
@@ -60,18 +76,26 @@ def default_value(site: Site) -> Iterator[Rewrite]:
     for name in arguments_of(function)[:5]:
         for value, likely in (("[]", 0.5), ("{}", 0.35), ("''", 0.35), ("0", 0.3)):
             lines = [f"if {name} is None:", f"    {name} = {value}"]
-            yield from site.before(node, lines, weight=likely * _none(site), summary=f"let `{name}` default to `{value}`")
+            yield from site.before(
+                node, lines, weight=likely * _none(site), summary=f"let `{name}` default to `{value}`"
+            )
 
 
 def condition(site: Site) -> Iterator[Rewrite]:
     """Ask for one thing more, or allow for one thing more, in a condition."""
     node = site.node
-    if not is_condition(site.source, node) or isinstance(site.parent, ast.BoolOp | ast.Return) or not isinstance(node, ast.expr):
+    if (
+        not is_condition(site.source, node)
+        or isinstance(site.parent, ast.BoolOp | ast.Return)
+        or not isinstance(node, ast.expr)
+    ):
         return
     code = site.source.code(node)
     code = f"({code})" if isinstance(node, ast.BoolOp | ast.IfExp | ast.Lambda) else code
     for asked in _lacking(site, node):
-        yield from site.replace(node, f"{asked} and {code}", weight=0.45, summary=f"look at `{asked}` as well")
+        yield from site.replace(
+            node, f"{asked} and {code}", weight=0.45, summary=f"look at `{asked}` as well"
+        )
         yield from site.replace(node, f"{code} or {asked}", weight=0.3, summary=f"look at `{asked}` as well")
     for rank, name in enumerate(local_names(site.source, node)):
         used = 1.0 if re.search(rf"\b{re.escape(name)}\b", code) else 0.7
@@ -83,9 +107,18 @@ def condition(site: Site) -> Iterator[Rewrite]:
             (f"{code} and not {name}", 0.25),
             (f"{code} or {name}", 0.25),
         ):
-            yield from site.replace(node, new, weight=weight * used * 0.96**rank, summary=f"look at `{name}` as well")
-    for rank, text in enumerate([text for text in _attributes(site.source, site.function) if text not in code][:MOST_PARTS]):
-        for new in (f"{code} and not {text}", f"{code} and {text}", f"{code} or {text}", f"not {text} and {code}"):
+            yield from site.replace(
+                node, new, weight=weight * used * 0.96**rank, summary=f"look at `{name}` as well"
+            )
+    for rank, text in enumerate(
+        [text for text in _attributes(site.source, site.function) if text not in code][:MOST_PARTS]
+    ):
+        for new in (
+            f"{code} and not {text}",
+            f"{code} and {text}",
+            f"{code} or {text}",
+            f"not {text} and {code}",
+        ):
             yield from site.replace(node, new, weight=0.22 * 0.96**rank, summary=f"look at `{text}` as well")
 
 
@@ -100,9 +133,14 @@ def _too_short(node: ast.stmt) -> Iterator[str]:
     """Whether something is shorter than what is taken of it needs."""
     for one in own_nodes(node):
         match one:
-            case ast.Subscript(value=ast.Name() | ast.Attribute() as whole, slice=ast.Constant(value=int(place))):
+            case ast.Subscript(
+                value=ast.Name() | ast.Attribute() as whole, slice=ast.Constant(value=int(place))
+            ):
                 yield f"len({ast.unparse(whole)}) < {place + 1}"
-            case ast.Subscript(value=ast.Name() | ast.Attribute() as whole, slice=ast.UnaryOp(ast.USub(), ast.Constant(value=int(place)))):
+            case ast.Subscript(
+                value=ast.Name() | ast.Attribute() as whole,
+                slice=ast.UnaryOp(ast.USub(), ast.Constant(value=int(place))),
+            ):
                 yield f"len({ast.unparse(whole)}) < {place}"
             case _:
                 pass
@@ -131,7 +169,9 @@ def dropped_guard(site: Site) -> Iterator[Rewrite]:
         case ast.Break() | ast.Continue() as jump:
             start, end = site.source.span(jump)
             new = "continue" if isinstance(jump, ast.Break) else "break"
-            yield Rewrite((Change(start=start, end=end, text=new),), 0.7, f"{new} instead of {site.source.code(jump)}")
+            yield Rewrite(
+                (Change(start=start, end=end, text=new),), 0.7, f"{new} instead of {site.source.code(jump)}"
+            )
         case _:
             pass
 
@@ -140,23 +180,44 @@ def _wanting(site: Site, node: ast.stmt) -> Iterator[tuple[str, float]]:
     """What a statement may not bear: that a name of its first line is None, or that something there, or of the object, is empty."""
     header = site.source.code(node).split("\n")[0]
     yield from ((f"not {asked}", 0.35) for asked in _lacking(site, node))
-    yield from ((text, 0.5) for text in dict.fromkeys(_too_short(node)) if any(one.type == "IndexError" for one in site.failures))
-    for name in [one for one in local_names(site.source, node) if re.search(rf"\b{re.escape(one)}\b", header)][:4]:
+    yield from (
+        (text, 0.5)
+        for text in dict.fromkeys(_too_short(node))
+        if any(one.type == "IndexError" for one in site.failures)
+    )
+    for name in [
+        one for one in local_names(site.source, node) if re.search(rf"\b{re.escape(one)}\b", header)
+    ][:4]:
         yield f"{name} is None", _none(site)
         yield f"not {name}", 0.7 if any(map(_is_of_empty, site.failures)) else 0.3
-    found = [one for one in own_nodes(node) if isinstance(one, ast.Attribute) or (isinstance(one, ast.Call) and not one.args)]
-    here = [site.source.code(one) for one in found if not isinstance(getattr(one, "ctx", None), ast.Store | ast.Del)]
+    found = [
+        one
+        for one in own_nodes(node)
+        if isinstance(one, ast.Attribute) or (isinstance(one, ast.Call) and not one.args)
+    ]
+    here = [
+        site.source.code(one)
+        for one in found
+        if not isinstance(getattr(one, "ctx", None), ast.Store | ast.Del)
+    ]
     kept = [f"self.{name}" for name in own_attributes(site.source, node)[:MOST_KEPT]]
-    for text in [one for one in dict.fromkeys([*here, *kept]) if len(one) < LONGEST and "\n" not in one][:MOST_PARTS]:
+    for text in [one for one in dict.fromkeys([*here, *kept]) if len(one) < LONGEST and "\n" not in one][
+        :MOST_PARTS
+    ]:
         yield f"not {text}", 0.22
 
 
 def _exits(site: Site, function: Function) -> list[str]:
     """Ways to leave: those that the function has already, then the usual ones, then with what was given."""
-    looping = any(isinstance(one, ast.For | ast.While) for one in site.source.around(site.node) if one is not function)
+    looping = any(
+        isinstance(one, ast.For | ast.While) for one in site.source.around(site.node) if one is not function
+    )
     other = "return 0" if _answers(function) else "return False"  # they are equal, and one of them is meant
     exits = [one for one in EXITS if one != other]
-    usual = [*(["continue"] if looping else []), *dict.fromkeys([*_returns(site.source, function)[:2], *exits])][:5]
+    usual = [
+        *(["continue"] if looping else []),
+        *dict.fromkeys([*_returns(site.source, function)[:2], *exits]),
+    ][:5]
     return [*usual, *(f"return {name}" for name in arguments_of(function)[:1])]
 
 
@@ -164,7 +225,11 @@ def _exits(site: Site, function: Function) -> list[str]:
 def _answers(function: Function) -> bool:
     """Does a function say yes or no, as far as it says anything?"""
     given = [one.value for one in ast.walk(function) if isinstance(one, ast.Return) and one.value]
-    plain = [isinstance(one, ast.Compare | ast.BoolOp) or (isinstance(one, ast.Constant) and isinstance(one.value, bool)) for one in given]
+    plain = [
+        isinstance(one, ast.Compare | ast.BoolOp)
+        or (isinstance(one, ast.Constant) and isinstance(one.value, bool))
+        for one in given
+    ]
     return any(plain) or not given or function.name.startswith(("is_", "has_", "can_"))
 
 

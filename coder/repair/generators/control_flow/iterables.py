@@ -22,7 +22,12 @@ def iterated(site: Site) -> Iterator[Rewrite]:
             yield from _of_texts(site, given)
         case ast.Call(func=ast.Name(id="set"), args=[given]), _:
             weight = 0.5 if isinstance(site.parent, ast.For | ast.comprehension | ast.Call) else 0.25
-            yield from site.replace(node, f"dict.fromkeys({code(given)})", weight=weight, summary="keep the order in which they come")
+            yield from site.replace(
+                node,
+                f"dict.fromkeys({code(given)})",
+                weight=weight,
+                summary="keep the order in which they come",
+            )
         case ast.GeneratorExp(), ast.Call():
             pass
         case ast.GeneratorExp(), _:
@@ -48,15 +53,24 @@ def _counted(site: Site, code: str) -> Iterator[Rewrite]:
         return
     pairs = isinstance(getattr(site.parent, "target", None), ast.Tuple)
     if said(site.failures, A_NUMBER):
-        yield from site.replace(site.node, f"range({code})", weight=TOLD, summary=f"go through the numbers below `{code[:30]}`")
+        yield from site.replace(
+            site.node, f"range({code})", weight=TOLD, summary=f"go through the numbers below `{code[:30]}`"
+        )
     told = bool(said(site.failures, NO_PLACES))
     new, weight = f"enumerate({code})" if pairs else f"range(len({code}))", TOLD if told else UNTOLD
     if pairs or told or _is_index(site):
-        yield from site.replace(site.node, new, weight=weight, summary=f"go through the places of `{code[:30]}`")
+        yield from site.replace(
+            site.node, new, weight=weight, summary=f"go through the places of `{code[:30]}`"
+        )
 
 
 def _is_index(site: Site) -> bool:
     """Is what a loop gives its variable the place of something in something?"""
     name = getattr(getattr(site.parent, "target", None), "id", "")
-    loop = site.parent if isinstance(site.parent, ast.For) else site.source.parents.get(site.parent, site.parent)
-    return any(isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Name) and one.slice.id == name for one in ast.walk(loop))
+    loop = (
+        site.parent if isinstance(site.parent, ast.For) else site.source.parents.get(site.parent, site.parent)
+    )
+    return any(
+        isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Name) and one.slice.id == name
+        for one in ast.walk(loop)
+    )

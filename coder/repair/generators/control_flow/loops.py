@@ -14,11 +14,22 @@ def kept(site: Site) -> Iterator[Rewrite]:
     """`x += 1` for a statement `x + 1`, `x = 1` for `x == 1`: what is calculated and not kept."""
     code = site.source.code
     match site.node:
-        case ast.Expr(value=ast.BinOp(left=ast.Name() | ast.Attribute() as target, op=op, right=value)) if type(op) in ARITHMETIC:
+        case ast.Expr(value=ast.BinOp(left=ast.Name() | ast.Attribute() as target, op=op, right=value)) if (
+            type(op) in ARITHMETIC
+        ):
             text = f"{code(target)} {ARITHMETIC[type(op)][0]}= {code(value)}"
             yield from site.replace(site.node, text, weight=1.0, summary=f"keep `{text[:40]}`")
-        case ast.Expr(value=ast.Compare(left=ast.Name() | ast.Attribute() as target, ops=[ast.Eq()], comparators=[value])):
-            yield from site.replace(site.node, f"{code(target)} = {code(value)}", weight=1.0, summary=f"give `{code(target)}` the value")
+        case ast.Expr(
+            value=ast.Compare(
+                left=ast.Name() | ast.Attribute() as target, ops=[ast.Eq()], comparators=[value]
+            )
+        ):
+            yield from site.replace(
+                site.node,
+                f"{code(target)} = {code(value)}",
+                weight=1.0,
+                summary=f"give `{code(target)}` the value",
+            )
         case _:
             pass
 
@@ -30,9 +41,13 @@ def advanced(site: Site) -> Iterator[Rewrite]:
         return
     asked = {one.id for one in ast.walk(loop.test) if isinstance(one, ast.Name)}
     match site.node:
-        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=0), ctx=ast.Load()) if name in asked:
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=0), ctx=ast.Load()) if (
+            name in asked
+        ):
             yield from site.replace(site.node, f"{name}.pop(0)", weight=0.9, summary="take it out")
-        case ast.Subscript(value=ast.Name(id=name), slice=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1))) if name in asked:
+        case ast.Subscript(
+            value=ast.Name(id=name), slice=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1))
+        ) if name in asked:
             yield from site.replace(site.node, f"{name}.pop()", weight=0.9, summary="take it out")
         case ast.If(orelse=[]) as question:
             names = {one.id for one in ast.walk(question.test) if isinstance(one, ast.Name)} - {*stored(loop)}
@@ -40,7 +55,9 @@ def advanced(site: Site) -> Iterator[Rewrite]:
         case ast.stmt() as last if last is loop.body[-1]:
             for name in sorted(asked - {*stored(loop)}):
                 for link in _links(site):
-                    yield from site.after(last, [f"{name} = {name}.{link}"], weight=0.6, summary=f"go on with `{name}.{link}`")
+                    yield from site.after(
+                        last, [f"{name} = {name}.{link}"], weight=0.6, summary=f"go on with `{name}.{link}`"
+                    )
         case _:
             pass
 
@@ -64,5 +81,9 @@ def _links(site: Site) -> list[str]:
         and isinstance(node.value, ast.Attribute)
         and [ast.unparse(one) for one in node.targets] == [ast.unparse(node.value.value)]
     )
-    named = (node.attr for node in ast.walk(site.source.tree) if isinstance(node, ast.Attribute) and node.attr in ("next", "parent"))
+    named = (
+        node.attr
+        for node in ast.walk(site.source.tree)
+        if isinstance(node, ast.Attribute) and node.attr in ("next", "parent")
+    )
     return [*dict.fromkeys([*found, *named])]

@@ -16,10 +16,18 @@ from coder.repair.generators.control_flow.exceptions import EXPECTED, awaited_in
 AWAITED = re.compile(r"DID NOT RAISE (?:any of \()?(?:<class ')?([\w.]+)|\b(\w+) not raised", re.IGNORECASE)
 """As pytest, unittest and people say it."""
 MATCHED = re.compile(r"\bmatch=r?(['\"])([^'\"\n]{1,80})\1")
-OTHERWISE = re.compile(r"^\"([^\"\n]{1,80})\" does not match \"|Expected regex: '([^'\n]{1,80})'", re.MULTILINE)
+OTHERWISE = re.compile(
+    r"^\"([^\"\n]{1,80})\" does not match \"|Expected regex: '([^'\n]{1,80})'", re.MULTILINE
+)
 """Something was raised that says something else, as unittest and pytest say it."""
 MOST_NAMES = 3
-WRONG = (("not {}", 0.4), ("{} is None", 0.4), ("{} < 0", 0.35), ("{} <= 0", 0.25), ("{0} is not None and {0} < 0", 0.25))
+WRONG = (
+    ("not {}", 0.4),
+    ("{} is None", 0.4),
+    ("{} < 0", 0.35),
+    ("{} <= 0", 0.25),
+    ("{0} is not None and {0} < 0", 0.25),
+)
 """What a parameter may be that it must not be."""
 
 
@@ -29,9 +37,13 @@ def raising(site: Site) -> Iterator[Rewrite]:
     if function is None or not isinstance(node, ast.stmt) or is_docstring(node):
         return
     for name in _unread(site.source) if isinstance(node, ast.Pass) and _is_awaited(site.failures) else ():
-        yield from site.replace(node, f"raise {name}({_in_words(name)!r})", weight=0.5, summary=f"raise {name}")
+        yield from site.replace(
+            node, f"raise {name}({_in_words(name)!r})", weight=0.5, summary=f"raise {name}"
+        )
     for name, error in _errors(site.source, site.failures):
-        caught = next((one for one in site.source.around(node) if isinstance(one, ast.ExceptHandler | Function)), None)
+        caught = next(
+            (one for one in site.source.around(node) if isinstance(one, ast.ExceptHandler | Function)), None
+        )
         cause = f" from {caught.name}" if isinstance(caught, ast.ExceptHandler) and caught.name else ""
         if isinstance(node, ast.Pass | ast.Return):
             weight = 0.8 if isinstance(node, ast.Pass) or isinstance(caught, ast.ExceptHandler) else 0.35
@@ -40,13 +52,17 @@ def raising(site: Site) -> Iterator[Rewrite]:
             for given, (wrong, weight) in product(arguments_of(function)[:MOST_NAMES], WRONG):
                 condition = wrong.format(given)
                 lines = [f"if {condition}:", f"    {error}"]
-                yield from site.before(node, lines, weight=weight, summary=f"raise {name} where `{condition}`")
+                yield from site.before(
+                    node, lines, weight=weight, summary=f"raise {name} where `{condition}`"
+                )
 
 
 def converted(site: Site) -> Iterator[Rewrite]:
     """Raise what the test expects in the place of the exception that comes out of a statement."""
     node = site.node
-    if not isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return) or is_docstring(node):
+    if not isinstance(
+        node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
+    ) or is_docstring(node):
         return
     code, indent, line_end = site.source.code(node), site.source.indent(node), site.source.line_end
     if indent.strip() or '"""' in code or "'''" in code:
@@ -57,7 +73,10 @@ def converted(site: Site) -> Iterator[Rewrite]:
         if failure.type in names and any(map(site.holds, failure.frames)):
             for name in awaited_instead(site):
                 lines = ["try:", *(f"    {line}" for line in code.split(f"{line_end}{indent}"))]
-                lines += [f"except {failure.type} as {caught}:", f"    raise {name}(str({caught})) from {caught}"]
+                lines += [
+                    f"except {failure.type} as {caught}:",
+                    f"    raise {name}(str({caught})) from {caught}",
+                ]
                 start, end = site.source.span(node)
                 change = Change(start=start, end=end, text=f"{line_end}{indent}".join(lines))
                 yield Rewrite((change,), 0.8, f"raise {name} where {failure.type} came")
@@ -73,7 +92,11 @@ def _errors(source: Source, failures: tuple[Failure, ...]) -> Iterator[tuple[str
 def _matched(failures: tuple[Failure, ...]) -> list[str]:
     """What a message must hold by the tests, where that is plain text but for what is escaped."""
     found = dict.fromkeys(text for failure in failures for _, text in MATCHED.findall(failure.text))
-    found |= dict.fromkeys(next(filter(None, match.groups())) for failure in failures for match in OTHERWISE.finditer(failure.message))
+    found |= dict.fromkeys(
+        next(filter(None, match.groups()))
+        for failure in failures
+        for match in OTHERWISE.finditer(failure.message)
+    )
     plain = [re.sub(r"\\(\W)", r"\1", text) for text in found]
     return [text for text in plain if not re.search(r"[\\*+?\[\](){}|^$]", text)]
 
@@ -85,7 +108,12 @@ def _is_awaited(failures: tuple[Failure, ...]) -> bool:
 def _unread(source: Source) -> list[str]:
     """Classes that the module imports and does nothing with."""
     read = {one.id for one in ast.walk(source.tree) if isinstance(one, ast.Name)}
-    imported = [alias.asname or alias.name for node in source.tree.body if isinstance(node, ast.ImportFrom) for alias in node.names]
+    imported = [
+        alias.asname or alias.name
+        for node in source.tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    ]
     return [name for name in imported if name not in read and name[:1].isupper() and not name.isupper()]
 
 
@@ -96,6 +124,11 @@ def _in_words(name: str) -> str:
 def _awaited(source: Source, failures: tuple[Failure, ...]) -> list[str]:
     """Names of the exceptions that did not come, as far as the file can say them."""
     found = [match[1] or match[2] for failure in failures for match in AWAITED.finditer(failure.message)]
-    found += [name for failure in failures if OTHERWISE.search(failure.message) for name in EXPECTED.findall(failure.text)]
+    found += [
+        name
+        for failure in failures
+        if OTHERWISE.search(failure.message)
+        for name in EXPECTED.findall(failure.text)
+    ]
     names = dict.fromkeys(name.rpartition(".")[2] for name in found)
     return [name for name in names if name in BUILTIN or name in module_names(source)]

@@ -23,19 +23,30 @@ def base_case(site: Site) -> Iterator[Rewrite]:
     endless = never_ended(site.failures)
     if not endless and not any(failure.type == "RecursionError" for failure in site.failures):
         return
-    calls = [one for one in ast.walk(node) if isinstance(one, ast.Call) and (_is_itself(one, function) or (endless and _puts_in(one)))]
+    calls = [
+        one
+        for one in ast.walk(node)
+        if isinstance(one, ast.Call) and (_is_itself(one, function) or (endless and _puts_in(one)))
+    ]
     yield from _not_again(site, node) if calls else ()
     if node is next((one for one in function.body if not is_docstring(one)), None):
         ways = product(arguments_of(function)[:MOST], enumerate(ENDS), enumerate(GIVEN))
         for name, (place, end), (rank, value) in ways:
             lines = [f"if {end.format(name)}:", f"    return {value.format(name)}"]
-            yield from site.before(node, lines, weight=0.6 * 0.95**place * 0.93**rank, summary=f"stop where `{end.format(name)}`")
+            yield from site.before(
+                node, lines, weight=0.6 * 0.95**place * 0.93**rank, summary=f"stop where `{end.format(name)}`"
+            )
 
 
 def _not_again(site: Site, node: ast.stmt) -> Iterator[Rewrite]:
     """What is done with what a loop comes to, only where that is in none of the collections that the function knows."""
     loop, indent = site.parent, site.source.indent(node)
-    if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Name) or indent.strip() or "\n" in site.source.code(node):
+    if (
+        not isinstance(loop, ast.For)
+        or not isinstance(loop.target, ast.Name)
+        or indent.strip()
+        or "\n" in site.source.code(node)
+    ):
         return
     filled = _filled(site.function) - _filled(node)
     for rank, held in enumerate(one for one in local_names(site.source, node) if one != loop.target.id):
@@ -46,8 +57,14 @@ def _not_again(site: Site, node: ast.stmt) -> Iterator[Rewrite]:
 
 def _filled(node: ast.AST | None) -> set[str]:
     """What something is put into: there one may look for it."""
-    calls = (one.func for one in ast.walk(node) if isinstance(one, ast.Call) and _puts_in(one)) if node else ()
-    return {func.value.id for func in calls if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name)}
+    calls = (
+        (one.func for one in ast.walk(node) if isinstance(one, ast.Call) and _puts_in(one)) if node else ()
+    )
+    return {
+        func.value.id
+        for func in calls
+        if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name)
+    }
 
 
 def _kept(site: Site, function: Function, node: ast.stmt) -> Iterator[Rewrite]:
@@ -59,16 +76,28 @@ def _kept(site: Site, function: Function, node: ast.stmt) -> Iterator[Rewrite]:
             return
     for one in ast.walk(function):
         match one:
-            case ast.Compare(left=key, ops=[ast.In() | ast.NotIn()], comparators=[ast.Name() | ast.Attribute() as table]):
+            case ast.Compare(
+                left=key, ops=[ast.In() | ast.NotIn()], comparators=[ast.Name() | ast.Attribute() as table]
+            ):
                 place = f"{site.source.code(table)}[{site.source.code(key)}]"
-                if f"return {place}" in site.source.code(function) and f"{place} = " not in site.source.code(function):
-                    yield from site.before(node, [f"{place} = {value}"], weight=0.8, summary=f"keep it as `{place}`")
+                if f"return {place}" in site.source.code(function) and f"{place} = " not in site.source.code(
+                    function
+                ):
+                    yield from site.before(
+                        node, [f"{place} = {value}"], weight=0.8, summary=f"keep it as `{place}`"
+                    )
             case _:
                 pass
 
 
 def _puts_in(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Attribute) and call.func.attr in ("add", "append", "appendleft", "put", "push")
+    return isinstance(call.func, ast.Attribute) and call.func.attr in (
+        "add",
+        "append",
+        "appendleft",
+        "put",
+        "push",
+    )
 
 
 def _is_itself(call: ast.Call, function: Function) -> bool:

@@ -22,16 +22,25 @@ def boundary(site: Site) -> Iterator[Rewrite]:
         case ast.Constant(value=bool()):
             return
         case ast.Constant(value=int() as value):
-            for new in (value + 1, value - 1) if value or not isinstance(site.parent, ast.UnaryOp) else (value + 1,):
-                yield from site.replace(node, str(new), weight=0.85 * place, summary=f"count to {new} instead of {value}")
+            for new in (
+                (value + 1, value - 1) if value or not isinstance(site.parent, ast.UnaryOp) else (value + 1,)
+            ):
+                yield from site.replace(
+                    node, str(new), weight=0.85 * place, summary=f"count to {new} instead of {value}"
+                )
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=ast.Constant(value=1)):
             yield from site.replace(
-                node, site.source.code(left), weight=0.9 * place, summary=f"drop the `{code[len(site.source.code(left)) :].strip()}`"
+                node,
+                site.source.code(left),
+                weight=0.9 * place,
+                summary=f"drop the `{code[len(site.source.code(left)) :].strip()}`",
             )
         case ast.Name() | ast.Attribute() | ast.Call() | ast.Subscript() | ast.BinOp() if _may_count(node):
             weight = 0.7 if _counts(node) else 0.45
             for added in ("+ 1", "- 1"):
-                yield from site.replace(node, f"{code} {added}", weight=weight * place, summary=f"use `{code} {added}`")
+                yield from site.replace(
+                    node, f"{code} {added}", weight=weight * place, summary=f"use `{code} {added}`"
+                )
 
 
 def _from_one(site: Site, node: ast.expr) -> Iterator[Rewrite]:
@@ -39,7 +48,9 @@ def _from_one(site: Site, node: ast.expr) -> Iterator[Rewrite]:
         case ast.Call(func=ast.Name(id="range"), args=[only]) if only is node:
             code = site.source.code(node)
             for bounds, weight in ((f"1, {code} + 1", 0.6), (f"1, {code}", 0.5)):
-                yield from site.replace(node, bounds, weight=weight, summary=f"count from 1 in `range({bounds})`")
+                yield from site.replace(
+                    node, bounds, weight=weight, summary=f"count from 1 in `range({bounds})`"
+                )
         case _:
             pass
 
@@ -51,11 +62,18 @@ def _place(site: Site) -> float:
             return 1.0
         case ast.Subscript(slice=index):
             return 1.0 if index is site.node else 0.0
-        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=arguments) if site.node in arguments:
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=arguments) if (
+            site.node in arguments
+        ):
             return 1.0 if name in COUNTING else 0.55
-        case ast.UnaryOp(op=ast.USub()) as negative if isinstance(site.source.parents.get(negative), ast.Subscript):
+        case ast.UnaryOp(op=ast.USub()) as negative if isinstance(
+            site.source.parents.get(negative), ast.Subscript
+        ):
             return 0.5  # the last is not often meant for the one before it
-        case ast.BinOp(op=ast.Add() | ast.Sub() | ast.FloorDiv() | ast.Mod() | ast.Mult()) | ast.UnaryOp(op=ast.USub()):
+        case (
+            ast.BinOp(op=ast.Add() | ast.Sub() | ast.FloorDiv() | ast.Mod() | ast.Mult())
+            | ast.UnaryOp(op=ast.USub())
+        ):
             return 0.8
         case ast.Return() | ast.Assign() | ast.AugAssign() | ast.keyword() | ast.IfExp() | ast.Tuple():
             return 0.65
@@ -79,7 +97,8 @@ def _counts(node: ast.expr) -> bool:
             return name in COUNTING
         case ast.Name(id=name):
             return len(name) == 1 or any(
-                part in name for part in ("count", "end", "index", "last", "len", "num", "pos", "size", "start", "stop")
+                part in name
+                for part in ("count", "end", "index", "last", "len", "num", "pos", "size", "start", "stop")
             )
         case ast.BinOp():
             return True

@@ -19,12 +19,24 @@ def constant(site: Site) -> Iterator[Rewrite]:
     match node.value:
         case bool() as value:
             yield from _put(site, str(not value), 0.9)
-            same = isinstance(site.parent, ast.Compare) and isinstance(site.parent.ops[-1], ast.Is | ast.IsNot)
+            same = isinstance(site.parent, ast.Compare) and isinstance(
+                site.parent.ops[-1], ast.Is | ast.IsNot
+            )
             yield from _put(site, "None", 0.8 if same else 0.25)
         case int() as value:
             yield from _other_integers(site, value)
         case float() as value:
-            for number in (value * 10, value / 10, value + 1, value - 1, value * 2, value / 2, 0.0, 1.0, -value):
+            for number in (
+                value * 10,
+                value / 10,
+                value + 1,
+                value - 1,
+                value * 2,
+                value / 2,
+                0.0,
+                1.0,
+                -value,
+            ):
                 yield from _put(site, repr(number), 0.4)
         case None:
             for text in EMPTY:
@@ -38,7 +50,10 @@ def constant(site: Site) -> Iterator[Rewrite]:
 def initial(site: Site) -> Iterator[Rewrite]:
     """What a variable starts with: 0 or 1, the first element, something empty of another kind, the far end of the numbers."""
     match site.node:
-        case ast.Assign(targets=[ast.Name() | ast.Attribute()], value=value) | ast.AnnAssign(value=ast.expr() as value):
+        case (
+            ast.Assign(targets=[ast.Name() | ast.Attribute()], value=value)
+            | ast.AnnAssign(value=ast.expr() as value)
+        ):
             pass
         case _:
             return
@@ -47,7 +62,9 @@ def initial(site: Site) -> Iterator[Rewrite]:
             return
         case ast.Constant(value=int() as number):
             for new in (1 - number if number in (0, 1) else 0, -1, "float('inf')", "float('-inf')", "None"):
-                yield from site.replace(value, str(new), weight=0.7 if isinstance(new, int) else 0.3, summary=f"start with {new}")
+                yield from site.replace(
+                    value, str(new), weight=0.7 if isinstance(new, int) else 0.3, summary=f"start with {new}"
+                )
         case ast.List(elts=[]) | ast.Dict(keys=[]) | ast.Tuple(elts=[]):
             for new in ("[]", "{}", "set()", "()", "''", "0", "None"):
                 yield from site.replace(value, new, weight=0.35, summary=f"start with `{new}`")
@@ -58,7 +75,17 @@ def initial(site: Site) -> Iterator[Rewrite]:
 
 
 def _other_integers(site: Site, value: int) -> Iterator[Rewrite]:
-    usual = {0: 0.6, 1: 0.6, 2: 0.45, -1: 0.4, -value: 0.4, value * 10: 0.35, value // 10: 0.25, value * 2: 0.3, value // 2: 0.25}
+    usual = {
+        0: 0.6,
+        1: 0.6,
+        2: 0.45,
+        -1: 0.4,
+        -value: 0.4,
+        value * 10: 0.35,
+        value // 10: 0.25,
+        value * 2: 0.3,
+        value // 2: 0.25,
+    }
     usual |= {number: 0.4 for number in _near(site.function or site.source.tree) if number not in usual}
     # boundary counts one up and one down where counting is likely; here it is anywhere.
     usual |= {value + 1: max(usual.get(value + 1, 0), 0.5), value - 1: max(usual.get(value - 1, 0), 0.5)}
@@ -69,11 +96,15 @@ def _other_integers(site: Site, value: int) -> Iterator[Rewrite]:
 @lru_cache(maxsize=1024)
 def _near(scope: ast.AST) -> list[int]:
     """The smallest whole numbers of a function, or of a module."""
-    return sorted({one.value for one in ast.walk(scope) if isinstance(one, ast.Constant) and type(one.value) is int})[:MOST_NEAR]
+    return sorted(
+        {one.value for one in ast.walk(scope) if isinstance(one, ast.Constant) and type(one.value) is int}
+    )[:MOST_NEAR]
 
 
 def _put(site: Site, new: str, weight: float) -> Iterator[Rewrite]:
     if isinstance(site.parent, ast.stmt) and is_docstring(site.parent):
         return
     node = site.node
-    yield from site.replace(node, new, weight=weight, summary=f"use {new} instead of {site.source.code(node)}")
+    yield from site.replace(
+        node, new, weight=weight, summary=f"use {new} instead of {site.source.code(node)}"
+    )

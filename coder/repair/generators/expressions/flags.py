@@ -42,7 +42,9 @@ def _flags(source: Source, node: ast.expr) -> list[str]:
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
             some, more = _flags(source, left), _flags(source, right)
             return [*some, *more] if some and more and _kind(some[0]) == _kind(more[0]) else []
-        case ast.Name() | ast.Attribute() if isinstance(node.ctx, ast.Load) and FLAG.fullmatch(name := source.code(node)):
+        case ast.Name() | ast.Attribute() if isinstance(node.ctx, ast.Load) and FLAG.fullmatch(
+            name := source.code(node)
+        ):
             return [name]
         case _:
             return []
@@ -57,7 +59,16 @@ def _kind(name: str) -> str:
 def _combinable(source: Source) -> dict[str, tuple[str, ...]]:
     """By their kind all flags that the file knows, of the kinds that it combines."""
     expressions = [node for node in ast.walk(source.tree) if isinstance(node, ast.expr)]
-    combining = {_kind(found[0]) for node in expressions if isinstance(node, ast.BinOp) and (found := _flags(source, node))}
-    said = [name for node in expressions if isinstance(node, ast.Name | ast.Attribute) for name in _flags(source, node)]
+    combining = {
+        _kind(found[0])
+        for node in expressions
+        if isinstance(node, ast.BinOp) and (found := _flags(source, node))
+    }
+    said = [
+        name
+        for node in expressions
+        if isinstance(node, ast.Name | ast.Attribute)
+        for name in _flags(source, node)
+    ]
     names = dict.fromkeys([*said, *(name for name in module_names(source) if FLAG.fullmatch(name))])
     return {kind: tuple(name for name in names if _kind(name) == kind) for kind in combining}

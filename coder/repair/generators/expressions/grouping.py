@@ -31,7 +31,12 @@ def _taken_out(site: Site) -> Iterator[Rewrite]:
     operator = _operator(text, site.source.span(node.left)[1], site.source.span(node.right)[0])
     start, end = site.source.span(node)
     weight = 0.45
-    while operator and isinstance(call, ast.Call) and not call.keywords and text[end : site.source.span(call)[1]].strip(" )") == "":
+    while (
+        operator
+        and isinstance(call, ast.Call)
+        and not call.keywords
+        and text[end : site.source.span(call)[1]].strip(" )") == ""
+    ):
         around, close = site.source.span(call)
         new = f"{text[around:start]}{site.source.code(node.left)}{text[end:close]} {operator} {_single(site, node.right)}"
         yield from site.replace(call, new, weight=weight, summary="calculate with what the call gives")
@@ -49,13 +54,19 @@ def _first_of_all(site: Site, node: ast.BinOp) -> Iterator[Rewrite]:
         yield Rewrite(changes, 0.4, "calculate the first part first")
 
 
-def _regrouped(site: Site, node: ast.BinOp, first: ast.expr, middle: ast.expr, last: ast.expr, *, leftwards: bool) -> Iterator[Rewrite]:
+def _regrouped(
+    site: Site, node: ast.BinOp, first: ast.expr, middle: ast.expr, last: ast.expr, *, leftwards: bool
+) -> Iterator[Rewrite]:
     text = site.source.text
     before = _operator(text, site.source.span(first)[1], site.source.span(middle)[0])
     after = _operator(text, site.source.span(middle)[1], site.source.span(last)[0])
     one, two, three = (_single(site, part) for part in (first, middle, last))
     if before and after:
-        new = f"({one} {before} {two}) {after} {three}" if leftwards else f"{one} {before} ({two} {after} {three})"
+        new = (
+            f"({one} {before} {two}) {after} {three}"
+            if leftwards
+            else f"{one} {before} ({two} {after} {three})"
+        )
         yield from site.replace(node, new, weight=0.45, summary="calculate in another order")
 
 
@@ -74,4 +85,8 @@ def _operator(text: str, start: int, end: int) -> str:
 
 def _single(site: Site, part: ast.expr) -> str:
     code = site.source.code(part)
-    return f"({code})" if isinstance(part, ast.BinOp | ast.BoolOp | ast.IfExp | ast.Compare | ast.Lambda) else code
+    return (
+        f"({code})"
+        if isinstance(part, ast.BinOp | ast.BoolOp | ast.IfExp | ast.Compare | ast.Lambda)
+        else code
+    )

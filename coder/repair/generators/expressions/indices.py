@@ -11,7 +11,9 @@ def index_order(site: Site) -> Iterator[Rewrite]:
     match site.node:
         case ast.Subscript(slice=ast.Tuple(elts=[first, second])):
             yield from site.swap(first, second, weight=0.6, summary="swap two indices")
-        case ast.Subscript(value=ast.Subscript(slice=first), slice=second) if not isinstance(first, ast.Slice | ast.Tuple):
+        case ast.Subscript(value=ast.Subscript(slice=first), slice=second) if not isinstance(
+            first, ast.Slice | ast.Tuple
+        ):
             if not isinstance(second, ast.Slice | ast.Tuple):
                 yield from site.swap(first, second, weight=0.6, summary="swap two indices")
         case _:
@@ -23,17 +25,26 @@ def element(site: Site) -> Iterator[Rewrite]:
     node = site.node
     match node, site.parent:
         case ast.Subscript(slice=ast.Constant() | ast.Name() | ast.UnaryOp(), ctx=ast.Load()), _:
-            yield from site.replace(node, site.source.code(node.value), weight=0.3, summary="take all of it, not one element")
+            yield from site.replace(
+                node, site.source.code(node.value), weight=0.3, summary="take all of it, not one element"
+            )
         case _:
             pass
     match node, site.parent:
-        case ast.Name(ctx=ast.Load()) | ast.Attribute(ctx=ast.Load()), ast.Call(args=arguments) if node in arguments:
+        case ast.Name(ctx=ast.Load()) | ast.Attribute(ctx=ast.Load()), ast.Call(args=arguments) if (
+            node in arguments
+        ):
             weight = 0.3 if len(arguments) == 1 else 0.2
-        case ast.Name(ctx=ast.Load()) | ast.Attribute(ctx=ast.Load()) | ast.Call(), ast.Return() | ast.Assign() | ast.Compare():
+        case ast.Name(ctx=ast.Load()) | ast.Attribute(
+            ctx=ast.Load()
+        ) | ast.Call(), ast.Return() | ast.Assign() | ast.Compare():
             weight = 0.2
         case _:
             return
     for index, what, likely in (("0", "first", 1.0), ("-1", "last", 0.8)):
         yield from site.replace(
-            node, f"{site.source.code(node)}[{index}]", weight=weight * likely, summary=f"take the {what} element of it"
+            node,
+            f"{site.source.code(node)}[{index}]",
+            weight=weight * likely,
+            summary=f"take the {what} element of it",
         )

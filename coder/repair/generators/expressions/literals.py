@@ -35,7 +35,11 @@ def named_value(site: Site) -> Iterator[Rewrite]:
 def asserted_number(site: Site) -> Iterator[Rewrite]:
     """A number that moves the result from what an assertion saw to what it expected: by their difference, or by their ratio."""
     node = site.node
-    if not isinstance(node, ast.Constant) or isinstance(node.value, bool) or not isinstance(node.value, int | float):
+    if (
+        not isinstance(node, ast.Constant)
+        or isinstance(node.value, bool)
+        or not isinstance(node.value, int | float)
+    ):
         return
     found: dict[float, float] = {}
     for one, other in numbers(site.failures):
@@ -46,13 +50,19 @@ def asserted_number(site: Site) -> Iterator[Rewrite]:
             if seen and node.value and (node.value * expected / seen) % 1 == 0:
                 found.setdefault(node.value * expected / seen, 0.35)
     for number, weight in found.items():
-        text = str(int(number)) if number == int(number) and isinstance(node.value, int) else repr(float(number))
-        yield from site.replace(node, text, weight=weight, summary=f"use {text} instead of {site.source.code(node)}")
+        text = (
+            str(int(number)) if number == int(number) and isinstance(node.value, int) else repr(float(number))
+        )
+        yield from site.replace(
+            node, text, weight=weight, summary=f"use {text} instead of {site.source.code(node)}"
+        )
 
 
 def numbers(failures: tuple[Failure, ...]) -> list[tuple[float, float]]:
     """Pairs of numbers that assertions found to differ."""
-    return [(float(one), float(other)) for failure in failures for one, other in SEEN.findall(failure.message)]
+    return [
+        (float(one), float(other)) for failure in failures for one, other in SEEN.findall(failure.message)
+    ]
 
 
 def _weight(site: Site) -> float:

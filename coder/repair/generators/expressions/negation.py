@@ -14,7 +14,12 @@ def negation(site: Site) -> Iterator[Rewrite]:
         yield from site.replace(node, site.source.code(node.operand), weight=0.85, summary="drop a `not`")
         yield from _held(site, node, node.operand, "not in")
         if isinstance(node.operand, ATOMS):
-            yield from site.replace(node, f"{site.source.code(node.operand)} is None", weight=0.4, summary="test for None, not for truth")
+            yield from site.replace(
+                node,
+                f"{site.source.code(node.operand)} is None",
+                weight=0.4,
+                summary="test for None, not for truth",
+            )
         return
     if not is_condition(site.source, node) or not isinstance(node, ast.expr):
         yield from _unless_none(site)
@@ -23,14 +28,25 @@ def negation(site: Site) -> Iterator[Rewrite]:
     code = site.source.code(node)
     if not isinstance(node, ast.Compare):
         negated = f"not {code}" if isinstance(node, ATOMS) else f"not ({code})"
-        yield from site.replace(node, negated, weight=0.85 if not returned(site) else 0.4, summary="negate the condition")
+        yield from site.replace(
+            node, negated, weight=0.85 if not returned(site) else 0.4, summary="negate the condition"
+        )
     match node:
         case ast.Name() | ast.Attribute() if not returned(site):
-            yield from site.replace(node, f"{code} is not None", weight=0.45, summary="test for None, not for truth")
+            yield from site.replace(
+                node, f"{code} is not None", weight=0.45, summary="test for None, not for truth"
+            )
         case ast.Compare(left=left, ops=[ast.Is() as op], comparators=[ast.Constant(value=None)]):
-            yield from site.replace(node, f"not {site.source.code(left)}", weight=0.35, summary=f"test for truth, not with `{name(op)}`")
+            yield from site.replace(
+                node,
+                f"not {site.source.code(left)}",
+                weight=0.35,
+                summary=f"test for truth, not with `{name(op)}`",
+            )
         case ast.Compare(left=left, ops=[ast.IsNot() as op], comparators=[ast.Constant(value=None)]):
-            yield from site.replace(node, site.source.code(left), weight=0.35, summary=f"test for truth, not with `{name(op)}`")
+            yield from site.replace(
+                node, site.source.code(left), weight=0.35, summary=f"test for truth, not with `{name(op)}`"
+            )
 
 
 def _held(site: Site, node: ast.expr, asked: ast.expr, how: str) -> Iterator[Rewrite]:
@@ -49,7 +65,10 @@ def _unless_none(site: Site) -> Iterator[Rewrite]:
         case ast.BoolOp(op=ast.Or(), values=[ast.Name() | ast.Attribute() as given, ast.expr() as instead]):
             code, other = site.source.code(given), site.source.code(instead)
             yield from site.replace(
-                site.node, f"{other} if {code} is None else {code}", weight=0.6, summary=f"keep `{code}` unless it is None"
+                site.node,
+                f"{other} if {code} is None else {code}",
+                weight=0.6,
+                summary=f"keep `{code}` unless it is None",
             )
         case _:
             pass

@@ -58,21 +58,32 @@ def arithmetic(site: Site) -> Iterator[Rewrite]:
                 yield from _between(site, left, right, old=old, new=new, weight=weight)
             if isinstance(op, ORDERED):
                 yield from site.swap(left, right, weight=0.6, summary=f"swap the operands of `{old}`")
-            for rewrite in _between(site, left, right, old=old, new="/", weight=0.4) if isinstance(op, ast.FloorDiv) else ():
+            for rewrite in (
+                _between(site, left, right, old=old, new="/", weight=0.4)
+                if isinstance(op, ast.FloorDiv)
+                else ()
+            ):
                 (start, end), (change,) = site.source.span(site.node), rewrite.changes
                 code = f"{site.source.text[start : change.start]}/{site.source.text[change.end : end]}"
-                yield from site.replace(site.node, f"int({code})", weight=rewrite.weight, summary="round towards zero")
+                yield from site.replace(
+                    site.node, f"int({code})", weight=rewrite.weight, summary="round towards zero"
+                )
         case ast.AugAssign(target=target, op=op, value=value) if type(op) in ARITHMETIC:
             old, others = ARITHMETIC[type(op)]
             for rank, new in enumerate((*others, "")):
-                yield from _between(site, target, value, old=f"{old}=", new=f"{new}=", weight=0.9 * FADING**rank)
+                yield from _between(
+                    site, target, value, old=f"{old}=", new=f"{new}=", weight=0.9 * FADING**rank
+                )
 
 
 def _is_whole(site: Site, value: ast.expr) -> bool:
     """Does the function ask for the remainder of the same somewhere?"""
     same = ast.dump(value)
     nodes = ast.walk(site.function) if site.function else ()
-    return any(isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mod) and ast.dump(one.left) == same for one in nodes)
+    return any(
+        isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mod) and ast.dump(one.left) == same
+        for one in nodes
+    )
 
 
 def _scaled(site: Site) -> Iterator[Rewrite]:
@@ -80,15 +91,23 @@ def _scaled(site: Site) -> Iterator[Rewrite]:
     match site.node:
         case ast.BinOp(left=left, op=ast.FloorDiv(), right=right):
             plain = code(left) if isinstance(left, ATOMS) else f"({code(left)})"
-            yield from site.replace(site.node, f"-(-{plain} // {code(right)})", weight=0.4, summary="round up")
-        case ast.BinOp(op=ast.Mult()) if not isinstance(site.parent, ast.BinOp) or isinstance(site.parent.op, ast.Add | ast.Sub):
-            yield from site.replace(site.node, f"{code(site.node)} / 100", weight=0.25, summary="take it of a hundred")
+            yield from site.replace(
+                site.node, f"-(-{plain} // {code(right)})", weight=0.4, summary="round up"
+            )
+        case ast.BinOp(op=ast.Mult()) if not isinstance(site.parent, ast.BinOp) or isinstance(
+            site.parent.op, ast.Add | ast.Sub
+        ):
+            yield from site.replace(
+                site.node, f"{code(site.node)} / 100", weight=0.25, summary="take it of a hundred"
+            )
         case _:
             pass
 
 
 def _is_asked(site: Site) -> bool:
-    return is_condition(site.source, site.node) or (isinstance(site.parent, ast.UnaryOp) and isinstance(site.parent.op, ast.Not))
+    return is_condition(site.source, site.node) or (
+        isinstance(site.parent, ast.UnaryOp) and isinstance(site.parent.op, ast.Not)
+    )
 
 
 def comparison(site: Site) -> Iterator[Rewrite]:
@@ -100,7 +119,11 @@ def comparison(site: Site) -> Iterator[Rewrite]:
         old, others = COMPARISON[type(op)]
         same = not any(_has_no_identity(one) for one in (left, right))
         for rank, new in enumerate(new for new in others if same or not new.startswith("is")):
-            likely = UNORDERED if old in ("==", "!=") and new in ORDERING and any(map(_is_text, (left, right))) else 0.95
+            likely = (
+                UNORDERED
+                if old in ("==", "!=") and new in ORDERING and any(map(_is_text, (left, right)))
+                else 0.95
+            )
             yield from _between(site, left, right, old=old, new=new, weight=likely * FADING**rank)
         if isinstance(op, ast.In | ast.NotIn):
             yield from site.swap(left, right, weight=0.3, summary=f"swap the sides of `{old}`")
@@ -110,7 +133,9 @@ def comparison(site: Site) -> Iterator[Rewrite]:
 def _has_no_identity(node: ast.expr) -> bool:
     """Is it a number or a text as it is written? Whether another one *is* that is a matter of the interpreter."""
     return isinstance(node, ast.JoinedStr) or (
-        isinstance(node, ast.Constant) and isinstance(node.value, int | float | str | bytes) and not isinstance(node.value, bool)
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, int | float | str | bytes)
+        and not isinstance(node.value, bool)
     )
 
 
@@ -131,21 +156,29 @@ def boolean(site: Site) -> Iterator[Rewrite]:
     yield from _asked_of_each(site, node)
     for dropped in node.values:
         kept = f" {old} ".join(site.source.code(value) for value in node.values if value is not dropped)
-        yield from site.replace(node, kept, weight=0.35, summary=f"do not ask for `{_short(site.source.code(dropped))}`")
+        yield from site.replace(
+            node, kept, weight=0.35, summary=f"do not ask for `{_short(site.source.code(dropped))}`"
+        )
 
 
 def _asked_of_each(site: Site, node: ast.BoolOp) -> Iterator[Rewrite]:
     """`x == 1 or x == 2` for `x == 1 or 2`."""
     match node.values:
-        case [ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as op]), *others] if all(isinstance(one, ast.Constant) for one in others):
+        case [ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as op]), *others] if all(
+            isinstance(one, ast.Constant) for one in others
+        ):
             asked = f"{site.source.code(left)} {'==' if isinstance(op, ast.Eq) else '!='} "
             starts = [site.source.span(one)[0] for one in others]
-            yield Rewrite(tuple(Change(start=start, end=start, text=asked) for start in starts), 1.2, "ask it of each")
+            yield Rewrite(
+                tuple(Change(start=start, end=start, text=asked) for start in starts), 1.2, "ask it of each"
+            )
         case _:
             pass
 
 
-def _between(site: Site, left: ast.AST, right: ast.AST, *, old: str, new: str, weight: float) -> Iterator[Rewrite]:
+def _between(
+    site: Site, left: ast.AST, right: ast.AST, *, old: str, new: str, weight: float
+) -> Iterator[Rewrite]:
     """Change the operator that stands between two nodes."""
     start, end = site.source.span(left)[1], site.source.span(right)[0]
     pattern = re.escape(old).replace(r"\ ", r"\s+")
@@ -156,7 +189,11 @@ def _between(site: Site, left: ast.AST, right: ast.AST, *, old: str, new: str, w
 
 
 def _formats(node: ast.BinOp) -> bool:
-    return isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant | ast.JoinedStr) and not _is_number(node.left)
+    return (
+        isinstance(node.op, ast.Mod)
+        and isinstance(node.left, ast.Constant | ast.JoinedStr)
+        and not _is_number(node.left)
+    )
 
 
 def _is_number(node: ast.expr) -> bool:

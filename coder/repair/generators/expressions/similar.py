@@ -24,7 +24,11 @@ COPIED = (ast.Call, ast.BinOp, ast.Subscript, ast.Compare, ast.Attribute)
 def other_condition(site: Site) -> Iterator[Rewrite]:
     """A condition that the file asks for elsewhere: instead of this one, as well as it, or as an alternative to it."""
     node = site.node
-    if not is_condition(site.source, node) or isinstance(site.parent, ast.BoolOp | ast.Return) or not isinstance(node, ast.expr):
+    if (
+        not is_condition(site.source, node)
+        or isinstance(site.parent, ast.BoolOp | ast.Return)
+        or not isinstance(node, ast.expr)
+    ):
         return
     function = site.function
     here = visible(site.source, function)
@@ -34,7 +38,9 @@ def other_condition(site: Site) -> Iterator[Rewrite]:
     for piece in conditions(site.source):
         if piece.names <= here and piece.text not in (code, mine) and "\n" not in piece.text:
             near = nearness(piece, function, site.source.class_of(function))
-            found[piece.text] = max(found.get(piece.text, 0.0), near * (1.0 if piece.names & _read(node) else 0.6))
+            found[piece.text] = max(
+                found.get(piece.text, 0.0), near * (1.0 if piece.names & _read(node) else 0.6)
+            )
     for other in sorted(found, key=lambda text: (-found[text], text))[:MOST]:
         weight, theirs = found[other], _bracketed(other)
         yield from site.replace(node, other, weight=0.3 * weight, summary=f"ask whether `{other[:40]}`")
@@ -44,7 +50,9 @@ def other_condition(site: Site) -> Iterator[Rewrite]:
             (f"{theirs} and {mine}", 0.3),
             (f"{mine} or {theirs}", 0.3),
         ):
-            yield from site.replace(node, new, weight=rank * weight, summary=f"ask whether `{other[:40]}` as well")
+            yield from site.replace(
+                node, new, weight=rank * weight, summary=f"ask whether `{other[:40]}` as well"
+            )
 
 
 def similar(site: Site) -> Iterator[Rewrite]:
@@ -64,11 +72,17 @@ def similar(site: Site) -> Iterator[Rewrite]:
     for text, names in texts[max(0, place - COMPARED) : place + COMPARED]:
         if text != code and names <= here and abs(len(text) - len(code)) <= 0.5 * len(code):
             matcher.set_seq1(text)
-            least = nlargest(MOST_EXPRESSIONS, scored.values())[-1] if len(scored) >= MOST_EXPRESSIONS else LEAST_ALIKE
+            least = (
+                nlargest(MOST_EXPRESSIONS, scored.values())[-1]
+                if len(scored) >= MOST_EXPRESSIONS
+                else LEAST_ALIKE
+            )
             if matcher.quick_ratio() >= least and (alike := matcher.ratio()) >= least:
                 scored[text] = alike
     for text in sorted(scored, key=lambda text: (-scored[text], text))[:MOST_EXPRESSIONS]:
-        yield from site.replace(node, text, weight=0.4 * scored[text], summary=f"use `{text[:40]}` as elsewhere")
+        yield from site.replace(
+            node, text, weight=0.4 * scored[text], summary=f"use `{text[:40]}` as elsewhere"
+        )
 
 
 @lru_cache(maxsize=256)
@@ -76,7 +90,11 @@ def _expressions(source: Source) -> dict[type[ast.AST], tuple[list[int], list[tu
     """By kind, the lines in which the file's expressions stand first, and their texts with the names of their functions that they read."""
     found: dict[type[ast.AST], dict[str, ast.expr]] = {kind: {} for kind in COPIED}
     for node in ast.walk(source.tree):
-        if isinstance(node, COPIED) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load) and node.lineno == node.end_lineno:
+        if (
+            isinstance(node, COPIED)
+            and isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
+            and node.lineno == node.end_lineno
+        ):
             found[type(node)].setdefault(source.code(node), node)
     told = {}
     for kind, texts in found.items():

@@ -10,8 +10,20 @@ from coder.repair.generators.names.suggestions import said
 
 TOO_MANY = re.compile(r"too many values to unpack \(expected (\d+)")
 
-NEUTRAL: dict[type[ast.operator], tuple[str, str]] = {ast.Add: ("+", "0"), ast.Sub: ("-", "0"), ast.Mult: ("*", "1")}
-BEGUN = {"append": "[]", "extend": "[]", "insert": "[]", "add": "set()", "update": "{}", "setdefault": "{}", "get": "{}"}
+NEUTRAL: dict[type[ast.operator], tuple[str, str]] = {
+    ast.Add: ("+", "0"),
+    ast.Sub: ("-", "0"),
+    ast.Mult: ("*", "1"),
+}
+BEGUN = {
+    "append": "[]",
+    "extend": "[]",
+    "insert": "[]",
+    "add": "set()",
+    "update": "{}",
+    "setdefault": "{}",
+    "get": "{}",
+}
 """What something begins with that is asked for such a thing."""
 
 
@@ -25,13 +37,20 @@ def slicing(site: Site) -> Iterator[Rewrite]:
         case ast.Slice() as bounds:
             for text, weight in _other_bounds(site, bounds):
                 yield from site.replace(
-                    node, f"{value}[{text}]", weight=weight, summary=f"take `[{text}]` instead of `[{_text(site, bounds)}]`"
+                    node,
+                    f"{value}[{text}]",
+                    weight=weight,
+                    summary=f"take `[{text}]` instead of `[{_text(site, bounds)}]`",
                 )
             yield from site.replace(node, value, weight=0.3, summary=f"take all of `{value[:40]}`")
         case ast.Constant(value=0):
-            yield from site.replace(node.slice, "-1", weight=0.7, summary="take the last instead of the first")
+            yield from site.replace(
+                node.slice, "-1", weight=0.7, summary="take the last instead of the first"
+            )
             if any(failure.type == "IndexError" for failure in site.failures):
-                yield from site.replace(node.slice, ":1", weight=0.6, summary="take the first, if there is one")
+                yield from site.replace(
+                    node.slice, ":1", weight=0.6, summary="take the first, if there is one"
+                )
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1)):
             yield from site.replace(node.slice, "0", weight=0.7, summary="take the first instead of the last")
         case _:
@@ -42,14 +61,18 @@ def slice_missing(site: Site) -> Iterator[Rewrite]:
     """A sequence without its first or last element, or turned round, where all of it is used."""
     node = site.node
     match node, site.parent:
-        case ast.Name() | ast.Attribute(), ast.For(iter=used) | ast.comprehension(iter=used) | ast.Return(value=used) if used is node:
+        case ast.Name() | ast.Attribute(), ast.For(iter=used) | ast.comprehension(iter=used) | ast.Return(
+            value=used
+        ) if used is node:
             pass
         case ast.Name() | ast.Attribute(), ast.Call(args=arguments) if node in arguments:
             pass
         case _:
             return
     for text, weight in (("[1:]", 0.35), ("[:-1]", 0.35), ("[::-1]", 0.3)):
-        yield from site.replace(node, f"{site.source.code(node)}{text}", weight=weight, summary=f"take `{text}` of it")
+        yield from site.replace(
+            node, f"{site.source.code(node)}{text}", weight=weight, summary=f"take `{text}` of it"
+        )
 
 
 def unpacked(site: Site) -> Iterator[Rewrite]:
@@ -72,30 +95,50 @@ def lookup(site: Site) -> Iterator[Rewrite]:
     missing = any(failure.type == "KeyError" for failure in site.failures)
     if missing:
         yield from _first_of_its_key(site)
-    if missing and isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and not isinstance(node.slice, ast.Slice):
+    if (
+        missing
+        and isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Load)
+        and not isinstance(node.slice, ast.Slice)
+    ):
         value, key = site.source.code(node.value), site.source.code(node.slice)
         for default, weight in (("", 0.6), (", 0", 0.4), (", []", 0.3), (", ''", 0.3)):
-            yield from site.replace(node, f"{value}.get({key}{default})", weight=weight, summary=f"allow for `{key[:30]}` to be missing")
+            yield from site.replace(
+                node,
+                f"{value}.get({key}{default})",
+                weight=weight,
+                summary=f"allow for `{key[:30]}` to be missing",
+            )
 
 
 def _first_of_its_key(site: Site) -> Iterator[Rewrite]:
     """Begin what is counted or collected under a key."""
     match site.node, site.parent:
-        case ast.AugAssign(target=ast.Subscript(value=table, slice=key), op=op, value=value), _ if type(op) in NEUTRAL:
+        case ast.AugAssign(target=ast.Subscript(value=table, slice=key), op=op, value=value), _ if (
+            type(op) in NEUTRAL
+        ):
             start, end = site.source.span(site.node)[0], site.source.span(value)[0]
             sign, nothing = NEUTRAL[type(op)]
             held, at = site.source.code(table), site.source.code(key)
             text = f"{held}[{at}] = {held}.get({at}, {nothing}) {sign} "
-            yield Rewrite((Change(start=start, end=end, text=text),), 0.9, f"begin with {nothing} where `{at[:30]}` is missing")
+            yield Rewrite(
+                (Change(start=start, end=end, text=text),),
+                0.9,
+                f"begin with {nothing} where `{at[:30]}` is missing",
+            )
         case ast.Subscript(value=table, slice=key), ast.Attribute(attr=way) if way in BEGUN:
             text = f"{site.source.code(table)}.setdefault({site.source.code(key)}, {BEGUN[way]})"
-            yield from site.replace(site.node, text, weight=0.9, summary=f"begin with `{BEGUN[way]}` where the key is missing")
+            yield from site.replace(
+                site.node, text, weight=0.9, summary=f"begin with `{BEGUN[way]}` where the key is missing"
+            )
         case _:
             pass
 
 
 def _other_bounds(site: Site, bounds: ast.Slice) -> Iterator[tuple[str, float]]:
-    lower, upper, step = (site.source.code(part) if part else "" for part in (bounds.lower, bounds.upper, bounds.step))
+    lower, upper, step = (
+        site.source.code(part) if part else "" for part in (bounds.lower, bounds.upper, bounds.step)
+    )
     tail = f":{step}" if step else ""
     if lower:
         yield f":{upper}{tail}", 0.5
@@ -118,5 +161,7 @@ def _other_bounds(site: Site, bounds: ast.Slice) -> Iterator[tuple[str, float]]:
 
 
 def _text(site: Site, bounds: ast.Slice) -> str:
-    lower, upper, step = (site.source.code(part) if part else "" for part in (bounds.lower, bounds.upper, bounds.step))
+    lower, upper, step = (
+        site.source.code(part) if part else "" for part in (bounds.lower, bounds.upper, bounds.step)
+    )
     return f"{lower}:{upper}" + (f":{step}" if step else "")

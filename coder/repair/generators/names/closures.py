@@ -17,11 +17,23 @@ TOLD, UNTOLD = 1.5, 0.3
 def bound_late(site: Site) -> Iterator[Rewrite]:
     """`lambda i=i: i` for `lambda: i` in a loop over `i`: what is called afterwards sees the last one only."""
     node = site.node
-    if not isinstance(node, ast.Lambda | ast.FunctionDef) or node.args.kwonlyargs or node.args.vararg or node.args.kwarg:
+    if (
+        not isinstance(node, ast.Lambda | ast.FunctionDef)
+        or node.args.kwonlyargs
+        or node.args.vararg
+        or node.args.kwarg
+    ):
         return
     own = {one.arg for one in node.args.args}
-    read = dict.fromkeys(one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load))
-    looped = {name for one in site.source.around(node) if not isinstance(one, Function) for name in _gone_through(one)}
+    read = dict.fromkeys(
+        one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)
+    )
+    looped = {
+        name
+        for one in site.source.around(node)
+        if not isinstance(one, Function)
+        for name in _gone_through(one)
+    }
     late = [name for name in read if name in looped - own]
     if late:
         given = ", ".join(f"{name}={name}" for name in late)
@@ -47,7 +59,11 @@ def _gone_through(node: ast.AST) -> tuple[str, ...]:
     match node:
         case ast.For(target=target):
             return stored(target)
-        case ast.ListComp(generators=loops) | ast.SetComp(generators=loops) | ast.GeneratorExp(generators=loops):
+        case (
+            ast.ListComp(generators=loops)
+            | ast.SetComp(generators=loops)
+            | ast.GeneratorExp(generators=loops)
+        ):
             return tuple(name for loop in loops for name in stored(loop.target))
         case ast.DictComp(generators=loops):
             return tuple(name for loop in loops for name in stored(loop.target))
@@ -58,7 +74,12 @@ def _gone_through(node: ast.AST) -> tuple[str, ...]:
 def outer_name(site: Site) -> Iterator[Rewrite]:
     """`global x` or `nonlocal x` in a function that gives `x` a value, and where that is meant to be the one outside of it."""
     node = site.node
-    if not isinstance(node, ast.stmt) or (function := site.function) is None or function.body[0] is not node or is_docstring(node):
+    if (
+        not isinstance(node, ast.stmt)
+        or (function := site.function) is None
+        or function.body[0] is not node
+        or is_docstring(node)
+    ):
         return
     told = said(site.failures, UNBOUND)
     around = [one for one in site.source.around(function) if isinstance(one, Function)]
@@ -67,4 +88,6 @@ def outer_name(site: Site) -> Iterator[Rewrite]:
         word = "nonlocal" if name in outer else "global" if name in module_names(site.source) else ""
         if word:
             weight = TOLD if name in told else UNTOLD
-            yield from site.before(node, [f"{word} {name}"], weight=weight, summary=f"let `{name}` be the one outside of it")
+            yield from site.before(
+                node, [f"{word} {name}"], weight=weight, summary=f"let `{name}` be the one outside of it"
+            )

@@ -59,7 +59,9 @@ def _says(source: Source, definition: ast.AST, name: str) -> Iterator[tuple[int,
             case ast.Attribute(attr=attribute) if member and attribute == name:
                 _, end = source.span(node)
                 yield end - len(name), end
-            case ast.Name(id=variable) if variable == name and (not member or source.parents.get(node) is definition):
+            case ast.Name(id=variable) if variable == name and (
+                not member or source.parents.get(node) is definition
+            ):
                 yield source.span(node)
             case ast.Constant(value=text) if text == name and not member and _is_public_list(source, node):
                 start, end = source.span(node)

@@ -39,16 +39,29 @@ def vocabulary(site: Site) -> Iterator[Rewrite]:
     code = site.source.code
     match site.node, site.parent:
         case ast.Call(func=ast.Attribute(value=value, attr=name), args=[]), _ if name in LENGTH & unknown:
-            yield from site.replace(site.node, f"len({code(value)})", weight=TOLD, summary=f"call `len`, not `{name}`")
-        case ast.Call(func=ast.Attribute(value=value, attr="has_key" | "contains" | "includes" as name), args=[given]), _ if (
-            name in unknown
+            yield from site.replace(
+                site.node, f"len({code(value)})", weight=TOLD, summary=f"call `len`, not `{name}`"
+            )
+        case ast.Call(
+            func=ast.Attribute(value=value, attr="has_key" | "contains" | "includes" as name), args=[given]
+        ), _ if name in unknown:
+            yield from site.replace(
+                site.node,
+                f"{code(given)} in {code(value)}",
+                weight=TOLD,
+                summary=f"ask with `in`, not `{name}`",
+            )
+        case ast.Attribute(value=value, attr=name), parent if name in LENGTH & unknown and not isinstance(
+            parent, ast.Call
         ):
-            yield from site.replace(site.node, f"{code(given)} in {code(value)}", weight=TOLD, summary=f"ask with `in`, not `{name}`")
-        case ast.Attribute(value=value, attr=name), parent if name in LENGTH & unknown and not isinstance(parent, ast.Call):
-            yield from site.replace(site.node, f"len({code(value)})", weight=TOLD, summary=f"call `len`, not `{name}`")
+            yield from site.replace(
+                site.node, f"len({code(value)})", weight=TOLD, summary=f"call `len`, not `{name}`"
+            )
         case ast.Attribute(attr=name) as node, ast.Call(func=called) if called is node and name in unknown:
             for rank, other in enumerate(METHODS.get(name, ())):
-                yield from site.rename(node, other, weight=TOLD * 0.9**rank, summary=f"call `{other}`, not `{name}`")
+                yield from site.rename(
+                    node, other, weight=TOLD * 0.9**rank, summary=f"call `{other}`, not `{name}`"
+                )
         case ast.Name(id="super"), ast.Attribute() if said(site.failures, SUPER):
             _, end = site.source.span(site.node)
             yield Rewrite((Change(start=end, end=end, text="()"),), TOLD, "call `super`")

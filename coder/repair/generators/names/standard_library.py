@@ -18,14 +18,18 @@ MODULE_ATTRIBUTE = re.compile(r"module '[\w.]+' has no attribute '(\w+)'")
 def moved(site: Site) -> Iterator[Rewrite]:
     """`collections.abc.Mapping` for `collections.Mapping`, wherever the file asks for it, and the like for an import."""
     match site.node:
-        case ast.Attribute(value=ast.Name(id=module), attr=name) if name in said(site.failures, MODULE_ATTRIBUTE):
+        case ast.Attribute(value=ast.Name(id=module), attr=name) if name in said(
+            site.failures, MODULE_ATTRIBUTE
+        ):
             for new in _today(module, name):
                 yield _asked_of(site.source, module, name, new)
         case ast.ImportFrom(module=str(module), level=0) as statement:
             wanted = said(site.failures, IMPORT)
             for alias in statement.names:
                 if alias.name in wanted:
-                    yield from (_imported(site.source, statement, alias, new) for new in _today(module, alias.name))
+                    yield from (
+                        _imported(site.source, statement, alias, new) for new in _today(module, alias.name)
+                    )
 
 
 def _today(module: str, name: str) -> list[str]:
@@ -35,8 +39,14 @@ def _today(module: str, name: str) -> list[str]:
 
 
 def _asked_of(source: Source, module: str, name: str, new: str) -> Rewrite:
-    same = [one for one in ast.walk(source.tree) if isinstance(one, ast.Attribute) and ast.unparse(one) == f"{module}.{name}"]
-    changes = [Change(start=start, end=end, text=new) for start, end in sorted(source.span(one) for one in same)]
+    same = [
+        one
+        for one in ast.walk(source.tree)
+        if isinstance(one, ast.Attribute) and ast.unparse(one) == f"{module}.{name}"
+    ]
+    changes = [
+        Change(start=start, end=end, text=new) for start, end in sorted(source.span(one) for one in same)
+    ]
     home = new.rpartition(".")[0]
     known = {alias.name for one in source.tree.body if isinstance(one, ast.Import) for alias in one.names}
     if home and home not in (*known, "str"):
@@ -51,10 +61,16 @@ def _imported(source: Source, statement: ast.ImportFrom, alias: ast.alias, new: 
     if home in ("", "str"):
         moving, line, summary = [alias], f"{own} = {new}", f"use `{new}` for `{own}`"
     elif name != alias.name:
-        moving, line, summary = [alias], f"from {home} import {name} as {own}", f"import `{own}` from `{home}`"
+        moving, line, summary = (
+            [alias],
+            f"from {home} import {name} as {own}",
+            f"import `{own}` from `{home}`",
+        )
     else:
         moving = [
-            one for one in statement.names if one is alias or (home in offered().get(one.name, ()) and one.name not in _has(statement))
+            one
+            for one in statement.names
+            if one is alias or (home in offered().get(one.name, ()) and one.name not in _has(statement))
         ]
         names = ", ".join(map(source.code, moving))
         line, summary = f"from {home} import {names}", f"import {names} from `{home}`"
@@ -68,10 +84,16 @@ def _imported(source: Source, statement: ast.ImportFrom, alias: ast.alias, new: 
 def _has(statement: ast.ImportFrom) -> list[str]:
     """What a module of the standard library has today."""
     known = statement.module in sys.stdlib_module_names
-    return dir(importlib.import_module(str(statement.module))) if known else [alias.name for alias in statement.names]
+    return (
+        dir(importlib.import_module(str(statement.module)))
+        if known
+        else [alias.name for alias in statement.names]
+    )
 
 
-def _without(source: Source, names: Sequence[ast.alias], one: ast.alias, moving: Sequence[ast.alias]) -> Change:
+def _without(
+    source: Source, names: Sequence[ast.alias], one: ast.alias, moving: Sequence[ast.alias]
+) -> Change:
     """One of several imported names taken away, with a comma."""
     place = names.index(one)
     start, end = source.span(one)

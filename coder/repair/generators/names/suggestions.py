@@ -9,15 +9,31 @@ from coder.core.ports.repair import Change
 from coder.core.values.verdict import Failure
 from coder.python.source import Function, Source
 from coder.repair.context.imports import imports
-from coder.repair.context.scope import attributes, local_names, module_names, most_alike, own_attributes, short_texts
+from coder.repair.context.scope import (
+    attributes,
+    local_names,
+    module_names,
+    most_alike,
+    own_attributes,
+    short_texts,
+)
 from coder.repair.context.site import Rewrite, Site
 
 NAME = re.compile(r"name '(\w+)' is not defined|local variable '(\w+)'|free variable '(\w+)'")
 ATTRIBUTE = re.compile(r"has no attribute '(\w+)'")
 IMPORT = re.compile(r"cannot import name '(\w+)'")
 MOST_PLACES = 6
-METHODS = tuple(name for kind in (str, list, dict, set, bytes, int) for name in dir(kind) if not name.startswith("__"))
-RENAMED = {"basestring": "str", "long": "int", "raw_input": "input", "unichr": "chr", "unicode": "str", "xrange": "range"}
+METHODS = tuple(
+    name for kind in (str, list, dict, set, bytes, int) for name in dir(kind) if not name.startswith("__")
+)
+RENAMED = {
+    "basestring": "str",
+    "long": "int",
+    "raw_input": "input",
+    "unichr": "chr",
+    "unicode": "str",
+    "xrange": "range",
+}
 """What Python 2 called built-in things."""
 
 
@@ -48,7 +64,11 @@ def _defined(site: Site, node: ast.Name) -> Iterator[Rewrite]:
         yield from site.replace(node, f"self.{node.id}", weight=2.0, summary=f"use `self.{node.id}`")
     pool = (*local_names(site.source, node), *module_names(site.source), *dir(builtins))
     for name, alike in most_alike(node.id, pool, count=5, least=0.5):
-        yield Rewrite(_everywhere(site.source, node, name), 1.2 + alike, f"use `{name}` instead of the undefined `{node.id}`")
+        yield Rewrite(
+            _everywhere(site.source, node, name),
+            1.2 + alike,
+            f"use `{name}` instead of the undefined `{node.id}`",
+        )
     if new := RENAMED.get(node.id):
         yield Rewrite(_everywhere(site.source, node, new), 2.0, f"use `{new}` instead of `{node.id}`")
     for change in imports(site.source, node.id):
@@ -77,14 +97,20 @@ def unknown_attribute(site: Site) -> Iterator[Rewrite]:
             else:
                 yield from site.rename(node, name, weight=1.0 + alike, summary=summary)
         if isinstance(site.parent, ast.Attribute):
-            yield from site.replace(node, site.source.code(node.value), weight=1.2, summary=f"do without `{node.attr}`")
+            yield from site.replace(
+                node, site.source.code(node.value), weight=1.2, summary=f"do without `{node.attr}`"
+            )
 
 
 def _misspelt(source: Source, name: str) -> list[int]:
     """Where an attribute ends that nothing built in has, and that the file asks for only; what one object lacks another one may have."""
     found = [one for one in ast.walk(source.tree) if isinstance(one, ast.Attribute) and one.attr == name]
     defined = name in METHODS or any(function.name == name for function in source.functions)
-    return [] if defined or not all(isinstance(one.ctx, ast.Load) for one in found) else sorted(source.span(one)[1] for one in found)
+    return (
+        []
+        if defined or not all(isinstance(one.ctx, ast.Load) for one in found)
+        else sorted(source.span(one)[1] for one in found)
+    )
 
 
 def unknown_key(site: Site) -> Iterator[Rewrite]:
@@ -93,7 +119,12 @@ def unknown_key(site: Site) -> Iterator[Rewrite]:
     missing = {failure.message.strip("'\"") for failure in site.failures if failure.type == "KeyError"}
     if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in missing:
         for name, alike in most_alike(node.value, short_texts(site.source), count=5, least=0.5):
-            yield from site.replace(node, repr(name), weight=1.0 + alike, summary=f"use the key {name!r} instead of {node.value!r}")
+            yield from site.replace(
+                node,
+                repr(name),
+                weight=1.0 + alike,
+                summary=f"use the key {name!r} instead of {node.value!r}",
+            )
 
 
 def unknown_import(site: Site) -> Iterator[Rewrite]:
@@ -107,9 +138,19 @@ def unknown_import(site: Site) -> Iterator[Rewrite]:
             start, end = site.source.span(alias)
             used = tuple(one.id for one in ast.walk(site.source.tree) if isinstance(one, ast.Name))
             for name, alike in most_alike(alias.name, used, count=5, least=0.5):
-                yield Rewrite((Change(start=start, end=end, text=name),), 1.0 + alike, f"import `{name}` instead of `{alias.name}`")
+                yield Rewrite(
+                    (Change(start=start, end=end, text=name),),
+                    1.0 + alike,
+                    f"import `{name}` instead of `{alias.name}`",
+                )
 
 
 def said(failures: tuple[Failure, ...], pattern: re.Pattern[str]) -> frozenset[str]:
     """What a pattern finds in the messages of the failures."""
-    return frozenset(name for failure in failures for match in pattern.finditer(failure.message) for name in match.groups() if name)
+    return frozenset(
+        name
+        for failure in failures
+        for match in pattern.finditer(failure.message)
+        for name in match.groups()
+        if name
+    )

@@ -30,7 +30,9 @@ def variable(site: Site) -> Iterator[Rewrite]:
     """Another variable of the function, the more alike or the more of a parameter the sooner; `size` for `self.size`."""
     node, here = site.node, local_names(site.source, site.node)
     match node:
-        case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Load()) if name in here and not is_called(site):
+        case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Load()) if (
+            name in here and not is_called(site)
+        ):
             yield from site.replace(node, name, weight=0.5, summary=f"use `{name}`, not the attribute")
         case _:
             pass
@@ -40,7 +42,11 @@ def variable(site: Site) -> Iterator[Rewrite]:
         yield from _called(site, node, here)
         return
     loads = isinstance(node.ctx, ast.Load)
-    asked, unread, guarded = _asked_for(site), idle(site.function), _guarded(site, node) | _guarding(site, node)
+    asked, unread, guarded = (
+        _asked_for(site),
+        idle(site.function),
+        _guarded(site, node) | _guarding(site, node),
+    )
     for rank, name in enumerate(here):
         if name != node.id:
             weight = (0.75 if loads else 0.4) * (0.7 + 0.3 * likeness(name, node.id)) * 0.97**rank
@@ -50,9 +56,13 @@ def variable(site: Site) -> Iterator[Rewrite]:
     if loads:
         for rank, name in enumerate(own_attributes(site.source, node)[:MOST_HELD]):
             weight = 0.8 if name == node.id else 0.25 * 0.95**rank
-            yield from site.replace(node, f"self.{name}", weight=weight, summary=f"use `self.{name}` instead of `{node.id}`")
+            yield from site.replace(
+                node, f"self.{name}", weight=weight, summary=f"use `self.{name}` instead of `{node.id}`"
+            )
         for name, alike in most_alike(node.id, module_names(site.source), count=5, least=0.5):
-            yield from site.replace(node, name, weight=0.5 * alike, summary=f"use `{name}` instead of `{node.id}`")
+            yield from site.replace(
+                node, name, weight=0.5 * alike, summary=f"use `{name}` instead of `{node.id}`"
+            )
 
 
 def _called(site: Site, node: ast.Name, here: tuple[str, ...]) -> Iterator[Rewrite]:
@@ -60,8 +70,15 @@ def _called(site: Site, node: ast.Name, here: tuple[str, ...]) -> Iterator[Rewri
     unread = idle(site.function)
     for rank, name in enumerate(here if node.id in here else unread):
         if name != node.id:
-            weight = 0.5 * (0.7 + 0.3 * likeness(name, node.id)) * 0.97**rank * (REVIVING if name in unread else 1.0)
-            yield from site.replace(node, name, weight=weight, summary=f"call `{name}` instead of `{node.id}`")
+            weight = (
+                0.5
+                * (0.7 + 0.3 * likeness(name, node.id))
+                * 0.97**rank
+                * (REVIVING if name in unread else 1.0)
+            )
+            yield from site.replace(
+                node, name, weight=weight, summary=f"call `{name}` instead of `{node.id}`"
+            )
 
 
 def _asked_for(site: Site) -> str:
@@ -80,7 +97,9 @@ def _guarded(site: Site, name: ast.Name) -> frozenset[str]:
     """What is read under a condition that asks whether there is a `name`; nothing where that is read there itself."""
     test: ast.AST = name
     match site.parent:
-        case ast.Compare(left=left, ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]) as asked if left is name:
+        case ast.Compare(left=left, ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]) as asked if (
+            left is name
+        ):
             test = asked
         case _:
             pass
@@ -96,7 +115,9 @@ def _guarded(site: Site, name: ast.Name) -> frozenset[str]:
 def _guarding(site: Site, name: ast.Name) -> frozenset[str]:
     """What `name if other is not None else ...` asks for."""
     match site.parent:
-        case ast.IfExp(test=ast.Name(id=asked) | ast.Compare(left=ast.Name(id=asked), ops=[ast.IsNot()]), body=body) if body is name:
+        case ast.IfExp(
+            test=ast.Name(id=asked) | ast.Compare(left=ast.Name(id=asked), ops=[ast.IsNot()]), body=body
+        ) if body is name:
             return frozenset({asked})
         case _:
             return frozenset()
@@ -116,12 +137,22 @@ def own_class(site: Site) -> Iterator[Rewrite]:
 def attribute(site: Site) -> Iterator[Rewrite]:
     """Another attribute: of self, or one alike that the file uses."""
     node = site.node
-    if isinstance(node, ast.Name) and node.id == "self" and isinstance(site.parent, ast.Call) and not is_called(site):
+    if (
+        isinstance(node, ast.Name)
+        and node.id == "self"
+        and isinstance(site.parent, ast.Call)
+        and not is_called(site)
+    ):
         for rank, name in enumerate(own_attributes(site.source, node)[:MOST_HELD]):
-            yield from site.replace(node, f"self.{name}", weight=0.3 * 0.95**rank, summary=f"give `self.{name}`, not the object")
+            yield from site.replace(
+                node, f"self.{name}", weight=0.3 * 0.95**rank, summary=f"give `self.{name}`, not the object"
+            )
     if not isinstance(node, ast.Attribute):
         return
-    weights = {name: 0.65 * alike for name, alike in most_alike(node.attr, attributes(site.source), count=8, least=0.45)}
+    weights = {
+        name: 0.65 * alike
+        for name, alike in most_alike(node.attr, attributes(site.source), count=8, least=0.45)
+    }
     if isinstance(node.value, ast.Name) and node.value.id == "self":
         for name in own_attributes(site.source, node)[:14]:
             weights[name] = max(weights.get(name, 0.0), 0.25 if is_called(site) else 0.5)
@@ -138,19 +169,31 @@ def key(site: Site) -> Iterator[Rewrite]:
     if not (isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value and _is_key(site)):
         return
     for name, alike in most_alike(node.value, short_texts(site.source), count=5, least=0.4):
-        yield from site.replace(node, repr(name), weight=0.6 * alike, summary=f"use {name!r} instead of {node.value!r}")
+        yield from site.replace(
+            node, repr(name), weight=0.6 * alike, summary=f"use {name!r} instead of {node.value!r}"
+        )
 
 
 def against_itself(site: Site) -> Iterator[Rewrite]:
     """`self.x == other.x` for `self.x == self.x`; `self._x` where the property `x` asks for itself."""
     match site.node:
-        case ast.Compare(left=ast.Attribute(value=ast.Name(id=name)) as left, comparators=[ast.Attribute(value=whose) as right]):
+        case ast.Compare(
+            left=ast.Attribute(value=ast.Name(id=name)) as left,
+            comparators=[ast.Attribute(value=whose) as right],
+        ):
             if site.source.code(left) == site.source.code(right):
                 for other in (one for one in local_names(site.source, site.node) if one != name):
                     yield from site.replace(whose, other, weight=1.2, summary=f"compare with `{other}`")
-        case ast.Attribute(value=ast.Name(id="self"), attr=name) as node if site.function and name == site.function.name:
+        case ast.Attribute(value=ast.Name(id="self"), attr=name) as node if (
+            site.function and name == site.function.name
+        ):
             if site.function.decorator_list and not is_called(site):
-                yield from site.rename(node, f"_{name}", weight=0.8, summary=f"use `_{name}`, what the property `{name}` stands for")
+                yield from site.rename(
+                    node,
+                    f"_{name}",
+                    weight=0.8,
+                    summary=f"use `_{name}`, what the property `{name}` stands for",
+                )
         case _:
             pass
 
@@ -166,7 +209,9 @@ def quoting(site: Site) -> Iterator[Rewrite]:
         case _:
             return
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-        yield from site.replace(node, repr(node.id), weight=0.4, summary=f"use the text {node.id!r}, not the variable")
+        yield from site.replace(
+            node, repr(node.id), weight=0.4, summary=f"use the text {node.id!r}, not the variable"
+        )
 
 
 def is_called(site: Site) -> bool:

@@ -23,7 +23,10 @@ def step(site: Site) -> Iterator[Rewrite]:
     looping = isinstance(site.parent, ast.For | ast.While) and site.source.block(node)[-1] is node
     if not isinstance(node, ast.Pass) and not looping:
         return
-    for line, weight in {**dict(_plain(site) if isinstance(node, ast.Pass) else ()), **dict(_steps(site, function))}.items():
+    for line, weight in {
+        **dict(_plain(site) if isinstance(node, ast.Pass) else ()),
+        **dict(_steps(site, function)),
+    }.items():
         if isinstance(node, ast.Pass):
             start, end = site.source.span(node)
             yield Rewrite((Change(start=start, end=end, text=line),), weight * IN_PLACE, f"add `{line[:50]}`")
@@ -41,7 +44,9 @@ def _steps(site: Site, function: Function) -> Iterator[tuple[str, float]]:
                 yield f"{name}.{method}({value})", 0.5 * 0.9**rank * 0.7**place
             if kind == "dict":
                 yield f"{name}[{value}] = {name}.get({value}, 0) + 1", 0.25 * 0.9**rank
-                yield from ((f"{name}[{value}] = {other}", 0.35 * 0.9**rank) for other in given if other != value)
+                yield from (
+                    (f"{name}[{value}] = {other}", 0.35 * 0.9**rank) for other in given if other != value
+                )
             if kind in ("int", "float", "str"):
                 yield f"{name} += {value}", 0.3 * 0.9**rank
         if kind == "int":
@@ -64,7 +69,9 @@ def _begun(site: Site, function: Function) -> dict[str, str]:
     found: dict[str, str] = {}
     for node in ast.walk(function):
         match node:
-            case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value) if (kind := _kind(value)) is not None:
+            case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value) if (
+                kind := _kind(value)
+            ) is not None:
                 found.setdefault(site.source.code(target), kind)
             case _:
                 pass

@@ -12,14 +12,23 @@ MOST = 6
 def kept_best(site: Site) -> Iterator[Rewrite]:
     """`best = max(best, x)` for `best = x`, and `x` for it."""
     match site.node:
-        case ast.Assign(targets=[ast.Name() | ast.Attribute() | ast.Subscript() as target], value=value) if _may_be_number(value):
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() | ast.Subscript() as target], value=value) if (
+            _may_be_number(value)
+        ):
             old, new = site.source.code(target), site.source.code(value)
             if "\n" not in new:
                 for name, weight in (("max", 0.3), ("min", 0.3)):
-                    yield from site.replace(value, f"{name}({old}, {new})", weight=weight, summary=f"keep the {name} in `{old[:30]}`")
+                    yield from site.replace(
+                        value,
+                        f"{name}({old}, {new})",
+                        weight=weight,
+                        summary=f"keep the {name} in `{old[:30]}`",
+                    )
         case ast.Call(func=ast.Name(id="max" | "min" as name), args=[first, second], keywords=[]) as node:
             for one in (first, second):
-                yield from site.replace(node, site.source.code(one), weight=0.3, summary=f"no `{name}` of two")
+                yield from site.replace(
+                    node, site.source.code(one), weight=0.3, summary=f"no `{name}` of two"
+                )
         case _:
             pass
 
@@ -27,18 +36,29 @@ def kept_best(site: Site) -> Iterator[Rewrite]:
 def given_elsewhere(site: Site) -> Iterator[Rewrite]:
     """The value that the same variable, or the same result, is given at another place of the function."""
     node, function = site.node, site.function
-    if function is None or not isinstance(node, ast.Assign | ast.AugAssign | ast.Return) or node.value is None:
+    if (
+        function is None
+        or not isinstance(node, ast.Assign | ast.AugAssign | ast.Return)
+        or node.value is None
+    ):
         return
     mine, here = _what(site, node), visible(site.source, function)
     others: dict[str, None] = {}
     for one in ast.walk(function):
-        if one is not node and isinstance(one, ast.Assign | ast.Return) and one.value is not None and _what(site, one) == mine:
+        if (
+            one is not node
+            and isinstance(one, ast.Assign | ast.Return)
+            and one.value is not None
+            and _what(site, one) == mine
+        ):
             reads = {name.id for name in ast.walk(one.value) if isinstance(name, ast.Name)}
             if reads <= here:
                 others[site.source.code(one.value)] = None
     for rank, text in enumerate([text for text in others if "\n" not in text][:MOST]):
         what = "return" if mine == "return" else f"give `{mine[:30]}`"
-        yield from site.replace(node.value, text, weight=0.45 * 0.95**rank, summary=f"{what} `{text[:40]}` as elsewhere")
+        yield from site.replace(
+            node.value, text, weight=0.45 * 0.95**rank, summary=f"{what} `{text[:40]}` as elsewhere"
+        )
 
 
 def given_by_sibling(site: Site) -> Iterator[Rewrite]:
@@ -57,7 +77,12 @@ def given_by_sibling(site: Site) -> Iterator[Rewrite]:
         ):
             others[site.source.code(piece.node.value)] = None
     for rank, text in enumerate([text for text in others if "\n" not in text][:MOST]):
-        yield from site.replace(node.value, text, weight=0.5 * 0.9**rank, summary=f"give `{mine[:30]}` `{text[:40]}` as its sibling does")
+        yield from site.replace(
+            node.value,
+            text,
+            weight=0.5 * 0.9**rank,
+            summary=f"give `{mine[:30]}` `{text[:40]}` as its sibling does",
+        )
 
 
 def _what(site: Site, node: ast.Assign | ast.AugAssign | ast.Return) -> str:

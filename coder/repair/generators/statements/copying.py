@@ -44,7 +44,12 @@ def copied(site: Site) -> Iterator[Rewrite]:
     for piece in statements(site.source):
         if not _may_stand(piece, site, node, function):
             continue
-        near = COPY * nearness(piece, function, owner) * (1.4 if isinstance(node, ast.Pass) else 1.0) * _usual(piece, site.source)
+        near = (
+            COPY
+            * nearness(piece, function, owner)
+            * (1.4 if isinstance(node, ast.Pass) else 1.0)
+            * _usual(piece, site.source)
+        )
         near *= USING if piece.names & lost else 1.0
         near *= FOLLOWING if before and before == _before(site.source, piece.node) else 1.0
         for text, weight in (
@@ -110,9 +115,13 @@ def _counted(source: Source) -> Counter[str]:
 def _kept(piece: Piece, lost: frozenset[str]) -> Iterator[tuple[str, float]]:
     """A piece that keeps something under its own name, for what is given and not read here: `self.b = b or []` for `self.a = a or []`."""
     match piece.node:
-        case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=value) if not isinstance(value, ast.Name):
+        case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=value) if (
+            not isinstance(value, ast.Name)
+        ):
             if name in piece.names:
-                yield from ((re.sub(rf"\b{name}\b", other, piece.text), 1.4) for other in sorted(lost - {name}))
+                yield from (
+                    (re.sub(rf"\b{name}\b", other, piece.text), 1.4) for other in sorted(lost - {name})
+                )
         case _:
             pass
 
@@ -152,7 +161,9 @@ def _repeated(piece: Piece, site: Site, own: tuple[str, ...]) -> Iterator[tuple[
     if piece.function is site.function is not None:
         said = {one.id for one in ast.walk(piece.node) if isinstance(one, ast.Name)}
         for name in sorted(said & _of_module(site.source, site.function)):
-            for other, alike in most_alike(name, _spare(site.source, site.function), count=1, least=LEAST_PARALLEL):
+            for other, alike in most_alike(
+                name, _spare(site.source, site.function), count=1, least=LEAST_PARALLEL
+            ):
                 yield _with(piece.text, name, other), 0.4 + 0.4 * alike
 
 
@@ -180,7 +191,10 @@ def _mirrored(piece: Piece, site: Site) -> Iterator[tuple[str, float]]:
 
     Of `FG_COLORS` for `BG_COLORS` a part may be written in small letters elsewhere.
     """
-    tests = [next((one.test for one in site.source.around(node) if isinstance(one, ast.If)), None) for node in (piece.node, site.node)]
+    tests = [
+        next((one.test for one in site.source.around(node) if isinstance(one, ast.If)), None)
+        for node in (piece.node, site.node)
+    ]
     theirs, own = (re.findall(r"\w+|\W", site.source.code(test)) if test else [] for test in tests)
     unlike = {pair for pair in zip(theirs, own, strict=False) if pair[0] != pair[1]}
     if len(theirs) == len(own) and len(unlike) == 1:
@@ -189,7 +203,9 @@ def _mirrored(piece: Piece, site: Site) -> Iterator[tuple[str, float]]:
             return
         if (text := re.sub(rf"\b{word}\b", instead, piece.text)) != piece.text:
             yield text, 1.3
-            parts = {pair for pair in zip(word.split("_"), instead.split("_"), strict=False) if pair[0] != pair[1]}
+            parts = {
+                pair for pair in zip(word.split("_"), instead.split("_"), strict=False) if pair[0] != pair[1]
+            }
             for part, other in parts if len(parts) == 1 else ():
                 yield re.sub(rf"(?<![^\W_]){part.lower()}(?![^\W_])", other.lower(), text), 1.2
 
@@ -197,11 +213,18 @@ def _mirrored(piece: Piece, site: Site) -> Iterator[tuple[str, float]]:
 def _taken_apart(piece: Piece, site: Site, here: frozenset[str]) -> Iterator[tuple[str, float]]:
     """A piece that works on what a loop unpacks, with the elements of what is not unpacked here."""
     match loop := next((one for one in site.source.around(piece.node) if isinstance(one, ast.For)), None):
-        case ast.For(target=ast.Tuple(elts=targets)) if all(isinstance(target, ast.Name) for target in targets):
+        case ast.For(target=ast.Tuple(elts=targets)) if all(
+            isinstance(target, ast.Name) for target in targets
+        ):
             names = [site.source.code(target) for target in targets]
         case _:
             return
-    if site.function is None or loop in site.source.around(site.node) or not {*names} & piece.names or piece.names - {*names} - here:
+    if (
+        site.function is None
+        or loop in site.source.around(site.node)
+        or not {*names} & piece.names
+        or piece.names - {*names} - here
+    ):
         return
     for whole in _indexed(site.function):
         text = piece.text

@@ -40,13 +40,23 @@ def inserted(site: Site) -> Iterator[Rewrite]:
     if not is_place(site) or function is None or not isinstance(node, ast.stmt):
         return
     looping = any(isinstance(one, ast.For | ast.While) for one in site.source.around(node))
-    lines = dict.fromkeys(_given_namesake(site, function), 0.5) | dict(_begun(site, node, function, AGAIN if looping else 1.0))
+    lines = dict.fromkeys(_given_namesake(site, function), 0.5) | dict(
+        _begun(site, node, function, AGAIN if looping else 1.0)
+    )
     if isinstance(node, ast.Pass) or node is function.body[-1]:
-        lines |= {f"return {name}": 0.45 * 0.95**rank for rank, name in enumerate(local_names(site.source, node))}
+        lines |= {
+            f"return {name}": 0.45 * 0.95**rank for rank, name in enumerate(local_names(site.source, node))
+        }
     idle = unread(function)
     for name in (one for one in arguments_of(function) if one in idle):
-        lines |= {f"self.{name} = {name}": _kept(site, function, name)} if site.source.class_of(function) else {}
-        lines |= {f"{other}.{way}({name})": 0.3 for other in stored(function)[:4] for way in ("append", "add", "update", "extend")}
+        lines |= (
+            {f"self.{name} = {name}": _kept(site, function, name)} if site.source.class_of(function) else {}
+        )
+        lines |= {
+            f"{other}.{way}({name})": 0.3
+            for other in stored(function)[:4]
+            for way in ("append", "add", "update", "extend")
+        }
     lines |= (
         dict.fromkeys(_collected(site, function), 0.6)
         | dict.fromkeys(_put_in(site), 0.8)
@@ -72,7 +82,10 @@ def _begun(site: Site, node: ast.stmt, function: Function, likely: float) -> Ite
     code, whole = site.source.code(node), site.source.code(function)
     for name in said(site.failures, NAME):
         if isinstance(node, ast.Pass) or re.search(rf"\b{name}\b", code):
-            yield from ((f"{name} = {value}", 0.9 * likely * 0.93**rank) for rank, value in enumerate(_first_values(name, whole)))
+            yield from (
+                (f"{name} = {value}", 0.9 * likely * 0.93**rank)
+                for rank, value in enumerate(_first_values(name, whole))
+            )
             made = enumerate(_made_of_unread(site, function, name))
             yield from ((f"{name} = {value}", 0.7 * likely * 0.97**rank) for rank, value in made)
     missing = said(site.failures, ATTRIBUTE) if function.name in _constructing(site.source) else ()
@@ -118,7 +131,9 @@ def _kept_by_property(site: Site, function: Function) -> Iterator[str]:
             case ast.Attribute(value=ast.Name(id=name), attr="setter"), [given]:
                 getters = [one for one in site.source.functions if one.name == name and one is not function]
                 own = [one for one in getters if site.source.class_of(one) is site.source.class_of(function)]
-                kept = dict.fromkeys(kept for one in own for kept in re.findall(r"\bself\._\w+\b(?!\()", site.source.code(one)))
+                kept = dict.fromkeys(
+                    kept for one in own for kept in re.findall(r"\bself\._\w+\b(?!\()", site.source.code(one))
+                )
                 kept |= {site.source.code(what): None for one in own if (what := _returned(one))}
                 yield from (f"{one} = {given}" for one in kept if one not in site.source.code(function))
             case _:
@@ -136,11 +151,17 @@ def _returned(function: Function) -> ast.expr | None:
 
 def _collected(site: Site, function: Function) -> Iterator[str]:
     """Where nothing is done in a branch and others collect something: a variable, or what it holds under a key that the function says."""
-    branches = [one for one in site.source.around(site.node) if isinstance(one, ast.If)] if isinstance(site.node, ast.Pass) else []
+    branches = (
+        [one for one in site.source.around(site.node) if isinstance(one, ast.If)]
+        if isinstance(site.node, ast.Pass)
+        else []
+    )
     if not branches:
         return
     known = local_names(site.source, site.node)
-    tested = [name.id for name in ast.walk(branches[0].test) if isinstance(name, ast.Name) and name.id in known]
+    tested = [
+        name.id for name in ast.walk(branches[0].test) if isinstance(name, ast.Name) and name.id in known
+    ]
     read = [site.source.code(one.slice) for one in ast.walk(function) if isinstance(one, ast.Subscript)]
     keys = [key for key in read if key[0] in "'\""]
     for node in ast.walk(branches[-1]):
@@ -163,10 +184,17 @@ def _given_namesake(site: Site, function: Function) -> Iterator[str]:
 
 def _put_in(site: Site) -> Iterator[str]:
     """Where nothing is done with what is not in something: put it in."""
-    for node in ast.walk(site.parent.test) if isinstance(site.node, ast.Pass) and isinstance(site.parent, ast.If) else ():
+    for node in (
+        ast.walk(site.parent.test)
+        if isinstance(site.node, ast.Pass) and isinstance(site.parent, ast.If)
+        else ()
+    ):
         match node:
             case ast.Compare(left=missing, ops=[ast.NotIn()], comparators=[held]):
-                yield from (f"{site.source.code(held)}.{way}({site.source.code(missing)})" for way in ("append", "add"))
+                yield from (
+                    f"{site.source.code(held)}.{way}({site.source.code(missing)})"
+                    for way in ("append", "add")
+                )
             case _:
                 pass
 
@@ -198,11 +226,17 @@ def put(site: Site, node: ast.stmt, lines: Sequence[str], *, weight: float) -> I
         start, end = site.source.span(node)
         indent = site.source.indent(node)
         if not indent.strip():
-            yield Rewrite((Change(start=start, end=end, text=f"{site.source.line_end}{indent}".join(lines)),), weight * 1.3, what)
+            yield Rewrite(
+                (Change(start=start, end=end, text=f"{site.source.line_end}{indent}".join(lines)),),
+                weight * 1.3,
+                what,
+            )
         return
     if not lines[0].startswith(("return", "raise")):
         yield from site.before(node, lines, weight=weight, summary=what)
-    if site.source.block(node)[-1] is node and not isinstance(node, ast.Return | ast.Raise | ast.Break | ast.Continue):
+    if site.source.block(node)[-1] is node and not isinstance(
+        node, ast.Return | ast.Raise | ast.Break | ast.Continue
+    ):
         yield from site.after(node, lines, weight=weight * 0.95, summary=what)
 
 

@@ -18,7 +18,12 @@ LOOPS = (ast.For, ast.While, ast.AsyncFor)
 def statement_order(site: Site) -> Iterator[Rewrite]:
     """A statement and the one after it change places."""
     node = site.node
-    if not isinstance(node, ast.stmt) or site.function is None or site.node is site.function or is_docstring(node):
+    if (
+        not isinstance(node, ast.stmt)
+        or site.function is None
+        or site.node is site.function
+        or is_docstring(node)
+    ):
         return
     block = site.source.block(node)
     place = block.index(node)
@@ -34,7 +39,12 @@ def indentation(site: Site) -> Iterator[Rewrite]:
         return
     parent = site.parent
     block = site.source.block(node)
-    if isinstance(parent, (*LOOPS, ast.If, ast.With)) and not getattr(parent, "orelse", []) and len(block) > 1 and block[-1] is node:
+    if (
+        isinstance(parent, (*LOOPS, ast.If, ast.With))
+        and not getattr(parent, "orelse", [])
+        and len(block) > 1
+        and block[-1] is node
+    ):
         yield from _moved(site, node, site.source.indent(parent), 0.5, "out of the block")
     place = block.index(node)
     before = block[place - 1] if place else None
@@ -50,12 +60,20 @@ def begun_again(site: Site) -> Iterator[Rewrite]:
         case ast.Assign(targets=[ast.Name()], value=value) as node, ast.For() | ast.While() as loop if (
             loop.body[0] is node and loop.body[1:]
         ):
-            plain = isinstance(value, ast.Constant | ast.List | ast.Dict | ast.Set) or (isinstance(value, ast.Call) and not value.args)
+            plain = isinstance(value, ast.Constant | ast.List | ast.Dict | ast.Set) or (
+                isinstance(value, ast.Call) and not value.args
+            )
             indent = site.source.indent(loop)
             if plain and not indent.strip() and not site.source.indent(node).strip():
                 start, _ = site.source.span(loop)
-                before = Change(start=start, end=start, text=f"{site.source.code(node)}{site.source.line_end}{indent}")
-                yield Rewrite((before, _removed(site, node)), 0.6, f"do `{site.source.code(node)[:40]}` once, before the loop")
+                before = Change(
+                    start=start, end=start, text=f"{site.source.code(node)}{site.source.line_end}{indent}"
+                )
+                yield Rewrite(
+                    (before, _removed(site, node)),
+                    0.6,
+                    f"do `{site.source.code(node)[:40]}` once, before the loop",
+                )
         case _:
             pass
 
@@ -83,29 +101,44 @@ def _in_any_case(site: Site, node: ast.If) -> Iterator[Rewrite]:
         for one in block if len(block) > 1 else ():
             code = site.source.code(one)
             if isinstance(one, ast.Assign | ast.AugAssign | ast.Expr) and "\n" not in code:
-                after = Change(start=end, end=end, text=f"{site.source.line_end}{site.source.indent(node)}{code}")
+                after = Change(
+                    start=end, end=end, text=f"{site.source.line_end}{site.source.indent(node)}{code}"
+                )
                 yield Rewrite((_removed(site, one), after), 0.3, f"do `{code[:40]}` in any case")
 
 
 def enclosed(site: Site) -> Iterator[Rewrite]:
     """A statement under a `with` that the file has around others."""
     node, function = site.node, site.function
-    if function is None or not isinstance(node, ast.Assign | ast.AugAssign | ast.Expr | ast.Delete | ast.Return) or is_docstring(node):
+    if (
+        function is None
+        or not isinstance(node, ast.Assign | ast.AugAssign | ast.Expr | ast.Delete | ast.Return)
+        or is_docstring(node)
+    ):
         return
     code, indent = site.source.code(node), site.source.indent(node)
     around = {_opening(site.source, one) for one in site.source.around(node) if isinstance(one, ast.With)}
     for rank, (text, names) in enumerate(_managers(site.source)):
-        if names <= visible(site.source, function) and text not in around and "\n" not in code and not indent.strip():
+        if (
+            names <= visible(site.source, function)
+            and text not in around
+            and "\n" not in code
+            and not indent.strip()
+        ):
             new = f"{text}{site.source.line_end}{indent}    {code}"
             start, end = site.source.span(node)
-            yield Rewrite((Change(start=start, end=end, text=new),), 0.3 * 0.9**rank, f"do it under `{text[:40]}`")
+            yield Rewrite(
+                (Change(start=start, end=end, text=new),), 0.3 * 0.9**rank, f"do it under `{text[:40]}`"
+            )
 
 
 def deletion(site: Site) -> Iterator[Rewrite]:
     """A simple statement goes away: rarely right, and often enough to satisfy a weak test."""
     node = site.node
     if (
-        not isinstance(node, ast.Assign | ast.AugAssign | ast.Expr | ast.Return | ast.Raise | ast.Break | ast.Continue)
+        not isinstance(
+            node, ast.Assign | ast.AugAssign | ast.Expr | ast.Return | ast.Raise | ast.Break | ast.Continue
+        )
         or site.function is None
     ):
         return
@@ -114,7 +147,9 @@ def deletion(site: Site) -> Iterator[Rewrite]:
     start, end = site.source.span(node)
     first_line = site.source.code(node).split("\n")[0]
     if len(site.source.block(node)) == 1:
-        yield Rewrite((Change(start=start, end=end, text="pass"),), 0.2, f"do nothing instead of `{first_line[:40]}`")
+        yield Rewrite(
+            (Change(start=start, end=end, text="pass"),), 0.2, f"do nothing instead of `{first_line[:40]}`"
+        )
     else:
         yield Rewrite((_removed(site, node),), 0.25, f"remove `{first_line[:40]}`")
 
@@ -122,7 +157,11 @@ def deletion(site: Site) -> Iterator[Rewrite]:
 @lru_cache(maxsize=256)
 def _managers(source: Source) -> list[tuple[str, frozenset[str]]]:
     """What the file has after `with` where nothing is kept of it, the most usual first, with the names that it reads."""
-    found = [node for node in ast.walk(source.tree) if isinstance(node, ast.With) and all(not item.optional_vars for item in node.items)]
+    found = [
+        node
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.With) and all(not item.optional_vars for item in node.items)
+    ]
     counted = Counter(_opening(source, node) for node in found)
     reads = {_opening(source, node): _read(node) for node in found}
     return [(text, reads[text]) for text, _ in counted.most_common(MOST_MANAGERS)]
@@ -143,7 +182,9 @@ def _removed(site: Site, node: ast.stmt) -> Change:
     place = block.index(node)
     if place and _stand_apart(site, block[place - 1], node):
         return Change(start=site.source.span(block[place - 1])[1], end=end, text="")
-    return Change(start=start, end=site.source.span(block[place + 1])[0] if place + 1 < len(block) else end, text="")
+    return Change(
+        start=start, end=site.source.span(block[place + 1])[0] if place + 1 < len(block) else end, text=""
+    )
 
 
 def _moved(site: Site, node: ast.stmt, indent: str, weight: float, where: str) -> Iterator[Rewrite]:

@@ -48,9 +48,14 @@ def _own(site: Site, node: ast.stmt) -> Iterator[Rewrite]:
     if method and _ends(method, node) and not isinstance(node, ast.Return | ast.Raise):
         itself = method.name in GIVING_THEMSELVES
         if itself or any("NoneType" in failure.message for failure in site.failures):
-            yield from site.after(node, ["return self"], weight=1.5 if itself else 0.4, summary="return the object itself")
+            yield from site.after(
+                node, ["return self"], weight=1.5 if itself else 0.4, summary="return the object itself"
+            )
     match node:
-        case ast.Expr(value=ast.Call(func=ast.Name(id=name))) | ast.Return(value=ast.Call(func=ast.Name(id=name))) if name.endswith(ERRORS):
+        case (
+            ast.Expr(value=ast.Call(func=ast.Name(id=name)))
+            | ast.Return(value=ast.Call(func=ast.Name(id=name)))
+        ) if name.endswith(ERRORS):
             start, _ = site.source.span(node)
             end = site.source.span(node.value)[0] if node.value else start
             yield Rewrite((Change(start=start, end=end, text="raise "),), 1.0, f"raise the {name}")
@@ -62,15 +67,23 @@ def _other_truth(site: Site, function: Function, node: ast.stmt) -> Iterator[Rew
     """At the end of a function that says nothing but yes, or nothing but no, the other."""
     returns = (one.value for one in ast.walk(function) if isinstance(one, ast.Return))
     said = {value.value if isinstance(value, ast.Constant) else None for value in returns}
-    if _ends(function, node) and isinstance(node, ast.If | ast.For | ast.While | ast.With | ast.Try) and len(said) == 1:
+    if (
+        _ends(function, node)
+        and isinstance(node, ast.If | ast.For | ast.While | ast.With | ast.Try)
+        and len(said) == 1
+    ):
         for truth in (one for one in said if isinstance(one, bool)):
-            yield from site.after(node, [f"return {not truth}"], weight=0.8, summary=f"return {not truth} otherwise")
+            yield from site.after(
+                node, [f"return {not truth}"], weight=0.8, summary=f"return {not truth} otherwise"
+            )
 
 
 def _too_early(site: Site, node: ast.stmt) -> Iterator[Rewrite]:
     """What a loop returns otherwise at its first turn, it returns after its last."""
     match node:
-        case ast.For(body=[*_, ast.If(body=[*_, ast.Return()], orelse=[ast.Return() as otherwise]) as last], orelse=[]):
+        case ast.For(
+            body=[*_, ast.If(body=[*_, ast.Return()], orelse=[ast.Return() as otherwise]) as last], orelse=[]
+        ):
             text = site.source.text
             start, end = site.source.span(last.body[-1])[1], site.source.span(otherwise)[1]
             if text[start:end].lstrip().startswith("else"):

@@ -15,11 +15,20 @@ def shared(site: Site) -> Iterator[Rewrite]:
     code = site.source.code
     match site.node:
         case ast.BinOp(left=ast.List(elts=[only]), op=ast.Mult(), right=times) if _is_mutable(only):
-            yield from site.replace(site.node, f"[{code(only)} for _ in range({code(times)})]", weight=1.0, summary="make each its own")
-        case ast.Call(func=ast.Attribute(value=ast.Name(id="dict"), attr="fromkeys"), args=[keys, value]) if _is_mutable(value):
+            yield from site.replace(
+                site.node,
+                f"[{code(only)} for _ in range({code(times)})]",
+                weight=1.0,
+                summary="make each its own",
+            )
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="dict"), attr="fromkeys"), args=[keys, value]) if (
+            _is_mutable(value)
+        ):
             text = f"{{key: {code(value)} for key in {code(keys)}}}"
             yield from site.replace(site.node, text, weight=1.0, summary="give each key its own")
-        case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_mutable(value) and isinstance(site.parent, ast.ClassDef):
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_mutable(value) and isinstance(
+            site.parent, ast.ClassDef
+        ):
             yield from _of_each_object(site, site.node, site.parent, f"self.{name} = {code(value)}")
         case _:
             pass

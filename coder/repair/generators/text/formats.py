@@ -15,7 +15,9 @@ PERCENT = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?[sdrfxgei]")
 KINDS = ("s", "r", "d", "f", "x", "g")
 PRECISION = re.compile(r"\.(\d)(?=[fge%])")
 PLACEHOLDER = re.compile(r"\{(\w+)(?:\.\w+)*(?:![rsa])?(?::[^{}]*)?\}")
-OPENERS = frozenset({"open", "read_text", "write_text", "decode", "encode", "fdopen", "TextIOWrapper", "NamedTemporaryFile"})
+OPENERS = frozenset(
+    {"open", "read_text", "write_text", "decode", "encode", "fdopen", "TextIOWrapper", "NamedTemporaryFile"}
+)
 MODES = {
     "r": ("rb", "w"),
     "rb": ("r",),
@@ -37,11 +39,15 @@ def placeholder(site: Site) -> Iterator[Rewrite]:
     if isinstance(node, ast.JoinedStr):
         yield from _literal_parts(site, node)
         return
-    if not (isinstance(node, ast.Constant) and isinstance(node.value, str)) or isinstance(site.parent, ast.Expr | ast.JoinedStr):
+    if not (isinstance(node, ast.Constant) and isinstance(node.value, str)) or isinstance(
+        site.parent, ast.Expr | ast.JoinedStr
+    ):
         return
     start, end = site.source.span(node)
     code = site.source.text[start:end]
-    formatted = isinstance(getattr(site.parent, "op", None), ast.Mod) or isinstance(site.parent, ast.Attribute)
+    formatted = isinstance(getattr(site.parent, "op", None), ast.Mod) or isinstance(
+        site.parent, ast.Attribute
+    )
     for match in PERCENT.finditer(code) if formatted else ():
         for kind in KINDS:
             if kind != match[0][-1]:
@@ -54,7 +60,11 @@ def placeholder(site: Site) -> Iterator[Rewrite]:
     known = {*local_names(site.source, node)}
     filled = [at for at, piece in pieces(code) if piece[0] in "'\"" and _can_be_filled(piece, known)]
     if filled:
-        yield Rewrite(tuple(Change(start=start + at, end=start + at, text="f") for at in filled), 0.8, "fill in the variables of a text")
+        yield Rewrite(
+            tuple(Change(start=start + at, end=start + at, text="f") for at in filled),
+            0.8,
+            "fill in the variables of a text",
+        )
 
 
 def _dates(site: Site, start: int, code: str) -> Iterator[Rewrite]:
@@ -91,7 +101,13 @@ def opening(site: Site) -> Iterator[Rewrite]:
     node = site.node
     if not isinstance(node, ast.Call):
         return
-    name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    name = (
+        node.func.id
+        if isinstance(node.func, ast.Name)
+        else node.func.attr
+        if isinstance(node.func, ast.Attribute)
+        else ""
+    )
     if name in OPENERS:
         for one in (*node.args, *(keyword.value for keyword in node.keywords)):
             yield from _other_texts(site, one)
@@ -105,7 +121,9 @@ def _other_texts(site: Site, given: ast.expr) -> Iterator[Rewrite]:
         yield from site.replace(given, f'"{mode}"', weight=0.4, summary=f"open with mode {mode!r}")
     if given.value.lower() in (*ENCODINGS, "utf8"):
         for encoding in ENCODINGS:
-            yield from site.replace(given, f'"{encoding}"', weight=0.35, summary=f"use the encoding {encoding}")
+            yield from site.replace(
+                given, f'"{encoding}"', weight=0.35, summary=f"use the encoding {encoding}"
+            )
 
 
 def _more_given(site: Site, node: ast.Call, name: str) -> Iterator[Rewrite]:
@@ -122,7 +140,10 @@ def _more_given(site: Site, node: ast.Call, name: str) -> Iterator[Rewrite]:
         wanted.append(('errors="replace"' if node.args else '"utf-8"', 0.6 if told else 0.15))
     if told and name in CODED and "errors" not in taken:
         given = "" if "encoding" in taken else f"{CODED[name]}, "
-        wanted += [(f'{given}errors="{way}"', weight) for way, weight in (("replace", 0.6), ("ignore", 0.5), ("surrogateescape", 0.4))]
+        wanted += [
+            (f'{given}errors="{way}"', weight)
+            for way, weight in (("replace", 0.6), ("ignore", 0.5), ("surrogateescape", 0.4))
+        ]
     for text, weight in wanted:
         yield Rewrite((Change(start=close, end=close, text=f"{comma}{text}"),), weight, f"{name} with {text}")
 
@@ -132,7 +153,9 @@ def _literal_parts(site: Site, node: ast.JoinedStr) -> Iterator[Rewrite]:
     start, end = site.source.span(node)
     code = site.source.text[start:end]
     yield from _precision(start, code)
-    for part in [one.value for one in node.values if isinstance(one, ast.Constant) and isinstance(one.value, str)]:
+    for part in [
+        one.value for one in node.values if isinstance(one, ast.Constant) and isinstance(one.value, str)
+    ]:
         if code.count(part) != 1 or not part.strip():
             continue
         at = start + code.index(part)
@@ -140,7 +163,11 @@ def _literal_parts(site: Site, node: ast.JoinedStr) -> Iterator[Rewrite]:
             for one, other in ((seen, expected), (expected, seen)):
                 new = counterpart(part, one, other) if part in one else None
                 if new and not set(new) & set("{}\\'\"\n") and new != part:
-                    yield Rewrite((Change(start=at, end=at + len(part), text=new),), 0.7, f"write {new!r} instead of {part!r}")
+                    yield Rewrite(
+                        (Change(start=at, end=at + len(part), text=new),),
+                        0.7,
+                        f"write {new!r} instead of {part!r}",
+                    )
 
 
 def _precision(start: int, code: str) -> Iterator[Rewrite]:

@@ -44,7 +44,9 @@ EDITS: tuple[tuple[re.Pattern[str], tuple[str, ...], float], ...] = (
 def pattern(site: Site) -> Iterator[Rewrite]:
     """One piece of a regular expression as it may have been meant."""
     node = site.node
-    literal = isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes))
+    literal = isinstance(node, ast.JoinedStr) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
+    )
     if not literal or not _is_pattern(site, node):
         return
     start, end = site.source.span(node)
@@ -57,18 +59,30 @@ def pattern(site: Site) -> Iterator[Rewrite]:
                 continue
             for other in others:
                 new = found.expand(other)
-                plain = "\\" in new and RAW.match(code) is None  # such a literal takes backslashes for something else
-                prefix, new = ("r", new) if plain and "\\" not in code else ("", new.replace("\\", "\\\\") if plain else new)
+                plain = (
+                    "\\" in new and RAW.match(code) is None
+                )  # such a literal takes backslashes for something else
+                prefix, new = (
+                    ("r", new)
+                    if plain and "\\" not in code
+                    else ("", new.replace("\\", "\\\\") if plain else new)
+                )
                 if _compiles(prefix + grouped[: found.start()] + new + grouped[found.end() :]):
                     raw = (Change(start=start, end=start, text=prefix),) if prefix else ()
                     change = Change(start=start + found.start(), end=start + found.end(), text=new)
-                    what = f"`{new}` instead of `{found[0]}` in a pattern" if found[0] else f"`{new}` in a pattern"
+                    what = (
+                        f"`{new}` instead of `{found[0]}` in a pattern"
+                        if found[0]
+                        else f"`{new}` in a pattern"
+                    )
                     yield Rewrite((*raw, change), weight, what)
 
 
 def _is_pattern(site: Site, node: ast.AST) -> bool:
     match site.parent:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id="re" | "regex"), attr=name), args=[first, *_]) if name in USERS:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="re" | "regex"), attr=name), args=[first, *_]) if (
+            name in USERS
+        ):
             return first is node
         case ast.Expr() | ast.JoinedStr() | ast.FormattedValue():
             return False

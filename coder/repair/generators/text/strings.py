@@ -24,7 +24,9 @@ LONGEST = 60
 def string(site: Site) -> Iterator[Rewrite]:
     """The part of the expected text that stands where the literal stands in the text that was seen, or a quoted text alike."""
     node = site.node
-    if not (isinstance(node, ast.Constant) and isinstance(node.value, str)) or isinstance(site.parent, ast.Expr | ast.JoinedStr):
+    if not (isinstance(node, ast.Constant) and isinstance(node.value, str)) or isinstance(
+        site.parent, ast.Expr | ast.JoinedStr
+    ):
         return
     new: dict[str, float] = {}
     for seen, expected in compared(site.failures):
@@ -35,13 +37,23 @@ def string(site: Site) -> Iterator[Rewrite]:
         alike = SequenceMatcher(None, node.value, text, autojunk=False).ratio()
         if alike > 0.6:
             new.setdefault(text, 0.6 * alike)
-    for text in (node.value.strip(), node.value.lower(), node.value.upper(), f"{node.value} ", f" {node.value}", f"{node.value}\n"):
+    for text in (
+        node.value.strip(),
+        node.value.lower(),
+        node.value.upper(),
+        f"{node.value} ",
+        f" {node.value}",
+        f"{node.value}\n",
+    ):
         new.setdefault(text, 0.25)
     new = _separators(site, node.value) | new
     for text, weight in new.items():
         if text != node.value and len(text) <= LONGEST:
             yield from site.replace(
-                node, literal(text, site.source.code(node)), weight=weight, summary=f"write {text!r} instead of {node.value!r}"
+                node,
+                literal(text, site.source.code(node)),
+                weight=weight,
+                summary=f"write {text!r} instead of {node.value!r}",
             )
 
 
@@ -57,7 +69,9 @@ def _is_between(site: Site) -> bool:
     match site.parent:
         case ast.Attribute(attr="join"):
             return True
-        case ast.Call(func=ast.Attribute(attr="split" | "rsplit" | "partition" | "rpartition"), args=[sign, *_]):
+        case ast.Call(
+            func=ast.Attribute(attr="split" | "rsplit" | "partition" | "rpartition"), args=[sign, *_]
+        ):
             return sign is site.node
         case _:
             return False
@@ -78,7 +92,9 @@ def separated(site: Site) -> Iterator[Rewrite]:
 def filled(site: Site) -> Iterator[Rewrite]:
     """A text that is filled in, with what the expected text has between the holes where the text that was seen has something else."""
     node = site.node
-    if not isinstance(node, ast.JoinedStr | ast.Constant) or isinstance(site.parent, ast.JoinedStr | ast.Expr):
+    if not isinstance(node, ast.JoinedStr | ast.Constant) or isinstance(
+        site.parent, ast.JoinedStr | ast.Expr
+    ):
         return
     code = site.source.code(node)
     written = LITERAL.fullmatch(code)
@@ -132,9 +148,13 @@ def counterpart(text: str, seen: str, expected: str, start: int | None = None) -
     start = seen.find(text) if start is None else start
     end = start + len(text)
     pieces = []
-    for tag, seen_from, seen_to, from_, to in SequenceMatcher(None, seen, expected, autojunk=False).get_opcodes():
+    for tag, seen_from, seen_to, from_, to in SequenceMatcher(
+        None, seen, expected, autojunk=False
+    ).get_opcodes():
         if tag == "equal":
-            pieces.append(expected[from_ + max(start - seen_from, 0) : from_ + max(min(end, seen_to) - seen_from, 0)])
+            pieces.append(
+                expected[from_ + max(start - seen_from, 0) : from_ + max(min(end, seen_to) - seen_from, 0)]
+            )
         elif (seen_from < end and seen_to > start) or (seen_from == seen_to and start <= seen_from <= end):
             pieces.append(expected[from_:to])
     found = "".join(pieces)

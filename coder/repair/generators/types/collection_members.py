@@ -27,17 +27,27 @@ def enlisted(site: Site) -> Iterator[Rewrite]:
     if not isinstance(getattr(site.node, "ctx", ast.Load()), ast.Load):
         return
     match site.node:
-        case ast.Tuple(elts=[_, *_] as members) | ast.List(elts=[_, *_] as members) | ast.Set(elts=[_, *_] as members):
+        case (
+            ast.Tuple(elts=[_, *_] as members)
+            | ast.List(elts=[_, *_] as members)
+            | ast.Set(elts=[_, *_] as members)
+        ):
             yield from _member(site, members)
         case ast.Dict(keys=[_, _, *_] as keys, values=values) if all(key is not None for key in keys):
             yield from _entry(site, [key for key in keys if key is not None], values)
-        case ast.Compare(ops=[ast.Eq() | ast.NotEq() as op], comparators=[ast.Constant(value=str()) as only]) as node:
+        case (
+            ast.Compare(
+                ops=[ast.Eq() | ast.NotEq() as op], comparators=[ast.Constant(value=str()) as only]
+            ) as node
+        ):
             code = site.source.code(only)
             asked = "in" if isinstance(op, ast.Eq) else "not in"
             for text in _spoken_of([only], site):
                 new = f"{site.source.code(node.left)} {asked} ({code}, {literal(text, code)})"
                 yield from site.replace(node, new, weight=0.3, summary=f"let it be {text!r} as well")
-        case ast.Compare(ops=[*_, ast.In() | ast.NotIn()], comparators=[*_, ast.Constant(value=str(letters)) as given]):
+        case ast.Compare(
+            ops=[*_, ast.In() | ast.NotIn()], comparators=[*_, ast.Constant(value=str(letters)) as given]
+        ):
             yield from _letter(site, given, letters)
         case _:
             pass
@@ -56,12 +66,22 @@ def _member(site: Site, members: Sequence[ast.expr]) -> Iterator[Rewrite]:
                 yield from _inserted(site, members, names, name, name)
 
 
-def _inserted(site: Site, members: Sequence[ast.expr], texts: Sequence[str], text: str, code: str) -> Iterator[Rewrite]:
+def _inserted(
+    site: Site, members: Sequence[ast.expr], texts: Sequence[str], text: str, code: str
+) -> Iterator[Rewrite]:
     """Where the order puts it if there is one, else at the end."""
-    place = next((place for place, other in enumerate(texts) if other > text), len(texts)) if sorted(texts) == [*texts] else len(texts)
+    place = (
+        next((place for place, other in enumerate(texts) if other > text), len(texts))
+        if sorted(texts) == [*texts]
+        else len(texts)
+    )
     start, end = site.source.span(members[min(place, len(members) - 1)])
     at, new = (start, f"{code}, ") if place < len(members) else (end, f", {code}")
-    weight = NAMED if any(f"{quote}{text}{quote}" in failure.message for failure in site.failures for quote in "'\"`") else SPOKEN_OF
+    weight = (
+        NAMED
+        if any(f"{quote}{text}{quote}" in failure.message for failure in site.failures for quote in "'\"`")
+        else SPOKEN_OF
+    )
     yield Rewrite((Change(start=at, end=at, text=new),), weight, f"let {text[:LONGEST]!r} be among them")
 
 
@@ -71,12 +91,22 @@ def _entry(site: Site, keys: Sequence[ast.expr], values: Sequence[ast.expr]) -> 
         return
     codes = [*map(site.source.code, values)]
     (usual, count), *_ = Counter(codes).most_common(1)
-    namesakes = sum(isinstance(key, ast.Constant) and key.value == code for key, code in zip(keys, codes, strict=True))
-    for text in _spoken_of(keys, site) if max(count, namesakes) > 1 and 2 * max(count, namesakes) >= len(values) else ():
-        value = usual if count >= namesakes else text if text in BUILTIN | {*module_names(site.source)} else ""
+    namesakes = sum(
+        isinstance(key, ast.Constant) and key.value == code for key, code in zip(keys, codes, strict=True)
+    )
+    for text in (
+        _spoken_of(keys, site)
+        if max(count, namesakes) > 1 and 2 * max(count, namesakes) >= len(values)
+        else ()
+    ):
+        value = (
+            usual if count >= namesakes else text if text in BUILTIN | {*module_names(site.source)} else ""
+        )
         (_, end), key = site.source.span(values[-1]), literal(text, site.source.code(keys[-1]))
         if value:
-            yield Rewrite((Change(start=end, end=end, text=f", {key}: {value}"),), 0.4, f"say the same of {text!r}")
+            yield Rewrite(
+                (Change(start=end, end=end, text=f", {key}: {value}"),), 0.4, f"say the same of {text!r}"
+            )
 
 
 def _letter(site: Site, given: ast.Constant, letters: str) -> Iterator[Rewrite]:
@@ -98,18 +128,30 @@ def _spoken_of(members: Sequence[ast.expr], site: Site) -> Sequence[str]:
 
 
 @lru_cache(maxsize=2048)
-def _likeliest(texts: tuple[str, ...], failures: tuple[Failure, ...], elsewhere: frozenset[str]) -> Sequence[str]:
+def _likeliest(
+    texts: tuple[str, ...], failures: tuple[Failure, ...], elsewhere: frozenset[str]
+) -> Sequence[str]:
     if all(len(text) == 1 for text in texts):
         found = frozenset(letter for text in quoted(failures) for letter in text)
     else:
         found = _words(failures) if all(text.isidentifier() for text in texts) else quoted(failures)
-    new = [text for text in found if text not in texts and text.strip() and len(text) <= LONGEST and _cased(text, texts)]
-    return sorted(new, key=lambda text: (text not in elsewhere, -max(likeness(text, other) for other in texts), text))[:MOST]
+    new = [
+        text
+        for text in found
+        if text not in texts and text.strip() and len(text) <= LONGEST and _cased(text, texts)
+    ]
+    return sorted(
+        new, key=lambda text: (text not in elsewhere, -max(likeness(text, other) for other in texts), text)
+    )[:MOST]
 
 
 def _cased(text: str, texts: Sequence[str]) -> bool:
     """Written in small or in capital letters where all of these are."""
-    return all(getattr(text, way)() for way in ("isupper", "islower") if all(getattr(other, way)() for other in texts))
+    return all(
+        getattr(text, way)()
+        for way in ("isupper", "islower")
+        if all(getattr(other, way)() for other in texts)
+    )
 
 
 @lru_cache(maxsize=64)
@@ -119,5 +161,7 @@ def _words(failures: tuple[Failure, ...]) -> frozenset[str]:
 
 @lru_cache(maxsize=64)
 def _types(failures: tuple[Failure, ...]) -> tuple[str, ...]:
-    found = (name for failure in failures for names in TYPE.findall(failure.message) for name in names if name)
+    found = (
+        name for failure in failures for names in TYPE.findall(failure.message) for name in names if name
+    )
     return tuple(dict.fromkeys(found))[:MOST]

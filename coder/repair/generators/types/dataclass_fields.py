@@ -16,18 +16,34 @@ FIELD = re.compile(r"mutable default .* for field (\w+)")
 def factory(site: Site) -> Iterator[Rewrite]:
     """`field(default_factory=list)` for the `[]` of a data class."""
     match site.node:
-        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if name in said(site.failures, FIELD):
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if name in said(
+            site.failures, FIELD
+        ):
             made = _made_by(site.source, value)
             start, end = site.source.span(value)
-            known = {alias.name for one in site.source.tree.body if isinstance(one, ast.ImportFrom) for alias in one.names}
+            known = {
+                alias.name
+                for one in site.source.tree.body
+                if isinstance(one, ast.ImportFrom)
+                for alias in one.names
+            }
             maker = "field" if "field" in known or not _imports_whole(site.source) else "dataclasses.field"
             change = Change(start=start, end=end, text=f"{maker}(default_factory={made})")
-            needed = [import_of(site.source, "dataclasses", "field")] if maker == "field" and "field" not in known else []
+            needed = (
+                [import_of(site.source, "dataclasses", "field")]
+                if maker == "field" and "field" not in known
+                else []
+            )
             yield Rewrite((*needed, change), 2.0, f"make the default of `{name}` anew for each")
 
 
 def _imports_whole(source: Source) -> bool:
-    return any(alias.name == "dataclasses" for one in source.tree.body if isinstance(one, ast.Import) for alias in one.names)
+    return any(
+        alias.name == "dataclasses"
+        for one in source.tree.body
+        if isinstance(one, ast.Import)
+        for alias in one.names
+    )
 
 
 def _made_by(source: Source, value: ast.expr) -> str:

@@ -26,9 +26,13 @@ MOST_BESIDE = 8
 def kind(site: Site) -> Iterator[Rewrite]:
     """`isinstance(x, (list, tuple))` for `isinstance(x, list)`, and one type more or less in a tuple of them."""
     match site.node:
-        case ast.Call(func=ast.Name(id="isinstance" | "issubclass"), args=[_, ast.Tuple(elts=asked) as types]):
+        case ast.Call(
+            func=ast.Name(id="isinstance" | "issubclass"), args=[_, ast.Tuple(elts=asked) as types]
+        ):
             pass
-        case ast.Call(func=ast.Name(id="isinstance" | "issubclass"), args=[_, ast.Name() | ast.Attribute() as types]):
+        case ast.Call(
+            func=ast.Name(id="isinstance" | "issubclass"), args=[_, ast.Name() | ast.Attribute() as types]
+        ):
             asked = [types]
         case _:
             return
@@ -42,7 +46,9 @@ def kind(site: Site) -> Iterator[Rewrite]:
         kin.insert(0, "slice")
     kin += [other for one in asked for other in _beside(site.source, one)][:MOST_BESIDE]
     for other in dict.fromkeys(other for other in kin if other not in names):
-        yield from site.replace(types, f"({', '.join([*names, other])})", weight=0.6, summary=f"let it be {other} as well")
+        yield from site.replace(
+            types, f"({', '.join([*names, other])})", weight=0.6, summary=f"let it be {other} as well"
+        )
     for dropped in names if len(names) > 1 else ():
         kept = [name for name in names if name != dropped]
         text = kept[0] if len(kept) == 1 else f"({', '.join(kept)})"

@@ -55,7 +55,10 @@ class PlanScreen(ModalScreen[Wanted]):
             self._tell(f"Not to be run yet: {error}", wrong=True)
         else:
             count = f"{len(plan.steps)} step{'s' * (len(plan.steps) != 1)}"
-            self._tell(f"Plan: ctrl+s runs {'it as it is' if plan == self._plan else 'what you changed'}, {count}", wrong=False)
+            self._tell(
+                f"Plan: ctrl+s runs {'it as it is' if plan == self._plan else 'what you changed'}, {count}",
+                wrong=False,
+            )
 
     def action_accept(self) -> None:
         try:

@@ -45,4 +45,8 @@ class ReviewScreen(ModalScreen[tuple[int, ...]]):
 def _outcome(accepted: int, *, of: int) -> str:
     if accepted == of:
         return "enter delivers the whole fix"
-    return f"{accepted} of {of} hunks: enter verifies them again, then delivers" if accepted else "enter delivers nothing"
+    return (
+        f"{accepted} of {of} hunks: enter verifies them again, then delivers"
+        if accepted
+        else "enter delivers nothing"
+    )
