@@ -43,7 +43,7 @@ def kind(annotation: Any) -> str:
     """A type as a reader of JSON sees it."""
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
-        return " or ".join("null" if one is type(None) else kind(one) for one in inner)
+        return " or ".join("null" if item is type(None) else kind(item) for item in inner)
     if origin is Literal:
         return ", ".join(f"`{value}`" for value in inner)
     if origin is tuple and inner[-1] is Ellipsis:
@@ -53,7 +53,7 @@ def kind(annotation: Any) -> str:
     if origin is not None and issubclass(origin, Mapping):
         return f"object of {kind(inner[1])}"
     if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return ", ".join(f"`{one.value}`" for one in annotation)
+        return ", ".join(f"`{item.value}`" for item in annotation)
     if isinstance(annotation, type) and issubclass(annotation, Value):
         return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
     return WORDS[annotation]

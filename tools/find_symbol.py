@@ -158,7 +158,7 @@ def _ancestors(snapshot: Snapshot, path: str, owner: str) -> set[tuple[str, str]
         for base in snapshot.bases(path).get(owner, ()):
             places = resolve(snapshot, base, importer=path) or snapshot.defined(base.rpartition(".")[2])[:1]
             above = [(place.path, place.definition.name) for place in places if place.definition]
-            waiting += [one for one in above if one not in found]
+            waiting += [item for item in above if item not in found]
             found.update(above)
     return found
 

@@ -32,7 +32,7 @@ TOOLS: tuple[Tool, ...] = (
 )
 
 READING = tuple(
-    one for one in TOOLS if not (one.writes or one.asks) and one.name not in ("run_tests", "hand_over")
+    tool for tool in TOOLS if not (tool.writes or tool.asks) and tool.name not in ("run_tests", "hand_over")
 )
 PLANNING: tuple[Tool, ...] = (*READING, hand_over_plan)
 """For whoever plans and changes nothing."""

@@ -38,7 +38,7 @@ class Comparison(Value):
 
 def compared(before: Sequence[Outcome], after: Sequence[Outcome]) -> Comparison:
     """How the second run differs from the first."""
-    old, new = ({_place(one): one for one in run} for run in (before, after))
+    old, new = ({_place(item): item for item in run} for run in (before, after))
     both = [place for place in sorted(new) if place in old]
     changed = [_difference(place, old.get(place), new.get(place)) for place in sorted({*old, *new})]
     return Comparison(
@@ -80,8 +80,15 @@ def _told(one: Outcome | None) -> str:
 def markdown(comparison: Comparison) -> str:
     """The sentence, and a row for each difference."""
     rows = [
-        (one.task, one.strategy, one.model, str(one.seed), one.before, one.after)
-        for one in comparison.differences
+        (
+            difference.task,
+            difference.strategy,
+            difference.model,
+            str(difference.seed),
+            difference.before,
+            difference.after,
+        )
+        for difference in comparison.differences
     ]
     head = ("task", "strategy", "model", "seed", "before", "now")
     return f"{comparison.sentence}\n" + (f"\n{table(head, rows)}\n" if rows else "")

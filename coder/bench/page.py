@@ -52,19 +52,19 @@ def _dot(number: int) -> str:
 def _charts(groups: Sequence[Sums]) -> str:
     """Solved against what it took: by money where all prices are known."""
     kinds = [("attempts", "attempts of a run", "attempts"), ("time", "seconds of a run", "seconds")]
-    if all(one.usd is not None for one in groups):
+    if all(group.usd is not None for group in groups):
         kinds.insert(0, ("cost", "USD of a run", "usd"))
     drawn = []
     for name, across, field in kinds:
         points = [
             Point(
-                label=one.label,
-                x=float(getattr(one, field)),
-                y=one.solved.value,
-                low=one.solved.low,
-                high=one.solved.high,
+                label=group.label,
+                x=float(getattr(group, field)),
+                y=group.solved.value,
+                low=group.solved.low,
+                high=group.solved.high,
             )
-            for one in groups
+            for group in groups
         ]
         drawn.append(
             f"<figure><figcaption>Solved against {name}</figcaption>{chart(points, across=across, up='solved')}</figure>"
@@ -117,9 +117,11 @@ def _roles(sums: Sums) -> str:
 def _tasks(groups: Sequence[Sums], outcomes: Sequence[Outcome]) -> str:
     """A row for each task: how its runs ended under each strategy and model."""
     ended: dict[str, dict[str, list[Outcome]]] = {}
-    for one in ordered(outcomes):
-        ended.setdefault(one.job.task, {}).setdefault(f"{one.job.strategy}, {one.job.model}", []).append(one)
-    labels = [one.label for one in groups]
+    for item in ordered(outcomes):
+        ended.setdefault(item.job.task, {}).setdefault(f"{item.job.strategy}, {item.job.model}", []).append(
+            item
+        )
+    labels = [group.label for group in groups]
     return _table(
         ("task", *labels),
         [(escape(task), *(_ends(found.get(label, [])) for label in labels)) for task, found in ended.items()],
@@ -130,7 +132,7 @@ def _ends(outcomes: Sequence[Outcome]) -> str:
     """What came of one task: in a word, or counted where it was run more than once."""
     if not outcomes:
         return "not run"
-    right = [_right(one) for one in outcomes]
+    right = [_right(outcome) for outcome in outcomes]
     word = f"{sum(right)} of {len(right)}"
     if len(outcomes) == 1:
         word = (
@@ -149,8 +151,20 @@ def _right(one: Outcome) -> bool:
 
 def _comparison(comparison: Comparison) -> str:
     rows = [
-        tuple(map(escape, (one.task, one.strategy, one.model, str(one.seed), one.before, one.after)))
-        for one in comparison.differences
+        tuple(
+            map(
+                escape,
+                (
+                    difference.task,
+                    difference.strategy,
+                    difference.model,
+                    str(difference.seed),
+                    difference.before,
+                    difference.after,
+                ),
+            )
+        )
+        for difference in comparison.differences
     ]
     told = f"<p>{escape(comparison.sentence)}</p>"
     return told + (_table(("task", "strategy", "model", "seed", "before", "now"), rows) if rows else "")
@@ -158,22 +172,22 @@ def _comparison(comparison: Comparison) -> str:
 
 def _runs(outcomes: Sequence[Outcome]) -> str:
     rows = []
-    for one in outcomes:
-        ended = f'<span class="{"good" if _right(one) else "bad"}">{escape(verdict(one))}</span>'
+    for outcome in outcomes:
+        ended = f'<span class="{"good" if _right(outcome) else "bad"}">{escape(verdict(outcome))}</span>'
         change = (
-            f"<details><summary>{escape(hidden(one))}</summary><pre>{escape(one.diff)}</pre></details>"
-            if one.diff
-            else escape(hidden(one))
+            f"<details><summary>{escape(hidden(outcome))}</summary><pre>{escape(outcome.diff)}</pre></details>"
+            if outcome.diff
+            else escape(hidden(outcome))
         )
-        what = map(escape, (one.job.task, one.job.strategy, one.job.model, str(one.job.seed)))
+        what = map(escape, (outcome.job.task, outcome.job.strategy, outcome.job.model, str(outcome.job.seed)))
         costs = map(
             escape,
             (
-                str(one.attempts),
-                str(one.spent.requests),
-                money(one.spent.cost_usd),
-                f"{one.seconds:.1f}",
-                one.summary,
+                str(outcome.attempts),
+                str(outcome.spent.requests),
+                money(outcome.spent.cost_usd),
+                f"{outcome.seconds:.1f}",
+                outcome.summary,
             ),
         )
         rows.append((*what, ended, change, *costs))

@@ -86,21 +86,21 @@ def sums(outcomes: Sequence[Outcome]) -> tuple[Sums, ...]:
 
 
 def _summed(strategy: str, model: str, *, outcomes: Sequence[Outcome]) -> Sums:
-    solvable = [one for one in outcomes if one.solvable]
-    prices = [one.spent.cost_usd for one in outcomes]
+    solvable = [outcome for outcome in outcomes if outcome.solvable]
+    prices = [outcome.spent.cost_usd for outcome in outcomes]
     known = [price for price in prices if price is not None]
     return Sums(
         strategy=strategy,
         model=model,
         runs=len(outcomes),
-        proven=share(one.proven for one in solvable),
-        solved=share(one.passes_hidden for one in solvable),
-        wrongly_proven=sum(one.wrongly_proven for one in outcomes),
-        left_alone=share(not one.delivered for one in outcomes if not one.solvable),
-        attempts=statistics.fmean(one.attempts for one in outcomes),
-        requests=statistics.fmean(one.spent.requests for one in outcomes),
+        proven=share(item.proven for item in solvable),
+        solved=share(item.passes_hidden for item in solvable),
+        wrongly_proven=sum(outcome.wrongly_proven for outcome in outcomes),
+        left_alone=share(not outcome.delivered for outcome in outcomes if not outcome.solvable),
+        attempts=statistics.fmean(outcome.attempts for outcome in outcomes),
+        requests=statistics.fmean(outcome.spent.requests for outcome in outcomes),
         usd=sum(known, Decimal(0)) / len(known) if len(known) == len(prices) else None,
-        seconds=statistics.fmean(one.seconds for one in outcomes),
+        seconds=statistics.fmean(outcome.seconds for outcome in outcomes),
         tokens=_tokens(outcomes),
     )
 

@@ -47,8 +47,8 @@ COSTS = (
 
 def markdown(outcomes: Sequence[Outcome]) -> str:
     """A row for each strategy and model, then one for each run."""
-    groups = [_group(one) for one in sums(outcomes)]
-    runs = [_run(one) for one in ordered(outcomes)]
+    groups = [_group(item) for item in sums(outcomes)]
+    runs = [_run(item) for item in ordered(outcomes)]
     head = (
         "task",
         "strategy",
@@ -74,7 +74,10 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def ordered(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    return sorted(outcomes, key=lambda one: (one.job.task, one.job.strategy, one.job.model, one.job.seed))
+    return sorted(
+        outcomes,
+        key=lambda outcome: (outcome.job.task, outcome.job.strategy, outcome.job.model, outcome.job.seed),
+    )
 
 
 def written(share: Share) -> str:
@@ -150,38 +153,38 @@ def comma_separated(outcomes: Sequence[Outcome]) -> str:
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow((*COLUMNS, *COSTS))
-    for one in ordered(outcomes):
-        job, spent = one.job, one.spent
-        roles = json.dumps({role: each.model_dump(mode="json") for role, each in sorted(one.roles.items())})
+    for item in ordered(outcomes):
+        job, spent = item.job, item.spent
+        roles = json.dumps({role: each.model_dump(mode="json") for role, each in sorted(item.roles.items())})
         what = (
             job.task,
             job.strategy,
             job.model,
             job.seed,
-            one.solvable,
-            verdict(one),
-            one.passes_hidden,
-            one.hidden_problem,
+            item.solvable,
+            verdict(item),
+            item.passes_hidden,
+            item.hidden_problem,
         )
-        came = (one.hidden.passed, one.hidden.failed, one.delivered, one.attempts, spent.requests)
+        came = (item.hidden.passed, item.hidden.failed, item.delivered, item.attempts, spent.requests)
         cost = (
             spent.input_tokens,
             spent.cached_tokens,
             spent.output_tokens,
             spent.cost_usd,
             roles,
-            round(one.seconds, 3),
+            round(item.seconds, 3),
         )
-        rows.writerow((*what, *came, *cost, one.session, one.summary))
+        rows.writerow((*what, *came, *cost, item.session, item.summary))
     return text.getvalue()
 
 
 def as_json(outcomes: Sequence[Outcome]) -> str:
     """The sums and every run, with its change."""
-    groups = [one.model_dump(mode="json") for one in sums(outcomes)]
+    groups = [item.model_dump(mode="json") for item in sums(outcomes)]
     return (
         json.dumps(
-            {"sums": groups, "runs": [one.model_dump(mode="json") for one in ordered(outcomes)]},
+            {"sums": groups, "runs": [item.model_dump(mode="json") for item in ordered(outcomes)]},
             indent=1,
             ensure_ascii=False,
         )

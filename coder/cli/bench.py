@@ -81,7 +81,7 @@ def bench(
 
     if compare is not None and not (compare / RUNS).is_file():
         raise UserError(f"{compare} holds no results ({RUNS}) to compare with.")
-    tasks = {one.name: one for one in load(suite, task or ())}
+    tasks = {item.name: item for item in load(suite, task or ())}
     money = None if max_usd is None else Decimal(str(max_usd))
     budget = Budget(
         usd=money,
@@ -92,7 +92,7 @@ def bench(
         attempts=attempts,
     )
     strategies = strategy or (["linear"] if model else ["offline"])
-    if not model and any(one != "offline" for one in strategies):
+    if not model and any(item != "offline" for item in strategies):
         raise UserError("Name a model for these strategies: --model PROVIDER:NAME, or --model scripted.")
     digests = [(name, one.digest()) for name, one in tasks.items()]
     plan = planned(digests, strategies=strategies, models=model or (), seeds=seeds, budget=budget)
@@ -106,7 +106,7 @@ def bench(
         print(f"Interrupted; what is done is kept in {place}: repeat the command to go on.", file=sys.stderr)
         return 130
     keys = {job.key for job in plan}
-    outcomes = [one for one in recorded(place / RUNS) if one.job.key in keys]
+    outcomes = [item for item in recorded(place / RUNS) if item.job.key in keys]
     comparison = compared(recorded(compare / RUNS), outcomes) if compare is not None else None
     _write(place, f"coder bench {Path(suite).name}", outcomes, comparison)
     if comparison is not None:
@@ -122,7 +122,7 @@ def _run(
     from coder.bench.runner import run_all
     from coder.sandbox.choice import required
 
-    known = {one.job.key for one in recorded(place / RUNS)}
+    known = {item.job.key for item in recorded(place / RUNS)}
     missing = [job for job in plan if job.key not in known]
     if len(missing) < len(plan):
         print(f"{len(plan) - len(missing)} of {len(plan)} runs are there already.", file=sys.stderr)

@@ -65,7 +65,7 @@ class Source:
 
     def function(self, node: ast.AST) -> Function | None:
         """The innermost function that a node lies in; a function lies in itself."""
-        return next((one for one in (node, *self.around(node)) if isinstance(one, Function)), None)
+        return next((item for item in (node, *self.around(node)) if isinstance(item, Function)), None)
 
     def class_of(self, function: Function | None) -> ast.ClassDef | None:
         """The class whose method this is."""
@@ -74,9 +74,9 @@ class Source:
 
     def place(self, node: ast.AST) -> str:
         """`path::Qualified.name` of the innermost function or class around a node, `path:line` outside of any."""
-        named = [one for one in (node, *self.around(node)) if isinstance(one, ast.ClassDef | Function)]
+        named = [item for item in (node, *self.around(node)) if isinstance(item, ast.ClassDef | Function)]
         if named:
-            return f"{self.path}::{'.'.join(one.name for one in reversed(named))}"
+            return f"{self.path}::{'.'.join(item.name for item in reversed(named))}"
         return f"{self.path}:{getattr(node, 'lineno', 1)}"
 
     def function_at(self, line: int) -> Function | None:
@@ -134,7 +134,7 @@ def header(statement: ast.stmt) -> range:
         if (block := getattr(statement, name, None)) and hasattr(block[0], "lineno")
     ]
     last = min(inner) - 1 if inner else statement.end_lineno or statement.lineno
-    first = min((one.lineno for one in getattr(statement, "decorator_list", ())), default=statement.lineno)
+    first = min((item.lineno for item in getattr(statement, "decorator_list", ())), default=statement.lineno)
     return range(first, max(last, statement.lineno) + 1)
 
 

@@ -64,7 +64,7 @@ class TemplateProposer:
         )
         if isinstance(case, str):
             return Proposals(suspects=by_words(tree, issue), note=case)
-        ranked = [one for one in case.candidates(guards) if may_write is None or may_write(one.edit.path)]
+        ranked = [item for item in case.candidates(guards) if may_write is None or may_write(item.edit.path)]
         evidence = Evidence(
             sources=case.sources, issue=issue, tests=_texts(tree, case.failing), undefined=case.undefined
         )
@@ -153,7 +153,7 @@ def _shown(choice: Choice, case: Case) -> tuple[Proposal, ...]:
     held = choice.held[:MOST]
     shown = []
     for opinion in held:
-        telling = apart(opinion, [one for one in held if one is not opinion], choice.compared)
+        telling = apart(opinion, [item for item in held if item is not opinion], choice.compared)
         shown.append(proposal(opinion.first, case.sources[opinion.first.edit.path], telling))
     return tuple(shown)
 

@@ -76,8 +76,8 @@ def rereadable(path: str, text: str, line: int) -> list[Candidate]:
     file = PurePosixPath(path).name
     made = _read_again(path, text, line, further=FURTHER, parses=iter(range(MOST_PARSED)))
     return [
-        replace(one, edit=one.edit.model_copy(update={"summary": f"{file}: {one.edit.summary}"}))
-        for one in made
+        replace(item, edit=item.edit.model_copy(update={"summary": f"{file}: {item.edit.summary}"}))
+        for item in made
     ]
 
 
@@ -102,17 +102,20 @@ def _read_again(path: str, text: str, line: int, *, further: int, parses: Iterat
         elif stop > line:
             begun.append((slip, after, stop))
     if not found and further:
-        for slip, after, stop in sorted(begun, key=lambda one: -one[0].weight)[:MOST_BEGUN]:
+        for slip, after, stop in sorted(begun, key=lambda item: -item[0].weight)[:MOST_BEGUN]:
             rest = _read_again(path, after, stop, further=further - 1, parses=parses)
-            found += [whole for one in rest if (whole := _both(slip, one, line)) is not None]
-    return sorted(found, key=lambda one: -one.score)
+            found += [whole for item in rest if (whole := _both(slip, item, line)) is not None]
+    return sorted(found, key=lambda item: -item.score)
 
 
 def _both(slip: Slip, rest: Candidate, line: int) -> Candidate | None:
     """A slip mended with what comes behind it; None where that is not behind it."""
     first = slip.change
     grown = len(first.text) - (first.end - first.start)
-    moved = [Change(start=one.start - grown, end=one.end - grown, text=one.text) for one in rest.edit.changes]
+    moved = [
+        Change(start=change.start - grown, end=change.end - grown, text=change.text)
+        for change in rest.edit.changes
+    ]
     if moved[0].start < first.end:
         return None
     told = slip.summary if slip.summary == rest.edit.summary else f"{slip.summary}; {rest.edit.summary}"
@@ -138,9 +141,9 @@ def _slips(text: str, line: int) -> Iterator[Slip]:
             yield _whole(text, CONFLICT.sub(rf"\{side}", text), f"keep the {what} side of each conflict")
     if "\t" in text:
         for width in (STEP, 2 * STEP):
-            yield _whole(text, "".join(_spaced(one, width) for one in lines), "indent with spaces")
+            yield _whole(text, "".join(_spaced(item, width) for item in lines), "indent with spaces")
     for pattern, meant in ((pattern, meant) for pattern, meant, weight in OTHERWISE if weight == CERTAIN):
-        again = [_everywhere(one, pattern, meant) for one in lines]
+        again = [_everywhere(item, pattern, meant) for item in lines]
         if sum(new != old for new, old in zip(again, lines, strict=True)) > 1:
             yield _whole(text, "".join(again), "write as Python 3 does, everywhere")
     here = min(max(line - 1, 0), len(lines) - 1)

@@ -73,7 +73,7 @@ def chosen(workspace: Workspace, likely: Sequence[Site], clues: Clues) -> list[S
             kept.append(
                 _Kept(site=site, code=code, callees=list(_callees(snapshot, site, code, found)), whole=whole)
             )
-    return _joined([spot for one in _with_callees(kept, clues) for spot in one.spots()])
+    return _joined([spot for callee in _with_callees(kept, clues) for spot in callee.spots()])
 
 
 def _class_of(site: Site, source: Source, found: Sequence[Definition]) -> Definition | None:
@@ -136,7 +136,7 @@ class _Kept:
 
 def _with_callees(kept: list[_Kept], clues: Clues) -> list[_Kept]:
     """The same, with the few callees that tell most: those the issue shares words with, then those of the likeliest definitions."""
-    shown = {(one.site.path, one.site.name) for one in kept}
+    shown = {(entry.site.path, entry.site.name) for entry in kept}
     ranked = sorted(
         (not any(word in clues.words for word in parts(item.bare)), order, item.start, path)
         for order, one in enumerate(kept)

@@ -150,15 +150,15 @@ def _just_holds(folder: str, folders: Counter[str]) -> bool:
 def _files(workspace: Workspace, located: Located, likely: Sequence[Site]) -> str:
     """The likeliest files, each with why and with its likeliest definitions."""
     lines = []
-    for one in located.files[:LISTED_FILES]:
-        inside = [site for site in likely if site.path == one.path][:MOST_NAMED]
-        if not inside and one.score < located.files[0].score - ENOUGH:
+    for file in located.files[:LISTED_FILES]:
+        inside = [site for site in likely if site.path == file.path][:MOST_NAMED]
+        if not inside and file.score < located.files[0].score - ENOUGH:
             continue
-        workspace.name(one.path)
+        workspace.name(file.path)
         for site in inside:
             workspace.name(site.path, site.first)
         told = ", ".join(f"{site.name} (line {site.item.line})" for site in inside)
-        lines.append(f"  {shown(one.path)}{f': {told}' if told else ''} [{_why(one)}]")
+        lines.append(f"  {shown(file.path)}{f': {told}' if told else ''} [{_why(file)}]")
     return "\n".join(["Files that the issue may be about, likeliest first:", *lines]) if lines else ""
 
 

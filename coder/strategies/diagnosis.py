@@ -66,7 +66,7 @@ def diagnoses(records: Sequence[Record], candidate: str, *, per_side: int = 2) -
                     )
             case _:
                 pass
-    return tuple(sorted(found, key=lambda one: one.attempts))
+    return tuple(sorted(found, key=lambda item: item.attempts))
 
 
 def reds(verdict: Verdict) -> tuple[TestResult, ...]:

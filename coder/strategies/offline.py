@@ -57,7 +57,7 @@ def search_repair() -> Strategy:
                 return candidate
             _note(kit, candidate, "locate", Sites(summary=_found(found), places=places, tests=tests))
             broken: list[str] = []
-            for proposal in [one for one in found.proposals if one not in tried][: attempts - len(tried)]:
+            for proposal in [item for item in found.proposals if item not in tried][: attempts - len(tried)]:
                 verdict = await _judged(kit, candidate, proposal, tests)
                 if verdict.kind in (VerdictKind.PROVEN, VerdictKind.INCONCLUSIVE) or verdict.untied:
                     return candidate
@@ -161,7 +161,9 @@ def _gave_up(found: Proposals) -> str:
     if found.proposals:
         return f"No proposal was proven ({found.note}).{where}"
     if found.alternatives:
-        shown = "\n\n".join(f"{_in_a_line(one)}\n{one.diff}" for one in found.alternatives)
+        shown = "\n\n".join(
+            f"{_in_a_line(alternative)}\n{alternative.diff}" for alternative in found.alternatives
+        )
         return f"Several edits turn the failing tests green, and none can be told to be right ({found.note}).{where} {TELL}\n\n{shown}"
     return f"No simple edit was found that turns the failing tests green ({found.note}).{where} {HELP}"
 

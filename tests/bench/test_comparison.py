@@ -22,7 +22,7 @@ def test_what_changed_is_told_job_by_job() -> None:
     after = [outcome("a", solves=False), outcome("b"), outcome("d"), outcome("e")]
     found = compared(before, after)
     assert (found.compared, found.gained, found.lost) == (3, 1, 1)
-    assert [one.task for one in found.differences] == ["a", "b", "c", "d", "e"]
+    assert [difference.task for difference in found.differences] == ["a", "b", "c", "d", "e"]
     assert found.differences[0] == Difference(
         task="a",
         strategy="linear",

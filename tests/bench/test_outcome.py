@@ -34,8 +34,8 @@ def test_what_was_recorded_is_read_the_newest_of_each_job(tmp_path: Path) -> Non
     file = tmp_path / "runs.jsonl"
     assert recorded(file) == ()
     first, second, again = outcome("a"), outcome("b"), outcome("a", attempts=2)
-    for one in (first, second, again):
-        record(file, one)
+    for item in (first, second, again):
+        record(file, item)
     assert recorded(file) == (again, second)
 
 
@@ -44,7 +44,7 @@ def test_a_torn_line_counts_as_nothing(tmp_path: Path) -> None:
     record(file, outcome("a"))
     with file.open("a", encoding="utf-8") as kept:
         kept.write(outcome("b").model_dump_json()[:40])
-    assert [one.job.task for one in recorded(file)] == ["a"]
+    assert [item.job.task for item in recorded(file)] == ["a"]
 
 
 def test_a_proof_that_the_hidden_tests_contradict_is_wrong() -> None:

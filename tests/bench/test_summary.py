@@ -49,4 +49,4 @@ def test_shares_are_of_what_can_be_solved() -> None:
 
 def test_one_group_for_each_model_and_no_sum_of_prices_that_are_not_known() -> None:
     found = sums([outcome("a", model="m:two", spent=Spent(cost_usd=None)), outcome("a")])
-    assert [(one.model, one.usd) for one in found] == [("m:one", Decimal("0.02")), ("m:two", None)]
+    assert [(item.model, item.usd) for item in found] == [("m:one", Decimal("0.02")), ("m:two", None)]

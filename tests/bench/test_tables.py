@@ -65,7 +65,7 @@ def test_csv_can_be_read_back() -> None:
 
 def test_json_holds_sums_and_runs() -> None:
     found = json.loads(as_json(RUNS))
-    assert [one["model"] for one in found["sums"]] == ["m:one", "m:two"]
+    assert [item["model"] for item in found["sums"]] == ["m:one", "m:two"]
     assert found["runs"][0]["diff"] == "+x\n"
 
 

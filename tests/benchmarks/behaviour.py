@@ -145,7 +145,7 @@ def told(value: Any, depth: int = DEPTH) -> str:
                 **getattr(value, "__dict__", {}),
                 **{name: getattr(value, name) for name in slots if hasattr(value, name)},
             }
-            return f"{name} {[(one, told(held[one], depth - 1)) for one in sorted(held)]}"
+            return f"{name} {[(entry, told(held[entry], depth - 1)) for entry in sorted(held)]}"
 
 
 def _names(slots: Any) -> tuple[str, ...]:

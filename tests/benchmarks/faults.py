@@ -196,6 +196,6 @@ def fault(source: str, rng: random.Random, *, edits: int) -> Fault | None:
 
 
 def _applied(source: str, edits: list[Edit]) -> str:
-    for edit in sorted(edits, key=lambda one: -one.start):
+    for edit in sorted(edits, key=lambda item: -item.start):
         source = source[: edit.start] + edit.new + source[edit.end :]
     return source

@@ -153,27 +153,27 @@ def hits(ranks: Sequence[int]) -> str:
 
 
 def report(name: str, outcomes: Sequence[Outcome]) -> None:
-    files, plain = hits([one.file for one in outcomes]), hits([one.plain for one in outcomes])
+    files, plain = hits([outcome.file for outcome in outcomes]), hits([outcome.plain for outcome in outcomes])
     print(
-        f"{name:28} {len(outcomes):4}   {files}   {plain}   {hits([one.symbol for one in outcomes if one.symbol])}"
+        f"{name:28} {len(outcomes):4}   {files}   {plain}   {hits([outcome.symbol for outcome in outcomes if outcome.symbol])}"
     )
 
 
 def report_seconds(outcomes: Sequence[Outcome]) -> None:
     for least, most in SIZES:
-        sized = [one for one in outcomes if least <= one.indexed < most]
+        sized = [outcome for outcome in outcomes if least <= outcome.indexed < most]
         if sized:
             seconds = [
-                f"{kind} {_spread([getattr(one, kind) for one in sized])}" for kind in ("cold", "warm")
+                f"{kind} {_spread([getattr(item, kind) for item in sized])}" for kind in ("cold", "warm")
             ]
-            files = statistics.median(one.indexed for one in sized)
+            files = statistics.median(item.indexed for item in sized)
             print(
                 f"{len(sized):4} trees of {least} files and more, half of them over {files:.0f}: {'; '.join(seconds)}"
             )
 
 
 def _spread(costs: Sequence[Cost]) -> str:
-    cpu, wall = [one.cpu for one in costs], [one.wall for one in costs]
+    cpu, wall = [cost.cpu for cost in costs], [cost.wall for cost in costs]
     return f"{statistics.median(cpu):.2f} s CPU (most {max(cpu):.2f}), {statistics.median(wall):.2f} s by the clock"
 
 
@@ -192,8 +192,8 @@ def main() -> None:
     with multiprocessing.get_context("spawn").Pool(given.jobs) as pool:
         outcomes = pool.map(run, [(row, given.mirrors, given.history) for row in rows], chunksize=1)
     print(f"hits in percent at {', '.join(map(str, AT))}: file, file by BM25 over whole files, function")
-    for repository in sorted({one.repo for one in outcomes}):
-        report(repository, [one for one in outcomes if one.repo == repository])
+    for repository in sorted({outcome.repo for outcome in outcomes}):
+        report(repository, [outcome for outcome in outcomes if outcome.repo == repository])
     report("all", outcomes)
     report_seconds(outcomes)
 

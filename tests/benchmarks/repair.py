@@ -148,7 +148,7 @@ def _judged(case: Case, diff: str) -> tuple[str, str]:
             return "correct", "the same"
         if not case.suite.passes(patched, case.expected):
             return "wrong", f"breaks or leaves broken a test of the project: {shown}"
-        functions = [one for path in changed for one in changed_functions(patched, right, path)]
+        functions = [function for path in changed for function in changed_functions(patched, right, path)]
         told = [answers(case.suite, right, (patched, right, case.tree), target) for target in functions]
         # Calls that cannot tell the fault from what is right can tell nothing.
         if all(new and new == expected for new, expected, _ in told) and any(
@@ -217,19 +217,19 @@ def _place(case: Case, places: Sequence[str]) -> int:
 
 def report(outcomes: Sequence[Outcome]) -> None:
     """The sums of one kind of case."""
-    total, offered = len(outcomes), [one for one in outcomes if one.end != "abstained"]
-    correct = sum(one.end == "correct" for one in outcomes)
-    wrong = sum(one.end == "wrong" for one in outcomes)
-    seconds = statistics.median(one.seconds for one in outcomes)
-    rates = [one.rate for one in outcomes if one.rate]
-    faster = [one.rate * one.process for one in outcomes if one.rate]
+    total, offered = len(outcomes), [outcome for outcome in outcomes if outcome.end != "abstained"]
+    correct = sum(outcome.end == "correct" for outcome in outcomes)
+    wrong = sum(outcome.end == "wrong" for outcome in outcomes)
+    seconds = statistics.median(outcome.seconds for outcome in outcomes)
+    rates = [outcome.rate for outcome in outcomes if outcome.rate]
+    faster = [outcome.rate * outcome.process for outcome in outcomes if outcome.rate]
     print(
         f"{outcomes[0].kind}: {total} cases, plausible {len(offered)}, correct {correct} ({100 * correct / total:.0f} %), wrong {wrong} "
         f"({100 * wrong / max(1, len(offered)):.0f} % of what was offered), abstained {total - len(offered)}; median {seconds:.1f} s, "
         f"{statistics.median(rates) if rates else 0:.0f} candidates a second, "
         f"{statistics.median(faster) if faster else 0:.0f} times as many as a pytest process each would try"
     )
-    at = [sum(0 < one.place <= most for one in outcomes) for most in (1, 3)]
+    at = [sum(0 < outcome.place <= most for outcome in outcomes) for most in (1, 3)]
     print(f"  the guilty function first {at[0]} of {total}, among the first three {at[1]} of {total}")
 
 
@@ -281,8 +281,8 @@ def main() -> None:
                 with given.output.open("a", encoding="utf-8") as file:
                     print(json.dumps(asdict(one)), file=file)
             shutil.rmtree(case.tree, ignore_errors=True)
-    for kind in dict.fromkeys(one.kind for one in outcomes):
-        report([one for one in outcomes if one.kind == kind])
+    for kind in dict.fromkeys(outcome.kind for outcome in outcomes):
+        report([outcome for outcome in outcomes if outcome.kind == kind])
 
 
 if __name__ == "__main__":

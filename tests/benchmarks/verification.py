@@ -252,17 +252,20 @@ def speed(here: Subject, count: int, seed: int, *, misses: bool, maps: Path | No
                 break
     if not timed:
         return f"{here.name:<22} {len(reached.tests):>6} no edit was run warm: {dict(hows)}"
-    first, usual = statistics.median(one.first for one in timed), statistics.median(one.warm for one in timed)
-    swapped = [one for one in timed if one.swapped]
+    first, usual = (
+        statistics.median(item.first for item in timed),
+        statistics.median(item.warm for item in timed),
+    )
+    swapped = [item for item in timed if item.swapped]
     ratios = [
-        [one.first_ratio for one in timed],
-        [one.first_ratio for one in swapped],
-        [one.ratio for one in timed],
+        [item.first_ratio for item in timed],
+        [item.first_ratio for item in swapped],
+        [item.ratio for item in timed],
     ]
     shown = " ".join(f"{statistics.median(found or [0.0]):>6.0f}x" for found in ratios)
     return (
-        f"{here.name:<22} {len(reached.tests):>6} {map_seconds:>6.1f} {statistics.median(one.tests for one in timed):>8.0f} "
-        f"{1000 * first:>8.1f} {1000 * usual:>8.1f} {1000 * statistics.median(one.process for one in timed):>7.0f} {shown} "
+        f"{here.name:<22} {len(reached.tests):>6} {map_seconds:>6.1f} {statistics.median(item.tests for item in timed):>8.0f} "
+        f"{1000 * first:>8.1f} {1000 * usual:>8.1f} {1000 * statistics.median(item.process for item in timed):>7.0f} {shown} "
         f"{whole.seconds:>8.1f} {plain:>8.1f} {plain / first:>7.0f}x {plain / usual:>7.0f}x  {dict(hows)}"
         + (f", MISSED {missed}" if misses else "")
     )

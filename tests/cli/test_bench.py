@@ -53,7 +53,7 @@ def test_runs_are_judged_kept_and_not_run_twice(
     assert run(asked) == 0
     told = capsys.readouterr()
     assert told.err.count("hidden tests") == 2
-    found = {one.job.task: one for one in recorded(Path("bench-two/runs.jsonl"))}
+    found = {item.job.task: item for item in recorded(Path("bench-two/runs.jsonl"))}
     assert (found["right"].proven, found["right"].passes_hidden, found["right"].spent.requests) == (
         True,
         True,

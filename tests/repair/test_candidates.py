@@ -17,23 +17,25 @@ def test_the_more_suspicious_line_comes_first_and_what_is_hardly_suspicious_not_
         "a.py::far",
         "far: use `<=` instead of `<`",
     )
-    assert {one.edit.line for one in both} == {2, 6}
-    assert {one.edit.line for one in candidates({"a.py": source}, {"a.py": {2: 0.04, 6: 1.0}}, [])} == {6}
+    assert {item.edit.line for item in both} == {2, 6}
+    assert {
+        candidate.edit.line for candidate in candidates({"a.py": source}, {"a.py": {2: 0.04, 6: 1.0}}, [])
+    } == {6}
 
 
 def test_less_suspicious_lines_come_in_where_there_is_little_else_to_try(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     source, suspicion = Source("a.py", TEXT), {"a.py": {2: 0.15, 6: 1.0}}
-    assert {one.edit.line for one in candidates({"a.py": source}, suspicion, [])} == {2, 6}
+    assert {candidate.edit.line for candidate in candidates({"a.py": source}, suspicion, [])} == {2, 6}
     monkeypatch.setattr("coder.repair.candidates.MOST", 10)
-    assert {one.edit.line for one in candidates({"a.py": source}, suspicion, [])} == {6}
+    assert {candidate.edit.line for candidate in candidates({"a.py": source}, suspicion, [])} == {6}
 
 
 def test_each_text_is_tried_once_and_the_order_is_always_the_same() -> None:
     made = [candidates({"a.py": Source("a.py", TEXT)}, {"a.py": {2: 1.0, 6: 1.0}}, []) for _ in range(2)]
     assert made[0] == made[1]
-    texts = [one.edit.apply(TEXT) for one in made[0]]
+    texts = [item.edit.apply(TEXT) for item in made[0]]
     assert len(set(texts)) == len(texts) > 30
 
 
@@ -45,17 +47,21 @@ def test_files_that_nothing_is_known_of_are_left_alone() -> None:
 def test_headers_of_blocks_and_defaults_are_sites_of_their_own() -> None:
     text = "def f(a=1):\n    if a:\n        return 2\n    return 3\n"
     lines = {2: 1.0}
-    assert {one.edit.line for one in candidates({"a.py": Source("a.py", text)}, {"a.py": lines}, [])} == {2}
+    assert {
+        candidate.edit.line for candidate in candidates({"a.py": Source("a.py", text)}, {"a.py": lines}, [])
+    } == {2}
     assert any(
-        "a=0" in one.edit.apply(text)
-        for one in candidates({"a.py": Source("a.py", text)}, {"a.py": {1: 1.0}}, [])
+        "a=0" in candidate.edit.apply(text)
+        for candidate in candidates({"a.py": Source("a.py", text)}, {"a.py": {1: 1.0}}, [])
     )
 
 
 def test_a_condition_is_suspected_for_what_it_lets_through() -> None:
     text = "def f(a, b):\n    if a:\n        return b.c\n    return 3\n"
     made = candidates({"a.py": Source("a.py", text)}, {"a.py": {2: 0.2, 3: 1.0}}, [])
-    assert any("if a and b:" in one.edit.apply(text) or "if b and a:" in one.edit.apply(text) for one in made)
+    assert any(
+        "if a and b:" in item.edit.apply(text) or "if b and a:" in item.edit.apply(text) for item in made
+    )
 
 
 def test_what_follows_the_same_elsewhere_is_the_likeliest_copy() -> None:
@@ -63,9 +69,9 @@ def test_what_follows_the_same_elsewhere_is_the_likeliest_copy() -> None:
     text = f"def g(x):\n    told = x\n    say(told)\n{others}\n\ndef f(x):\n    told = 2 * x\n    pass\n"
     line = text.count("\n")
     made = [
-        one
-        for one in candidates({"a.py": Source("a.py", text)}, {"a.py": {line: 1.0}}, [])
-        if one.edit.family == "copied"
+        candidate
+        for candidate in candidates({"a.py": Source("a.py", text)}, {"a.py": {line: 1.0}}, [])
+        if candidate.edit.family == "copied"
     ]
     assert made[0].edit.apply(text) == text.replace("pass", "say(told)")
 
@@ -74,9 +80,9 @@ def test_what_follows_the_same_elsewhere_is_the_likeliest_copy() -> None:
 def test_a_variable_of_the_name_of_the_parameter_is_the_likeliest(given: str) -> None:
     text = f"def g(first=0, size=1):\n    return size\n\n\ndef f(a, b, c, size):\n    return {given}\n"
     made = [
-        one
-        for one in candidates({"a.py": Source("a.py", text)}, {"a.py": {6: 1.0}}, [])
-        if one.edit.family == "variable"
+        candidate
+        for candidate in candidates({"a.py": Source("a.py", text)}, {"a.py": {6: 1.0}}, [])
+        if candidate.edit.family == "variable"
     ]
     assert made[0].edit.apply(text) == text.replace(given, given.replace("a)", "size)"))
 
@@ -91,9 +97,9 @@ def test_what_the_failures_name_in_quotes_is_the_likeliest_to_be_meant_as_well()
     text = "def f(unit):\n    unit = unit or 'minutes'\n    return unit in ('days', 'hours')\n"
     failure = Failure(type="ValueError", message="valid units are `days`, `hours` and `minutes`")
     made = [
-        one
-        for one in candidates({"a.py": Source("a.py", text)}, {"a.py": {3: 1.0}}, [failure])
-        if one.edit.family == "enlisted"
+        candidate
+        for candidate in candidates({"a.py": Source("a.py", text)}, {"a.py": {3: 1.0}}, [failure])
+        if candidate.edit.family == "enlisted"
     ]
     assert "('days', 'hours', 'minutes')" in made[0].edit.apply(text)
     assert made[0].score > 1.5 * made[1].score

@@ -74,7 +74,7 @@ def test_what_does_not_hold_in_a_process_of_its_own_is_not_proposed(tmp_path: Pa
 
 
 def test_what_held_when_the_time_ended_is_proposed(tmp_path: Path) -> None:
-    assert [one.summary for one in proposed(tmp_path, FakeTracer(), seconds=0.0).proposals] == [
+    assert [proposal.summary for proposal in proposed(tmp_path, FakeTracer(), seconds=0.0).proposals] == [
         "f: use `<=` instead of `<`"
     ]
 
@@ -85,7 +85,7 @@ def test_a_test_that_failed_at_once_may_pass_slowly_where_nothing_else_holds(tmp
         tracer=FakeTracer(), trials=FakeTrials(slow=["<="]), runner=FakeRunner(tmp_path / "a.py")
     )
     found = proposer.propose(tmp_path, [TEST], "", seconds=20.0)
-    assert [one.summary for one in found.proposals] == ["f: use `<=` instead of `<`"]
+    assert [proposal.summary for proposal in found.proposals] == ["f: use `<=` instead of `<`"]
 
 
 def test_the_search_goes_on_where_what_held_does_not_hold_in_a_process_of_its_own(
@@ -97,7 +97,7 @@ def test_the_search_goes_on_where_what_held_does_not_hold_in_a_process_of_its_ow
     found = TemplateProposer(tracer=FakeTracer(), trials=FakeTrials("<=", ">="), runner=runner).propose(
         tmp_path, [TEST], "", seconds=30.0
     )
-    assert [one.summary for one in found.proposals] == ["f: use `>=` instead of `<`"]
+    assert [proposal.summary for proposal in found.proposals] == ["f: use `>=` instead of `<`"]
 
 
 def test_the_search_goes_on_where_what_held_is_hardly_credible(
@@ -113,7 +113,7 @@ def test_the_search_goes_on_where_what_held_is_hardly_credible(
     found = TemplateProposer(tracer=FakeTracer(), trials=FakeTrials("<=", ">="), runner=runner).propose(
         tmp_path, [TEST], "", seconds=30.0
     )
-    assert [one.summary for one in found.proposals] == [
+    assert [proposal.summary for proposal in found.proposals] == [
         "f: use `>=` instead of `<`",
         "f: use `<=` instead of `<`",
     ]
@@ -161,7 +161,7 @@ def test_survivors_that_disagree_are_shown_and_not_offered(tmp_path: Path) -> No
     proposer = TemplateProposer(tracer=FakeTracer(), trials=trials, runner=AllGreen(tmp_path / "a.py"))
     found = proposer.propose(tmp_path, [TEST], "", seconds=20.0)
     assert found.proposals == ()
-    assert [one.apart for one in found.alternatives[:2]] == [
+    assert [alternative.apart for alternative in found.alternatives[:2]] == [
         "f(5) gives 2, elsewhere 3",
         "f(5) gives 3, elsewhere 2",
     ]
@@ -204,9 +204,9 @@ def test_where_the_likeliest_does_not_hold_another_that_says_the_same_is_propose
     proposer = TemplateProposer(
         tracer=FakeTracer(), trials=trials, runner=FakeRunner(tmp_path / "a.py", right="a >= 1")
     )
-    assert [one.summary for one in proposer.propose(tmp_path, [TEST], "", seconds=20.0).proposals] == [
-        "f: use `>=` instead of `<`"
-    ]
+    assert [
+        proposal.summary for proposal in proposer.propose(tmp_path, [TEST], "", seconds=20.0).proposals
+    ] == ["f: use `>=` instead of `<`"]
 
 
 @pytest.mark.parametrize(("type_", "offered"), [("AssertionError", False), ("TooLong", True)])

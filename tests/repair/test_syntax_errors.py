@@ -60,7 +60,7 @@ CASES = [
 
 @pytest.mark.parametrize(("before", "line", "after"), CASES)
 def test_the_slip_is_mended_where_the_parser_stopped(before: str, line: int, after: str) -> None:
-    texts = [one.edit.apply(before) for one in rereadable("a.py", before, line)]
+    texts = [item.edit.apply(before) for item in rereadable("a.py", before, line)]
     assert (after in texts) == bool(after)
 
 

@@ -1209,14 +1209,14 @@ def test_template_listens_to_the_failure(
 
 def test_what_is_read_under_a_condition_is_what_it_asks_for() -> None:
     source = Source("a.py", "def f(one, other, third):\n    if third is not None:\n        g(other)\n")
-    node = next(one for one in ast.walk(source.tree) if isinstance(one, ast.Name) and one.id == "third")
+    node = next(item for item in ast.walk(source.tree) if isinstance(item, ast.Name) and item.id == "third")
     found = {rewrite.changes[0].text: rewrite.weight for rewrite in TEMPLATES["variable"](Site(source, node))}
     assert found["other"] > 1 > found["one"]
 
 
 def test_what_is_asked_for_is_what_is_read_where_it_is_there() -> None:
     source = Source("a.py", "def f(one, other, third):\n    return third if one is not None else 2\n")
-    node = next(one for one in ast.walk(source.tree) if isinstance(one, ast.Name) and one.id == "third")
+    node = next(item for item in ast.walk(source.tree) if isinstance(item, ast.Name) and item.id == "third")
     found = {rewrite.changes[0].text: rewrite.weight for rewrite in TEMPLATES["variable"](Site(source, node))}
     assert found["one"] > 1 > found["other"]
 
@@ -1227,7 +1227,8 @@ def test_the_constructor_of_the_parent_that_sets_what_is_missing_is_likely() -> 
     node = source.functions[1].body[0]
     failures = (Failure(type="AttributeError", message="'B' object has no attribute 'alias'"),)
     told, untold = (
-        [one.weight for one in TEMPLATES["super_call"](Site(source, node, given))] for given in (failures, ())
+        [item.weight for item in TEMPLATES["super_call"](Site(source, node, given))]
+        for given in (failures, ())
     )
     assert min(told) > 1 > max(untold) > 0
 
@@ -1255,9 +1256,9 @@ def test_where_one_has_been_is_looked_for_where_that_is_put() -> None:
         for node in ast.walk(source.tree)
         for rewrite in TEMPLATES["base_case"](Site(source, node, (failure,)))
     ]
-    waiting = [one for one in made if "waiting.append" in one.changes[0].text]
-    assert max(waiting, key=lambda one: one.weight).summary == "not where it is in `seen` already"
-    assert any("in `start`" in one.summary for one in waiting)
+    waiting = [item for item in made if "waiting.append" in item.changes[0].text]
+    assert max(waiting, key=lambda item: item.weight).summary == "not where it is in `seen` already"
+    assert any("in `start`" in item.summary for item in waiting)
 
 
 def test_nothing_is_said_to_be_a_number() -> None:

@@ -14,8 +14,8 @@ def red(test: str, cause: Cause, *, function: str = "work", path: str = "a.py") 
 
 def changed(path: str, text: str, *others: str) -> FilesChanged:
     diff = "".join(
-        f"diff --git a/{one} b/{one}\n--- a/{one}\n+++ b/{one}\n@@ -1 +1 @@\n-x\n+{text if one == path else 'as it was'}\n"
-        for one in (path, *others)
+        f"diff --git a/{other} b/{other}\n--- a/{other}\n+++ b/{other}\n@@ -1 +1 @@\n-x\n+{text if other == path else 'as it was'}\n"
+        for other in (path, *others)
     )
     return FilesChanged(candidate="c1", paths=(path, *others), diff=diff)
 

@@ -92,7 +92,7 @@ def walked(made: Kit) -> list[object]:
 
 
 def notes(told: list[object]) -> list[Note]:
-    return [one for one in told if isinstance(one, Sites | Done | GiveUp)]
+    return [item for item in told if isinstance(item, Sites | Done | GiveUp)]
 
 
 def test_the_first_proposal_that_is_proven_stays(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_what_a_proposal_broke_must_stay_green_in_the_next_search(tmp_path: Path
     proposing = Proposing([found(5), found(5, 2)])
     told = walked(equipped(tmp_path, proposing, FakeVerifier(verdicts=[broke, PROVEN], report=REDS)))
     assert proposing.guards == [(), (other.id,)]
-    assert [one for one in told if isinstance(one, Done | VerdictKind)] == [
+    assert [item for item in told if isinstance(item, Done | VerdictKind)] == [
         Done(summary="value: use 5 instead of 1"),
         VerdictKind.BROKEN,
         Done(summary="value: use 2 instead of 1"),

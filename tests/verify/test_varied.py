@@ -35,7 +35,7 @@ MORE = [date(2024, 2, 29), datetime(2024, 1, 1, 12, tzinfo=UTC), timedelta(1), D
 def test_every_plain_value_has_neighbours_of_its_kind(value: object) -> None:
     near = changes(value, [])
     assert len(near) >= 1
-    assert value is None or all(type(one) is type(value) for one in near)
+    assert value is None or all(type(item) is type(value) for item in near)
     assert value not in near
 
 
@@ -52,8 +52,8 @@ def test_a_plain_record_that_is_given_is_varied_by_its_attributes_and_stays_as_i
     command = Command("no such file", 3)
     made = [given["command"] for _, _, given in varied([("a", ("match",), {"command": command})], 50)]
     assert made[0] is command
-    assert len({one.output for one in made}) > 3
-    assert len({one.owner for one in made}) > 3
+    assert len({item.output for item in made}) > 3
+    assert len({item.owner for item in made}) > 3
     assert (command.output, command.owner) == ("no such file", 3)
 
 

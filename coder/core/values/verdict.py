@@ -105,9 +105,9 @@ class TestReport(Value):
         own = next((result for result in self.results if result.id == test_id), None)
         return own or next(
             (
-                one
-                for one in self.results
-                if one.when == "collect" and one.red and test_id.startswith(f"{one.id}::")
+                item
+                for item in self.results
+                if item.when == "collect" and item.red and test_id.startswith(f"{item.id}::")
             ),
             None,
         )

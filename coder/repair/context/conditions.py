@@ -55,12 +55,12 @@ def _plain(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
     names = _names(source, node)[:MOST_NAMES]
     numbers = _constants(function)[:MOST_CONSTANTS] if function else []
     loops = [
-        one
+        item
         for place in _under(source, node)[0]
-        for one in ast.walk(place)
-        if isinstance(one, ast.For | ast.comprehension)
+        for item in ast.walk(place)
+        if isinstance(item, ast.For | ast.comprehension)
     ]
-    gone_through = {one.iter.id for one in loops if isinstance(one.iter, ast.Name)}
+    gone_through = {loop.iter.id for loop in loops if isinstance(loop.iter, ast.Name)}
     for rank, name in enumerate(names):
         fading = FADING**rank * (1.0 if name in parameters else 0.95)
         yield name, 0.6 * fading
@@ -83,11 +83,11 @@ def _names(source: Source, node: ast.AST) -> list[str]:
     """The variables of a function, first those that are read in the branches between which a condition decides."""
     branches = _under(source, node)
     read = {
-        one.id
+        item.id
         for branch in branches
         for statement in branch
-        for one in ast.walk(statement)
-        if isinstance(one, ast.Name)
+        for item in ast.walk(statement)
+        if isinstance(item, ast.Name)
     }
     return sorted(local_names(source, node), key=lambda name: name not in read)
 
@@ -101,8 +101,8 @@ def _under(source: Source, node: ast.AST) -> tuple[list[ast.stmt], list[ast.stmt
 def _put_in(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
     """Is something in what it is put in otherwise?"""
     for branch, asked_for in zip(_under(source, node), ("not in", "in"), strict=True):
-        for one in (one for statement in branch for one in ast.walk(statement)):
-            match one:
+        for item in (item for statement in branch for item in ast.walk(statement)):
+            match item:
                 case ast.Call(
                     func=ast.Attribute(value=held, attr="add" | "append"), args=[ast.Name(id=name)]
                 ):
@@ -119,21 +119,21 @@ def _used(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
     under = [statement for branch in _under(source, node) for statement in branch]
     for weight, places in ((0.8, under), (0.35, [function] if function else [])):
         read = [
-            one
+            item
             for place in places
-            for one in ast.walk(place)
-            if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)
+            for item in ast.walk(place)
+            if isinstance(item, ast.Attribute) and isinstance(item.ctx, ast.Load)
         ]
-        held = [one for one in read if isinstance(one.value, ast.Name) and not _is_called(source, one)]
-        for text in [*dict.fromkeys(source.code(one) for one in held)][:MOST_NAMES]:
+        held = [item for item in read if isinstance(item.value, ast.Name) and not _is_called(source, item)]
+        for text in [*dict.fromkeys(source.code(item) for item in held)][:MOST_NAMES]:
             yield text, weight
             yield f"not {text}", 0.35
 
 
 def _turned_round(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
     """Is a number below zero whose sign is taken away under the condition?"""
-    for one in (one for statement in _under(source, node)[0] for one in ast.walk(statement)):
-        match one:
+    for item in (item for statement in _under(source, node)[0] for item in ast.walk(statement)):
+        match item:
             case (
                 ast.UnaryOp(op=ast.USub(), operand=ast.Name(id=name))
                 | ast.Call(func=ast.Name(id="abs"), args=[ast.Name(id=name)])
@@ -147,16 +147,16 @@ def _held(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
     """Variables compared with what the object holds of itself, as far as the function reads it."""
     function = source.function(node)
     read = (
-        one
-        for one in ast.walk(function or node)
-        if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)
+        item
+        for item in ast.walk(function or node)
+        if isinstance(item, ast.Attribute) and isinstance(item.ctx, ast.Load)
     )
     own = (
-        one
-        for one in read
-        if isinstance(one.value, ast.Name) and one.value.id == "self" and not _is_called(source, one)
+        item
+        for item in read
+        if isinstance(item.value, ast.Name) and item.value.id == "self" and not _is_called(source, item)
     )
-    for rank, text in enumerate([*dict.fromkeys(source.code(one) for one in own)][:MOST_NAMES]):
+    for rank, text in enumerate([*dict.fromkeys(source.code(item) for item in own)][:MOST_NAMES]):
         for name in local_names(source, node)[:MOST_NAMES]:
             for form in ("{} != {}", "{} == {}", "{} > {}", "{} < {}", "{} in {}", "not isinstance({}, {})"):
                 yield form.format(name, text), 0.3 * FADING**rank
@@ -192,7 +192,7 @@ def _idle(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
     for name in unread(function) if function else ():
         yield name, 0.8
         yield f"not {name}", 0.8
-        for other in [one for one in names if one != name][:MOST_NAMES]:
+        for other in [item for item in names if item != name][:MOST_NAMES]:
             for form in (
                 "{} and {}",
                 "not {} and {}",
@@ -209,18 +209,20 @@ def _idle(source: Source, node: ast.AST) -> Iterator[tuple[str, float]]:
 def _unread_attributes(source: Source, owner: ast.ClassDef) -> tuple[str, ...]:
     """Attributes that a class sets and the file does not read."""
     read = {
-        one.attr
-        for one in ast.walk(source.tree)
-        if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)
+        node.attr
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
     }
     set_ = (
-        one for one in ast.walk(owner) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
+        node
+        for node in ast.walk(owner)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
     )
     return tuple(
         dict.fromkeys(
-            one.attr
-            for one in set_
-            if isinstance(one.value, ast.Name) and one.value.id == "self" and one.attr not in read
+            item.attr
+            for item in set_
+            if isinstance(item.value, ast.Name) and item.value.id == "self" and item.attr not in read
         )
     )
 
@@ -229,14 +231,14 @@ def _unread_attributes(source: Source, owner: ast.ClassDef) -> tuple[str, ...]:
 def _constants(function: Function) -> list[str]:
     """What the function compares with, as it is written."""
     compared = [
-        one
+        comparator
         for node in ast.walk(function)
         if isinstance(node, ast.Compare)
-        for one in (node.left, *node.comparators)
+        for comparator in (node.left, *node.comparators)
     ]
     return list(
         dict.fromkeys(
-            repr(one.value) for one in compared if isinstance(one, ast.Constant) and one.value is not None
+            repr(item.value) for item in compared if isinstance(item, ast.Constant) and item.value is not None
         )
     )
 

@@ -69,7 +69,7 @@ def conditions(source: Source) -> tuple[Piece, ...]:
 
 def _hands_over(node: ast.expr) -> bool:
     """Is it a matter of its own function, which yields or awaits there?"""
-    return any(isinstance(one, ast.Yield | ast.YieldFrom | ast.Await) for one in ast.walk(node))
+    return any(isinstance(item, ast.Yield | ast.YieldFrom | ast.Await) for item in ast.walk(node))
 
 
 @lru_cache(maxsize=256)
@@ -101,11 +101,13 @@ def visible(source: Source, function: Function | None) -> frozenset[str]:
 def bound(source: Source, function: Function | None) -> frozenset[str]:
     """Names that a function and those around it bind, their parameters included."""
     names: set[str] = set()
-    for one in (
-        (one for one in [function, *source.around(function)] if isinstance(one, Function)) if function else ()
+    for item in (
+        (item for item in [function, *source.around(function)] if isinstance(item, Function))
+        if function
+        else ()
     ):
-        names |= {*arguments_of(one), *(given.arg for given in one.args.args)}
-        names |= {*stored(one)}
+        names |= {*arguments_of(item), *(given.arg for given in item.args.args)}
+        names |= {*stored(item)}
     return frozenset(names)
 
 
@@ -132,7 +134,7 @@ def _piece(source: Source, node: ast.AST) -> Piece | None:
     if len(text) > LONGEST or text.count("\n") >= MOST_LINES or "#" in text:
         return None
     reads = frozenset(
-        one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)
+        item.id for item in ast.walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)
     )
     local = (reads - _bound(node)) & bound(source, function)
     return Piece(node=node, text=text, names=local, function=function, owner=source.class_of(function))
@@ -140,15 +142,15 @@ def _piece(source: Source, node: ast.AST) -> Piece | None:
 
 def _bound(node: ast.AST) -> frozenset[str]:
     """Names of comprehensions and lambdas inside: they come along."""
-    inside = (one for one in ast.walk(node) if isinstance(one, ast.comprehension | ast.Lambda))
-    return frozenset(name for one in inside for name in _names(one))
+    inside = (item for item in ast.walk(node) if isinstance(item, ast.comprehension | ast.Lambda))
+    return frozenset(name for item in inside for name in _names(item))
 
 
 def _names(node: ast.comprehension | ast.Lambda) -> Iterator[str]:
     if isinstance(node, ast.Lambda):
         yield from (argument.arg for argument in node.args.args)
     else:
-        yield from (one.id for one in ast.walk(node.target) if isinstance(one, ast.Name))
+        yield from (item.id for item in ast.walk(node.target) if isinstance(item, ast.Name))
 
 
 def _dedented(source: Source, node: ast.AST) -> str:

@@ -26,15 +26,15 @@ def may_end(source: Source, node: ast.AST, changes: Sequence[Change]) -> bool:
     if not loops:
         return False
     inner = [node, *source.around(node)]
-    asking = any(one in inner for loop in loops for one in _asking(loop))
+    asking = any(item in inner for loop in loops for item in _asking(loop))
     names = {
         name.id
         for loop in loops
-        for one in _asking(loop)
-        for name in ast.walk(one)
+        for item in _asking(loop)
+        for name in ast.walk(item)
         if isinstance(name, ast.Name)
     }
-    statement = next(one for one in inner if isinstance(one, ast.stmt))
+    statement = next(item for item in inner if isinstance(item, ast.stmt))
     given = {*stored(statement)} if isinstance(statement, ast.Assign | ast.AugAssign) else set()
     text = "\n".join(change.text for change in changes)
     told = re.search(CHANGED.format("|".join(map(re.escape, sorted(names)))), text) if names else None
@@ -42,18 +42,18 @@ def may_end(source: Source, node: ast.AST, changes: Sequence[Change]) -> bool:
 
 
 def _loops(source: Source, node: ast.AST) -> Iterator[Loop]:
-    for one in (node, *source.around(node)):
-        if isinstance(one, Function):
+    for item in (node, *source.around(node)):
+        if isinstance(item, Function):
             return
-        if isinstance(one, Loop):
-            yield one
+        if isinstance(item, Loop):
+            yield item
 
 
 def _asking(loop: Loop) -> Iterator[ast.expr]:
     """What decides whether a loop goes on: its condition, or what it goes through, and the conditions under which it is left."""
     yield loop.iter if isinstance(loop, ast.For) else loop.test
-    for one in ast.walk(loop):
-        if isinstance(one, ast.If) and any(
-            isinstance(inner, ast.Break | ast.Return) for inner in ast.walk(one)
+    for node in ast.walk(loop):
+        if isinstance(node, ast.If) and any(
+            isinstance(inner, ast.Break | ast.Return) for inner in ast.walk(node)
         ):
-            yield one.test
+            yield node.test

@@ -83,9 +83,9 @@ def offered() -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
     for name in MODULES:
         module = importlib.import_module(name)
-        for one in getattr(module, "__all__", None) or (one for one in vars(module) if _is_own(module, one)):
-            if name != MODULES[-1] or one not in found:
-                found.setdefault(one, []).append(name)
+        for var in getattr(module, "__all__", None) or (var for var in vars(module) if _is_own(module, var)):
+            if name != MODULES[-1] or var not in found:
+                found.setdefault(var, []).append(name)
     return {name: tuple(modules) for name, modules in found.items()}
 
 
@@ -108,11 +108,11 @@ def imports(source: Source, name: str) -> Iterator[Change]:
 def import_of(source: Source, module: str, name: str) -> Change:
     """One more name in the import from a module that the file has already, else an import at its top."""
     there = (
-        one
-        for one in source.tree.body
-        if isinstance(one, ast.ImportFrom) and one.module == module and not one.level
+        item
+        for item in source.tree.body
+        if isinstance(item, ast.ImportFrom) and item.module == module and not item.level
     )
-    last = next((one.names[-1] for one in there if one.names[-1].name != "*"), None)
+    last = next((item.names[-1] for item in there if item.names[-1].name != "*"), None)
     if last is None:
         return inserted(source, f"from {module} import {name}")
     _, end = source.span(last)

@@ -26,7 +26,9 @@ def stored(node: ast.AST) -> tuple[str, ...]:
     """Variables that are given values there, in their order."""
     return tuple(
         dict.fromkeys(
-            one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+            item.id
+            for item in ast.walk(node)
+            if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)
         )
     )
 
@@ -65,10 +67,10 @@ def local_names(source: Source, node: ast.AST) -> tuple[str, ...]:
 def _local_names(source: Source, innermost: Function | None) -> tuple[str, ...]:
     names: dict[str, None] = {}
     around = [innermost, *source.around(innermost)] if innermost else []
-    for function in (one for one in around if isinstance(one, Function)):
+    for function in (item for item in around if isinstance(item, Function)):
         names |= dict.fromkeys(arguments_of(function))
         names |= dict.fromkeys(stored(function))
-        names |= dict.fromkeys(one.name for one in function.body if isinstance(one, Function))
+        names |= dict.fromkeys(item.name for item in function.body if isinstance(item, Function))
     return tuple(names)[:MOST_NAMES]
 
 
@@ -101,7 +103,7 @@ def _at_once(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
 
 def own_attributes(source: Source, node: ast.AST) -> tuple[str, ...]:
     """Attributes that the methods of the class around a node use on self, most used first, then its methods' names; then its parents'."""
-    owner = next((one for one in source.around(node) if isinstance(one, ast.ClassDef)), None)
+    owner = next((item for item in source.around(node) if isinstance(item, ast.ClassDef)), None)
     return _own_attributes(source, owner) if owner else ()
 
 
@@ -109,9 +111,9 @@ def own_attributes(source: Source, node: ast.AST) -> tuple[str, ...]:
 def _own_attributes(source: Source, owner: ast.ClassDef) -> tuple[str, ...]:
     names: dict[str, None] = {}
     line = [owner]
-    for one in line:
-        names |= dict.fromkeys(_attributes_of(one))
-        parents = {base.id for base in one.bases if isinstance(base, ast.Name)}
+    for item in line:
+        names |= dict.fromkeys(_attributes_of(item))
+        parents = {base.id for base in item.bases if isinstance(base, ast.Name)}
         line += [
             other
             for other in source.tree.body
@@ -123,11 +125,11 @@ def _own_attributes(source: Source, owner: ast.ClassDef) -> tuple[str, ...]:
 @lru_cache(maxsize=CACHED)
 def _attributes_of(owner: ast.ClassDef) -> tuple[str, ...]:
     used = Counter(
-        one.attr
-        for one in ast.walk(owner)
-        if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and one.value.id == "self"
+        node.attr
+        for node in ast.walk(owner)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
     )
-    methods = (one.name for one in owner.body if isinstance(one, Function))
+    methods = (item.name for item in owner.body if isinstance(item, Function))
     return tuple(dict.fromkeys([*(name for name, _ in used.most_common()), *methods]))
 
 

@@ -57,7 +57,7 @@ def ochiai(traces: Sequence[Trace]) -> dict[str, dict[int, float]]:
 def weighted(scores: Scores, failures: Sequence[Failure]) -> dict[str, dict[int, float]]:
     """The same with the innermost frames of the failures raised; where a test did not end these are a matter of chance."""
     raised = {path: dict(lines) for path, lines in scores.items()}
-    for failure in (one for one in failures if one.type != ENDLESS):
+    for failure in (item for item in failures if item.type != ENDLESS):
         inside = [frame for frame in failure.frames if frame.path in scores and not is_test_path(frame.path)]
         for frame, factor in zip(reversed(inside), INNERMOST, strict=False):
             lines = raised[frame.path]
@@ -156,9 +156,9 @@ def _of_import(
         suspicion = _most(used, stored(statement))
         _raise(found, lines, suspicion * min(1.0, math.sqrt(TABLE / len(lines))))
         called = {
-            one.func.id
-            for one in ast.walk(statement)
-            if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)
+            node.func.id
+            for node in ast.walk(statement)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
         }
         calling |= {name: max(suspicion, calling.get(name, 0.0)) for name in called}
     for function, score in own.items():
@@ -175,14 +175,14 @@ def _of_import(
 
 def _decorating(function: Function) -> frozenset[str]:
     """The names of a function's decorators."""
-    called = (one.func if isinstance(one, ast.Call) else one for one in function.decorator_list)
-    return frozenset(one.id for one in called if isinstance(one, ast.Name))
+    called = (item.func if isinstance(item, ast.Call) else item for item in function.decorator_list)
+    return frozenset(item.id for item in called if isinstance(item, ast.Name))
 
 
 def _shared(source: Source, function: Function) -> frozenset[str]:
     """Names that a function uses and that are not its own: by them it may reach what others use."""
-    names = {one.id for one in ast.walk(function) if isinstance(one, ast.Name)}
-    told = {name for one in ast.walk(function) if isinstance(one, ast.Global) for name in one.names}
+    names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+    told = {name for node in ast.walk(function) if isinstance(node, ast.Global) for name in node.names}
     return frozenset(names - BUILTIN - (bound(source, function) - told))
 
 
@@ -200,8 +200,14 @@ def _names_read(scores: Mapping[int, float], source: Source) -> dict[str, float]
     used: dict[str, float] = {}
     for function in source.functions:
         score = score_of(function, scores)
-        for one in ast.walk(function) if score else ():
-            name = one.id if isinstance(one, ast.Name) else one.attr if isinstance(one, ast.Attribute) else ""
+        for node in ast.walk(function) if score else ():
+            name = (
+                node.id
+                if isinstance(node, ast.Name)
+                else node.attr
+                if isinstance(node, ast.Attribute)
+                else ""
+            )
             used[name] = max(used.get(name, 0.0), score)
     return used
 
@@ -211,7 +217,7 @@ def with_bodies(scores: Scores, sources: Mapping[str, Source]) -> dict[str, dict
     raised = {path: dict(lines) for path, lines in scores.items()}
     for path, source in sources.items():
         lines = raised.get(path, {})
-        for node in (one for one in ast.walk(source.tree) if isinstance(one, ast.ClassDef)):
+        for node in (item for item in ast.walk(source.tree) if isinstance(item, ast.ClassDef)):
             score = max((lines.get(line, 0.0) for line in header(node)), default=0.0)
             inside = [line for statement in node.body for line in header(statement)] if score else []
             lines |= {line: max(lines.get(line, 0.0), score * HEADER) for line in inside}
@@ -236,11 +242,11 @@ def _mixed_up(function: Function) -> Iterable[int]:
         return range(function.body[0].lineno, (function.end_lineno or 0) + 1)
     names = {*arguments_of(function)}
     return [
-        one.value.lineno
-        for one in ast.walk(function)
-        if isinstance(one, ast.keyword)
-        and isinstance(one.value, ast.Name)
-        and one.arg in names - {one.value.id}
+        node.value.lineno
+        for node in ast.walk(function)
+        if isinstance(node, ast.keyword)
+        and isinstance(node.value, ast.Name)
+        and node.arg in names - {node.value.id}
     ]
 
 

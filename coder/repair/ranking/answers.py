@@ -61,7 +61,7 @@ def levelled(answers: Sequence[str], found: Compared) -> bool:
         len(places) >= LEAST_TOLD
         and len(_given(found.before, places) - ACCIDENTS) > 1
         and len(given := _given(answers, places)) == 1
-        and not all(f"={one}" in found.calls[place] for one in given for place in places)
+        and not all(f"={item}" in found.calls[place] for item in given for place in places)
         for places in asked.values()
     )
 

@@ -123,11 +123,11 @@ def _simplest_first(
     same: Sequence[Candidate], worth: Mapping[Candidate, float], sources: Mapping[str, Source] | None
 ) -> tuple[Candidate, ...]:
     """Of those that are worth nearly as much as the best the simplest come first, then the others by what they are worth."""
-    ordered = sorted(same, key=lambda one: -worth[one])
-    near = [one for one in ordered if worth[one] >= NEARLY * worth[ordered[0]]]
+    ordered = sorted(same, key=lambda item: -worth[item])
+    near = [item for item in ordered if worth[item] >= NEARLY * worth[ordered[0]]]
     far = ordered[len(near) :]
     if sources and len(near) > 1:
-        near.sort(key=lambda one: _size(one.edit.apply(sources[one.edit.path].text)))
+        near.sort(key=lambda item: _size(item.edit.apply(sources[item.edit.path].text)))
     return (*near, *far)
 
 
@@ -172,8 +172,8 @@ class Plain(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         self.generic_visit(node)
-        if all(one.arg for one in node.keywords):
-            node.keywords.sort(key=lambda one: str(one.arg))
+        if all(keyword.arg for keyword in node.keywords):
+            node.keywords.sort(key=lambda keyword: str(keyword.arg))
         return node
 
 

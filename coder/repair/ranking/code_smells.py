@@ -96,9 +96,9 @@ def changed_arguments(function: Function) -> int:
     """How many calls change what the function was given: who calls it seldom expects that."""
     given = {*arguments_of(function)} - {*stored(function)}
     called = (
-        one.func
-        for one in ast.walk(function)
-        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute)
+        node.func
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
     )
     return sum(
         func.attr in CHANGING and isinstance(func.value, ast.Name) and func.value.id in given
@@ -124,7 +124,7 @@ def _overwritten(block: Sequence[ast.stmt]) -> int:
         match statement:
             case ast.Assign(targets=[ast.Name() | ast.Attribute() | ast.Subscript() as target], value=value):
                 read, put = ast.unparse(value), ast.unparse(target)
-                held = {one for one in held if one not in read}
+                held = {item for item in held if item not in read}
                 count += put in held
                 held.add(put)
             case _:
@@ -139,15 +139,15 @@ def echoes(before: Function, after: Function, source: Source) -> bool:
     """
     said = Counter(operations(before))
     new = (one for one, count in Counter(operations(after)).items() if count > said[one])
-    return any(one in operations_of(source) for one in new)
+    return any(item in operations_of(source) for item in new)
 
 
 def operations(node: ast.AST) -> Iterator[str]:
     """What is calculated, compared and looked up under a node."""
     return (
-        ast.dump(one)
-        for one in ast.walk(node)
-        if isinstance(one, ast.BinOp | ast.BoolOp | ast.Compare | ast.Subscript)
+        ast.dump(item)
+        for item in ast.walk(node)
+        if isinstance(item, ast.BinOp | ast.BoolOp | ast.Compare | ast.Subscript)
     )
 
 
@@ -170,8 +170,11 @@ def repetitions(function: Function) -> int:
 
 
 def _given_twice(call: ast.Call) -> bool:
-    names = [one.id for one in call.args if isinstance(one, ast.Name)]
-    told = any(isinstance(one.value, ast.Name) and one.arg == one.value.id in names for one in call.keywords)
+    names = [argument.id for argument in call.args if isinstance(argument, ast.Name)]
+    told = any(
+        isinstance(keyword.value, ast.Name) and keyword.arg == keyword.value.id in names
+        for keyword in call.keywords
+    )
     return told or len({*names}) < len(names)
 
 
@@ -229,7 +232,7 @@ def asked_twice(function: Function, candidate: Candidate, source: Source, line: 
         for node in ifs
         if node is not own
         and _beside(node, own, source)
-        and not _given(min(own, node, key=lambda one: one.lineno), question[1])
+        and not _given(min(own, node, key=lambda item: item.lineno), question[1])
     )
     return again or any(_opposite(source.code(node.test), question[1]) for node in _branches(own)[1:])
 

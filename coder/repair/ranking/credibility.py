@@ -170,7 +170,7 @@ def _elsewhere(candidate: Candidate, source: Source, function: Function, after: 
         same
         for call in own
         for same in _same(
-            call, [one for one in calls(source).get(called(call), ()) if _apart(one, candidate)]
+            call, [item for item in calls(source).get(called(call), ()) if _apart(item, candidate)]
         )
     }
     return UNLIKE_ELSEWHERE if False in told else AS_ELSEWHERE if True in told else 1.0
@@ -183,8 +183,8 @@ def _taken(counted: Counter[str], one: str) -> bool:
 
 def _same(call: ast.Call, others: Sequence[ast.Call]) -> Iterator[bool]:
     """For each place at which all others are given the same: is this one?"""
-    for given, *theirs in zip(call.args, *(one.args for one in others), strict=False):
-        found = {ast.dump(one) for one in theirs}
+    for given, *theirs in zip(call.args, *(other.args for other in others), strict=False):
+        found = {ast.dump(their) for their in theirs}
         if len(theirs) >= ENOUGH_CALLS and len(found) == 1:
             yield ast.dump(given) in found
 

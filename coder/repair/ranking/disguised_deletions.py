@@ -26,14 +26,14 @@ def removals(
     Not of a `return`: where what comes after it gives the same answer, two ways of finding it agree.
     """
     removing: dict[tuple[str, int], Candidate] = {}
-    for one in tried:
-        if one.edit.family in REMOVING:
-            removing.setdefault(_place(one), one)
-    settling = {_place(one): one for one in reversed(survivors) if _settled(one, sources)}
+    for item in tried:
+        if item.edit.family in REMOVING:
+            removing.setdefault(_place(item), item)
+    settling = {_place(survivor): survivor for survivor in reversed(survivors) if _settled(survivor, sources)}
     pairs = (
-        (one, removing.get(_place(one), settling.get(_place(one))))
-        for one in survivors
-        if not _spared(one, sources)
+        (survivor, removing.get(_place(survivor), settling.get(_place(survivor))))
+        for survivor in survivors
+        if not _spared(survivor, sources)
     )
     return {one: other for one, other in pairs if other is not None}
 

@@ -78,9 +78,9 @@ class Case:
         """In the order in which to try them, each with these guards and its own."""
         single = candidates(self.sources, self._scores, self._failures)
         slips = [
-            one
+            item
             for source, line in self._unreadable.items()
-            for one in rereadable(source.path, source.text, line)
+            for item in rereadable(source.path, source.text, line)
         ]
         return [
             self._guarded(candidate, guards)
@@ -131,11 +131,11 @@ def _names_read(tree: Path, tests: Sequence[str]) -> frozenset[str]:
     names: set[str] = set()
     for path, own in {(test.split("::")[0], test.rpartition("::")[2].partition("[")[0]) for test in tests}:
         source = read(tree, path)
-        for function in (one for one in source.functions if one.name == own) if source else ():
+        for function in (item for item in source.functions if item.name == own) if source else ():
             names |= {
-                one.id if isinstance(one, ast.Name) else one.attr
-                for one in ast.walk(function)
-                if isinstance(one, ast.Name | ast.Attribute)
+                node.id if isinstance(node, ast.Name) else node.attr
+                for node in ast.walk(function)
+                if isinstance(node, ast.Name | ast.Attribute)
             }
     return frozenset(names)
 

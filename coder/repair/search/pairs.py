@@ -53,7 +53,7 @@ def search_pairs(
     pairs = [pair for some, others in parts for pair in _pairs(some, others)]
     if not pairs:
         return found
-    unique = ranked({one.edit.changes: one for one in pairs}.values())
+    unique = ranked({item.edit.changes: item for item in pairs}.values())
     return (
         search(
             trials, tree, failing, unique, seconds=max(deadline - time.monotonic(), 0.0), progress=progress

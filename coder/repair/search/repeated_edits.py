@@ -33,19 +33,19 @@ ALONE = frozenset(
 def repeated(made: Iterable[Candidate], sources: Mapping[str, Source]) -> Iterator[Candidate]:
     """For edits of one change that are made alike at several places: all of these in one edit."""
     groups: dict[tuple[str, str, str, str], dict[int, Candidate]] = {}
-    for one in made:
-        if len(one.edit.changes) == 1 and one.edit.family not in ALONE:
-            change = one.edit.changes[0]
-            old = sources[one.edit.path].text[change.start : change.end]
+    for item in made:
+        if len(item.edit.changes) == 1 and item.edit.family not in ALONE:
+            change = item.edit.changes[0]
+            old = sources[item.edit.path].text[change.start : change.end]
             if old.strip():
-                groups.setdefault((one.edit.path, one.edit.family, old, change.text), {}).setdefault(
-                    change.start, one
+                groups.setdefault((item.edit.path, item.edit.family, old, change.text), {}).setdefault(
+                    change.start, item
                 )
     for group in groups.values():
         everywhere = [group[start] for start in sorted(group)]
         by_place: dict[str, list[Candidate]] = {}
-        for one in everywhere:
-            by_place.setdefault(one.place, []).append(one)
+        for item in everywhere:
+            by_place.setdefault(item.place, []).append(item)
         for inside in by_place.values():
             yield from _together(inside, IN_FUNCTION)
         if len(by_place) > 1:
@@ -53,9 +53,9 @@ def repeated(made: Iterable[Candidate], sources: Mapping[str, Source]) -> Iterat
 
 
 def _together(places: list[Candidate], worth: float) -> Iterator[Candidate]:
-    changes = [one.edit.changes[0] for one in places]
+    changes = [place.edit.changes[0] for place in places]
     if 2 <= len(places) <= MOST_PLACES and _apart(changes):
-        best = max(places, key=lambda one: one.score)
+        best = max(places, key=lambda place: place.score)
         edit = best.edit.model_copy(
             update={"changes": tuple(changes), "summary": f"{best.edit.summary}, {len(places)} times"}
         )

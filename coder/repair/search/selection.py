@@ -63,7 +63,7 @@ class Chooser:
         worth = {
             candidate: candidate.score * value * watched(candidate) for candidate, value in credible.items()
         }
-        ranked = sorted(found.survivors, key=lambda one: _order(one, worth))
+        ranked = sorted(found.survivors, key=lambda survivor: _order(survivor, worth))
         removed = removals(ranked, tried, self._case.sources)
         asked = [*dict.fromkeys([*ranked, *removed.values()])]
         compared = self._compared(asked)
@@ -78,14 +78,14 @@ class Chooser:
             elif holding := self._holding(opinion):
                 held.append(holding)
         if not held:
-            held = self._cold(sorted(found.cold, key=lambda one: _order(one, worth)), worth)
+            held = self._cold(sorted(found.cold, key=lambda item: _order(item, worth)), worth)
         mute = self._case.endless or self._case.uncollected
         unheard = (
             found.survivors and not mute and all(is_blind(opinion.answers, compared) for opinion in held)
         )
         least = LEAST_UNHEARD if unheard else LEAST_LIKELY
         if held and (
-            max(credible[one] for one in held[0].members) < LEAST_CREDIBLE or held[0].weight < least
+            max(credible[member] for member in held[0].members) < LEAST_CREDIBLE or held[0].weight < least
         ):
             return Choice(tuple(held), compared, HARDLY_CREDIBLE)
         if held and levelled(held[0].answers, compared):
@@ -105,7 +105,7 @@ class Chooser:
         if not ranked or left < LEAST_COMPARING or self._case.uncollected:
             return Compared()
         return self._trials.compare(
-            self._case.tree, self._case.failing, [one.edit for one in ranked], seconds=left / 2
+            self._case.tree, self._case.failing, [item.edit for item in ranked], seconds=left / 2
         )
 
     def _cold(self, candidates: Sequence[Candidate], worth: Mapping[Candidate, float]) -> list[Opinion]:

@@ -161,7 +161,7 @@ def undo(directory: Path, *, branch: str, commit: str, applied: str | None) -> s
     if tip is not None:
         _check_branch(git, branch, tip=tip, commit=commit)
     held = _held(git, [applied or commit, commit], branch=branch)
-    done = [_revert(git, one) for one in held]
+    done = [_revert(git, item) for item in held]
     if tip is not None:
         git.call("branch", "--quiet", "-D", branch)
         done.append(f"deleted the branch {branch}")

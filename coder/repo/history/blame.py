@@ -47,7 +47,7 @@ def blamed(porcelain: str) -> Iterator[Blamed]:
 def in_runs(lines: Iterator[Blamed]) -> str:
     """One row for each run of lines that a commit made, such as `  40-43 1a2b3c4d5e 2020-01-31 Ada: adds boxes`."""
     rows = []
-    for _, group in groupby(lines, key=lambda one: one.commit):
+    for _, group in groupby(lines, key=lambda line: line.commit):
         run = list(group)
         span = f"{run[0].line}" if len(run) == 1 else f"{run[0].line}-{run[-1].line}"
         rows.append(f"{span:>11} {run[0].commit_in_words}")

@@ -67,7 +67,9 @@ def _of_file(
     if evidence.keys() & {"stem in title", "stem said"}:
         yield "its name is in the issue"
     likeliest = [
-        (one.item.bare, reason) for one in inside.get(path, [])[:1] for reason in of_definition(case, one)[:2]
+        (item.item.bare, reason)
+        for item in inside.get(path, [])[:1]
+        for reason in of_definition(case, item)[:2]
     ]
     for bare, reason in likeliest:
         yield reason if bare in reason else f"{bare}: {reason}"

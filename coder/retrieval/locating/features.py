@@ -57,10 +57,10 @@ class Case:
     def candidates(self) -> list[Candidate]:
         """The definitions that words or pointers lead to."""
         found: dict[tuple[str, str], Candidate] = {}
-        for one in self._by_words():
-            other = found.get(one.key)
-            if other is None or one.length > other.length:  # of overloads the one with the body
-                found[one.key] = one
+        for word in self._by_words():
+            other = found.get(word.key)
+            if other is None or word.length > other.length:  # of overloads the one with the body
+                found[word.key] = word
         for path, name in self.pointed.definitions:
             if (path, name) not in found:
                 item = next(
@@ -78,7 +78,7 @@ class Case:
             scores[document] = scores.get(document, 0.0) + NAMED * sum(
                 self.matches.weights[word] for word in words
             )
-        for document in sorted(scores, key=lambda one: (-scores[one], one))[:MOST_DEFINITIONS]:
+        for document in sorted(scores, key=lambda item: (-scores[item], item))[:MOST_DEFINITIONS]:
             place = self.terrain.place(document)
             if place and place.definition:
                 score = self.matches.documents.get(document, 0.0)

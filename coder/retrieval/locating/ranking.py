@@ -77,14 +77,16 @@ def ranked(case: Case) -> Located:
     of_files = {path: total(evidence, FILE) for path, evidence in files.items()}
     best = max(of_files.values(), default=0.0)
     final = {
-        one.key: total(one.evidence, DEFINITION)
-        + OF_FILE * max(LEAST_OF_FILE, of_files.get(one.path, LEAST_OF_FILE) - best)
-        for one in candidates
+        candidate.key: total(candidate.evidence, DEFINITION)
+        + OF_FILE * max(LEAST_OF_FILE, of_files.get(candidate.path, LEAST_OF_FILE) - best)
+        for candidate in candidates
     }
-    by_score = sorted(candidates, key=lambda one: (-final[one.key], one.path, one.item.start))
+    by_score = sorted(
+        candidates, key=lambda candidate: (-final[candidate.key], candidate.path, candidate.item.start)
+    )
     inside: dict[str, list[Candidate]] = defaultdict(list)
-    for one in by_score:
-        inside[one.path].append(one)
+    for item in by_score:
+        inside[item.path].append(item)
     paths = sorted(of_files, key=lambda path: (-of_files[path], path))[:MOST_FILES]
     return Located(
         files=tuple(
@@ -109,9 +111,9 @@ def ranked(case: Case) -> Located:
 
 def definition_evidence(case: Case) -> tuple[list[Candidate], dict[tuple[str, str], float]]:
     """The candidates with all that speaks for them, and their scores."""
-    found = {one.key: one for one in case.candidates()}
+    found = {candidate.key: candidate for candidate in case.candidates()}
     scored = {key: total(one.evidence, DEFINITION) for key, one in found.items()}
-    callers = sorted(found.values(), key=lambda one: (-scored[one.key], one.path, one.item.start))[
+    callers = sorted(found.values(), key=lambda entry: (-scored[entry.key], entry.path, entry.item.start))[
         :MOST_CALLERS
     ]
     for path, item, value in case.callees(callers):
@@ -120,7 +122,7 @@ def definition_evidence(case: Case) -> tuple[list[Candidate], dict[tuple[str, st
         )
         one.evidence["callee"] = max(one.evidence.get("callee", 0.0), value)
     for outer in callers:
-        found |= {one.key: one for one in case.nested(outer) if one.key not in found}
+        found |= {entry.key: entry for entry in case.nested(outer) if entry.key not in found}
     return list(found.values()), {key: total(one.evidence, DEFINITION) for key, one in found.items()}
 
 

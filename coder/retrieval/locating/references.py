@@ -85,9 +85,9 @@ def _tested(terrain: Terrain, test: str, share: float, found: Pointed) -> None:
 
 def _changes(terrain: Terrain, clues: Clues, recent: Sequence[Change], found: Pointed) -> None:
     counting = set(terrain.paths)
-    for one in related(clues, recent):
-        if one.path in counting:
-            found.at(one.path, "changed", one.value, reason=one.reason)
+    for item in related(clues, recent):
+        if item.path in counting:
+            found.at(item.path, "changed", item.value, reason=item.reason)
 
 
 def _around(terrain: Terrain, path: str, line: int) -> list[Definition]:

@@ -41,21 +41,21 @@ class Site:
 def sites(snapshot: Snapshot, likely: Sequence[Likely], told: Clues) -> list[Site]:
     """Those not far less likely than the first, a few of each file; a long class brings the methods that the issue means."""
     kept: dict[tuple[str, str], Site] = {}
-    for one in likely:
-        if len(kept) >= (LEAST if one.score < likely[0].score - FAR_LESS else MOST):
+    for entry in likely:
+        if len(kept) >= (LEAST if entry.score < likely[0].score - FAR_LESS else MOST):
             break
-        if one.item is None or sum(path == one.path for path, _ in kept) >= MOST_OF_A_FILE:
+        if entry.item is None or sum(path == entry.path for path, _ in kept) >= MOST_OF_A_FILE:
             continue
-        site = _site(snapshot, one.path, one.item)
+        site = _site(snapshot, entry.path, entry.item)
         kept.setdefault((site.path, site.name), site)
         if site.shortened:
             methods = [
-                item for item in snapshot.definitions(one.path) if item.name.rpartition(".")[0] == site.name
+                item for item in snapshot.definitions(entry.path) if item.name.rpartition(".")[0] == site.name
             ]
             for item in [item for item in methods if item.kind == "method" and meant(item, told)][
                 :MOST_OF_A_CLASS
             ]:
-                kept.setdefault((site.path, item.name), _site(snapshot, one.path, item))
+                kept.setdefault((site.path, item.name), _site(snapshot, entry.path, item))
     return list(kept.values())
 
 

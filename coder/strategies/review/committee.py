@@ -37,7 +37,7 @@ def reviewed(strategy: Strategy, mend: Mend, *, readers: Readers, rounds: int) -
                 return candidate
             found = await asyncio.gather(*(opinion(kit, candidate, reader) for reader in asked))
             wanted = tuple(
-                one for one in found if one is not None and not one.approve and flagged(one, patch)
+                item for item in found if item is not None and not item.approve and flagged(item, patch)
             )
             read_already = patch.tree
             objecting = tuple(

@@ -37,7 +37,7 @@ def mending(findings: Sequence[Finding], patch: Patch, *, then: Route) -> Strate
 
     async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
         only = tuple(dict.fromkeys(finding.path for finding in findings))
-        narrow = replace(kit, workspace=lambda one: replace(kit.workspace(one), only=only))
+        narrow = replace(kit, workspace=lambda item: replace(kit.workspace(item), only=only))
         purposes = {**PURPOSES, "repair": Purpose(phase=REPAIR, opening=opening, settle=settle)}
         return await follow(then, "repair", purposes)(narrow, candidate)
 

@@ -15,12 +15,16 @@ AROUND = 8
 
 def flagged(findings: Findings, patch: Patch) -> tuple[Finding, ...]:
     """What can be mended: findings that matter, at places of the change."""
-    return tuple(one for one in findings.findings if one.severity != "minor" and one.path in patch.paths)
+    return tuple(
+        finding
+        for finding in findings.findings
+        if finding.severity != "minor" and finding.path in patch.paths
+    )
 
 
 def places(findings: Sequence[Finding]) -> str:
     """Where they are, in a line."""
-    return ", ".join(dict.fromkeys(one.place for one in findings))
+    return ", ".join(dict.fromkeys(finding.place for finding in findings))
 
 
 def apart(tree: Path, findings: Sequence[Finding]) -> tuple[tuple[Finding, ...], ...]:
@@ -28,7 +32,7 @@ def apart(tree: Path, findings: Sequence[Finding]) -> tuple[tuple[Finding, ...],
     groups: list[list[Finding]] = []
     path, reach = "", 0
     placed = [(finding, span(finding, text_of(tree, finding.path))) for finding in findings]
-    for finding, lines in sorted(placed, key=lambda one: (one[0].path, one[1].start)):
+    for finding, lines in sorted(placed, key=lambda item: (item[0].path, item[1].start)):
         if finding.path != path or lines.start >= reach:
             groups.append([])
             path, reach = finding.path, 0

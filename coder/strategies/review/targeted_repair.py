@@ -25,7 +25,7 @@ def mend(wanted: tuple[Findings, ...], patch: Patch) -> Strategy:
 
     Places that do not touch are mended at once, each in a fork of its own; where what comes of it clashes, all in one conversation.
     """
-    findings = tuple(finding for one in wanted for finding in flagged(one, patch))
+    findings = tuple(finding for item in wanted for finding in flagged(item, patch))
 
     async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
         groups = await asyncio.to_thread(apart, candidate.worktree, findings)

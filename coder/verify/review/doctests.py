@@ -18,7 +18,11 @@ def examples(text: str) -> Examples:
     )
     documents = [document for node in documented if (document := ast.get_docstring(node, clean=False))]
     try:
-        return tuple((one.source, one.want) for document in documents for one in found.get_examples(document))
+        return tuple(
+            (example.source, example.want)
+            for document in documents
+            for example in found.get_examples(document)
+        )
     except ValueError:
         return ()
 

@@ -43,7 +43,7 @@ class Asking:
 
     def answers(self, candidates: list[Any]) -> Iterator[Any]:
         """Runs in a fork, which records the calls and forks again for each candidate."""
-        functions = {one["function"]: one["path"] for one in candidates if one["function"] is not None}
+        functions = {item["function"]: item["path"] for item in candidates if item["function"] is not None}
         recorder = Recorder(
             frozenset(os.path.join(self.request["tree"], path) for path in self.request["sources"]),
             frozenset(

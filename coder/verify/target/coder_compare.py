@@ -129,19 +129,19 @@ def qualified(frame: FrameType, given: dict[str, Any]) -> tuple[str, ...]:
     name = frame.f_code.co_name
     owner = given.get("self", given.get("cls"))
     kind = owner if isinstance(owner, type) else type(owner)
-    for one in (
+    for item in (
         kind.__mro__
         if owner is not None
-        else [one for one in frame.f_globals.values() if isinstance(one, type)]
+        else [item for item in frame.f_globals.values() if isinstance(item, type)]
     ):
-        function = vars(one).get(name)
+        function = vars(item).get(name)
         if code_of(function) is frame.f_code:
             if isinstance(function, classmethod):
                 del given["cls"]
             return (
-                (*one.__qualname__.split("."), name, READ)
+                (*item.__qualname__.split("."), name, READ)
                 if isinstance(function, property)
-                else (*one.__qualname__.split("."), name)
+                else (*item.__qualname__.split("."), name)
             )
     if not callable(frame.f_globals.get(name)):
         raise LookupError(name)
@@ -202,8 +202,8 @@ def answer(module: str, name: tuple[str, ...], given: Mapping[str, Any]) -> str:
         mine = deeply(given)
         names = [*mine]
         place = names.index(REST)
-        positional = [*(mine[one] for one in names[:place]), *mine[REST]]
-        named = {one: mine[one] for one in names[place + 1 :] if one != FURTHER}
+        positional = [*(mine[item] for item in names[:place]), *mine[REST]]
+        named = {item: mine[item] for item in names[place + 1 :] if item != FURTHER}
         signal.setitimer(signal.ITIMER_PROF, CALL_SECONDS, 0.05)
         result = shown(found(*positional, **named, **mine.get(FURTHER, {})), 0)
         signal.setitimer(signal.ITIMER_PROF, 0)
@@ -229,9 +229,11 @@ def shown(value: Any, depth: int) -> str:
         pairs = itertools.islice(value.items(), MOST_ELEMENTS)
         return f"{kind}{{{', '.join(f'{shown(key, depth + 1)}: {shown(one, depth + 1)}' for key, one in pairs)}}}"
     if isinstance(value, (set, frozenset)):
-        return f"{kind}{{{', '.join(sorted(shown(one, depth + 1) for one in value))}}}"
+        return f"{kind}{{{', '.join(sorted(shown(item, depth + 1) for item in value))}}}"
     if isinstance(value, (list, tuple)) or hasattr(value, "__next__"):
-        return f"{kind}[{', '.join(shown(one, depth + 1) for one in itertools.islice(value, MOST_ELEMENTS))}]"
+        return (
+            f"{kind}[{', '.join(shown(item, depth + 1) for item in itertools.islice(value, MOST_ELEMENTS))}]"
+        )
     if callable(value):
         return kind
     held = state(value)
@@ -241,7 +243,7 @@ def shown(value: Any, depth: int) -> str:
 def state(value: Any) -> dict[str, Any] | None:
     """What an object holds, in its dictionary and in slots; None where it has neither."""
     slots = [vars(kind).get("__slots__", ()) for kind in type(value).__mro__]
-    names = [name for one in slots for name in ((one,) if isinstance(one, str) else one)]
+    names = [name for slot in slots for name in ((slot,) if isinstance(slot, str) else slot)]
     own = getattr(value, "__dict__", None)
     held = {
         **(own if isinstance(own, dict) else {}),

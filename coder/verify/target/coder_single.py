@@ -103,7 +103,7 @@ def shared(item: Any, tree: str) -> bool:
     """Does it use a fixture of the project's that tests share for a whole session? What that holds was made by the code that was tried."""
     definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {}).values()
     functions = [
-        inspect.unwrap(one.func) for several in definitions for one in several if one.scope == "session"
+        inspect.unwrap(entry.func) for several in definitions for entry in several if entry.scope == "session"
     ]
     return any(
         getattr(getattr(function, "__code__", None), "co_filename", tree).startswith(tree)

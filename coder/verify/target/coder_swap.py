@@ -85,18 +85,18 @@ class Swapper:
         made: list[tuple[FunctionType, type, FunctionType]] = []
         for before, after in self.pairs(self.before[place], new):
             live = [
-                one
-                for one in self.functions.get(path, {}).get(key_of(before), ())
-                if are_same(one.__code__, before)
+                item
+                for item in self.functions.get(path, {}).get(key_of(before), ())
+                if are_same(item.__code__, before)
             ]
             if after is new and not live:
                 raise Cold("there is no such function in the process")
             # With the same number of free variables but others, Python would bind them wrongly and say nothing.
-            for one in live:
-                if one.__code__.co_freevars == after.co_freevars:
-                    replaced.append((one, one.__code__, after))
+            for item in live:
+                if item.__code__.co_freevars == after.co_freevars:
+                    replaced.append((item, item.__code__, after))
                 else:
-                    made.append((one, *made_for_class(one, after)))
+                    made.append((item, *made_for_class(item, after)))
         if self.stale and not anyway:
             raise Cold(f"{function['name']} was called while the tests were collected")
         for one, _, after in replaced:

@@ -171,9 +171,9 @@ def distance(nodeid: str, first: list[str]) -> tuple[int, int]:
         if nodeid == one or nodeid.startswith((one + "[", one + "::")):
             return (0, index)
     path = nodeid.split("::")[0]
-    if any(path == one.split("::")[0] for one in first):
+    if any(path == item.split("::")[0] for item in first):
         return (1, 0)
-    return (2, -max((shared(path, one) for one in first), default=0))
+    return (2, -max((shared(path, item) for item in first), default=0))
 
 
 def shared(path: str, other: str) -> int:

@@ -29,9 +29,9 @@ def varied(calls: list[Any], most: int) -> list[Any]:
             [(key, new) for new in (*changes(value, given_to[module, name, key]), *records(key, value))]
             for key, value in given.items()
         ]
-        turns = [one for round_ in itertools.zip_longest(*columns) for one in round_ if one is not None]
+        turns = [item for round_ in itertools.zip_longest(*columns) for item in round_ if item is not None]
         rows.append([(module, name, {**given, key: new}) for key, new in turns])
-    rounds = [one for row in itertools.zip_longest(*rows) for one in row if one is not None]
+    rounds = [item for row in itertools.zip_longest(*rows) for item in row if item is not None]
     return [*calls, *rounds][:most]
 
 
@@ -41,17 +41,17 @@ def pools(calls: list[Any]) -> dict[Any, list[Any]]:
     for module, name, given in calls:
         for key, value in given.items():
             pool = found.setdefault((module, name, key), [])
-            if plain(value) and len(pool) < MOST_OTHERS and not any(same(value, one) for one in pool):
+            if plain(value) and len(pool) < MOST_OTHERS and not any(same(value, item) for item in pool):
                 pool.append(value)
     return found
 
 
 def changes(value: Any, pool: list[Any]) -> list[Any]:
     """What others gave and what is near, by turns; each once."""
-    others = [one for one in pool if not same(one, value)] if plain(value) else []
+    others = [item for item in pool if not same(item, value)] if plain(value) else []
     found: list[Any] = []
     for new in itertools.chain.from_iterable(itertools.zip_longest(variants(value), others, fillvalue=value)):
-        if new is not value and not same(new, value) and not any(same(new, one) for one in found):
+        if new is not value and not same(new, value) and not any(same(new, item) for item in found):
             found.append(new)
     return found
 
@@ -64,7 +64,7 @@ def records(name: str, value: Any) -> list[Any]:
         type(held) is not dict
         or name in OWN
         or callable(value)
-        or not all(plain(one) for one in held.values())
+        or not all(plain(item) for item in held.values())
     ):
         return found
     for attribute, one in [*held.items()][:MOST_ATTRIBUTES]:
@@ -145,7 +145,7 @@ def sequences(value: Any) -> list[Any]:
 def plain(value: Any) -> bool:
     """Is it a value that can be shared between calls?"""
     if type(value) in (tuple, list):
-        return len(value) <= 20 and all(plain(one) for one in value)
+        return len(value) <= 20 and all(plain(item) for item in value)
     return value is None or type(value) in (bool, int, float, str, bytes)
 
 

@@ -43,7 +43,9 @@ def find(items, wanted):
 def test_an_edit_that_changes_what_a_loop_asks_may_end_it(line: int, old: str, new: str, ends: bool) -> None:
     source = Source("a.py", TEXT)
     node = next(
-        one for one in ast.walk(source.tree) if getattr(one, "lineno", 0) == line and source.code(one) == old
+        item
+        for item in ast.walk(source.tree)
+        if getattr(item, "lineno", 0) == line and source.code(item) == old
     )
     start, end = source.span(node)
     assert may_end(source, node, [Change(start=start, end=end, text=new)]) is ends

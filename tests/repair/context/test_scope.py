@@ -27,9 +27,9 @@ class Cart:
 def test_names_of_the_functions_around_come_parameters_first() -> None:
     source = Source("a.py", TEXT)
     node = next(
-        one
-        for one in ast.walk(source.tree)
-        if isinstance(one, ast.Return) and source.code(one) == "return total"
+        item
+        for item in ast.walk(source.tree)
+        if isinstance(item, ast.Return) and source.code(item) == "return total"
     )
     assert local_names(source, node) == ("one", "total", "item", "more", "deep", "inner")
     assert own_attributes(source, node) == ("items", "price", "add")

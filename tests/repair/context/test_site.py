@@ -12,7 +12,7 @@ from coder.repair.context.site import Site
 def replaced(text: str, name: str, new: str) -> str:
     """The text with the (only) variable `name` replaced by an expression."""
     source = Source("a.py", text)
-    node = next(one for one in ast.walk(source.tree) if isinstance(one, ast.Name) and one.id == name)
+    node = next(item for item in ast.walk(source.tree) if isinstance(item, ast.Name) and item.id == name)
     (rewrite,) = Site(source, node).replace(node, new, weight=1.0, summary="")
     return Edit(path="a.py", changes=rewrite.changes, line=1, family="", summary="").apply(text)
 
@@ -39,11 +39,11 @@ def test_parentheses_stand_where_they_are_needed_and_only_there(text: str, new: 
 
 def test_the_same_text_is_no_rewrite() -> None:
     source = Source("a.py", "y = x\n")
-    node = next(one for one in ast.walk(source.tree) if isinstance(one, ast.Name) and one.id == "x")
+    node = next(item for item in ast.walk(source.tree) if isinstance(item, ast.Name) and item.id == "x")
     assert list(Site(source, node).replace(node, "x", weight=1.0, summary="")) == []
 
 
 def test_what_is_not_alone_on_its_line_gets_no_line_before_it() -> None:
     source = Source("a.py", "if a: b()\n")
-    statement = next(one for one in ast.walk(source.tree) if isinstance(one, ast.Expr))
+    statement = next(node for node in ast.walk(source.tree) if isinstance(node, ast.Expr))
     assert list(Site(source, statement).before(statement, ["pass"], weight=1.0, summary="")) == []

@@ -109,7 +109,7 @@ def test_who_was_asked_by_way_of_others_only_speaks_for_itself() -> None:
     assert [opinion.members for opinion in opinions([ONE, TWO, again], worth, asked, sources=sources)] == [
         (ONE, TWO, again)
     ]
-    inner = [replace(one, place="a.py::main.f") for one in (ONE, TWO)]
+    inner = [replace(item, place="a.py::main.f") for item in (ONE, TWO)]
     grouped = opinions(inner, dict.fromkeys(inner, 0.5), found, sources=sources)
     assert [opinion.members for opinion in grouped] == [tuple(inner)]
 
@@ -168,12 +168,13 @@ def test_the_same_statement_before_a_line_or_after_it_is_one_opinion_where_nothi
         for old, new in (("", "k(a)\n    "), ("", "\n    k(a)"), ("", "if a:\n        "), ("g(a)", "k(a)"))
     )
     places = {first: text.index("g(a)"), second: text.index("\n    h(a)"), third: text.index("h(a)")}
-    moved = {one: placed(one, places[one]) for one in places}
+    moved = {place: placed(place, places[place]) for place in places}
     ranked = [*moved.values(), other]
     found = Compared(calls=("f(1)",), before=("1",), after=(("1",),) * 4)
     sources = {other.edit.path: Source(other.edit.path, text)}
     assert [
-        len(one.members) for one in opinions(ranked, dict.fromkeys(ranked, 0.5), found, sources=sources)
+        len(opinion.members)
+        for opinion in opinions(ranked, dict.fromkeys(ranked, 0.5), found, sources=sources)
     ] == [2, 1, 1]
 
 

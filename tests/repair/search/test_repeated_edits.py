@@ -11,7 +11,7 @@ TEXT = "def f(a, b):\n    if a < b:\n        return a < b\n\n\ndef g(a, b):\n   
 def texts(lines: dict[int, float]) -> set[str]:
     source = Source("a.py", TEXT)
     made = candidates({"a.py": source}, {"a.py": lines}, [])
-    return {one.edit.apply(TEXT) for one in repeated(made, {"a.py": source})}
+    return {item.edit.apply(TEXT) for item in repeated(made, {"a.py": source})}
 
 
 def test_all_places_of_one_function_and_all_of_the_file() -> None:
@@ -39,7 +39,7 @@ def test_the_more_places_there_are_the_less_an_edit_of_all_is_worth() -> None:
     def best(lines: int) -> float:
         source = Source("a.py", "def f(a, b):\n" + "    g(a < b)\n" * lines)
         made = candidates({"a.py": source}, {"a.py": {2 + line: 1.0 for line in range(lines)}}, [])
-        changed = [one for one in repeated(made, {"a.py": source}) if one.edit.family == "comparison"]
-        return max(one.score for one in changed if len(one.edit.changes) == lines)
+        changed = [item for item in repeated(made, {"a.py": source}) if item.edit.family == "comparison"]
+        return max(item.score for item in changed if len(item.edit.changes) == lines)
 
     assert best(4) < 0.3 * best(2) < best(2)

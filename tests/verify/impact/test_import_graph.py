@@ -23,7 +23,7 @@ FILES = {
 def importers(tmp_path: Path, path: str) -> list[str]:
     write(tmp_path, FILES)
     graph = ImportGraph(tmp_path, {name: imported_names(text) for name, text in FILES.items()})
-    return sorted(one.rpartition("/")[2] for one in graph.importers(path))
+    return sorted(importer.rpartition("/")[2] for importer in graph.importers(path))
 
 
 def test_names_are_taken_from_anywhere_in_a_source() -> None:

@@ -711,7 +711,7 @@ def test_a_test_that_fails_at_once_may_be_given_the_time_to_pass(
         found = [
             *trials.try_out(tmp_path, ["tests/test_a.py::test_it"], edits, seconds=20.0, patient=patient)
         ]
-        assert [one.outcome for one in found] == [outcome]
+        assert [item.outcome for item in found] == [outcome]
 
 
 ENDLESS = "def halved(number):\n    while number > 1:\n        number // 2\n    return number\n"
@@ -729,7 +729,7 @@ def test_what_never_ended_has_as_much_time_as_others_take(sandbox: ProcessSandbo
             tmp_path, ["tests/test_a.py::test_it", "tests/test_a.py::test_none"], edits, seconds=30.0
         )
     ]
-    assert [one.outcome for one in told] == ["timeout", "passed", "timeout"]
+    assert [item.outcome for item in told] == ["timeout", "passed", "timeout"]
 
 
 COUNTING = "def steps(number):\n    taken = 0\n    while number != 0:\n        number -= 1\n        taken += 1\n    return taken + 1\n"

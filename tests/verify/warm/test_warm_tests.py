@@ -128,8 +128,8 @@ class Both:
 def told(report: TestReport) -> list[object]:
     """All but times and what is printed."""
     results = [
-        (one.id, one.outcome, one.when, one.failure and (one.failure.type, one.failure.message))
-        for one in report.results
+        (item.id, item.outcome, item.when, item.failure and (item.failure.type, item.failure.message))
+        for item in report.results
     ]
     return [
         report.problem and report.problem.kind,

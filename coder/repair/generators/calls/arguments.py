@@ -95,7 +95,7 @@ def neighbour(site: Site) -> Iterator[Rewrite]:
 
 def _taking_the_same(site: Site, call: ast.Call) -> Iterator[str]:
     """Functions of the module that have parameters of the names of two arguments at their places."""
-    given = [one.id if isinstance(one, ast.Name) else "" for one in call.args]
+    given = [argument.id if isinstance(argument, ast.Name) else "" for argument in call.args]
     for function in site.source.functions if len(given) > 1 else ():
         taken = arguments_of(function)
         same = sum(one == other for one, other in zip(given, taken, strict=False))
@@ -121,7 +121,7 @@ def argument_order(site: Site) -> Iterator[Rewrite]:
             given, what, weight = [key, value], "sides", 0.5
         case _:
             return
-    plain = [one for one in given if not isinstance(one, ast.Starred)]
+    plain = [item for item in given if not isinstance(item, ast.Starred)]
     for index, first in enumerate(plain):
         for distance, second in enumerate(plain[index + 1 :]):
             yield from site.swap(first, second, weight=weight * 0.8**distance, summary=f"swap two {what}")
@@ -139,10 +139,10 @@ def clamped(site: Site) -> Iterator[Rewrite]:
             case ast.Call(func=ast.Name(id="min" | "max" as inner) as within, args=[_, _] as further) if (
                 inner != outer
             ):
-                bound = next(one for one in given if one is not inside)
+                bound = next(item for item in given if item is not inside)
                 yield from site.swap(around, within, weight=0.6, summary=f"swap `{outer}` and `{inner}`")
                 for other in further:
-                    first, second = sorted((bound, other), key=lambda one: site.source.span(one))
+                    first, second = sorted((bound, other), key=lambda item: site.source.span(item))
                     yield from site.swap(first, second, weight=0.6, summary="swap the bounds")
             case _:
                 pass
@@ -170,7 +170,7 @@ def argument_missing(site: Site) -> Iterator[Rewrite]:
     for name in idle(site.function):
         if name not in [
             *(keyword.arg for keyword in node.keywords),
-            *(one.id for one in node.args if isinstance(one, ast.Name)),
+            *(item.id for item in node.args if isinstance(item, ast.Name)),
         ]:
             change = Change(start=close, end=close, text=f"{separator}{name}={name}")
             yield Rewrite((change,), 0.45, f"hand on `{name}`, which is not used")
@@ -187,7 +187,7 @@ def _namesakes(site: Site, name: str) -> Iterator[tuple[str, float]]:
         yield name, 0.6
     for kept in (
         (name, f"_{name}")
-        if site.function and [one.arg for one in site.function.args.args[:1]] == ["self"]
+        if site.function and [argument.arg for argument in site.function.args.args[:1]] == ["self"]
         else ()
     ):
         if kept in own_attributes(site.source, site.node):
@@ -204,23 +204,23 @@ def _parameters(site: Site, call: ast.Call) -> tuple[str, ...]:
         case ast.Name(id=name):
             owner = next(
                 (
-                    one
-                    for one in ast.walk(site.source.tree)
-                    if isinstance(one, ast.ClassDef) and one.name == name
+                    node
+                    for node in ast.walk(site.source.tree)
+                    if isinstance(node, ast.ClassDef) and node.name == name
                 ),
                 None,
             )
         case _:
             owner = None
     body = owner.body if owner else []
-    made = next((one for one in body if isinstance(one, Function) and one.name == "__init__"), None)
+    made = next((item for item in body if isinstance(item, Function) and item.name == "__init__"), None)
     return (
         arguments_of(made)
         if made
         else tuple(
-            one.target.id
-            for one in body
-            if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
+            item.target.id
+            for item in body
+            if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
         )
     )
 
@@ -230,12 +230,17 @@ def callee_of(site: Site, call: ast.Call) -> Function | None:
     match call.func:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             made = [
-                one
-                for one in site.source.functions
-                if one.name == "__init__" and _is_of(site.source.class_of(one), name)
+                function
+                for function in site.source.functions
+                if function.name == "__init__" and _is_of(site.source.class_of(function), name)
             ]
             return next(
-                (one for one in (*made, *site.source.functions) if one in made or one.name == name), None
+                (
+                    function
+                    for function in (*made, *site.source.functions)
+                    if function in made or function.name == name
+                ),
+                None,
             )
         case _:
             return None
@@ -258,7 +263,7 @@ def _others(name: str) -> Iterator[tuple[str, float]]:
     seen = {name}
     for group in NEIGHBOURS:
         if name in group:
-            for rank, other in enumerate(one for one in group if one not in seen):
+            for rank, other in enumerate(item for item in group if item not in seen):
                 seen.add(other)
                 yield other, 0.8 * 0.9**rank
     for group in REMOTE:

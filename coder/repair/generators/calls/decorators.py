@@ -24,7 +24,7 @@ def decorated(site: Site) -> Iterator[Rewrite]:
     node = site.node
     if not isinstance(node, Function):
         return
-    there = [site.source.code(one) for one in node.decorator_list]
+    there = [site.source.code(item) for item in node.decorator_list]
     seen = any(f"'{node.name}'" in failure.message for failure in site.failures)
     for text, likely in _likely(site.source, node).items():
         weight = SEEN if seen and "wraps(" in text else likely
@@ -59,9 +59,9 @@ def _likely(source: Source, function: Function) -> dict[str, float]:
     wraps = "wraps" if "wraps" in module_names(source) else "functools.wraps"
     if outer:
         called = {
-            one.func.id
-            for one in ast.walk(function)
-            if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)
+            node.func.id
+            for node in ast.walk(function)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
         }
         for name in arguments_of(outer):
             if name in called:
@@ -80,12 +80,16 @@ def _imported(site: Site, text: str) -> Iterator[Change]:
 def _usual(source: Source, owner: ast.ClassDef | None) -> tuple[str, ...]:
     """What the class decorates its methods with, or the file its functions, the most frequent first."""
     decorators = (
-        one
+        item
         for function in source.functions
         if source.class_of(function) is owner
-        for one in function.decorator_list
+        for item in function.decorator_list
     )
-    plain = (one for one in decorators if not (isinstance(one, ast.Attribute) and one.attr in OWN_MATTER))
+    plain = (
+        decorator
+        for decorator in decorators
+        if not (isinstance(decorator, ast.Attribute) and decorator.attr in OWN_MATTER)
+    )
     return tuple(
         text
         for text, _ in Counter(map(source.code, plain)).most_common()

@@ -22,7 +22,7 @@ def in_place(site: Site) -> Iterator[Rewrite]:
         case ast.Call(func=ast.Attribute(value=value, attr="sort"), keywords=given) if _is_used(site) or said(
             site.failures, NOT_OF_TEXTS
         ):
-            options = "".join(f", {code(one)}" for one in given)
+            options = "".join(f", {code(item)}" for item in given)
             yield from site.replace(
                 site.node,
                 f"sorted({code(value)}{options})",

@@ -22,27 +22,31 @@ def uncalled(site: Site) -> Iterator[Rewrite]:
     node, function = site.node, site.function
     if not is_place(site) or function is None or not isinstance(node, ast.stmt):
         return
-    for one in _never_called(site.source):
-        if one in (function, *site.source.around(function)) or not _within_reach(site, one, function):
+    for item in _never_called(site.source):
+        if item in (function, *site.source.around(function)) or not _within_reach(site, item, function):
             continue
-        for rank, call in enumerate(_calls(site, node, one)):
-            for place, line in enumerate(_statements(site, node, function, one, call)):
+        for rank, call in enumerate(_calls(site, node, item)):
+            for place, line in enumerate(_statements(site, node, function, item, call)):
                 yield from put(site, node, [line], weight=0.8 * 0.85**rank * 0.9**place)
 
 
 @lru_cache(maxsize=256)
 def _never_called(source: Source) -> tuple[Function, ...]:
     """Private functions and methods, and functions inside of others, whose names the file says once."""
-    private = [one for one in source.functions if not one.decorator_list and re.match(r"_(?!_)", one.name)]
+    private = [
+        function
+        for function in source.functions
+        if not function.decorator_list and re.match(r"_(?!_)", function.name)
+    ]
     inner = [
-        one
-        for one in source.functions
-        if not one.decorator_list and isinstance(source.parents[one], Function)
+        function
+        for function in source.functions
+        if not function.decorator_list and isinstance(source.parents[function], Function)
     ]
     return tuple(
-        one
-        for one in dict.fromkeys([*private, *inner])
-        if len(re.findall(rf"\b{one.name}\b", source.text)) == 1
+        item
+        for item in dict.fromkeys([*private, *inner])
+        if len(re.findall(rf"\b{item.name}\b", source.text)) == 1
     )
 
 
@@ -83,16 +87,16 @@ def _made_before(site: Site, node: ast.stmt) -> list[str]:
     """Variables of the function, those last that are given a value last before the statement."""
     function = site.function
     before = (
-        [one for one in ast.walk(function) if isinstance(one, ast.stmt) and one.lineno < node.lineno]
+        [item for item in ast.walk(function) if isinstance(item, ast.stmt) and item.lineno < node.lineno]
         if function
         else []
     )
     simple = [
-        one
-        for one in before
-        if isinstance(one, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.For | ast.With)
+        item
+        for item in before
+        if isinstance(item, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.For | ast.With)
     ]
-    made = [name for one in sorted(simple, key=lambda one: one.lineno) for name in stored(one)]
+    made = [name for item in sorted(simple, key=lambda item: item.lineno) for name in stored(item)]
     names = [*local_names(site.source, node), *made]
     return [name for place, name in enumerate(names) if name not in names[place + 1 :]]
 

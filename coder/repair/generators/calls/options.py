@@ -61,7 +61,7 @@ ALSO = {"split": "1", "rsplit": "1"}
 def option(site: Site) -> Iterator[Rewrite]:
     """`sorted(x, reverse=True)` for `sorted(x)`, `enumerate(x, 1)` for `enumerate(x)`."""
     node = site.node
-    if not isinstance(node, ast.Call) or any(isinstance(one, ast.Starred) for one in node.args):
+    if not isinstance(node, ast.Call) or any(isinstance(argument, ast.Starred) for argument in node.args):
         return
     name = (
         node.func.id

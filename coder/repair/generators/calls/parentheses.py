@@ -53,21 +53,27 @@ def _is_called(site: Site, name: str) -> bool:
             site.source, properties=False
         )
     return any(
-        one.name == name and not _wanting(one, 0) and site.source.class_of(one) is None
-        for one in site.source.functions
+        function.name == name and not _wanting(function, 0) and site.source.class_of(function) is None
+        for function in site.source.functions
     )
 
 
 @lru_cache(maxsize=256)
 def _of_kind(source: Source, *, properties: bool) -> frozenset[str]:
     """The file's methods that want nothing more than self: those that are properties, or those with no decorator."""
-    methods = (one for one in source.functions if source.class_of(one) and not _wanting(one, 1))
-    wanted = (one for one in methods if (_is_property(one, source) if properties else not one.decorator_list))
-    return frozenset(one.name for one in wanted)
+    methods = (
+        function for function in source.functions if source.class_of(function) and not _wanting(function, 1)
+    )
+    wanted = (
+        method
+        for method in methods
+        if (_is_property(method, source) if properties else not method.decorator_list)
+    )
+    return frozenset(item.name for item in wanted)
 
 
 def _is_property(method: Function, source: Source) -> bool:
-    return any(source.code(one).endswith("property") for one in method.decorator_list)
+    return any(source.code(item).endswith("property") for item in method.decorator_list)
 
 
 def _wanting(function: Function, given: int) -> bool:
@@ -77,6 +83,6 @@ def _wanting(function: Function, given: int) -> bool:
         len(taken.posonlyargs)
         + len(taken.args)
         - len(taken.defaults)
-        + sum(one is None for one in taken.kw_defaults)
+        + sum(default is None for default in taken.kw_defaults)
     )
     return needed > given

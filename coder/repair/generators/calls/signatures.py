@@ -33,7 +33,7 @@ def argument_added(site: Site) -> Iterator[Rewrite]:
     node = site.node
     if isinstance(node, ast.Call):
         yield from _all_of(site, node)
-    if not isinstance(node, ast.Call) or any(isinstance(one, ast.Starred) for one in node.args):
+    if not isinstance(node, ast.Call) or any(isinstance(argument, ast.Starred) for argument in node.args):
         return
     short = any(failure.type == "TypeError" and SHORT.search(failure.message) for failure in site.failures)
     names = local_names(site.source, node)[:MOST_ADDED]
@@ -50,7 +50,7 @@ def argument_added(site: Site) -> Iterator[Rewrite]:
     here = visible(site.source, site.function)
     for text in dict.fromkeys(_keywords(site, node)):
         name, _, value = text.partition("=")
-        reads = {one.id for one in ast.walk(expression(value)) if isinstance(one, ast.Name)}
+        reads = {item.id for item in ast.walk(expression(value)) if isinstance(item, ast.Name)}
         if name not in taken and reads <= here:
             yield from _with(site, node, len(node.args) + len(node.keywords), text, weight=0.5)
 
@@ -70,7 +70,7 @@ def _all_of(site: Site, node: ast.Call) -> Iterator[Rewrite]:
             yield Rewrite((Change(start=close, end=close, text=text),), 0.8, f"hand on `{sign}{one.arg}`")
     match node.args:
         case [ast.Name() | ast.Attribute() | ast.Subscript() as only] if any(
-            SHORT.search(one.message) for one in site.failures
+            SHORT.search(failure.message) for failure in site.failures
         ):
             start, _ = site.source.span(only)
             for sign, weight in (("*", 0.9), ("**", 0.8)):
@@ -205,7 +205,7 @@ def _other_parameters(site: Site, function: Function) -> Iterator[Rewrite]:
             f"make `{function.name}` a static method",
         )
     for name in {name.strip("' ") for text in said_lists(site) for name in re.split(r",| and ", text)}:
-        argument = next((one for one in last if one.arg == name), None)
+        argument = next((item for item in last if item.arg == name), None)
         if argument is not None and argument is last[len(last) - len(parameters.defaults) - 1]:
             end = site.source.span(argument)[1]
             spaced = " = " if argument.annotation else "="
@@ -224,13 +224,13 @@ def _any_keywords(site: Site, function: Function) -> Iterator[Rewrite]:
         return
     taken = site.source.span(args)[1]
     handed = [
-        one
+        argument
         for node in ast.walk(function)
         if isinstance(node, ast.Call)
-        for one in node.args
-        if isinstance(one, ast.Starred)
+        for argument in node.args
+        if isinstance(argument, ast.Starred)
     ]
-    ends = [site.source.span(one)[1] for one in handed if site.source.code(one) == f"*{args.arg}"]
+    ends = [site.source.span(item)[1] for item in handed if site.source.code(item) == f"*{args.arg}"]
     changes = tuple(Change(start=end, end=end, text=", **kwargs") for end in sorted({taken, *ends}))
     yield Rewrite(changes, 1.3, f"let `{function.name}` take and hand on `**kwargs`")
 

@@ -248,7 +248,7 @@ def _conversions(source: Source) -> dict[str, tuple[tuple[str, frozenset[str]], 
             case ast.Call(func=ast.Name() | ast.Attribute() as maker, args=[ast.Name(id=name)], keywords=[]):
                 if isinstance(maker, ast.Name) and maker.id in BUILTIN - {*FUNCTIONS}:
                     continue
-                reads = frozenset(one.id for one in ast.walk(node) if isinstance(one, ast.Name))
+                reads = frozenset(item.id for item in ast.walk(node) if isinstance(item, ast.Name))
                 found.setdefault(name, {})[source.code(node)] = reads
             case _:
                 pass

@@ -26,9 +26,9 @@ def exception_type(site: Site) -> Iterator[Rewrite]:
     """Raise what the test expects, or another built-in exception; catch another one, or the one that came through as well."""
     match site.node:
         case ast.Raise(exc=ast.Call(func=ast.Name() as name)) | ast.Raise(exc=ast.Name() as name):
-            expected = [one for one in awaited_instead(site) if one != name.id]
+            expected = [item for item in awaited_instead(site) if item != name.id]
             others = (
-                [one for one in NEIGHBOURS if one != name.id and one not in expected]
+                [neighbour for neighbour in NEIGHBOURS if neighbour != name.id and neighbour not in expected]
                 if _is_builtin(name.id)
                 else []
             )
@@ -57,7 +57,7 @@ def _caught(site: Site, handler: ast.ExceptHandler) -> Iterator[Rewrite]:
         return
     old = site.source.code(handler.type)
     names = (
-        [site.source.code(one) for one in handler.type.elts] if isinstance(handler.type, ast.Tuple) else [old]
+        [site.source.code(elt) for elt in handler.type.elts] if isinstance(handler.type, ast.Tuple) else [old]
     )
     came = [
         failure.type
@@ -68,7 +68,9 @@ def _caught(site: Site, handler: ast.ExceptHandler) -> Iterator[Rewrite]:
         yield from site.replace(
             handler.type, f"({', '.join([*names, other])})", weight=0.6, summary=f"catch {other} as well"
         )
-    for rank, other in enumerate(one for one in dict.fromkeys([*came, *NEIGHBOURS]) if one not in names):
+    for rank, other in enumerate(
+        neighbour for neighbour in dict.fromkeys([*came, *NEIGHBOURS]) if neighbour not in names
+    ):
         yield from site.replace(
             handler.type, other, weight=0.5 * 0.85**rank, summary=f"catch {other} instead of {old}"
         )

@@ -70,7 +70,7 @@ def default_value(site: Site) -> Iterator[Rewrite]:
     node, function = site.node, site.function
     if function is None or not isinstance(node, ast.stmt) or node not in function.body or is_docstring(node):
         return
-    first = next((one for one in function.body if not is_docstring(one)), None)
+    first = next((item for item in function.body if not is_docstring(item)), None)
     if node is not first:
         return
     for name in arguments_of(function)[:5]:
@@ -124,15 +124,15 @@ def condition(site: Site) -> Iterator[Rewrite]:
 
 def _lacking(site: Site, node: ast.AST) -> Iterator[str]:
     """Whether a name has what a failure says that something lacks."""
-    lacked = {*said(site.failures, ATTRIBUTE), *("__len__" for one in said(site.failures, SIZELESS) if one)}
+    lacked = {*said(site.failures, ATTRIBUTE), *("__len__" for item in said(site.failures, SIZELESS) if item)}
     for name in local_names(site.source, node)[:MOST_KEPT] if lacked else ():
         yield from (f"hasattr({name}, {attribute!r})" for attribute in sorted(lacked))
 
 
 def _too_short(node: ast.stmt) -> Iterator[str]:
     """Whether something is shorter than what is taken of it needs."""
-    for one in own_nodes(node):
-        match one:
+    for item in own_nodes(node):
+        match item:
             case ast.Subscript(
                 value=ast.Name() | ast.Attribute() as whole, slice=ast.Constant(value=int(place))
             ):
@@ -183,25 +183,25 @@ def _wanting(site: Site, node: ast.stmt) -> Iterator[tuple[str, float]]:
     yield from (
         (text, 0.5)
         for text in dict.fromkeys(_too_short(node))
-        if any(one.type == "IndexError" for one in site.failures)
+        if any(failure.type == "IndexError" for failure in site.failures)
     )
     for name in [
-        one for one in local_names(site.source, node) if re.search(rf"\b{re.escape(one)}\b", header)
+        item for item in local_names(site.source, node) if re.search(rf"\b{re.escape(item)}\b", header)
     ][:4]:
         yield f"{name} is None", _none(site)
         yield f"not {name}", 0.7 if any(map(_is_of_empty, site.failures)) else 0.3
     found = [
-        one
-        for one in own_nodes(node)
-        if isinstance(one, ast.Attribute) or (isinstance(one, ast.Call) and not one.args)
+        item
+        for item in own_nodes(node)
+        if isinstance(item, ast.Attribute) or (isinstance(item, ast.Call) and not item.args)
     ]
     here = [
-        site.source.code(one)
-        for one in found
-        if not isinstance(getattr(one, "ctx", None), ast.Store | ast.Del)
+        site.source.code(item)
+        for item in found
+        if not isinstance(getattr(item, "ctx", None), ast.Store | ast.Del)
     ]
     kept = [f"self.{name}" for name in own_attributes(site.source, node)[:MOST_KEPT]]
-    for text in [one for one in dict.fromkeys([*here, *kept]) if len(one) < LONGEST and "\n" not in one][
+    for text in [item for item in dict.fromkeys([*here, *kept]) if len(item) < LONGEST and "\n" not in item][
         :MOST_PARTS
     ]:
         yield f"not {text}", 0.22
@@ -210,10 +210,12 @@ def _wanting(site: Site, node: ast.stmt) -> Iterator[tuple[str, float]]:
 def _exits(site: Site, function: Function) -> list[str]:
     """Ways to leave: those that the function has already, then the usual ones, then with what was given."""
     looping = any(
-        isinstance(one, ast.For | ast.While) for one in site.source.around(site.node) if one is not function
+        isinstance(item, ast.For | ast.While)
+        for item in site.source.around(site.node)
+        if item is not function
     )
     other = "return 0" if _answers(function) else "return False"  # they are equal, and one of them is meant
-    exits = [one for one in EXITS if one != other]
+    exits = [item for item in EXITS if item != other]
     usual = [
         *(["continue"] if looping else []),
         *dict.fromkeys([*_returns(site.source, function)[:2], *exits]),
@@ -224,18 +226,18 @@ def _exits(site: Site, function: Function) -> list[str]:
 @lru_cache(maxsize=1024)
 def _answers(function: Function) -> bool:
     """Does a function say yes or no, as far as it says anything?"""
-    given = [one.value for one in ast.walk(function) if isinstance(one, ast.Return) and one.value]
+    given = [node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value]
     plain = [
-        isinstance(one, ast.Compare | ast.BoolOp)
-        or (isinstance(one, ast.Constant) and isinstance(one.value, bool))
-        for one in given
+        isinstance(item, ast.Compare | ast.BoolOp)
+        or (isinstance(item, ast.Constant) and isinstance(item.value, bool))
+        for item in given
     ]
     return any(plain) or not given or function.name.startswith(("is_", "has_", "can_"))
 
 
 @lru_cache(maxsize=1024)
 def _returns(source: Source, function: Function) -> tuple[str, ...]:
-    own = dict.fromkeys(source.code(one) for one in ast.walk(function) if isinstance(one, ast.Return))
+    own = dict.fromkeys(source.code(node) for node in ast.walk(function) if isinstance(node, ast.Return))
     return tuple(text for text in own if "\n" not in text and len(text) < LONGEST)
 
 

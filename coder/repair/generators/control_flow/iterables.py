@@ -71,6 +71,6 @@ def _is_index(site: Site) -> bool:
         site.parent if isinstance(site.parent, ast.For) else site.source.parents.get(site.parent, site.parent)
     )
     return any(
-        isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Name) and one.slice.id == name
-        for one in ast.walk(loop)
+        isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name) and node.slice.id == name
+        for node in ast.walk(loop)
     )

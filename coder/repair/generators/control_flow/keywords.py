@@ -68,13 +68,13 @@ def super_call(site: Site) -> Iterator[Rewrite]:
         or node not in function.body
     ):
         return
-    first = next((one for one in function.body if not is_docstring(one)), None)
+    first = next((item for item in function.body if not is_docstring(item)), None)
     if node is not first or any(
-        isinstance(one, ast.Name) and one.id == "super" for one in ast.walk(function)
+        isinstance(item, ast.Name) and item.id == "super" for item in ast.walk(function)
     ):
         return
     names = [argument.arg for argument in [*function.args.posonlyargs, *function.args.args][1:]]
-    taken = {name for one in _of_parents(site, owner, function.name) for name in arguments_of(one)}
+    taken = {name for parent in _of_parents(site, owner, function.name) for name in arguments_of(parent)}
     for given in dict.fromkeys(
         [", ".join(name for name in names if name in taken or not taken), ", ".join(names), ""]
     ):
@@ -87,13 +87,13 @@ def super_call(site: Site) -> Iterator[Rewrite]:
 def _of_parents(site: Site, owner: ast.ClassDef, name: str) -> list[Function]:
     """The methods of a name that a class's parents have, as far as the file shows them."""
     parents = {base.id for base in owner.bases if isinstance(base, ast.Name)}
-    found = [one for one in site.source.functions if one.name == name]
-    return [one for one in found if (kept := site.source.class_of(one)) and kept.name in parents]
+    found = [function for function in site.source.functions if function.name == name]
+    return [item for item in found if (kept := site.source.class_of(item)) and kept.name in parents]
 
 
 def _sets(site: Site, owner: ast.ClassDef) -> frozenset[str]:
     """The attributes that the constructors of a class's parents set, as far as the file shows them."""
     own = _of_parents(site, owner, "__init__")
     return frozenset(
-        name for one in own for name in re.findall(r"\bself\.(\w+)(?:: [^=\n]+)? = ", site.source.code(one))
+        name for item in own for name in re.findall(r"\bself\.(\w+)(?:: [^=\n]+)? = ", site.source.code(item))
     )

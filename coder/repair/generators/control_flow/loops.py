@@ -36,10 +36,10 @@ def kept(site: Site) -> Iterator[Rewrite]:
 
 def advanced(site: Site) -> Iterator[Rewrite]:
     """Take out what is looked at, follow what is linked, count where a condition does not hold: only where a test did not end."""
-    loop = next((one for one in site.source.around(site.node) if isinstance(one, ast.While)), None)
+    loop = next((item for item in site.source.around(site.node) if isinstance(item, ast.While)), None)
     if loop is None or not never_ended(site.failures):
         return
-    asked = {one.id for one in ast.walk(loop.test) if isinstance(one, ast.Name)}
+    asked = {node.id for node in ast.walk(loop.test) if isinstance(node, ast.Name)}
     match site.node:
         case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=0), ctx=ast.Load()) if (
             name in asked
@@ -50,7 +50,9 @@ def advanced(site: Site) -> Iterator[Rewrite]:
         ) if name in asked:
             yield from site.replace(site.node, f"{name}.pop()", weight=0.9, summary="take it out")
         case ast.If(orelse=[]) as question:
-            names = {one.id for one in ast.walk(question.test) if isinstance(one, ast.Name)} - {*stored(loop)}
+            names = {node.id for node in ast.walk(question.test) if isinstance(node, ast.Name)} - {
+                *stored(loop)
+            }
             yield from _else(site, question, sorted(names))
         case ast.stmt() as last if last is loop.body[-1]:
             for name in sorted(asked - {*stored(loop)}):
@@ -79,7 +81,7 @@ def _links(site: Site) -> list[str]:
         for node in ast.walk(site.source.tree)
         if isinstance(node, ast.Assign)
         and isinstance(node.value, ast.Attribute)
-        and [ast.unparse(one) for one in node.targets] == [ast.unparse(node.value.value)]
+        and [ast.unparse(target) for target in node.targets] == [ast.unparse(node.value.value)]
     )
     named = (
         node.attr

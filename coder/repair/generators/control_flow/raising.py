@@ -42,13 +42,14 @@ def raising(site: Site) -> Iterator[Rewrite]:
         )
     for name, error in _errors(site.source, site.failures):
         caught = next(
-            (one for one in site.source.around(node) if isinstance(one, ast.ExceptHandler | Function)), None
+            (item for item in site.source.around(node) if isinstance(item, ast.ExceptHandler | Function)),
+            None,
         )
         cause = f" from {caught.name}" if isinstance(caught, ast.ExceptHandler) and caught.name else ""
         if isinstance(node, ast.Pass | ast.Return):
             weight = 0.8 if isinstance(node, ast.Pass) or isinstance(caught, ast.ExceptHandler) else 0.35
             yield from site.replace(node, error + cause, weight=weight, summary=f"raise {name}")
-        if node is next((one for one in function.body if not is_docstring(one)), None):
+        if node is next((item for item in function.body if not is_docstring(item)), None):
             for given, (wrong, weight) in product(arguments_of(function)[:MOST_NAMES], WRONG):
                 condition = wrong.format(given)
                 lines = [f"if {condition}:", f"    {error}"]
@@ -107,7 +108,7 @@ def _is_awaited(failures: tuple[Failure, ...]) -> bool:
 
 def _unread(source: Source) -> list[str]:
     """Classes that the module imports and does nothing with."""
-    read = {one.id for one in ast.walk(source.tree) if isinstance(one, ast.Name)}
+    read = {item.id for item in ast.walk(source.tree) if isinstance(item, ast.Name)}
     imported = [
         alias.asname or alias.name
         for node in source.tree.body

@@ -24,12 +24,12 @@ def base_case(site: Site) -> Iterator[Rewrite]:
     if not endless and not any(failure.type == "RecursionError" for failure in site.failures):
         return
     calls = [
-        one
-        for one in ast.walk(node)
-        if isinstance(one, ast.Call) and (_is_itself(one, function) or (endless and _puts_in(one)))
+        item
+        for item in ast.walk(node)
+        if isinstance(item, ast.Call) and (_is_itself(item, function) or (endless and _puts_in(item)))
     ]
     yield from _not_again(site, node) if calls else ()
-    if node is next((one for one in function.body if not is_docstring(one)), None):
+    if node is next((item for item in function.body if not is_docstring(item)), None):
         ways = product(arguments_of(function)[:MOST], enumerate(ENDS), enumerate(GIVEN))
         for name, (place, end), (rank, value) in ways:
             lines = [f"if {end.format(name)}:", f"    return {value.format(name)}"]
@@ -49,7 +49,7 @@ def _not_again(site: Site, node: ast.stmt) -> Iterator[Rewrite]:
     ):
         return
     filled = _filled(site.function) - _filled(node)
-    for rank, held in enumerate(one for one in local_names(site.source, node) if one != loop.target.id):
+    for rank, held in enumerate(name for name in local_names(site.source, node) if name != loop.target.id):
         text = f"if {loop.target.id} not in {held}:{site.source.line_end}{indent}    {site.source.code(node)}"
         weight = (0.9 if held in filled else 0.3) * 0.95**rank
         yield from site.replace(node, text, weight=weight, summary=f"not where it is in `{held}` already")
@@ -58,7 +58,9 @@ def _not_again(site: Site, node: ast.stmt) -> Iterator[Rewrite]:
 def _filled(node: ast.AST | None) -> set[str]:
     """What something is put into: there one may look for it."""
     calls = (
-        (one.func for one in ast.walk(node) if isinstance(one, ast.Call) and _puts_in(one)) if node else ()
+        (item.func for item in ast.walk(node) if isinstance(item, ast.Call) and _puts_in(item))
+        if node
+        else ()
     )
     return {
         func.value.id
@@ -74,8 +76,8 @@ def _kept(site: Site, function: Function, node: ast.stmt) -> Iterator[Rewrite]:
             pass
         case _:
             return
-    for one in ast.walk(function):
-        match one:
+    for item in ast.walk(function):
+        match item:
             case ast.Compare(
                 left=key, ops=[ast.In() | ast.NotIn()], comparators=[ast.Name() | ast.Attribute() as table]
             ):

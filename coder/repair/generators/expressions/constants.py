@@ -97,7 +97,7 @@ def _other_integers(site: Site, value: int) -> Iterator[Rewrite]:
 def _near(scope: ast.AST) -> list[int]:
     """The smallest whole numbers of a function, or of a module."""
     return sorted(
-        {one.value for one in ast.walk(scope) if isinstance(one, ast.Constant) and type(one.value) is int}
+        {node.value for node in ast.walk(scope) if isinstance(node, ast.Constant) and type(node.value) is int}
     )[:MOST_NEAR]
 
 

@@ -35,22 +35,22 @@ def _moduli(site: Site) -> list[tuple[str, float]]:
 def _lengths(site: Site) -> list[str]:
     """Lengths that the function's class or the function takes already, then those of what is indexed there."""
     around = next(
-        (one for one in site.source.around(site.node) if isinstance(one, ast.ClassDef)),
+        (item for item in site.source.around(site.node) if isinstance(item, ast.ClassDef)),
         site.function or site.source.tree,
     )
     taken = [
-        site.source.code(one)
-        for one in ast.walk(around)
-        if isinstance(one, ast.Call) and isinstance(one.func, ast.Name) and one.func.id == "len"
+        site.source.code(node)
+        for node in ast.walk(around)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len"
     ]
     readable = {
         *local_names(site.source, site.node),
         *(f"self.{name}" for name in own_attributes(site.source, site.node)),
     }
     indexed = [
-        f"len({site.source.code(one.value)})"
-        for one in ast.walk(around)
-        if isinstance(one, ast.Subscript) and site.source.code(one.value) in readable
+        f"len({site.source.code(node.value)})"
+        for node in ast.walk(around)
+        if isinstance(node, ast.Subscript) and site.source.code(node.value) in readable
     ]
     return [text for text in dict.fromkeys([*taken, *indexed]) if text[4:-1] in readable][:5]
 

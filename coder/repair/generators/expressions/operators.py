@@ -81,8 +81,8 @@ def _is_whole(site: Site, value: ast.expr) -> bool:
     same = ast.dump(value)
     nodes = ast.walk(site.function) if site.function else ()
     return any(
-        isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mod) and ast.dump(one.left) == same
-        for one in nodes
+        isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and ast.dump(node.left) == same
+        for node in nodes
     )
 
 
@@ -117,7 +117,7 @@ def comparison(site: Site) -> Iterator[Rewrite]:
     left = site.node.left
     for op, right in zip(site.node.ops, site.node.comparators, strict=True):
         old, others = COMPARISON[type(op)]
-        same = not any(_has_no_identity(one) for one in (left, right))
+        same = not any(_has_no_identity(item) for item in (left, right))
         for rank, new in enumerate(new for new in others if same or not new.startswith("is")):
             likely = (
                 UNORDERED
@@ -165,10 +165,10 @@ def _asked_of_each(site: Site, node: ast.BoolOp) -> Iterator[Rewrite]:
     """`x == 1 or x == 2` for `x == 1 or 2`."""
     match node.values:
         case [ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as op]), *others] if all(
-            isinstance(one, ast.Constant) for one in others
+            isinstance(other, ast.Constant) for other in others
         ):
             asked = f"{site.source.code(left)} {'==' if isinstance(op, ast.Eq) else '!='} "
-            starts = [site.source.span(one)[0] for one in others]
+            starts = [site.source.span(other)[0] for other in others]
             yield Rewrite(
                 tuple(Change(start=start, end=start, text=asked) for start in starts), 1.2, "ask it of each"
             )

@@ -98,14 +98,14 @@ def _expressions(source: Source) -> dict[type[ast.AST], tuple[list[int], list[tu
             found[type(node)].setdefault(source.code(node), node)
     told = {}
     for kind, texts in found.items():
-        ordered = sorted(texts.items(), key=lambda one: one[1].lineno)
+        ordered = sorted(texts.items(), key=lambda item: item[1].lineno)
         names = [(text, _read(node) & bound(source, source.function(node))) for text, node in ordered]
         told[kind] = ([node.lineno for _, node in ordered], names)
     return told
 
 
 def _read(node: ast.AST) -> frozenset[str]:
-    return frozenset(one.id for one in ast.walk(node) if isinstance(one, ast.Name))
+    return frozenset(item.id for item in ast.walk(node) if isinstance(item, ast.Name))
 
 
 def _bracketed(text: str) -> str:

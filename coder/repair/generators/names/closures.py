@@ -24,15 +24,15 @@ def bound_late(site: Site) -> Iterator[Rewrite]:
         or node.args.kwarg
     ):
         return
-    own = {one.arg for one in node.args.args}
+    own = {argument.arg for argument in node.args.args}
     read = dict.fromkeys(
-        one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)
+        item.id for item in ast.walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)
     )
     looped = {
         name
-        for one in site.source.around(node)
-        if not isinstance(one, Function)
-        for name in _gone_through(one)
+        for item in site.source.around(node)
+        if not isinstance(item, Function)
+        for name in _gone_through(item)
     }
     late = [name for name in read if name in looped - own]
     if late:
@@ -43,7 +43,7 @@ def bound_late(site: Site) -> Iterator[Rewrite]:
 def _given(site: Site, node: ast.Lambda | ast.FunctionDef, given: str, summary: str) -> Iterator[Rewrite]:
     """The same with parameters added behind those that are there."""
     text = site.source.text
-    ends = [site.source.span(one)[1] for one in (*node.args.args, *node.args.defaults)]
+    ends = [site.source.span(argument)[1] for argument in (*node.args.args, *node.args.defaults)]
     if ends:
         change = Change(start=max(ends), end=max(ends), text=f", {given}")
     elif isinstance(node, ast.Lambda):
@@ -82,8 +82,8 @@ def outer_name(site: Site) -> Iterator[Rewrite]:
     ):
         return
     told = said(site.failures, UNBOUND)
-    around = [one for one in site.source.around(function) if isinstance(one, Function)]
-    outer = {name for one in around for name in (*stored(one), *(given.arg for given in one.args.args))}
+    around = [item for item in site.source.around(function) if isinstance(item, Function)]
+    outer = {name for item in around for name in (*stored(item), *(given.arg for given in item.args.args))}
     for name in stored(function):
         word = "nonlocal" if name in outer else "global" if name in module_names(site.source) else ""
         if word:

@@ -28,7 +28,7 @@ def demanded(site: Site) -> Iterator[Rewrite]:
 
 def asked_for(failures: Sequence[Failure]) -> tuple[str, ...]:
     """What tests themselves, and not the code that they test, found missing."""
-    own = tuple(one for one in failures if one.frames and is_test_path(one.frames[-1].path))
+    own = tuple(failure for failure in failures if failure.frames and is_test_path(failure.frames[-1].path))
     return tuple(sorted(said(own, IMPORT) | said(own, ATTRIBUTE)))
 
 

@@ -40,15 +40,15 @@ def _today(module: str, name: str) -> list[str]:
 
 def _asked_of(source: Source, module: str, name: str, new: str) -> Rewrite:
     same = [
-        one
-        for one in ast.walk(source.tree)
-        if isinstance(one, ast.Attribute) and ast.unparse(one) == f"{module}.{name}"
+        node
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Attribute) and ast.unparse(node) == f"{module}.{name}"
     ]
     changes = [
-        Change(start=start, end=end, text=new) for start, end in sorted(source.span(one) for one in same)
+        Change(start=start, end=end, text=new) for start, end in sorted(source.span(item) for item in same)
     ]
     home = new.rpartition(".")[0]
-    known = {alias.name for one in source.tree.body if isinstance(one, ast.Import) for alias in one.names}
+    known = {alias.name for item in source.tree.body if isinstance(item, ast.Import) for alias in item.names}
     if home and home not in (*known, "str"):
         changes.insert(0, inserted(source, f"import {home}"))
     return Rewrite(tuple(changes), 2.0, f"use `{new}` instead of `{module}.{name}`")
@@ -68,9 +68,9 @@ def _imported(source: Source, statement: ast.ImportFrom, alias: ast.alias, new: 
         )
     else:
         moving = [
-            one
-            for one in statement.names
-            if one is alias or (home in offered().get(one.name, ()) and one.name not in _has(statement))
+            item
+            for item in statement.names
+            if item is alias or (home in offered().get(item.name, ()) and item.name not in _has(statement))
         ]
         names = ", ".join(map(source.code, moving))
         line, summary = f"from {home} import {names}", f"import {names} from `{home}`"
@@ -78,7 +78,9 @@ def _imported(source: Source, statement: ast.ImportFrom, alias: ast.alias, new: 
     if len(moving) == len(statement.names):
         return Rewrite((Change(start=begin, end=end, text=line),), 2.0, summary)
     first = Change(start=begin, end=begin, text=f"{line}{source.line_end}{source.indent(statement)}")
-    return Rewrite((first, *(_without(source, statement.names, one, moving) for one in moving)), 2.0, summary)
+    return Rewrite(
+        (first, *(_without(source, statement.names, item, moving) for item in moving)), 2.0, summary
+    )
 
 
 def _has(statement: ast.ImportFrom) -> list[str]:

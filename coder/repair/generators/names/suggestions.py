@@ -44,9 +44,9 @@ def undefined_name(site: Site) -> Iterator[Rewrite]:
         case ast.Name() as node if node.id in unknown:
             yield from _defined(site, node)
         case ast.FunctionDef() | ast.AsyncFunctionDef() as function if unknown:
-            for one in (one for part in _evaluated(function) for one in ast.walk(part)):
-                if isinstance(one, ast.Name) and one.id in unknown:
-                    yield from _defined(site, one)
+            for item in (item for part in _evaluated(function) for item in ast.walk(part)):
+                if isinstance(item, ast.Name) and item.id in unknown:
+                    yield from _defined(site, item)
         case _:
             pass
 
@@ -56,7 +56,7 @@ def _evaluated(function: Function) -> Iterator[ast.expr]:
     given = function.args
     every = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
     yield from function.decorator_list
-    yield from filter(None, (function.returns, *(one.annotation for one in every)))
+    yield from filter(None, (function.returns, *(item.annotation for item in every)))
 
 
 def _defined(site: Site, node: ast.Name) -> Iterator[Rewrite]:
@@ -77,9 +77,11 @@ def _defined(site: Site, node: ast.Name) -> Iterator[Rewrite]:
 
 def _everywhere(source: Source, node: ast.Name, name: str) -> tuple[Change, ...]:
     """Another name for one that is not defined; wherever the file reads that, unless something is called so somewhere."""
-    same = [one for one in ast.walk(source.tree) if isinstance(one, ast.Name) and one.id == node.id]
-    called = {getattr(one, name, None) for one in ast.walk(source.tree) for name in ("arg", "name", "asname")}
-    meant = same if all(isinstance(one.ctx, ast.Load) for one in same) and node.id not in called else [node]
+    same = [item for item in ast.walk(source.tree) if isinstance(item, ast.Name) and item.id == node.id]
+    called = {
+        getattr(item, name, None) for item in ast.walk(source.tree) for name in ("arg", "name", "asname")
+    }
+    meant = same if all(isinstance(item.ctx, ast.Load) for item in same) and node.id not in called else [node]
     return tuple(Change(start=start, end=end, text=name) for start, end in sorted(map(source.span, meant)))
 
 
@@ -104,12 +106,12 @@ def unknown_attribute(site: Site) -> Iterator[Rewrite]:
 
 def _misspelt(source: Source, name: str) -> list[int]:
     """Where an attribute ends that nothing built in has, and that the file asks for only; what one object lacks another one may have."""
-    found = [one for one in ast.walk(source.tree) if isinstance(one, ast.Attribute) and one.attr == name]
+    found = [node for node in ast.walk(source.tree) if isinstance(node, ast.Attribute) and node.attr == name]
     defined = name in METHODS or any(function.name == name for function in source.functions)
     return (
         []
-        if defined or not all(isinstance(one.ctx, ast.Load) for one in found)
-        else sorted(source.span(one)[1] for one in found)
+        if defined or not all(isinstance(item.ctx, ast.Load) for item in found)
+        else sorted(source.span(item)[1] for item in found)
     )
 
 
@@ -136,7 +138,7 @@ def unknown_import(site: Site) -> Iterator[Rewrite]:
     for alias in node.names:
         if alias.name in wanted:
             start, end = site.source.span(alias)
-            used = tuple(one.id for one in ast.walk(site.source.tree) if isinstance(one, ast.Name))
+            used = tuple(item.id for item in ast.walk(site.source.tree) if isinstance(item, ast.Name))
             for name, alike in most_alike(alias.name, used, count=5, least=0.5):
                 yield Rewrite(
                     (Change(start=start, end=end, text=name),),

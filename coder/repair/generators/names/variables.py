@@ -108,7 +108,9 @@ def _guarded(site: Site, name: ast.Name) -> frozenset[str]:
             parts = [part for statement in body for part in ast.walk(statement)]
         case _:
             return frozenset()
-    read = frozenset(one.id for one in parts if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load))
+    read = frozenset(
+        item.id for item in parts if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)
+    )
     return frozenset() if name.id in read else read
 
 
@@ -182,7 +184,7 @@ def against_itself(site: Site) -> Iterator[Rewrite]:
             comparators=[ast.Attribute(value=whose) as right],
         ):
             if site.source.code(left) == site.source.code(right):
-                for other in (one for one in local_names(site.source, site.node) if one != name):
+                for other in (item for item in local_names(site.source, site.node) if item != name):
                     yield from site.replace(whose, other, weight=1.2, summary=f"compare with `{other}`")
         case ast.Attribute(value=ast.Name(id="self"), attr=name) as node if (
             site.function and name == site.function.name

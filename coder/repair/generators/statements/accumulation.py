@@ -98,6 +98,6 @@ def _kind(value: ast.expr) -> str | None:
 
 def _nearest(site: Site, names: tuple[str, ...]) -> list[str]:
     """Variables of the loops around a place first: what comes by is what is kept."""
-    loops = [one.target for one in site.source.around(site.node) if isinstance(one, ast.For)]
-    own = [one.id for target in loops for one in ast.walk(target) if isinstance(one, ast.Name)]
+    loops = [item.target for item in site.source.around(site.node) if isinstance(item, ast.For)]
+    own = [node.id for target in loops for node in ast.walk(target) if isinstance(node, ast.Name)]
     return list(dict.fromkeys([*own, *names]))

@@ -25,9 +25,9 @@ def kept_best(site: Site) -> Iterator[Rewrite]:
                         summary=f"keep the {name} in `{old[:30]}`",
                     )
         case ast.Call(func=ast.Name(id="max" | "min" as name), args=[first, second], keywords=[]) as node:
-            for one in (first, second):
+            for item in (first, second):
                 yield from site.replace(
-                    node, site.source.code(one), weight=0.3, summary=f"no `{name}` of two"
+                    node, site.source.code(item), weight=0.3, summary=f"no `{name}` of two"
                 )
         case _:
             pass
@@ -44,16 +44,16 @@ def given_elsewhere(site: Site) -> Iterator[Rewrite]:
         return
     mine, here = _what(site, node), visible(site.source, function)
     others: dict[str, None] = {}
-    for one in ast.walk(function):
+    for item in ast.walk(function):
         if (
-            one is not node
-            and isinstance(one, ast.Assign | ast.Return)
-            and one.value is not None
-            and _what(site, one) == mine
+            item is not node
+            and isinstance(item, ast.Assign | ast.Return)
+            and item.value is not None
+            and _what(site, item) == mine
         ):
-            reads = {name.id for name in ast.walk(one.value) if isinstance(name, ast.Name)}
+            reads = {name.id for name in ast.walk(item.value) if isinstance(name, ast.Name)}
             if reads <= here:
-                others[site.source.code(one.value)] = None
+                others[site.source.code(item.value)] = None
     for rank, text in enumerate([text for text in others if "\n" not in text][:MOST]):
         what = "return" if mine == "return" else f"give `{mine[:30]}`"
         yield from site.replace(

@@ -37,7 +37,7 @@ def copied(site: Site) -> Iterator[Rewrite]:
     owner = site.source.class_of(function)
     here = visible(site.source, function)
     own = local_names(site.source, node)
-    beside = {site.source.code(one) for one in site.source.block(node)}
+    beside = {site.source.code(item) for item in site.source.block(node)}
     lost = frozenset(unread(function))
     before = _before(site.source, node)
     found: dict[str, float] = {}
@@ -140,7 +140,7 @@ def _in_parallel(piece: Piece, site: Site, here: frozenset[str]) -> Iterator[tup
 @lru_cache(maxsize=1024)
 def _of_module(source: Source, function: Function) -> frozenset[str]:
     """What a function reads of what the module defines."""
-    read = {one.id for one in ast.walk(function) if isinstance(one, ast.Name)}
+    read = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
     return frozenset(read & {*module_names(source)})
 
 
@@ -159,7 +159,7 @@ def _repeated(piece: Piece, site: Site, own: tuple[str, ...]) -> Iterator[tuple[
         for other, alike in most_alike(name, own, count=1, least=LEAST_REPEATED):
             yield _with(piece.text, name, other), 0.5 + 0.4 * alike
     if piece.function is site.function is not None:
-        said = {one.id for one in ast.walk(piece.node) if isinstance(one, ast.Name)}
+        said = {node.id for node in ast.walk(piece.node) if isinstance(node, ast.Name)}
         for name in sorted(said & _of_module(site.source, site.function)):
             for other, alike in most_alike(
                 name, _spare(site.source, site.function), count=1, least=LEAST_PARALLEL
@@ -192,7 +192,7 @@ def _mirrored(piece: Piece, site: Site) -> Iterator[tuple[str, float]]:
     Of `FG_COLORS` for `BG_COLORS` a part may be written in small letters elsewhere.
     """
     tests = [
-        next((one.test for one in site.source.around(node) if isinstance(one, ast.If)), None)
+        next((item.test for item in site.source.around(node) if isinstance(item, ast.If)), None)
         for node in (piece.node, site.node)
     ]
     theirs, own = (re.findall(r"\w+|\W", site.source.code(test)) if test else [] for test in tests)
@@ -212,7 +212,7 @@ def _mirrored(piece: Piece, site: Site) -> Iterator[tuple[str, float]]:
 
 def _taken_apart(piece: Piece, site: Site, here: frozenset[str]) -> Iterator[tuple[str, float]]:
     """A piece that works on what a loop unpacks, with the elements of what is not unpacked here."""
-    match loop := next((one for one in site.source.around(piece.node) if isinstance(one, ast.For)), None):
+    match loop := next((item for item in site.source.around(piece.node) if isinstance(item, ast.For)), None):
         case ast.For(target=ast.Tuple(elts=targets)) if all(
             isinstance(target, ast.Name) for target in targets
         ):
@@ -265,6 +265,6 @@ def _may_stand(piece: Piece, site: Site, node: ast.stmt, function: Function) -> 
             # Behind it nothing would be reached: only as the last, or in the place of nothing.
             return value is not None and (isinstance(node, ast.Pass) or site.source.block(node)[-1] is node)
         case ast.Expr(value=ast.Yield() | ast.YieldFrom()):
-            return any(isinstance(one, ast.Yield | ast.YieldFrom) for one in ast.walk(function))
+            return any(isinstance(item, ast.Yield | ast.YieldFrom) for item in ast.walk(function))
         case _:
             return True

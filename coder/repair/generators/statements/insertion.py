@@ -39,7 +39,7 @@ def inserted(site: Site) -> Iterator[Rewrite]:
     node, function = site.node, site.function
     if not is_place(site) or function is None or not isinstance(node, ast.stmt):
         return
-    looping = any(isinstance(one, ast.For | ast.While) for one in site.source.around(node))
+    looping = any(isinstance(item, ast.For | ast.While) for item in site.source.around(node))
     lines = dict.fromkeys(_given_namesake(site, function), 0.5) | dict(
         _begun(site, node, function, AGAIN if looping else 1.0)
     )
@@ -48,7 +48,7 @@ def inserted(site: Site) -> Iterator[Rewrite]:
             f"return {name}": 0.45 * 0.95**rank for rank, name in enumerate(local_names(site.source, node))
         }
     idle = unread(function)
-    for name in (one for one in arguments_of(function) if one in idle):
+    for name in (item for item in arguments_of(function) if item in idle):
         lines |= (
             {f"self.{name} = {name}": _kept(site, function, name)} if site.source.class_of(function) else {}
         )
@@ -120,7 +120,7 @@ def _made_of_unread(site: Site, function: Function, name: str) -> Iterator[str]:
         yield from (value, f'{value}["{name}"]', f"{value}.{name}", f'{value}.get("{name}")')
         yield from (f'{value}.get("{name}", {default})' for default in DEFAULTS)
         yield from (f"{maker}({value})" for maker in sorted(MAKERS, key=lambda maker: maker not in name))
-        for maker in (one for one in local_names(site.source, site.node) if one not in (name, value)):
+        for maker in (item for item in local_names(site.source, site.node) if item not in (name, value)):
             yield from (f"{maker}({value})", f"{maker}(**{value})", f"{maker}(*{value})")
 
 
@@ -129,13 +129,21 @@ def _kept_by_property(site: Site, function: Function) -> Iterator[str]:
     for decorator in function.decorator_list:
         match decorator, arguments_of(function):
             case ast.Attribute(value=ast.Name(id=name), attr="setter"), [given]:
-                getters = [one for one in site.source.functions if one.name == name and one is not function]
-                own = [one for one in getters if site.source.class_of(one) is site.source.class_of(function)]
+                getters = [
+                    item for item in site.source.functions if item.name == name and item is not function
+                ]
+                own = [
+                    getter
+                    for getter in getters
+                    if site.source.class_of(getter) is site.source.class_of(function)
+                ]
                 kept = dict.fromkeys(
-                    kept for one in own for kept in re.findall(r"\bself\._\w+\b(?!\()", site.source.code(one))
+                    kept
+                    for item in own
+                    for kept in re.findall(r"\bself\._\w+\b(?!\()", site.source.code(item))
                 )
-                kept |= {site.source.code(what): None for one in own if (what := _returned(one))}
-                yield from (f"{one} = {given}" for one in kept if one not in site.source.code(function))
+                kept |= {site.source.code(what): None for item in own if (what := _returned(item))}
+                yield from (f"{item} = {given}" for item in kept if item not in site.source.code(function))
             case _:
                 pass
 
@@ -152,7 +160,7 @@ def _returned(function: Function) -> ast.expr | None:
 def _collected(site: Site, function: Function) -> Iterator[str]:
     """Where nothing is done in a branch and others collect something: a variable, or what it holds under a key that the function says."""
     branches = (
-        [one for one in site.source.around(site.node) if isinstance(one, ast.If)]
+        [item for item in site.source.around(site.node) if isinstance(item, ast.If)]
         if isinstance(site.node, ast.Pass)
         else []
     )
@@ -162,7 +170,7 @@ def _collected(site: Site, function: Function) -> Iterator[str]:
     tested = [
         name.id for name in ast.walk(branches[0].test) if isinstance(name, ast.Name) and name.id in known
     ]
-    read = [site.source.code(one.slice) for one in ast.walk(function) if isinstance(one, ast.Subscript)]
+    read = [site.source.code(item.slice) for item in ast.walk(function) if isinstance(item, ast.Subscript)]
     keys = [key for key in read if key[0] in "'\""]
     for node in ast.walk(branches[-1]):
         match node:

@@ -98,13 +98,13 @@ def _in_any_case(site: Site, node: ast.If) -> Iterator[Rewrite]:
     """What only one branch does, which need not be the one that was taken, is done behind both."""
     _, end = site.source.span(node)
     for block in (node.body, node.orelse):
-        for one in block if len(block) > 1 else ():
-            code = site.source.code(one)
-            if isinstance(one, ast.Assign | ast.AugAssign | ast.Expr) and "\n" not in code:
+        for item in block if len(block) > 1 else ():
+            code = site.source.code(item)
+            if isinstance(item, ast.Assign | ast.AugAssign | ast.Expr) and "\n" not in code:
                 after = Change(
                     start=end, end=end, text=f"{site.source.line_end}{site.source.indent(node)}{code}"
                 )
-                yield Rewrite((_removed(site, one), after), 0.3, f"do `{code[:40]}` in any case")
+                yield Rewrite((_removed(site, item), after), 0.3, f"do `{code[:40]}` in any case")
 
 
 def enclosed(site: Site) -> Iterator[Rewrite]:
@@ -117,7 +117,7 @@ def enclosed(site: Site) -> Iterator[Rewrite]:
     ):
         return
     code, indent = site.source.code(node), site.source.indent(node)
-    around = {_opening(site.source, one) for one in site.source.around(node) if isinstance(one, ast.With)}
+    around = {_opening(site.source, item) for item in site.source.around(node) if isinstance(item, ast.With)}
     for rank, (text, names) in enumerate(_managers(site.source)):
         if (
             names <= visible(site.source, function)
@@ -172,7 +172,9 @@ def _opening(source: Source, node: ast.With) -> str:
 
 
 def _read(node: ast.With) -> frozenset[str]:
-    return frozenset(one.id for item in node.items for one in ast.walk(item) if isinstance(one, ast.Name))
+    return frozenset(
+        entry.id for item in node.items for entry in ast.walk(item) if isinstance(entry, ast.Name)
+    )
 
 
 def _removed(site: Site, node: ast.stmt) -> Change:

@@ -33,7 +33,9 @@ def missing_return(site: Site) -> Iterator[Rewrite]:
     yield from _other_truth(site, site.function, node)
     yield from _too_early(site, node)
     if _ends(site.function, node) and not isinstance(node, ast.Return | ast.Raise):
-        gives = any(isinstance(one, ast.Return) and one.value is not None for one in ast.walk(site.function))
+        gives = any(
+            isinstance(item, ast.Return) and item.value is not None for item in ast.walk(site.function)
+        )
         for rank, name in enumerate(reversed(local_names(site.source, node))):
             weight = (0.35 if gives else 0.7) * 0.93**rank
             yield from site.after(node, [f"return {name}"], weight=weight, summary=f"return `{name}`")
@@ -65,14 +67,14 @@ def _own(site: Site, node: ast.stmt) -> Iterator[Rewrite]:
 
 def _other_truth(site: Site, function: Function, node: ast.stmt) -> Iterator[Rewrite]:
     """At the end of a function that says nothing but yes, or nothing but no, the other."""
-    returns = (one.value for one in ast.walk(function) if isinstance(one, ast.Return))
+    returns = (item.value for item in ast.walk(function) if isinstance(item, ast.Return))
     said = {value.value if isinstance(value, ast.Constant) else None for value in returns}
     if (
         _ends(function, node)
         and isinstance(node, ast.If | ast.For | ast.While | ast.With | ast.Try)
         and len(said) == 1
     ):
-        for truth in (one for one in said if isinstance(one, bool)):
+        for truth in (item for item in said if isinstance(item, bool)):
             yield from site.after(
                 node, [f"return {not truth}"], weight=0.8, summary=f"return {not truth} otherwise"
             )

@@ -47,9 +47,9 @@ def _is_mutable(node: ast.expr) -> bool:
 def _of_each_object(site: Site, there: ast.Assign, owner: ast.ClassDef, line: str) -> Iterator[Rewrite]:
     """The constructor makes it, at its beginning; where there is none, one that does what the parents' did."""
     summary, source = f"make `{line[:40]}` for each object", site.source
-    made = next((one for one in owner.body if isinstance(one, Function) and one.name == "__init__"), None)
+    made = next((item for item in owner.body if isinstance(item, Function) and item.name == "__init__"), None)
     indent, (start, end) = source.indent(there), source.span(there)
-    first = next((one for one in made.body if not is_docstring(one)), None) if made else None
+    first = next((item for item in made.body if not is_docstring(item)), None) if made else None
     if first is not None:
         yield from Site(source, first, site.failures).before(first, [line], weight=0.7, summary=summary)
     elif made is None and not indent.strip():

@@ -109,8 +109,8 @@ def opening(site: Site) -> Iterator[Rewrite]:
         else ""
     )
     if name in OPENERS:
-        for one in (*node.args, *(keyword.value for keyword in node.keywords)):
-            yield from _other_texts(site, one)
+        for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+            yield from _other_texts(site, argument)
         yield from _more_given(site, node, name)
 
 
@@ -154,7 +154,9 @@ def _literal_parts(site: Site, node: ast.JoinedStr) -> Iterator[Rewrite]:
     code = site.source.text[start:end]
     yield from _precision(start, code)
     for part in [
-        one.value for one in node.values if isinstance(one, ast.Constant) and isinstance(one.value, str)
+        value.value
+        for value in node.values
+        if isinstance(value, ast.Constant) and isinstance(value.value, str)
     ]:
         if code.count(part) != 1 or not part.strip():
             continue

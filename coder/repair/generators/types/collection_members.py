@@ -54,12 +54,12 @@ def enlisted(site: Site) -> Iterator[Rewrite]:
 
 
 def _member(site: Site, members: Sequence[ast.expr]) -> Iterator[Rewrite]:
-    if all(isinstance(one, ast.Constant) and isinstance(one.value, str) for one in members):
-        texts = [str(one.value) for one in members if isinstance(one, ast.Constant)]
+    if all(isinstance(member, ast.Constant) and isinstance(member.value, str) for member in members):
+        texts = [str(member.value) for member in members if isinstance(member, ast.Constant)]
         for text in _spoken_of(members, site):
             yield from _inserted(site, members, texts, text, literal(text, site.source.code(members[-1])))
-    elif all(isinstance(one, ast.Name | ast.Attribute) for one in members):
-        names = [site.source.code(one) for one in members]
+    elif all(isinstance(member, ast.Name | ast.Attribute) for member in members):
+        names = [site.source.code(member) for member in members]
         known = BUILTIN | {*module_names(site.source)}
         for name in _types(site.failures):
             if name not in names and name.partition(".")[0] in known:
@@ -123,7 +123,7 @@ def _letter(site: Site, given: ast.Constant, letters: str) -> Iterator[Rewrite]:
 
 def _spoken_of(members: Sequence[ast.expr], site: Site) -> Sequence[str]:
     """Texts of the same form that the failures speak of: first what the file says elsewhere, then the most alike."""
-    texts = tuple(str(one.value) for one in members if isinstance(one, ast.Constant))
+    texts = tuple(str(member.value) for member in members if isinstance(member, ast.Constant))
     return _likeliest(texts, site.failures, frozenset(short_texts(site.source)))
 
 

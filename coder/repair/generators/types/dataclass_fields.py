@@ -23,9 +23,9 @@ def factory(site: Site) -> Iterator[Rewrite]:
             start, end = site.source.span(value)
             known = {
                 alias.name
-                for one in site.source.tree.body
-                if isinstance(one, ast.ImportFrom)
-                for alias in one.names
+                for item in site.source.tree.body
+                if isinstance(item, ast.ImportFrom)
+                for alias in item.names
             }
             maker = "field" if "field" in known or not _imports_whole(site.source) else "dataclasses.field"
             change = Change(start=start, end=end, text=f"{maker}(default_factory={made})")
@@ -40,9 +40,9 @@ def factory(site: Site) -> Iterator[Rewrite]:
 def _imports_whole(source: Source) -> bool:
     return any(
         alias.name == "dataclasses"
-        for one in source.tree.body
-        if isinstance(one, ast.Import)
-        for alias in one.names
+        for item in source.tree.body
+        if isinstance(item, ast.Import)
+        for alias in item.names
     )
 
 

@@ -36,7 +36,7 @@ def kind(site: Site) -> Iterator[Rewrite]:
             asked = [types]
         case _:
             return
-    names = [site.source.code(one) for one in asked]
+    names = [site.source.code(item) for item in asked]
     if names == ["int"] and isinstance(site.node, ast.Call):
         code = site.source.code(site.node)
         text = f"{code} and not isinstance({site.source.code(site.node.args[0])}, bool)"
@@ -44,7 +44,7 @@ def kind(site: Site) -> Iterator[Rewrite]:
     kin = [other for name in names for other in KIN.get(name, ())]
     if "int" in names and site.function and site.function.name in SUBSCRIPTING:
         kin.insert(0, "slice")
-    kin += [other for one in asked for other in _beside(site.source, one)][:MOST_BESIDE]
+    kin += [other for item in asked for other in _beside(site.source, item)][:MOST_BESIDE]
     for other in dict.fromkeys(other for other in kin if other not in names):
         yield from site.replace(
             types, f"({', '.join([*names, other])})", weight=0.6, summary=f"let it be {other} as well"
