@@ -1,15 +1,7 @@
 import pytest
 
-from coder.permissions.command_rules import (
-    Rule,
-    Run,
-    built_in,
-    chosen,
-    feeds_a_shell,
-    leads_out,
-    runs,
-    written,
-)
+from coder.permissions.built_in_rules import built_in, feeds_a_shell, leads_out
+from coder.permissions.command_rules import Rule, Run, chosen, runs, written
 from coder.permissions.shell import parse
 
 

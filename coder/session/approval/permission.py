@@ -8,18 +8,8 @@ from glob import escape
 from pathlib import Path
 
 from coder.core.values.base import Value
-from coder.permissions.command_rules import (
-    Action,
-    Mode,
-    Rule,
-    Run,
-    built_in,
-    chosen,
-    feeds_a_shell,
-    is_spoken_of,
-    leads_out,
-    runs,
-)
+from coder.permissions.built_in_rules import built_in, feeds_a_shell, is_spoken_of, leads_out
+from coder.permissions.command_rules import Action, Mode, Rule, Run, chosen, runs
 from coder.permissions.private_files import denied
 from coder.permissions.shell import Parsed, parse
 

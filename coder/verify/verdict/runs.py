@@ -1,4 +1,4 @@
-"""The runs of tests on the way to one verdict, each in a clean worktree of its own."""
+"""Test runs on the way to one verdict, each in a clean worktree of its own."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -8,9 +8,7 @@ from typing import Protocol
 from coder.core.ports.sandbox import Progress
 from coder.core.ports.tests import TestRunner
 from coder.core.values.base import Value
-from coder.core.values.paths import meant
-from coder.core.values.verdict import Run, TestReport, TestResult
-from coder.verify.results.comparison import no_longer_passing, passes
+from coder.core.values.verdict import Run, TestReport
 from coder.verify.running.runner import labelled
 from coder.verify.verdict.evidence import run_of
 
@@ -19,17 +17,20 @@ LEAST_SECONDS, TIMES = 60.0, 5.0
 
 
 def patience(before: TestReport | None) -> float | None:
-    """Seconds after which a run is taken to hang, going by the whole suite on the base; None where that is not known."""
+    """Return the seconds after which a run counts as hanging, from the suite on the base; None if unknown."""
     if before is None or before.problem is not None:
         return None
     return max(LEAST_SECONDS, TIMES * before.seconds)
 
 
 class SuiteLimits(Value):
-    """How much of the suite is run for a verdict."""
+    """Limits on how much of the suite is run for a verdict."""
 
     whole_seconds: float | None = None
-    """Time limit of the suite on the base, beyond which impacted tests stand for it; None: `suite_seconds`, and a cap then."""
+    """Time limit of the suite on the base, beyond which impacted tests stand for it.
+
+    None: `suite_seconds`, and the verdict is PASSING at most beyond it.
+    """
     only_impacted: bool = False
     """The suite is not even tried."""
     impacted_seconds: float = 120.0
@@ -40,13 +41,13 @@ WHOLE = SuiteLimits()
 
 
 class Trees(Protocol):
-    """What the proof needs of a repository."""
+    """The trees of a repository, as the proof needs them."""
 
     @property
     def base(self) -> str: ...
 
     def checkout(self, tree: str, paths: Sequence[str] | None = None) -> AbstractContextManager[Path]:
-        """A clean worktree at `base` with the content of `tree`, all of it or at `paths` only; gone on exit."""
+        """Check out `base` with the content of `tree`, all of it or at `paths` only, until exit."""
         ...
 
     def changed(self, tree: str) -> tuple[str, ...]: ...
@@ -67,7 +68,10 @@ class Runs:
         before: TestReport,
         progress: Progress | None,
     ) -> None:
-        """`tree` is the change, `before` the base's own report; where a file of `sources` is loaded from elsewhere, a run says nothing."""
+        """Judge `tree`; `before` is the base's own report.
+
+        Where a file of `sources` is loaded from elsewhere, a run says nothing.
+        """
         self._trees = trees
         self._runner = runner
         self._tree = tree
@@ -93,7 +97,10 @@ class Runs:
         *,
         seconds: float | None = None,
     ) -> TestReport:
-        """Run tests, or the whole suite, on the base with what `tree` has at `paths`, or everywhere; `seconds` is the limit of the run."""
+        """Run tests, or the whole suite, on the base with what `tree` has at `paths`, or everywhere.
+
+        The run ends after `seconds`.
+        """
         with self._trees.checkout(tree, paths) as place:
             sources = [path for path in self._sources if (place / path).is_file()]
             told = labelled(label, self._progress)
@@ -106,19 +113,3 @@ class Runs:
         elif not paths or paths != self._sources:  # the old tests are run on changed sources
             self.reached_on_base.update(report.reached)
         return report
-
-
-def lost_by_old_tests(
-    runs: Runs, before: TestReport, tree: str, sources: Sequence[str], part: Sequence[str]
-) -> tuple[TestResult, ...]:
-    """Return the tests of a part (empty: the whole suite) that passed on the base and fail twice on the changed sources there."""
-    old = runs.run("old tests", tree, sources, part)
-    among = meant(part) if part else lambda _test: True
-    seeming = [
-        result.id
-        for result in no_longer_passing(before, old, among=among, missing_counts=old.problem is None)
-    ]
-    if not seeming:
-        return ()
-    again = runs.run("old tests, again", tree, sources, seeming)
-    return tuple(result for result in again.results if result.id in seeming and not passes(again, result.id))

@@ -1,0 +1,100 @@
+"""Regressions of a change: which seemingly broken tests it broke, and which tests it rewrote to pass."""
+
+from collections.abc import Sequence
+
+from coder.core.values.paths import file_of, is_test_file, meant
+from coder.core.values.verdict import TestReport, TestResult
+from coder.verify.impact.test_selection import naming
+from coder.verify.results.comparison import is_gone, no_longer_passing, passes, renumbered, sentence
+from coder.verify.results.triage import needed_packages
+from coder.verify.verdict.flaky import examine
+from coder.verify.verdict.judged_change import JudgedChange
+from coder.verify.verdict.runs import Runs
+from coder.workspace.files import counted
+
+MOST_RERUNS = 50
+"""At most so many tests that seem broken are run again; with more of them, it is no flakiness."""
+
+
+def confirm_broken(
+    change: JudgedChange, runs: Runs, suspected: Sequence[TestResult], report: TestReport
+) -> tuple[tuple[TestResult, ...], list[str]]:
+    """Run again, on both sides, what seems broken; return what the change broke, and notes on the rest."""
+    gone = [result.id for result in suspected if is_gone(result)]
+    renamed, notes = _find_renamed(change, runs, gone, report)
+    remaining = [result for result in suspected if result.id not in renamed]
+    if not remaining or len(remaining) > MOST_RERUNS:
+        return tuple(remaining), notes
+    order = [result.id for result in report.results]
+    examined = examine(remaining, order, on_change=runs.on_change, on_base=runs.on_base)
+    return examined.blamed, [*notes, *examined.notes]
+
+
+def _find_renamed(
+    change: JudgedChange, runs: Runs, gone: Sequence[str], report: TestReport
+) -> tuple[frozenset[str], list[str]]:
+    """Return missing ids that were renamed, not lost, and notes.
+
+    As many cases pass as before, and where the change touched their file, the old cases pass too.
+    """
+    candidates = renumbered(change.before, report, gone)
+    touched = [test for test in candidates if file_of(test) in change.tests]
+    old = runs.run("old cases", change.tree, change.sources, touched) if touched else None
+    renamed = [test for test in candidates if test not in touched or (old is not None and passes(old, test))]
+    functions = dict.fromkeys(test.partition("[")[0] for test in renamed)
+    notes = [f"cases of {function} have other ids than before, and none is lost" for function in functions]
+    return frozenset(renamed), notes
+
+
+def find_rewritten_tests(change: JudgedChange, runs: Runs) -> list[str]:
+    """Return a sentence on the base's own tests that passed before and fail on the changed sources."""
+    if not change.tests:
+        return []
+    part: tuple[str, ...] = ()
+    if all(map(is_test_file, change.tests)):
+        with change.trees.checkout(change.trees.base, ()) as old:
+            part = naming(old, change.tests)
+        if not part:
+            return []
+    elif change.part is not None:
+        part = change.part.files
+    lost = _lost_by_old_tests(change, runs, part)
+    if not lost:
+        return []
+    count = counted(len(lost), "test")
+    return [f"{count} that passed before fail where the change's own tests are left out: {sentence(lost)}"]
+
+
+def _lost_by_old_tests(change: JudgedChange, runs: Runs, part: Sequence[str]) -> tuple[TestResult, ...]:
+    """Return tests of a part (empty: the suite) that passed on the base and fail twice on changed sources."""
+    old = runs.run("old tests", change.tree, change.sources, part)
+    among = meant(part) if part else lambda _test: True
+    lost = no_longer_passing(change.before, old, among=among, missing_counts=old.problem is None)
+    suspected = [result.id for result in lost]
+    if not suspected:
+        return ()
+    again = runs.run("old tests, again", change.tree, change.sources, suspected)
+    return tuple(
+        result for result in again.results if result.id in suspected and not passes(again, result.id)
+    )
+
+
+def find_missing_packages(
+    change: JudgedChange, report: TestReport
+) -> tuple[tuple[str, ...], tuple[TestResult, ...]]:
+    """Return packages that the change needs and are not installed, and the tests that fail without them.
+
+    Both are empty where a test that was green before fails in any other way.
+    """
+    was = {result.id: result.failure.message if result.failure else "" for result in change.before.reds}
+    anew = [
+        result
+        for result in report.reds
+        if result.failure is None or was.get(result.id) != result.failure.message
+    ]
+    reds = [result for result in anew if result.failure and result.failure.type == "ModuleNotFoundError"]
+    if not reds or any(result not in reds for result in anew if result.id not in was):
+        return (), ()
+    with change.trees.checkout(change.tree) as tree:
+        packages = needed_packages(reds, tree)
+    return packages, tuple(reds) if packages else ()
