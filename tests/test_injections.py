@@ -38,7 +38,7 @@ from coder.settings import config, rules, settings
 from coder.strategies.follow import DIRECT, follow
 from tests.session.fakes import kit
 
-INJECTIONS = sorted((Path(__file__).parent / "cases" / "injections").iterdir())
+INJECTIONS = sorted((Path(__file__).parent / "cases" / "injections").glob("[0-9]*"))
 TOKEN = "ghp_" + "Q7w2" * 9
 OWN = "wisteria-sings-99"
 """A secret of the person's, which got into the environment of commands under a harmless name."""

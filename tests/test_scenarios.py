@@ -46,7 +46,7 @@ from coder.wiring.approach import Approach
 from coder.wiring.session import open_fix
 from tests.walls import walls
 
-SCENARIOS = sorted((Path(__file__).parent / "cases" / "scenarios").iterdir())
+SCENARIOS = sorted((Path(__file__).parent / "cases" / "scenarios").glob("[0-9]*"))
 
 
 def git(directory: Path, *arguments: str) -> str:

@@ -75,11 +75,11 @@ def test_sessions_are_found_by_either_end_of_their_id(tmp_path: Path) -> None:
 
 
 def test_there_is_a_recorded_session_of_each_strategy() -> None:
-    names = {log.name.removeprefix("format-1-") for log in LOGS.iterdir()}
+    names = {log.name.removeprefix("format-1-") for log in LOGS.glob("format-*")}
     assert {"auto", "committee", "offline", "plan", "tree", "wrong-then-repaired"} <= names
 
 
-@pytest.mark.parametrize("log", sorted(LOGS.iterdir()), ids=lambda path: path.name)
+@pytest.mark.parametrize("log", sorted(LOGS.glob("format-*")), ids=lambda path: path.name)
 def test_every_recorded_session_can_still_be_read(log: Path) -> None:
     started, finished = ends(log)
     assert started is not None

@@ -10,7 +10,7 @@ from coder.session.log import EventLog
 from coder.store.jsonl import read
 from coder.ui import jsonl
 
-LOGS = sorted((Path(__file__).parent.parent / "logs").iterdir())
+LOGS = sorted((Path(__file__).parent.parent / "logs").glob("format-*"))
 
 
 def objects(log: Path) -> list[dict[str, object]]:
