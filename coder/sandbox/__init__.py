@@ -1,1 +1,1 @@
-"""Backends of the Sandbox port: everything that executes anything goes through one of them."""
+"""Backends of the Sandbox port, through which every command is executed."""

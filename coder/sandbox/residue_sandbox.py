@@ -1,4 +1,4 @@
-"""A sandbox whose commands are looked after: what they left for other programs is told, or taken away."""
+"""Sandbox that reports or removes what its commands leave for other programs."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,10 +11,13 @@ from coder.sandbox.residue import Finding, findings, remove, survey
 
 
 class Surveyed:
-    """The Sandbox for one worktree that outlives its commands."""
+    """A Sandbox for a worktree that outlives its commands."""
 
     def __init__(self, sandbox: Sandbox, tree: Path, tell: Callable[[str], None]) -> None:
-        """`tell` hears a sentence on each finding, in the thread that ran the command."""
+        """Wrap `sandbox` for the worktree `tree`.
+
+        `tell` is called with a sentence on each finding, in the thread that ran the command.
+        """
         self._sandbox = sandbox
         self._tree = tree
         self._tell = tell
@@ -32,7 +35,7 @@ class Surveyed:
         private: Path | None = None,
     ) -> Execution:
         with self.looking() as removed:
-            done = self._sandbox.run(
+            execution = self._sandbox.run(
                 argv,
                 cwd=cwd,
                 environment=environment,
@@ -41,23 +44,26 @@ class Surveyed:
                 on_line=on_line,
                 private=private,
             )
-        told = "".join(f"\n[{sentence(finding)}]" for finding in removed)
-        return done.model_copy(update={"output": done.output + told}) if told else done
+        note = "".join(f"\n[{sentence(finding)}]" for finding in removed)
+        return execution.model_copy(update={"output": execution.output + note}) if note else execution
 
     def stop(self) -> None:
         self._sandbox.stop()
 
     @contextmanager
     def looking(self) -> Iterator[list[Finding]]:
-        """Survey the worktree before and after; what was taken away is in the list then."""
+        """Survey the worktree before and after the block.
+
+        On exit the list holds the findings that were removed.
+        """
         removed: list[Finding] = []
         with self._lock:
-            pointer = _content(self._tree / ".git")
+            pointer = _pointer_content(self._tree / ".git")
             before = survey(self._tree)
             try:
                 yield removed
             finally:
-                _restore(self._tree / ".git", pointer)
+                _restore_pointer(self._tree / ".git", pointer)
                 for finding in findings(before, survey(self._tree)):
                     if finding.refused:
                         remove(self._tree, finding)
@@ -66,19 +72,19 @@ class Surveyed:
 
 
 def sentence(finding: Finding) -> str:
-    """What was found, and what became of it."""
+    """Describe a finding and what was done about it, as a sentence."""
     if finding.refused:
         return f"A command made {finding.path}, {finding.text}; it was removed."
     return f"A command wrote {finding.path}: {finding.text}."
 
 
-def _content(pointer: Path) -> bytes | None:
+def _pointer_content(pointer: Path) -> bytes | None:
     return pointer.read_bytes() if pointer.is_file() and not pointer.is_symlink() else None
 
 
-def _restore(pointer: Path, content: bytes | None) -> None:
-    """Put a worktree's pointer to its repository back, where walls could not keep it."""
-    if content is None or _content(pointer) == content:
+def _restore_pointer(pointer: Path, content: bytes | None) -> None:
+    """Restore a worktree's pointer to its repository, which some backends cannot protect."""
+    if content is None or _pointer_content(pointer) == content:
         return
     remove(pointer.parent, Finding(kind="repository", path=pointer.name, text=""))
     pointer.write_bytes(content)

@@ -1,4 +1,4 @@
-"""What a backend has to say about a command: how it is started so that it cannot leave its walls."""
+"""Interface of a sandbox backend: how a command is started confined."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,12 +12,12 @@ from coder.sandbox.view.view import View
 
 
 class Vanished(SandboxError):
-    """What the walls were to cover was gone when they were put up: planned anew, they may stand."""
+    """A path that the sandbox was to mount over is gone; planning the mounts again may succeed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """What is to be run, before there are walls around it."""
+    """A command to run, before it is wrapped by a backend."""
 
     argv: tuple[str, ...]
     cwd: Path
@@ -26,43 +26,43 @@ class Command:
     view: View
     scratch: Path
     limits: Limits = field(default_factory=Limits)
-    """For walls around what is no child of ours; the launcher sees to them otherwise."""
+    """Only for backends whose processes are not our descendants; otherwise the launcher enforces them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Walled:
-    """What the launcher starts instead."""
+    """The wrapped command that the launcher starts."""
 
     argv: tuple[str, ...]
     directory: str
     environment: Mapping[str, str]
     data: Mapping[int, bytes] = field(default_factory=dict)
-    """What the program finds at a descriptor."""
+    """Content by the number of the descriptor at which the program reads it."""
     confinement: Mapping[str, Any] | None = None
-    """For `coder.sandbox.kernel.confinement.confine`."""
+    """The plan for `coder.sandbox.kernel.confinement.confine`."""
     held_input: bool = False
-    """Its standard input stays open and silent until the command is over, or coder is gone."""
+    """Keep standard input open and silent until the command ends or coder exits."""
 
 
 class Walls(Protocol):
-    """One backend."""
+    """A sandbox backend."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def reduced(self) -> str:
-        """What it cannot keep out, in a sentence for the person; empty for full walls."""
+        """What the backend cannot isolate, as a sentence for the user; empty for full isolation."""
         ...
 
     def around(self, command: Command) -> Walled:
-        """How to start the command inside."""
+        """Return the command that runs `command` inside the sandbox."""
         ...
 
     def exit_code(self, code: int, output: str) -> int:
-        """The command's own exit code, negative for a signal, from how the walled one ended.
+        """Return the command's own exit code, negative for a signal, from that of the wrapped command.
 
         Raises:
-            SandboxError: the command never began.
+            SandboxError: the command was never started.
         """
         ...

@@ -1,9 +1,9 @@
-"""Full walls: bubblewrap, with namespaces of its own for users, processes, network and the file system.
+"""Full isolation by bubblewrap: user, process, network and mount namespaces.
 
 https://github.com/containers/bubblewrap
 """
 
-# Sockets are found by the hundred, and pathlib would take longer over them than the walls do to go up.
+# There can be hundreds of sockets; pathlib would take longer for them than starting the sandbox does.
 # ruff: noqa: PTH116, PTH120
 
 import os
@@ -20,14 +20,14 @@ from coder.sandbox.kernel import seccomp
 from coder.sandbox.view.view import View
 
 FILTER = 100
-"""The descriptor of the seccomp program; those of replaced files follow."""
+"""The descriptor of the seccomp program; those of replaced files follow it."""
 MISSING = re.compile(r"bwrap: Can't (create file|mkdir|find source path|get type of source|bind mount)")
 TMPFS_BYTES = 1 << 30
 SHARED_MEMORY_BYTES = 1 << 30
 
 
 class Bubblewrap:
-    """Walls by one executable of bubblewrap 0.8 or later."""
+    """A backend that runs one executable of bubblewrap 0.8 or later."""
 
     reduced = ""
 
@@ -41,21 +41,22 @@ class Bubblewrap:
             for index, (path, content) in enumerate(command.view.replaced.items())
         }
         data = {number: content for number, (_, content) in replaced.items()}
-        words = [self.executable, *_namespaces(network=command.policy.network), *_system()]
-        words += [*_shown(command.view), *_hidden_again(command.view)]
-        words += [
-            word
+        arguments = [self.executable, *_namespace_options(network=command.policy.network), *_system_options()]
+        arguments += [*_mount_options(command.view), *_mask_options(command.view)]
+        arguments += [
+            argument
             for number, (path, _) in replaced.items()
-            for word in ("--ro-bind-data", str(number), str(path))
+            for argument in ("--ro-bind-data", str(number), str(path))
         ]
         if seccomp.is_known():
             data[FILTER] = seccomp.program(families=seccomp.OWN_NETWORK)
-            words += ["--seccomp", str(FILTER)]
-        words += ["--chdir", os.path.realpath(command.cwd), "--", *command.argv]
-        # Without a network namespace the abstract sockets of this machine are within reach: Landlock closes them where it can.
+            arguments += ["--seccomp", str(FILTER)]
+        arguments += ["--chdir", os.path.realpath(command.cwd), "--", *command.argv]
+        # Without a network namespace the abstract sockets of this machine are reachable; Landlock blocks them
+        # where the kernel supports it.
         confinement = {"scoped": True, "network": True} if command.policy.network else None
         return Walled(
-            argv=tuple(words),
+            argv=tuple(arguments),
             directory="/",
             environment=command.environment,
             data=data,
@@ -63,15 +64,19 @@ class Bubblewrap:
         )
 
     def exit_code(self, code: int, output: str) -> int:
-        """Bubblewrap tells signals as a shell does, by 128 and the signal's number, and its own faults by 1 and a line."""
+        """Return the command's exit code.
+
+        Bubblewrap reports signals as a shell does, by 128 plus the signal's number, and its own failures by
+        exit code 1 and a line of output.
+        """
         if code == 1 and output.startswith("bwrap: "):
-            kind = Vanished if MISSING.match(output) else SandboxError
-            raise kind(output.removeprefix("bwrap: ").strip().partition("\n")[0])
+            error_type = Vanished if MISSING.match(output) else SandboxError
+            raise error_type(output.removeprefix("bwrap: ").strip().partition("\n")[0])
         return 128 - code if 128 < code <= 128 + signal.NSIG else code
 
 
-def _namespaces(*, network: bool) -> Iterator[str]:
-    # As root without a user namespace and with capabilities, what is read-only could be mounted anew.
+def _namespace_options(*, network: bool) -> Iterator[str]:
+    # Root with capabilities and no user namespace could remount read-only mounts as writable.
     yield from ("--unshare-user", "--disable-userns", "--cap-drop", "ALL")
     yield from (
         "--unshare-pid",
@@ -85,17 +90,16 @@ def _namespaces(*, network: bool) -> Iterator[str]:
     yield from ("--die-with-parent", "--new-session")
 
 
-def _system() -> Iterator[str]:
+def _system_options() -> Iterator[str]:
     yield from ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
-    if (
-        os.getuid() == 0
-    ):  # to whom the kernel's settings in it belong, and so stay writable even without any capability
+    # The kernel settings below /proc/sys belong to root, who may write them even without any capability.
+    if os.getuid() == 0:
         yield from ("--remount-ro", "/proc")
     yield from ("--perms", "1777", "--size", str(SHARED_MEMORY_BYTES), "--tmpfs", "/dev/shm")
 
 
-def _shown(view: View) -> Iterator[str]:
-    """Mounts from the root downwards, so that each lies on what is above it."""
+def _mount_options(view: View) -> Iterator[str]:
+    """Yield mount options from the root downwards, so that each lies on top of its parents."""
     mounts = {path: "hidden" for path in view.hidden}
     mounts |= dict.fromkeys(view.readable, "--ro-bind-try") | dict.fromkeys(view.writable, "--bind")
     mounts |= dict.fromkeys(view.protected, "--ro-bind")
@@ -108,19 +112,22 @@ def _shown(view: View) -> Iterator[str]:
             yield from ("--perms", "1777", "--dir", "/var/tmp", "--symlink", "../run", "/var/run")
 
 
-def _hidden_again(view: View) -> Iterator[str]:
-    """Cover what is secret, and every socket of another program: that a mount is read-only keeps nobody from connecting."""
+def _mask_options(view: View) -> Iterator[str]:
+    """Yield options that cover secret files and the sockets of other programs.
+
+    A read-only mount alone does not prevent connecting to a socket.
+    """
     rules = [(str(path), path in view.hidden) for path in {*view.hidden, *view.readable, *view.writable}]
     rules.sort(key=lambda rule: -len(rule[0]))
-    can_be_reached = _reachable()
-    for path in dict.fromkeys([*map(str, view.masked), *_sockets()]):
+    can_be_reached = _reachability_check()
+    for path in dict.fromkeys([*map(str, view.masked), *_socket_paths()]):
         if _is_hidden(path, rules):
             continue
         try:
             if not can_be_reached(os.path.dirname(path)):
                 continue
             mode = os.lstat(path).st_mode
-        except OSError:  # it has gone, or lies where nothing can be reached
+        except OSError:  # it is gone, or its directory is not accessible
             continue
         if stat.S_ISDIR(mode):
             yield from ("--size", "4096", "--tmpfs", path, "--remount-ro", path)
@@ -129,34 +136,42 @@ def _hidden_again(view: View) -> Iterator[str]:
 
 
 def _is_hidden(path: str, rules: Sequence[tuple[str, bool]]) -> bool:
-    """Is the deepest rule above a path, of those sorted from deep to high, one that hides it?"""
-    return next((hides for place, hides in rules if path == place or path.startswith(f"{place}/")), False)
+    """Return whether the deepest rule that contains `path` hides it.
+
+    `rules` are sorted from deep to shallow.
+    """
+    return next(
+        (hides for directory, hides in rules if path == directory or path.startswith(f"{directory}/")), False
+    )
 
 
-def _reachable() -> Callable[[str], bool]:
-    """Would a directory be entered without the rights of root? With them gone, bubblewrap cannot cover what lies in others."""
+def _reachability_check() -> Callable[[str], bool]:
+    """Return a predicate that tells whether a directory can be entered without root's capabilities.
+
+    Once they are dropped, bubblewrap cannot mount over what lies in other directories.
+    """
     groups = {*os.getgroups(), os.getgid()}
 
     @cache
     def can_be_reached(directory: str) -> bool:
         status = os.stat(directory)
-        kind = (
+        execute_bit = (
             stat.S_IXUSR if status.st_uid == 0 else stat.S_IXGRP if status.st_gid in groups else stat.S_IXOTH
         )
-        return bool(status.st_mode & kind) and (
+        return bool(status.st_mode & execute_bit) and (
             directory == "/" or can_be_reached(os.path.dirname(directory))
         )
 
     return can_be_reached if os.getuid() == 0 else lambda _directory: True
 
 
-def _sockets() -> Iterator[str]:
-    """Where the sockets of running programs lie."""
+def _socket_paths() -> Iterator[str]:
+    """Yield the paths of the Unix sockets of running programs."""
     try:
         lines = Path("/proc/net/unix").read_text(encoding="utf-8", errors="surrogateescape").splitlines()[1:]
     except OSError:
         return
     for line in lines:
-        words = line.split(maxsplit=7)
-        if len(words) == 8 and words[7].startswith("/"):
-            yield words[7]
+        fields = line.split(maxsplit=7)
+        if len(fields) == 8 and fields[7].startswith("/"):
+            yield fields[7]

@@ -1,4 +1,4 @@
-"""Reduced walls: Landlock and seccomp, where namespaces are not to be had.
+"""Reduced isolation by Landlock and seccomp, for machines without user namespaces.
 
 https://docs.kernel.org/userspace-api/landlock.html
 """
@@ -16,26 +16,31 @@ from coder.sandbox.kernel.broker import can_broker
 from coder.sandbox.kernel.confinement import abi
 
 OLDEST_ABI = 3
-"""Before it, files could be truncated through all walls."""
+"""Older versions do not restrict truncating files."""
 DEVICES = ("null", "zero", "full", "random", "urandom")
 SCOPED_ABI = 6
 INTERNET = seccomp.OWN_NETWORK[1:]
-"""Without AF_UNIX: connecting to a socket in the file system is nothing that Landlock could refuse."""
+"""Without AF_UNIX: Landlock cannot refuse a connection to a socket in the file system."""
 KEYS = re.compile(rb"://[^/\\s]*@|extraheader|token|password|secret", re.IGNORECASE)
 LARGEST_BYTES = 1_000_000
 
 
 class Landlock:
-    """Walls that the command's own process puts up, by what it may open."""
+    """A backend that confines the command's own process by what it may open."""
 
     name = "Landlock"
 
     def __init__(self) -> None:
-        """Raises SandboxError where the kernel has none, or too old a one."""
+        """Prepare the backend.
+
+        Raises:
+            SandboxError: the kernel lacks Landlock or has too old a version, or no filter exists for this
+                machine.
+        """
         self._abi = abi()
         if self._abi < OLDEST_ABI:
-            told = f"version {self._abi} of it" if self._abi else "none"
-            raise SandboxError(f"this kernel has {told}; version {OLDEST_ABI} (Linux 6.2) is needed")
+            available = f"version {self._abi} of it" if self._abi else "none"
+            raise SandboxError(f"this kernel has {available}; version {OLDEST_ABI} (Linux 6.2) is needed")
         if not seccomp.is_known():
             raise SandboxError(f"no system call filter is known for {os.uname().machine}")
         self._brokered = seccomp.metadata_calls() if can_broker() else {}
@@ -49,8 +54,10 @@ class Landlock:
         )
         signals = "" if self._abi >= SCOPED_ABI else ", and commands can send signals to your other programs"
         return (
-            "Commands run behind reduced walls (Landlock and seccomp): they have no sockets and no /dev/shm, so tests with servers or "
-            "multiprocessing locks fail; the names and arguments of your other processes, and private files of the worktree such as .env, "
+            "Commands run behind reduced walls (Landlock and seccomp): they have no sockets and no "
+            "/dev/shm, so tests with servers or "
+            "multiprocessing locks fail; the names and arguments of your other processes, and private "
+            "files of the worktree such as .env, "
             f"can be read{signals}{metadata}. "
             "`coder doctor` says how to get the full ones."
         )
@@ -59,14 +66,18 @@ class Landlock:
         home = command.scratch / "home"
         home.mkdir(exist_ok=True)
         view, network = command.view, command.policy.network
-        git = [path.parent for path in view.replaced if _holds_keys(path)]
-        read = [
+        git_directories = [path.parent for path in view.replaced if _may_contain_keys(path)]
+        readable = [
             str(path)
-            for path in (*visible((*view.hidden, *view.masked, *git)), *view.readable, *view.writable)
-            if path not in git
+            for path in (
+                *visible((*view.hidden, *view.masked, *git_directories)),
+                *view.readable,
+                *view.writable,
+            )
+            if path not in git_directories
         ]
         confinement: dict[str, Any] = {
-            "read": read,
+            "read": readable,
             "write": [*map(str, view.writable), *(f"/dev/{name}" for name in DEVICES)],
             "network": network,
             "scoped": True,
@@ -86,21 +97,24 @@ class Landlock:
 
 
 def visible(hidden: tuple[Path, ...]) -> Iterator[Path]:
-    """The fewest paths that hold everything but what is hidden."""
-    return _beside(Path("/"), hidden)
+    """Yield the fewest paths that contain everything except the hidden paths."""
+    return _visible_below(Path("/"), hidden)
 
 
-def _beside(directory: Path, hidden: tuple[Path, ...]) -> Iterator[Path]:
+def _visible_below(directory: Path, hidden: tuple[Path, ...]) -> Iterator[Path]:
     for entry in os.scandir(directory):
         path = Path(entry.path)
         if path in hidden:
             continue
-        if not any(place.is_relative_to(path) for place in hidden):
+        if not any(other.is_relative_to(path) for other in hidden):
             yield path
         elif entry.is_dir(follow_symlinks=False):
-            yield from _beside(path, hidden)
+            yield from _visible_below(path, hidden)
 
 
-def _holds_keys(config: Path) -> bool:
-    """May a repository's configuration hold keys? It cannot be shown in part here, so then the repository is not shown at all."""
+def _may_contain_keys(config: Path) -> bool:
+    """Return whether a repository's configuration may contain keys.
+
+    Landlock cannot hide parts of a file, so such a repository is not shown at all.
+    """
     return bool(KEYS.search(config.read_bytes()[:LARGEST_BYTES]))

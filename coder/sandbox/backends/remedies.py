@@ -1,4 +1,4 @@
-"""What a person can do where full walls are not to be had, in the words of their distribution."""
+"""Advice on how to get full isolation on this system, by cause and Linux distribution."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -10,43 +10,48 @@ PACKAGES = {"": "bubblewrap", "gentoo": "sys-apps/bubblewrap"}
 """The name of bubblewrap's package by distribution."""
 NIXOS = "add pkgs.bubblewrap to environment.systemPackages"
 APPARMOR = (
-    "AppArmor keeps programs without a profile from making user namespaces: sudo apt install bubblewrap apparmor-profiles && "
+    "AppArmor keeps programs without a profile from making user namespaces: sudo apt install "
+    "bubblewrap apparmor-profiles && "
     "sudo install -m 644 /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ && "
     "sudo apparmor_parser -r /etc/apparmor.d/bwrap-userns-restrict"
 )
 
 
 def remedy(faults: Sequence[str], root: Path = Path("/")) -> str:
-    """One sentence a cause that can be seen, and how to install bubblewrap; `root` is where /proc and /etc lie."""
+    """Return one sentence for each cause found, and how to install bubblewrap.
+
+    `root` is the directory that contains /proc and /etc.
+    """
     if sys.platform != "linux":
         return "The sandboxes that coder knows need Linux; a Linux machine or container has them."
-    causes = [*_causes(root)]
+    causes = [*_find_causes(root)]
     if not causes and any("not installed" in fault for fault in faults):
-        causes.append(f"Install bubblewrap: {_install(root)}")
+        causes.append(f"Install bubblewrap: {_install_hint(root)}")
     return " ".join(f"{cause}." for cause in causes)
 
 
-def _causes(root: Path) -> Iterator[str]:
-    """What a kernel or its surroundings have against user namespaces."""
+def _find_causes(root: Path) -> Iterator[str]:
+    """Yield the reasons why user namespaces are not available."""
     settings = root / "proc" / "sys"
-    if _text(settings / "kernel" / "apparmor_restrict_unprivileged_userns") == "1":
+    if _read_text(settings / "kernel" / "apparmor_restrict_unprivileged_userns") == "1":
         yield APPARMOR
-    if _text(settings / "kernel" / "unprivileged_userns_clone") == "0":
+    if _read_text(settings / "kernel" / "unprivileged_userns_clone") == "0":
         yield "User namespaces are turned off: sudo sysctl -w kernel.unprivileged_userns_clone=1"
-    if _text(settings / "user" / "max_user_namespaces") == "0":
+    if _read_text(settings / "user" / "max_user_namespaces") == "0":
         yield "User namespaces are turned off: sudo sysctl -w user.max_user_namespaces=15000"
     if any((root / name).exists() for name in (".dockerenv", "run/.containerenv")):
         yield (
-            "This is a container, which lets nothing make user namespaces: start it with --security-opt seccomp=unconfined "
+            "This is a container, which lets nothing make user namespaces: start it with "
+            "--security-opt seccomp=unconfined "
             "--security-opt systempaths=unconfined, or take the container for the sandbox"
         )
 
 
-def _install(root: Path) -> str:
+def _install_hint(root: Path) -> str:
     if "nixos" in distributions(root):
         return NIXOS
     return install_command(PACKAGES, root) or "your distribution has a package of that name"
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="replace").strip() if path.is_file() else ""

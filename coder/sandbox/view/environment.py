@@ -1,4 +1,4 @@
-"""The environment that a sandboxed command starts with: an allow-list, never the person's keys."""
+"""Environment of a sandboxed command: an allow-list of variables, without the user's keys."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,15 +27,18 @@ ALLOWED = frozenset(
 
 
 def filtered(environment: Mapping[str, str], *, scratch: Path) -> dict[str, str]:
-    """Keep what programs need to find themselves, and point temporary files to `scratch`."""
-    kept = {name: value for name, value in environment.items() if name in ALLOWED}
-    return {"PATH": "/usr/local/bin:/usr/bin:/bin", **kept, "TERM": "dumb", "TMPDIR": str(scratch)}
+    """Return the variables that programs need to start, with temporary files directed to `scratch`."""
+    allowed = {name: value for name, value in environment.items() if name in ALLOWED}
+    return {"PATH": "/usr/local/bin:/usr/bin:/bin", **allowed, "TERM": "dumb", "TMPDIR": str(scratch)}
 
 
 def private_places(directory: Path, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return HOME and TMPDIR inside of `directory`, made where needed; packages of the user's own site stay importable."""
-    places = {"HOME": directory / "home", "TMPDIR": directory / "tmp"}
-    for place in places.values():
-        place.mkdir(exist_ok=True)
+    """Return HOME and TMPDIR inside `directory`, creating them where needed.
+
+    Packages in the user's own site directory stay importable.
+    """
+    directories = {"HOME": directory / "home", "TMPDIR": directory / "tmp"}
+    for path in directories.values():
+        path.mkdir(exist_ok=True)
     site = {"PYTHONUSERBASE": f"{environment['HOME']}/.local"} if environment.get("HOME") else {}
-    return {**{name: str(place) for name, place in places.items()}, **site}
+    return {**{name: str(path) for name, path in directories.items()}, **site}

@@ -1,4 +1,4 @@
-"""Where a worktree's repository is, and as much of its configuration as a sandbox may see."""
+"""Location of a worktree's repository, and the part of its configuration that a sandbox may see."""
 
 import os
 from collections.abc import Iterable
@@ -8,48 +8,52 @@ from coder.files.regular_files import read_regular
 from coder.permissions.git_configuration import inert
 
 SEEN = ("core", "extensions")
-"""Sections that say how to read the repository; the others may hold addresses with keys in them."""
+"""Sections that say how to read the repository; the others may contain URLs with credentials."""
 LARGEST_BYTES = 1_000_000
 
 
 def git_directory(tree: Path) -> Path | None:
-    """The git directory that a checkout shares with its repository's other worktrees; None where there is none."""
+    """Return the git directory that a checkout shares with its repository's other worktrees.
+
+    None where there is none.
+    """
     own = _own_directory(tree)
     if own is None or own == tree / ".git":
         return own
     common = own / (_first_line(own / "commondir") or ".")
-    found = Path(os.path.realpath(common))
-    return found if (found / "HEAD").is_file() and (found / "objects").is_dir() else None
+    directory = Path(os.path.realpath(common))
+    return directory if (directory / "HEAD").is_file() and (directory / "objects").is_dir() else None
 
 
 def holds(tree: Path, files: Iterable[Path]) -> bool:
-    """Does the repository of a checkout keep any of these files, so that they could be read out of it as well?"""
+    """Return whether the checkout's repository contains any of these files."""
     names = [os.fsencode(file.relative_to(tree)) for file in files]
     own = _own_directory(tree)
     index = own / "index" if own and names else None
     if index is None or not index.is_file():
         return False
-    # https://git-scm.com/docs/index-format: versions 2 and 3 hold each path as it is, with a zero after it; 4 shortens them.
+    # https://git-scm.com/docs/index-format: versions 2 and 3 store each path in full, followed by a
+    # zero byte; version 4 compresses them.
     content = index.read_bytes()
     return content[4:8] == b"\0\0\0\4" or any(name + b"\0" in content for name in names)
 
 
 def sanitized(config: Path) -> bytes:
-    """A repository's configuration without remotes, helpers and includes."""
+    """Return a repository's configuration without remotes, helpers and includes."""
     return os.fsencode(inert(os.fsdecode(read_regular(config, limit_bytes=LARGEST_BYTES) or b""), SEEN))
 
 
 def _own_directory(tree: Path) -> Path | None:
-    """A checkout's own git directory, with its index."""
+    """Return a checkout's own git directory, which contains its index."""
     pointer = tree / ".git"
     if pointer.is_dir() and not pointer.is_symlink():
         return pointer
-    told = _first_line(pointer)
-    return tree / told.removeprefix("gitdir: ") if told.startswith("gitdir: ") else None
+    line = _first_line(pointer)
+    return tree / line.removeprefix("gitdir: ") if line.startswith("gitdir: ") else None
 
 
 def _first_line(file: Path) -> str:
-    """Of a small plain file; empty where there is none."""
+    """Return the first line of a small regular file; empty where there is none."""
     try:
         if file.is_symlink() or not file.is_file():
             return ""

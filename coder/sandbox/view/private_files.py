@@ -1,4 +1,4 @@
-"""Finds the files of a tree that no command sees the content of."""
+"""Search for the files of a tree whose content no command may read."""
 
 import os
 from collections.abc import Sequence
@@ -10,13 +10,16 @@ PASSED_OVER = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__",
 
 
 def private_files(tree: Path, patterns: Sequence[str]) -> tuple[Path, ...]:
-    """Regular files below `tree` that a pattern of `coder.permissions.private_files` denies, sorted."""
+    """Return the regular files below `tree` that a pattern denies, sorted.
+
+    `patterns` are those of `coder.permissions.private_files`.
+    """
     found: list[Path] = []
     for directory, names, files in os.walk(tree):
         names[:] = [name for name in names if name not in PASSED_OVER]
-        inside = os.path.relpath(directory, tree).removeprefix(".").lstrip("/")
+        relative = os.path.relpath(directory, tree).removeprefix(".").lstrip("/")
         for name in files:
             path = Path(directory, name)
-            if denied(f"{inside}/{name}".lstrip("/"), patterns) and not path.is_symlink():
+            if denied(f"{relative}/{name}".lstrip("/"), patterns) and not path.is_symlink():
                 found.append(path)
     return tuple(sorted(found))

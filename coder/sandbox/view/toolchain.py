@@ -1,6 +1,7 @@
-"""What of a hidden home a command needs: interpreters, environments, the tools on PATH.
+"""Discovery of the interpreters, environments and tools in the user's home that a command needs.
 
-An environment may come with a repository that nobody trusts: what it points to is shown only where it is what it claims to be.
+A virtual environment may come with an untrusted repository: the directories it points to are shown only where
+they are Python installations or projects.
 """
 
 import ast
@@ -46,38 +47,41 @@ LARGEST_BYTES = 1_000_000
 
 
 def needed(program: str, environment: Mapping[str, str], homes: tuple[Path, ...]) -> Iterator[Path]:
-    """Directories that must be readable for a command to start and import, wherever they lie."""
+    """Yield the directories that must be readable for a command to start and import."""
     for home in homes:
         yield from (home / name for name in IN_HOMES)
-    # What a PATH that was inherited from another user names may be closed to this one, and then nothing of it can be used.
-    named = [Path(name) for name in environment.get("PATH", "").split(":") if name.startswith("/")]
-    search = [place for place in named if os.access(place, os.X_OK)]
+    # A PATH inherited from another user may contain directories that this user cannot enter: skip those.
+    directories = [Path(name) for name in environment.get("PATH", "").split(":") if name.startswith("/")]
+    search = [path for path in directories if os.access(path, os.X_OK)]
     yield from search
     if program.startswith("/"):
         search.append(Path(program).parent)
     for prefix in dict.fromkeys(directory.parent for directory in search):
         if (prefix / "pyvenv.cfg").is_file() or is_python(prefix):
-            yield from _of_environment(prefix)
+            yield from _environment_directories(prefix)
 
 
 def is_python(prefix: Path) -> bool:
-    """Is this the root of a Python installation?"""
+    """Return whether a directory is the root of a Python installation."""
     return any(prefix.glob("bin/py*")) and any(prefix.glob("lib/py*/os.py"))
 
 
-def _of_environment(prefix: Path) -> Iterator[Path]:
-    """A Python installation, or a virtual environment with the installation it was made from and what its path files name."""
+def _environment_directories(prefix: Path) -> Iterator[Path]:
+    """Yield the directories of an installation or virtual environment.
+
+    For the latter, these include its base installation and the entries of its path files.
+    """
     yield prefix
-    yield from (place for place in _bases(prefix) if is_python(place))
+    yield from (path for path in _base_installations(prefix) if is_python(path))
     for site in prefix.glob("lib/python*/site-packages"):
         for entry in os.scandir(site):
             if PATH_FILE.fullmatch(entry.name):
-                yield from (place for place in _named(Path(entry.path)) if _is_of_a_project(place))
+                yield from (path for path in _import_directories(Path(entry.path)) if _is_project_code(path))
 
 
-def _bases(prefix: Path) -> Iterator[Path]:
-    """Where a virtual environment says that its interpreter comes from: in words, and by symbolic links."""
-    for line in _text(prefix / "pyvenv.cfg").splitlines():
+def _base_installations(prefix: Path) -> Iterator[Path]:
+    """Yield the roots of a virtual environment's interpreter, by its pyvenv.cfg and by symbolic links."""
+    for line in _read_text(prefix / "pyvenv.cfg").splitlines():
         name, _, value = (part.strip() for part in line.partition("="))
         if name == "home":
             yield Path(value).parent
@@ -90,32 +94,34 @@ def _bases(prefix: Path) -> Iterator[Path]:
     yield Path(os.path.realpath(program)).parent.parent
 
 
-def _named(file: Path) -> Iterator[Path]:
-    """The directories that a path file, or the finder of an editable install, puts on the import path."""
-    text = _text(file)
-    words = [_literal(word) for word in QUOTED.findall(text)] if file.suffix == ".py" else text.splitlines()
+def _import_directories(file: Path) -> Iterator[Path]:
+    """Yield the directories that a path file or an editable finder adds to the import path."""
+    text = _read_text(file)
+    words = (
+        [_literal_text(word) for word in QUOTED.findall(text)] if file.suffix == ".py" else text.splitlines()
+    )
     paths = (Path(word.strip()) for word in words if word.strip().startswith("/") and "\0" not in word)
     return (path for path in paths if os.access(path, os.X_OK) and path.is_dir())
 
 
-def _is_of_a_project(path: Path) -> bool:
-    """Is it a directory of Python code: an environment's own, or one of a project, and nothing hidden?"""
+def _is_project_code(path: Path) -> bool:
+    """Return whether a directory belongs to a Python environment, or to a project and is not hidden."""
     if "site-packages" in path.parts:
         return is_python(path.parents[2]) or (path.parents[2] / "pyvenv.cfg").is_file()
     visible = not any(part.startswith(".") for part in path.parts)
     return visible and any(
-        (place / name).is_file() for place in (path, *path.parents[:3]) for name in PROJECT_FILES
+        (directory / name).is_file() for directory in (path, *path.parents[:3]) for name in PROJECT_FILES
     )
 
 
-def _literal(word: str) -> str:
+def _literal_text(word: str) -> str:
     try:
         return str(ast.literal_eval(word))
     except (SyntaxError, ValueError):
         return ""
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         with path.open("rb") as file:
             return file.read(LARGEST_BYTES).decode("utf-8", "replace")

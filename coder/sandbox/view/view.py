@@ -1,4 +1,4 @@
-"""What a command sees of the file system: one plan, which each backend carries out as far as it can."""
+"""Plan of a command's view of the file system, which each backend applies as far as it can."""
 
 import os
 import pwd
@@ -20,7 +20,7 @@ SHOWN = (
     "/var/cache/fontconfig",
 )
 RESOLVERS = ("/run/systemd/resolve", "/run/NetworkManager/resolv.conf", "/run/resolvconf")
-"""What /etc/resolv.conf may point to."""
+"""Possible targets of /etc/resolv.conf."""
 MASKED = (
     *(
         "/etc/shadow",
@@ -41,33 +41,33 @@ MASKED = (
     ),
     *("/etc/kubernetes", "/etc/rancher", "/etc/netplan", "/etc/ppp", "/etc/ipsec.secrets"),
 )
-"""What only root can read anyway, for those who are root."""
+"""Files that only root can read, masked in case the user is root."""
 ENVIRONMENTS = (".venv", "venv", "env")
 
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """Later rules win over earlier ones, deeper paths over those above them."""
+    """Path rules: later rules override earlier ones, and deeper paths override those above them."""
 
     hidden: tuple[Path, ...]
-    """Directories that are empty but for what is named below."""
+    """Directories that are empty except for the paths listed below."""
     readable: tuple[Path, ...]
     writable: tuple[Path, ...]
     protected: tuple[Path, ...]
-    """What lies in something writable and is not to be written."""
+    """Read-only paths inside writable directories."""
     masked: tuple[Path, ...]
-    """Files, directories and sockets of which nothing is seen."""
+    """Files, directories and sockets whose content is hidden."""
     shared: tuple[Path, ...] = ()
-    """What is no tool and has to be readable, whether or not it lies in something hidden."""
+    """Readable paths that are no tools, whether or not they lie in a hidden directory."""
     replaced: Mapping[Path, bytes] = field(default_factory=dict)
-    """Files that are seen with another content."""
+    """Files that show other content."""
 
 
 def tools(program: str, environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """What of the hidden places a program needs to be shown to start and import; it takes a while to find out."""
+    """Return the hidden directories that a program needs to start and import; this search is slow."""
     homes = home_directories()
     return tuple(
-        _worth_showing([*map(Path, SHOWN), *needed(program, environment, homes)], hidden_directories(homes))
+        _exposable_paths([*map(Path, SHOWN), *needed(program, environment, homes)], hidden_directories(homes))
     )
 
 
@@ -85,20 +85,20 @@ def view(
     """Plan a command's view.
 
     Args:
-        tools: as `tools` finds them.
-        git: the directory that the checkout's repository keeps, where there is one.
-        exposed: what coder itself needs to be read there.
-        denied: what must not be read whatever else is allowed.
+        tools: the result of `tools`.
+        git: the git directory of the checkout's repository, if any.
+        exposed: paths that coder itself needs commands to read.
+        denied: paths that must not be read, whatever else is allowed.
     """
     cwd = Path(os.path.realpath(cwd))
     hidden = hidden_directories(home_directories())
-    wanted = [*(map(Path, RESOLVERS) if network else ()), *exposed, cwd, *([git] if git else [])]
+    requested = [*(map(Path, RESOLVERS) if network else ()), *exposed, cwd, *([git] if git else [])]
     config = git / "config" if git else None
     return View(
         hidden=hidden,
-        readable=(*tools, *_worth_showing(wanted, hidden)),
+        readable=(*tools, *_exposable_paths(requested, hidden)),
         writable=(scratch, cwd) if writes else (scratch,),
-        protected=tuple(path for path in _protected(cwd) if os.path.lexists(path)) if writes else (),
+        protected=tuple(path for path in _protected_paths(cwd) if os.path.lexists(path)) if writes else (),
         shared=tuple(
             Path(os.path.realpath(path))
             for path in (*exposed, *([git] if git else []))
@@ -110,15 +110,16 @@ def view(
 
 
 def hidden_directories(homes: tuple[Path, ...]) -> tuple[Path, ...]:
-    places = (path for path in (*map(Path, HIDDEN), *homes) if os.access(path, os.F_OK))
-    return tuple(dict.fromkeys(path for path in places if path.is_dir() and not path.is_symlink()))
+    """Return the directories that commands see as empty, those of `homes` included."""
+    paths = (path for path in (*map(Path, HIDDEN), *homes) if os.access(path, os.F_OK))
+    return tuple(dict.fromkeys(path for path in paths if path.is_dir() and not path.is_symlink()))
 
 
 def check_place(place: Path) -> None:
-    """Make sure that a directory is one that commands may be run in.
+    """Check that commands may be run in a directory.
 
     Raises:
-        SandboxError: it is not there, or to open it up would show what is to be hidden.
+        SandboxError: it does not exist, or showing it would expose a hidden directory.
     """
     if not place.is_dir():
         raise SandboxError(f"there is no directory {place}")
@@ -127,44 +128,50 @@ def check_place(place: Path) -> None:
 
 
 def home_directories() -> tuple[Path, ...]:
-    """The person's homes, as the environment and the system know them."""
-    told = [os.environ.get("HOME", ""), pwd.getpwuid(os.getuid()).pw_dir if _is_known() else ""]
-    homes = (Path(os.path.realpath(home)) for home in told if home.startswith("/"))
+    """Return the user's home directories by the environment and the password database."""
+    candidates = [
+        os.environ.get("HOME", ""),
+        pwd.getpwuid(os.getuid()).pw_dir if _has_password_entry() else "",
+    ]
+    homes = (Path(os.path.realpath(home)) for home in candidates if home.startswith("/"))
     return tuple(dict.fromkeys(home for home in homes if len(home.parts) > 1))
 
 
-def _is_known() -> bool:
+def _has_password_entry() -> bool:
     try:
         pwd.getpwuid(os.getuid())
-    except KeyError:  # a container's user without a name
+    except KeyError:  # the user of a container may have no entry
         return False
     return True
 
 
-def _worth_showing(wanted: Iterable[Path], hidden: tuple[Path, ...]) -> Iterator[Path]:
-    """Those that would be hidden otherwise, that are there, and that do not bring a hidden place back with them."""
-    named = [
+def _exposable_paths(requested: Iterable[Path], hidden: tuple[Path, ...]) -> Iterator[Path]:
+    """Yield the existing paths that would be hidden otherwise and that do not expose a hidden directory."""
+    existing = [
         path
-        for path in dict.fromkeys(Path(os.path.normpath(path)) for path in wanted)
+        for path in dict.fromkeys(Path(os.path.normpath(path)) for path in requested)
         if os.access(path, os.F_OK)
     ]
-    real = [
-        place
-        for place in dict.fromkeys(Path(os.path.realpath(path)) for path in named)
-        if _may_be_shown(place, hidden)
+    resolved = [
+        directory
+        for directory in dict.fromkeys(Path(os.path.realpath(path)) for path in existing)
+        if _may_be_shown(directory, hidden)
     ]
-    yield from real
-    # A name that leads to one of them through links has to be there, too.
-    others = (path for path in named if path not in real and _may_be_shown(path, hidden))
-    yield from (path for path in others if not any(path.is_relative_to(place) for place in real))
+    yield from resolved
+    # The symbolic links that lead to these directories must exist as well.
+    links = (path for path in existing if path not in resolved and _may_be_shown(path, hidden))
+    yield from (path for path in links if not any(path.is_relative_to(directory) for directory in resolved))
 
 
-def _may_be_shown(place: Path, hidden: tuple[Path, ...]) -> bool:
-    is_inside = any(place != other and place.is_relative_to(other) for other in hidden)
-    return is_inside and not any(other.is_relative_to(place) for other in hidden)
+def _may_be_shown(directory: Path, hidden: tuple[Path, ...]) -> bool:
+    is_inside = any(directory != other and directory.is_relative_to(other) for other in hidden)
+    return is_inside and not any(other.is_relative_to(directory) for other in hidden)
 
 
-def _protected(cwd: Path) -> Iterator[Path]:
-    """A pointer to the repository's git directory, and environments, whose files may be the same ones as in an installer's cache."""
+def _protected_paths(cwd: Path) -> Iterator[Path]:
+    """Yield the pointer to the git directory, and the virtual environments.
+
+    An environment's files may be hard links into an installer's cache.
+    """
     yield cwd / ".git"
     yield from (cwd / name for name in ENVIRONMENTS if (cwd / name / "pyvenv.cfg").is_file())
