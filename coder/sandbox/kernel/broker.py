@@ -1,9 +1,10 @@
-"""Broker for metadata system calls: modes, owners, times and extended attributes change in writable directories only.
+"""Broker that confines metadata system calls to writable directories.
 
-Landlock does not govern them, so a seccomp filter hands them over: https://man7.org/linux/man-pages/man2/seccomp_unotify.2.html.
-No call ever continues, since a second thread could change its arguments after the check. The broker opens what the call names (O_PATH),
-checks where that lies, and makes the change through its own descriptor, without any capability, so with no more rights than the command.
-Standard library only, for the launcher.
+Modes, owners, times and extended attributes are not governed by Landlock, so a seccomp filter hands these
+calls over: https://man7.org/linux/man-pages/man2/seccomp_unotify.2.html. No call ever continues, since a
+second thread could change its arguments after the check. The broker opens the path that the call names
+(O_PATH), checks where it lies, and makes the change through its own descriptor, without any capability and so
+with no more rights than the command. Standard library only, for the launcher.
 """
 
 import ctypes
@@ -31,7 +32,7 @@ from coder.sandbox.kernel.metadata_calls import (
 )
 
 RECEIVE, SEND, IS_VALID = 0xC0502100, 0xC0182101, 0x40082102
-"""ioctl requests at a listener."""
+"""ioctl requests to a listener."""
 NOTIFICATION = struct.Struct("=QII iI Q 6Q")
 """Identifier, thread, flags; number, architecture, instruction, arguments."""
 ALLOW_ALL = struct.pack("<HBBI", 0x06, 0, 0, 0x7FFF0000)
@@ -39,15 +40,18 @@ AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH = 0x100, 0x1000
 PATH_BYTES = 4096
 CAPABILITY_VERSION = 0x20080522
 OWN = re.compile(rb"(/proc/(self|thread-self)|/dev/fd)(?=/|$)")
-"""What means the caller and would mean the broker."""
+"""Paths that mean the caller but would mean the broker when the broker opens them."""
 # ruff: noqa: PTH115, PTH123 - no pathlib: start-up time
 
 
 def can_broker() -> bool:
-    """Return whether system calls can be brokered here, by trying it on a thread that ends at once: filters are a thread's own."""
+    """Return whether system calls can be brokered here.
+
+    A short-lived thread tries it, since a filter applies to one thread.
+    """
     if _ptrace_scope() > 1:  # not even a parent may look at its child's memory
         return False
-    works = []
+    results = []
 
     def probe() -> None:
         LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
@@ -55,12 +59,12 @@ def can_broker() -> bool:
             os.close(install_filter(LIBC, ALLOW_ALL, flags=LISTENER))
         except OSError:
             return
-        works.append(True)
+        results.append(True)
 
     thread = threading.Thread(target=probe)
     thread.start()
     thread.join()
-    return bool(works)
+    return bool(results)
 
 
 def _ptrace_scope() -> int:
@@ -72,7 +76,10 @@ def _ptrace_scope() -> int:
 
 
 def start(channel: socket.socket, plan: dict[str, Any]) -> None:
-    """Answer the system calls of a command, in a thread, from when its listener comes through `channel` until this process ends."""
+    """Answer the system calls of a command in a daemon thread.
+
+    It starts when the listener comes through `channel` and lasts until this process ends.
+    """
     threading.Thread(target=_serve, args=(channel, plan), daemon=True).start()
 
 
@@ -83,24 +90,28 @@ def _serve(channel: socket.socket, plan: dict[str, Any]) -> None:
         return
     broker = Broker(listeners[0], plan["brokered"], [os.fsencode(path) for path in plan["changeable"]])
     try:
-        # A thread has capabilities of its own; root's would reach further than those of the command, which has none.
+        # Capabilities belong to a thread. The command has none, so the broker drops those of root.
         LIBC.capset(struct.pack("<Ii", CAPABILITY_VERSION, 0), bytes(24))
         broker.serve()
     finally:
-        os.close(listeners[0])  # calls that nobody answers fail with ENOSYS
+        os.close(listeners[0])  # unanswered calls then fail with ENOSYS
 
 
 class Broker:
-    """Answers the system calls of one command, one after the other."""
+    """Answers the system calls of one command, one at a time."""
 
     def __init__(self, listener: int, names: dict[int, str], changeable: list[bytes]) -> None:
-        """`names` are those of system calls by number, `changeable` the directories below which metadata may be changed."""
+        """Answer at `listener`.
+
+        `names` are those of system calls by number, `changeable` the directories below which metadata may be
+        changed.
+        """
         self._listener = listener
         self._names = names
         self._changeable = changeable
 
     def serve(self) -> None:
-        """Answer until no process is left that could call."""
+        """Answer calls until no process is left that could make one."""
         events = select.poll()
         events.register(self._listener, select.POLLIN)
         while True:
@@ -109,58 +120,61 @@ class Broker:
             notification = bytearray(NOTIFICATION.size)
             try:
                 fcntl.ioctl(self._listener, RECEIVE, notification)
-            except OSError:  # a signal, or the caller was killed meanwhile
+            except OSError:  # a signal arrived, or the caller was killed
                 continue
             identifier, thread, _, number, _, _, *arguments = NOTIFICATION.unpack(notification)
             self._answer(
-                identifier, self._outcome(Call(identifier, thread, tuple(arguments)), self._names[number])
+                identifier, self._carry_out(Call(identifier, thread, tuple(arguments)), self._names[number])
             )
 
     def _answer(self, identifier: int, code: int) -> None:
         try:
             fcntl.ioctl(self._listener, SEND, struct.pack("=QqiI", identifier, 0, -code, 0))
-        except OSError:  # the caller was killed meanwhile
+        except OSError:  # the caller was killed
             return
 
-    def _outcome(self, call: Call, name: str) -> int:
-        """Carry out a call; return the error number, 0 for success."""
+    def _carry_out(self, call: Call, name: str) -> int:
+        """Carry out a call and return its error number, 0 for success."""
         try:
             form = FORMS[name]
-            target = self._opened(call, form)
+            target = self._open_target(call, form)
             try:
-                self._check(call, target)
-                named = (form.directory is not None) + (form.path is not None)
-                form.change(f"/proc/self/fd/{target}", call, call.arguments[named:])
+                self._check_target(call, target)
+                name_count = (form.directory is not None) + (form.path is not None)
+                form.change(f"/proc/self/fd/{target}", call, call.arguments[name_count:])
             finally:
                 os.close(target)
         except OSError as fault:
             return fault.errno or errno.EPERM
         return 0
 
-    def _check(self, call: Call, target: int) -> None:
-        """Make sure that what was opened may be changed, and that it was the caller's memory and descriptors that named it."""
+    def _check_target(self, call: Call, target: int) -> None:
+        """Check that the target may be changed and that the caller still exists.
+
+        Otherwise the memory and descriptors that named the target may have been those of another process.
+        """
         path = os.readlink(b"/proc/self/fd/%d" % target)
-        if not any(path == place or path.startswith(place + b"/") for place in self._changeable):
+        if not any(path == directory or path.startswith(directory + b"/") for directory in self._changeable):
             raise error(errno.EPERM)
         fcntl.ioctl(self._listener, IS_VALID, struct.pack("=Q", call.identifier))
 
-    def _opened(self, call: Call, form: Form) -> int:
-        """Return a descriptor of what the call is about."""
+    def _open_target(self, call: Call, form: Form) -> int:
+        """Return a descriptor of the object that the call names."""
         flags = call.arguments[form.flags] & UNCHANGED if form.flags is not None else 0
         if flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH):
             raise error(errno.EINVAL)
-        directory = _signed(call.arguments[form.directory]) if form.directory is not None else AT_FDCWD
+        directory = _to_signed(call.arguments[form.directory]) if form.directory is not None else AT_FDCWD
         address = call.arguments[form.path] if form.path is not None else 0
         if form.path is None or (not address and form.change in SETS_TIMES and directory != AT_FDCWD):
-            return _opened_descriptor(call, directory, needs_file=True)
+            return _open_descriptor(call, directory, needs_file=True)
         path = call.read_string(address, PATH_BYTES, errno.ENAMETOOLONG)
         if not path and flags & AT_EMPTY_PATH:
-            return _opened_descriptor(call, directory)
+            return _open_descriptor(call, directory)
         nofollow = os.O_NOFOLLOW if flags & AT_SYMLINK_NOFOLLOW or not form.follows else 0
         path = OWN.sub(_of(call.thread), path, count=1) if OWN.match(path) else path
         if path.startswith(b"/") or not path:
             return os.open(path, os.O_PATH | os.O_CLOEXEC | nofollow)
-        base = _opened_descriptor(call, directory)
+        base = _open_descriptor(call, directory)
         try:
             return os.open(path, os.O_PATH | os.O_CLOEXEC | nofollow, dir_fd=base)
         finally:
@@ -171,8 +185,11 @@ def _of(thread: int) -> Callable[[re.Match[bytes]], bytes]:
     return lambda found: b"/proc/%d%s" % (thread, b"/fd" if found[0].startswith(b"/dev") else b"")
 
 
-def _opened_descriptor(call: Call, number: int, *, needs_file: bool = False) -> int:
-    """Return what a descriptor of the caller refers to; with `needs_file`, it must be more than a path."""
+def _open_descriptor(call: Call, number: int, *, needs_file: bool = False) -> int:
+    """Return a descriptor of what a descriptor of the caller refers to.
+
+    With `needs_file`, it must have been opened for more than its path.
+    """
     if number == AT_FDCWD and not needs_file:
         return os.open(f"/proc/{call.thread}/cwd", os.O_PATH | os.O_CLOEXEC)
     link = f"/proc/{call.thread}/fd/{number}"
@@ -184,5 +201,5 @@ def _opened_descriptor(call: Call, number: int, *, needs_file: bool = False) -> 
         raise error(errno.EBADF) from None
 
 
-def _signed(number: int) -> int:
+def _to_signed(number: int) -> int:
     return ctypes.c_int(number & UNCHANGED).value

@@ -1,4 +1,6 @@
-"""Walls that a process puts up around itself with Landlock and seccomp, before it becomes the command; standard library only.
+"""Confinement of the calling process by Landlock and seccomp before it executes the command.
+
+Standard library only. https://docs.kernel.org/userspace-api/landlock.html
 
 https://docs.kernel.org/userspace-api/landlock.html
 """
@@ -14,38 +16,41 @@ CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 SECCOMP = {"x86_64": 317, "aarch64": 277}
 SET_MODE_FILTER = 1
 LISTENER = 1 << 3 | 1 << 5
-"""SECCOMP_FILTER_FLAG_NEW_LISTENER; WAIT_KILLABLE_RECV: a call that is being answered is not restarted after a signal."""
+"""SECCOMP_FILTER_FLAG_NEW_LISTENER | WAIT_KILLABLE_RECV: a signal does not restart a call being answered."""
 PR_CAPBSET_DROP = 24
 PR_SET_NO_NEW_PRIVS = 38
 READ = 0b1101
 """Execute, read a file, read a directory."""
 OF_FILES = 0b1100_0000_0000_0111
-"""Of all rights, those that a file can have: execute, write, read, truncate, control a device."""
+"""The rights that apply to a file: execute, write, read, truncate, control a device."""
 SCOPED = 0b11
-"""Abstract sockets, signals: only those of processes behind the same walls."""
+"""Abstract sockets and signals: only those of processes with the same restrictions."""
 HIGHEST_CAPABILITY = 64
 
 
 def abi() -> int:
-    """Which version of Landlock the kernel has; 0 for none."""
+    """Return the version of the kernel's Landlock; 0 for none."""
     return max(0, int(ctypes.CDLL(None).syscall(CREATE_RULESET, None, ctypes.c_size_t(0), 1)))
 
 
 def confine(plan: dict[str, Any] | None) -> int | None:
-    """Put up the walls that are planned: `read` and `write` (paths), `network`, `scoped` and `filter` (a seccomp program), each if any.
+    """Confine the calling process as planned.
+
+    The keys of `plan` are optional: `read` and `write` (paths), `network`, `scoped`, `filter` (a seccomp
+    program) and `brokered`.
 
     Returns:
-        With `brokered` in the plan, the descriptor at which system calls are to be answered.
+        With `brokered` in the plan, the descriptor at which system calls are answered.
 
     Raises:
-        OSError: a wall could not be put up; the process must not become the command.
+        OSError: a restriction could not be applied; the process must not execute the command.
     """
     if not plan:
         return None
     libc = ctypes.CDLL(None, use_errno=True)
     for capability in range(HIGHEST_CAPABILITY) if os.getuid() == 0 and plan.get("read") else ():
         libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
-    _checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    _check_result(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     _restrict(libc, plan)
     if program := plan.get("filter"):
         listener = install_filter(libc, program, flags=LISTENER if plan.get("brokered") else 0)
@@ -54,14 +59,16 @@ def confine(plan: dict[str, Any] | None) -> int | None:
 
 
 def install_filter(libc: ctypes.CDLL, program: bytes, *, flags: int) -> int:
-    """Put a seccomp program on the calling thread; return its listener if `flags` ask for one.
+    """Install a seccomp program on the calling thread and return its listener if `flags` ask for one.
 
     Raises:
-        OSError: the kernel does not allow it: with a listener, because a filter above this process has one.
+        OSError: the kernel refuses, for a listener also because a filter above this process has one.
     """
-    held = ctypes.create_string_buffer(program)
-    described = struct.pack("<HxxxxxxQ", len(program) // 8, ctypes.addressof(held))
-    return _checked(libc.syscall(SECCOMP[os.uname().machine], SET_MODE_FILTER, flags, described), "seccomp")
+    buffer = ctypes.create_string_buffer(program)
+    program_struct = struct.pack("<HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
+    return _check_result(
+        libc.syscall(SECCOMP[os.uname().machine], SET_MODE_FILTER, flags, program_struct), "seccomp"
+    )
 
 
 def _restrict(libc: ctypes.CDLL, plan: dict[str, Any]) -> None:
@@ -74,36 +81,36 @@ def _restrict(libc: ctypes.CDLL, plan: dict[str, Any]) -> None:
     attributes = struct.pack("<QQQ", files, network, scoped)[
         : 8 if version < 4 else 16 if version < 6 else 24
     ]
-    ruleset = _checked(
+    ruleset = _check_result(
         libc.syscall(CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0), "a Landlock ruleset"
     )
     for rights, paths in ((READ, plan.get("read", ())), (files, plan.get("write", ()))):
         for path in paths:
             _allow(libc, ruleset, path, rights & files)
-    _checked(libc.syscall(RESTRICT_SELF, ruleset, 0), "Landlock")
+    _check_result(libc.syscall(RESTRICT_SELF, ruleset, 0), "Landlock")
     os.close(ruleset)
 
 
 def _file_rights(version: int) -> int:
-    """All rights to files that this version knows: what is not handled is allowed everywhere."""
+    """Return all file rights of this version; a right that is not handled is allowed everywhere."""
     return (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)) - 1
 
 
 def _allow(libc: ctypes.CDLL, ruleset: int, path: str, rights: int) -> None:
     try:
-        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except OSError:  # it is not there, so there is nothing to allow
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:  # it does not exist, so there is nothing to allow
         return
     try:
-        if not stat.S_ISDIR(os.fstat(place).st_mode):
+        if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
             rights &= OF_FILES
-        _checked(libc.syscall(ADD_RULE, ruleset, 1, struct.pack("<Qi", rights, place), 0), path)
+        _check_result(libc.syscall(ADD_RULE, ruleset, 1, struct.pack("<Qi", rights, descriptor), 0), path)
     finally:
-        os.close(place)
+        os.close(descriptor)
 
 
-def _checked(result: int, what: str) -> int:
+def _check_result(result: int, operation: str) -> int:
     if result < 0:
         code = ctypes.get_errno()
-        raise OSError(code, f"{what}: {os.strerror(code)}")
+        raise OSError(code, f"{operation}: {os.strerror(code)}")
     return result

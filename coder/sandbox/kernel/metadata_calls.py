@@ -1,4 +1,7 @@
-"""Metadata system calls: how each names its object, and how the change is made anew; standard library only, for the launcher."""
+"""Table of metadata system calls: how each names its object, and how to repeat its change.
+
+Standard library only, for the launcher.
+"""
 
 import ctypes
 import errno
@@ -11,29 +14,29 @@ AT_FDCWD = -100
 NAME_BYTES, VALUE_BYTES = 256, 65536
 PAGE_BYTES = 4096
 UNCHANGED = 0xFFFFFFFF
-"""The lower half of a register; as an owner, it leaves the owner as it is."""
+"""The lower half of a register; as an owner, it means no change."""
 LIBC = ctypes.CDLL(None, use_errno=True)
 # ruff: noqa: PTH101 - no pathlib: start-up time
 
 
 def error(code: int) -> OSError:
-    """Return the exception of an error number."""
+    """Return the exception for an error number."""
     return OSError(code, os.strerror(code))
 
 
 @dataclass(frozen=True)
 class Call:
-    """One system call of the command, stopped until it is answered."""
+    """A system call of the command, stopped until it is answered."""
 
     identifier: int
     thread: int
     arguments: tuple[int, ...]
 
     def read(self, address: int, size: int) -> bytes:
-        """Return up to `size` bytes of the caller's memory, less where it ends.
+        """Return up to `size` bytes of the caller's memory, fewer where the mapping ends.
 
         Raises:
-            OSError: nothing is there (EFAULT), or the caller may not be looked at.
+            OSError: nothing is mapped there (EFAULT), or the caller's memory may not be read.
         """
         memory = os.open(f"/proc/{self.thread}/mem", os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -44,33 +47,46 @@ class Call:
             os.close(memory)
 
     def read_exactly(self, address: int, size: int) -> bytes:
-        found = self.read(address, size) if size else b""
-        if len(found) < size:
+        """Return `size` bytes of the caller's memory.
+
+        Raises:
+            OSError: fewer bytes are mapped (EFAULT).
+        """
+        content = self.read(address, size) if size else b""
+        if len(content) < size:
             raise error(errno.EFAULT)
-        return found
+        return content
 
     def read_string(self, address: int, size: int, too_long: int) -> bytes:
-        """Return a string that ends with a zero byte within `size` bytes; without it, raise OSError with `too_long`."""
-        found = b""
-        while len(found) < size:
+        """Return a zero-terminated string of at most `size` bytes.
+
+        Raises:
+            OSError: it has no end within `size` bytes (`too_long`), or memory ends before (EFAULT).
+        """
+        content = b""
+        while len(content) < size:
             page = self.read(
-                address + len(found), min(size - len(found), PAGE_BYTES - (address + len(found)) % PAGE_BYTES)
+                address + len(content),
+                min(size - len(content), PAGE_BYTES - (address + len(content)) % PAGE_BYTES),
             )
-            found += page
+            content += page
             if b"\0" in page:
-                return found.partition(b"\0")[0]
+                return content.partition(b"\0")[0]
             if not page:
                 raise error(errno.EFAULT)
         raise error(too_long)
 
 
 Change = Callable[[str, Call, tuple[int, ...]], None]
-"""What a call does to the object at a path, with the arguments after those that name it."""
+"""Applies a call to the object at a path, with the arguments after those that name the object."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Form:
-    """How a system call names its object: an argument's position for each; with only `directory`, that descriptor is the object."""
+    """Positions of the arguments by which a system call names its object.
+
+    With only `directory`, that descriptor is the object.
+    """
 
     change: Change
     directory: int | None = None
@@ -93,11 +109,11 @@ def _set_times(target: str, times: bytes | None) -> None:
         raise error(ctypes.get_errno())
 
 
-def _change_nanoseconds(target: str, call: Call, arguments: tuple[int, ...]) -> None:
+def _set_nanosecond_times(target: str, call: Call, arguments: tuple[int, ...]) -> None:
     _set_times(target, call.read_exactly(arguments[0], 32) if arguments[0] else None)
 
 
-def _change_microseconds(target: str, call: Call, arguments: tuple[int, ...]) -> None:
+def _set_microsecond_times(target: str, call: Call, arguments: tuple[int, ...]) -> None:
     if not arguments[0]:
         return _set_times(target, None)
     access, access_part, change, change_part = struct.unpack("=4q", call.read_exactly(arguments[0], 32))
@@ -106,7 +122,7 @@ def _change_microseconds(target: str, call: Call, arguments: tuple[int, ...]) ->
     return _set_times(target, struct.pack("=4q", access, access_part * 1000, change, change_part * 1000))
 
 
-def _change_seconds(target: str, call: Call, arguments: tuple[int, ...]) -> None:
+def _set_second_times(target: str, call: Call, arguments: tuple[int, ...]) -> None:
     if not arguments[0]:
         return _set_times(target, None)
     access, change = struct.unpack("=2q", call.read_exactly(arguments[0], 16))
@@ -137,10 +153,10 @@ FORMS = {
     "lchown": Form(change=_change_owner, path=0, follows=False),
     "fchown": Form(change=_change_owner, directory=0),
     "fchownat": Form(change=_change_owner, directory=0, path=1, flags=4),
-    "utime": Form(change=_change_seconds, path=0),
-    "utimes": Form(change=_change_microseconds, path=0),
-    "futimesat": Form(change=_change_microseconds, directory=0, path=1),
-    "utimensat": Form(change=_change_nanoseconds, directory=0, path=1, flags=3),
+    "utime": Form(change=_set_second_times, path=0),
+    "utimes": Form(change=_set_microsecond_times, path=0),
+    "futimesat": Form(change=_set_microsecond_times, directory=0, path=1),
+    "utimensat": Form(change=_set_nanosecond_times, directory=0, path=1, flags=3),
     "setxattr": Form(change=_set_attribute, path=0),
     "lsetxattr": Form(change=_set_attribute, path=0, follows=False),
     "fsetxattr": Form(change=_set_attribute, directory=0),
@@ -149,5 +165,5 @@ FORMS = {
     "fremovexattr": Form(change=_remove_attribute, directory=0),
 }
 
-SETS_TIMES = (_change_nanoseconds, _change_microseconds)
-"""Whose path may be null: then the descriptor is the object."""
+SETS_TIMES = (_set_nanosecond_times, _set_microsecond_times)
+"""Changes whose path may be null: then the descriptor is the object."""

@@ -1,4 +1,4 @@
-"""A seccomp filter, assembled as classic BPF: what a command may never ask of the kernel.
+"""Seccomp filter for commands, assembled as classic BPF.
 
 https://docs.kernel.org/userspace-api/seccomp_filter.html
 """
@@ -15,24 +15,26 @@ LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 ALLOW = 0x7FFF0000
 REFUSE = 0x00050000
 NOTIFY = 0x7FC00000
-"""Hand the call over to whoever holds the filter's listener."""
+"""Pass the call to the process that holds the filter's listener."""
 NUMBER_AT, ARCHITECTURE_AT, ARGUMENTS_AT = 0, 4, 16
 """Offsets in struct seccomp_data; each argument has 8 bytes, the lower half first."""
 X32 = 0x40000000
-"""Marks the second table of system calls that x86-64 has."""
+"""Marks the x32 table of system calls on x86-64."""
 NEW_NAMESPACES = 0x7E020000
 """CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET."""
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C
 """Type into the terminal; paste into the console."""
 ATTRIBUTE_IOCTLS = (
-    # FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION, FS_IOC_ENABLE_VERITY, FS_IOC_SET_ENCRYPTION_POLICY, FAT_IOCTL_SET_ATTRIBUTES
+    # FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION, FS_IOC_ENABLE_VERITY,
+    # FS_IOC_SET_ENCRYPTION_POLICY, FAT_IOCTL_SET_ATTRIBUTES
     *(0x40086602, 0x401C5820, 0x40087602, 0x40806685, 0x800C6613, 0x40047211),
-    # BTRFS_IOC_: SNAP_CREATE, SUBVOL_CREATE and SNAP_DESTROY in both versions, SUBVOL_SETFLAGS, SET_RECEIVED_SUBVOL
+    # BTRFS_IOC_: SNAP_CREATE, SUBVOL_CREATE and SNAP_DESTROY in both versions, SUBVOL_SETFLAGS,
+    # SET_RECEIVED_SUBVOL
     *(0x50009401, 0x50009417, 0x5000940E, 0x50009418, 0x5000940F, 0x5000943F, 0x4008941A, 0xC0C89425),
 )
-"""What changes a file's attributes, or whole subvolumes, through a descriptor that is open for reading only."""
+"""ioctls that change a file's attributes, or whole subvolumes, through a read-only descriptor."""
 OWN_NETWORK = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16)
-"""Address families that reach no further than a network namespace; 16 is AF_NETLINK. AF_VSOCK, for one, does."""
+"""Address families confined to a network namespace (16 is AF_NETLINK); AF_VSOCK, for example, is not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,11 +48,11 @@ class Machine:
     prlimit: int
     socket: int
     metadata: Mapping[str, int] = field(hash=False)
-    """Those that change modes, owners, times and extended attributes."""
+    """System calls that change modes, owners, times and extended attributes."""
 
 
 EVERYWHERE = (
-    # io_uring_setup, enter and register do what system calls do, past every filter.
+    # io_uring_setup, enter and register: operations in a ring bypass every filter.
     *(425, 426, 427),
     # open_tree, move_mount, fsopen, fsconfig, fsmount, fspick; mount_setattr
     *(428, 429, 430, 431, 432, 433, 442),
@@ -117,21 +119,21 @@ MACHINES = {
     ),
 }
 CLONE3 = 435
-"""Its flags lie in memory, where no filter can look: with ENOSYS, the C library uses clone instead."""
+"""Its flags lie in memory, which a filter cannot read: on ENOSYS the C library falls back to clone."""
 NEWEST_METADATA = (463, 466, 469)
-"""setxattrat, removexattrat and file_setattr: with ENOSYS, programs use the older calls."""
+"""setxattrat, removexattrat and file_setattr: on ENOSYS programs fall back to the older calls."""
 
 Instruction = tuple[int, int, int, int]
-"""Code, steps over if true, steps over if false, operand."""
+"""Code, jump if true, jump if false, operand."""
 
 
 def is_known() -> bool:
-    """Can a filter be made for this machine?"""
+    """Return whether a filter can be made for this machine."""
     return platform.machine() in MACHINES
 
 
 def metadata_calls() -> dict[int, str]:
-    """Return the names of this machine's metadata system calls by their numbers."""
+    """Return the names of this machine's metadata system calls by number."""
     return {number: name for name, number in MACHINES[platform.machine()].metadata.items()}
 
 
@@ -143,10 +145,16 @@ def program(
     brokered: tuple[int, ...] = (),
     machine: Machine | None = None,
 ) -> bytes:
-    """The filter: sockets of these address families only, no new namespaces, mounts, keys, tracing or typing into terminals.
+    """Return a filter: sockets of some address families only; no new namespaces, mounts, keys or tracing.
 
-    `sees_others`: the command has no namespaces of its own, so it may change no limits but its own, and no attributes of files.
-    `brokered`: the numbers of the system calls that go to the filter's listener.
+    Typing into terminals is refused as well.
+
+    Args:
+        families: the allowed address families.
+        sees_others: the command shares namespaces with other processes, so it may change no limits but its
+            own and no attributes of files.
+        brokered: numbers of the system calls that go to the listener of the filter.
+        machine: the architecture; None is that of this machine.
     """
     machine = machine or MACHINES[platform.machine()]
     refuse = (RETURN, 0, 0, REFUSE | errno.EPERM)
@@ -156,31 +164,35 @@ def program(
     instructions = [
         *((LOAD, 0, 0, ARCHITECTURE_AT), (EQUAL, 1, 0, machine.audit), refuse),
         *((LOAD, 0, 0, NUMBER_AT), (AT_LEAST, 0, 1, X32), refuse),
-        *(step for number in machine.refused for step in _for(number, refuse)),
+        *(step for number in machine.refused for step in _match_call(number, refuse)),
         *(
             step
             for number in (CLONE3, *(NEWEST_METADATA if sees_others else ()))
-            for step in _for(number, missing)
+            for step in _match_call(number, missing)
         ),
-        *(step for number in brokered for step in _for(number, (RETURN, 0, 0, NOTIFY))),
-        *_for(machine.clone, _load(0), (ANY_BIT, 0, 1, NEW_NAMESPACES), refuse, allow),
-        *_for(machine.ioctl, _load(1), *_one_of(ioctls), allow, refuse),
-        *(_for(machine.prlimit, _load(0), (EQUAL, 0, 1, 0), allow, refuse) if sees_others else []),
-        *_for(machine.socket, _load(0), *_one_of(families), refuse, allow),
+        *(step for number in brokered for step in _match_call(number, (RETURN, 0, 0, NOTIFY))),
+        *_match_call(machine.clone, _load_argument(0), (ANY_BIT, 0, 1, NEW_NAMESPACES), refuse, allow),
+        *_match_call(machine.ioctl, _load_argument(1), *_match_any(ioctls), allow, refuse),
+        *(
+            _match_call(machine.prlimit, _load_argument(0), (EQUAL, 0, 1, 0), allow, refuse)
+            if sees_others
+            else []
+        ),
+        *_match_call(machine.socket, _load_argument(0), *_match_any(families), refuse, allow),
         allow,
     ]
     return b"".join(struct.pack("<HBBI", *instruction) for instruction in instructions)
 
 
-def _for(number: int, *then: Instruction) -> list[Instruction]:
-    """For one system call do this, which has to end in a return."""
+def _match_call(number: int, *then: Instruction) -> list[Instruction]:
+    """Return instructions that run `then` for one system call; `then` must end in a return."""
     return [(EQUAL, 0, len(then), number), *then]
 
 
-def _load(argument: int) -> Instruction:
+def _load_argument(argument: int) -> Instruction:
     return (LOAD, 0, 0, ARGUMENTS_AT + 8 * argument)
 
 
-def _one_of(values: Sequence[int]) -> list[Instruction]:
-    """Steps over the instruction that follows, if what was loaded is one of these."""
+def _match_any(values: Sequence[int]) -> list[Instruction]:
+    """Return instructions that skip the one after them if the loaded value is one of `values`."""
     return [(EQUAL, len(values) - index, 0, value) for index, value in enumerate(values)]

@@ -1,9 +1,10 @@
-"""Stands between coder and its commands: starts each with its limits, and outlives it until no process of it is left.
+"""Launcher process that starts each command with its limits and waits until its process tree is gone.
 
-One process that forks for every command, because starting Python each time would cost more than the walls do. Standard library only.
-For each command one byte comes through the door with four descriptors: ORDERS, a file; LIFELINE, a pipe whose other end only coder
-holds: when it closes (time-out, stop, coder itself killed), everything dies; STATUS, which takes lines: `supervisor N`, `pid N`, then
-`exit N`, `exceeded TEXT` or `error TEXT`, then `gone now`; OUTPUT, the command's stdout and stderr.
+One process forks for every command, because starting Python each time would take longer than setting up the
+sandbox. Standard library only. For each command one byte comes through the door with four descriptors:
+ORDERS, a file; LIFELINE, a pipe whose other end only coder holds: when it closes (time-out, stop, coder
+itself killed), the tree is killed; STATUS, which takes lines: `supervisor N`, `pid N`, then `exit N`,
+`exceeded TEXT` or `error TEXT`, then `gone now`; OUTPUT, for stdout and stderr of the command.
 """
 
 import contextlib
@@ -24,13 +25,13 @@ from coder.sandbox.kernel.confinement import confine
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.1, 1.0
 SHARE = 50
-"""Looking may take one part in so many of the time."""
+"""Checking the limits may take one part in so many of the time."""
 PAGE = os.sysconf("SC_PAGE_SIZE")
 # ruff: noqa: PTH112, PTH116, PTH123, PTH208 - no pathlib: start-up time
 
 
 class Watch:
-    """Says when a tree takes more than it may of what the kernel cannot refuse: memory and processes in sum, disk."""
+    """Monitor of the limits that the kernel does not enforce: total memory, processes, disk."""
 
     def __init__(self, limits: dict[str, Any]) -> None:
         self._processes: int = limits["processes"]
@@ -39,19 +40,19 @@ class Watch:
         self._free = {directory: free_bytes(directory) for directory in limits["directories"]}
         self._shared = shared_bytes()
         self.pause = SHORTEST_PAUSE
-        """Seconds until the next look."""
+        """Seconds until the next check."""
 
     def exceeded(self, root: int) -> str:
-        """Which limit the processes below `root` have exceeded, in words."""
+        """Return which limit the processes below `root` exceed, in words; empty if none."""
         started = time.monotonic()
-        found = self._exceeded(descendants(root))
+        limit = self._find_exceeded(descendants(root))
         self.pause = min(max(SHORTEST_PAUSE, SHARE * (time.monotonic() - started)), LONGEST_PAUSE)
-        return found
+        return limit
 
-    def _exceeded(self, pids: list[int]) -> str:
+    def _find_exceeded(self, pids: list[int]) -> str:
         if len(pids) > self._processes:
             return f"more than {self._processes} processes"
-        # Memory in a memfd or a tmpfs that nobody has mapped is in no process: only the sum of the whole machine shows it.
+        # Unmapped memory in a memfd or tmpfs belongs to no process: only the total of the machine shows it.
         if sum(map(private_bytes, pids)) + max(0, shared_bytes() - self._shared) > self._memory:
             return f"more than {self._memory >> 20} MiB of memory"
         if any(before - free_bytes(directory) > self._disk for directory, before in self._free.items()):
@@ -60,23 +61,23 @@ class Watch:
 
 
 def descendants(root: int) -> list[int]:
-    """All processes below `root`."""
+    """Return the ids of all processes below `root`."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
         if name.isdigit():
             with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:
                 children.setdefault(int(stat.read().rpartition(b")")[2].split()[1]), []).append(int(name))
     found: list[int] = []
-    todo = [root]
-    while todo:
-        below = children.get(todo.pop(), [])
+    pending = [root]
+    while pending:
+        below = children.get(pending.pop(), [])
         found += below
-        todo += below
+        pending += below
     return found
 
 
 def private_bytes(pid: int) -> int:
-    """Resident memory of a process that it shares with no file and no other."""
+    """Return the resident memory of a process that it shares with no file and no other process."""
     with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/statm", "rb") as statm:
         words = statm.read().split()
         return (int(words[1]) - int(words[2])) * PAGE
@@ -84,22 +85,26 @@ def private_bytes(pid: int) -> int:
 
 
 def shared_bytes() -> int:
-    """Memory of this machine in memfds, tmpfs and shared anonymous mappings."""
+    """Return this machine's memory in memfds, tmpfs and shared anonymous mappings."""
     with contextlib.suppress(OSError), open("/proc/meminfo", "rb") as meminfo:
         return next((int(line.split()[1]) << 10 for line in meminfo if line.startswith(b"Shmem:")), 0)
     return 0
 
 
 def free_bytes(directory: str) -> int:
+    """Return the free bytes of a directory's file system; the largest integer if the directory is gone."""
     try:
-        told = os.statvfs(directory)
+        status = os.statvfs(directory)
     except OSError:  # it is gone: nothing is written there any more
         return sys.maxsize
-    return told.f_bavail * told.f_frsize
+    return status.f_bavail * status.f_frsize
 
 
 def threads_of_user(user: int) -> int:
-    """How many threads a user has; 0 for root, whom the kernel does not limit, and where it cannot be told."""
+    """Return the number of a user's threads.
+
+    0 for root, whom the kernel does not limit, and where the number cannot be read.
+    """
     count = 0
     for name in os.listdir("/proc") if user and os.path.isdir("/proc") else ():
         if name.isdigit():
@@ -113,19 +118,19 @@ def threads_of_user(user: int) -> int:
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 PATIENCE_SECONDS = 5.0
-"""How long processes that do not die of SIGKILL at once (disk wait) are waited for."""
+"""How long to wait for processes that do not die of SIGKILL at once (disk wait)."""
 LAST_SECONDS = 0.02
-"""How long what ends by itself once its command has, as the first process of a namespace does, is left to it."""
+"""How long to wait for processes that end after the command, such as the first of a namespace."""
 COUNT_SECONDS = 10.0
-"""How long the number of the person's own threads is taken as known."""
+"""How long a count of the user's own threads is reused."""
 LIBC = ctypes.CDLL(None)
-"""Opened before any fork, which is quicker than after each."""
+"""Opened before any fork, which is faster than after each."""
 
 
 def serve(door: socket.socket) -> None:
-    """Start what is ordered until the other end of the door is closed."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # supervisors need no burial
-    gc.disable()  # a fork copies no page that nobody touches
+    """Start commands as ordered until the other end of the door is closed."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # supervisors are reaped by the kernel
+    gc.disable()  # the collector would touch, and so copy, pages shared with forks
     gc.freeze()
     counted_at, own_threads = 0.0, 0
     while True:
@@ -142,55 +147,61 @@ def serve(door: socket.socket) -> None:
 
 
 def supervise(orders: int, lifeline: int, status: int, output: int, *, own_threads: int) -> None:
-    """Run one command to its end; never returns."""
+    """Run one command to its end; never return."""
     try:
-        for descriptor in (orders, lifeline, status, output):  # what comes through a door is inheritable
+        for descriptor in (orders, lifeline, status, output):  # received descriptors are inheritable
             os.set_inheritable(descriptor, False)
         with open(orders, "rb") as file:
             order = marshal.load(file)
         os.write(status, f"supervisor {os.getpid()}\n".encode())
-        told = _supervised(order, lifeline=lifeline, status=status, output=output, own_threads=own_threads)
-        os.write(status, f"{told}\ngone now\n".encode())
+        report = _run_supervised(
+            order, lifeline=lifeline, status=status, output=output, own_threads=own_threads
+        )
+        os.write(status, f"{report}\ngone now\n".encode())
     finally:
         os._exit(0)
 
 
-def _supervised(order: dict[str, Any], *, lifeline: int, status: int, output: int, own_threads: int) -> str:
+def _run_supervised(
+    order: dict[str, Any], *, lifeline: int, status: int, output: int, own_threads: int
+) -> str:
     control(PR_SET_CHILD_SUBREAPER, 1)
     watch = Watch(order["limits"])
     wakeup, alarm = os.pipe()
     os.set_blocking(alarm, False)
     signal.set_wakeup_fd(alarm, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    held, _holding = (
-        os.pipe() if order.get("held_input") else (None, None)
-    )  # ends with this process, whatever ends it
+    # The writing end closes with this process, however it ends.
+    input_end, _input_writer = os.pipe() if order.get("held_input") else (None, None)
     near, far = socket.socketpair()
     child = os.fork()
     if child == 0:
-        if held is not None:
-            os.dup2(held, 0)
+        if input_end is not None:
+            os.dup2(input_end, 0)
         become(order, status=status, output=output, own_threads=own_threads, far=far)
     far.close()
     if (order["confinement"] or {}).get("brokered"):
         broker.start(near, order["confinement"])
     os.close(output)
     os.write(status, f"pid {child}\n".encode())
-    told = wait(child, lifeline=lifeline, wakeup=wakeup, watch=watch)
-    if told.startswith("exit"):
+    report = wait(child, lifeline=lifeline, wakeup=wakeup, watch=watch)
+    if report.startswith("exit"):
         see_off(wakeup)
     end_tree(child)
-    return told
+    return report
 
 
 def control(option: int, value: int) -> None:
-    """Call prctl(2), on the one system that has it."""
+    """Call prctl(2) on Linux; do nothing elsewhere."""
     if sys.platform == "linux":
         LIBC.prctl(option, value, 0, 0, 0)
 
 
 def become(order: dict[str, Any], *, status: int, output: int, own_threads: int, far: socket.socket) -> None:
-    """Turn this forked process into the command; never returns. Through `far` goes what its system calls are answered at, if any."""
+    """Execute the command in this forked process; never return.
+
+    The listener of brokered system calls, if any, is sent through `far`.
+    """
     try:
         os.setsid()
         control(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -201,7 +212,7 @@ def become(order: dict[str, Any], *, status: int, output: int, own_threads: int,
         os.dup2(output, 2)
         for number, content in order["data"].items():
             _provide(number, content)
-        _limit(order["limits"], own_threads)
+        _set_limits(order["limits"], own_threads)
         os.chdir(order["directory"])
         if (listener := confine(order["confinement"])) is not None:
             socket.send_fds(far, [b"!"], [listener])
@@ -213,7 +224,7 @@ def become(order: dict[str, Any], *, status: int, output: int, own_threads: int,
 
 
 def _provide(number: int, content: bytes) -> None:
-    """Let the command find some bytes at a descriptor."""
+    """Let the command read `content` at descriptor `number`."""
     file = os.memfd_create("coder")
     os.write(file, content)
     os.lseek(file, 0, os.SEEK_SET)
@@ -221,24 +232,27 @@ def _provide(number: int, content: bytes) -> None:
     os.close(file)
 
 
-def _limit(limits: dict[str, int], own_threads: int) -> None:
-    wanted = {
+def _set_limits(limits: dict[str, int], own_threads: int) -> None:
+    resources = {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_AS: limits["memory_bytes"],
         resource.RLIMIT_CPU: limits["cpu_seconds"],
         resource.RLIMIT_NOFILE: limits["open_files"],
         resource.RLIMIT_FSIZE: limits["file_bytes"],
-        # Counts the threads of all processes of this user: a backstop, far above what the watch allows.
+        # Counts the threads of all processes of this user: a backstop far above the limit of the watch.
         resource.RLIMIT_NPROC: own_threads + 4 * limits["processes"] if own_threads else None,
     }
-    for kind, value in wanted.items():
+    for kind, value in resources.items():
         hard = resource.getrlimit(kind)[1]
         if value is not None and (hard == resource.RLIM_INFINITY or value < hard):
             resource.setrlimit(kind, (value, value))
 
 
 def wait(child: int, *, lifeline: int, wakeup: int, watch: Watch) -> str:
-    """What to tell at the end: the child's exit code, negative for a signal; nothing when the lifeline closed first."""
+    """Wait for the child and return the final status line.
+
+    It holds the exit code, negative for a signal, or the exceeded limit; empty if the lifeline closed first.
+    """
     while True:
         ready, _, _ = select.select([lifeline, wakeup], [], [], watch.pause)
         if wakeup in ready:
@@ -253,7 +267,7 @@ def wait(child: int, *, lifeline: int, wakeup: int, watch: Watch) -> str:
 
 
 def reap() -> tuple[bool, dict[int, int]]:
-    """Collect the dead: are there children left, and the exit codes of those that were collected."""
+    """Collect ended children; return whether any are left, and the exit codes of those collected."""
     codes: dict[int, int] = {}
     while True:
         try:
@@ -266,7 +280,7 @@ def reap() -> tuple[bool, dict[int, int]]:
 
 
 def see_off(wakeup: int) -> None:
-    """Let what is about to end do so: to look for it takes longer."""
+    """Wait briefly for processes that are about to end, which is faster than searching for them."""
     give_up = time.monotonic() + LAST_SECONDS
     while reap()[0] and (left := give_up - time.monotonic()) > 0:
         if select.select([wakeup], [], [], left)[0]:
@@ -274,12 +288,15 @@ def see_off(wakeup: int) -> None:
 
 
 def end_tree(child: int) -> None:
-    """Kill whatever is left; on Linux orphans are our children, so no daemon escapes, elsewhere the process group must do."""
+    """Kill all remaining processes.
+
+    On Linux orphans become our children, so no daemon escapes; elsewhere only the process group is killed.
+    """
     give_up = time.monotonic() + PATIENCE_SECONDS
     while reap()[0] and time.monotonic() < give_up:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child, signal.SIGKILL)
-        # What forks faster than it is found is stopped first: a stopped process forks no more.
+        # Stop processes first, since they could fork faster than they are found.
         for number in (signal.SIGSTOP, signal.SIGKILL):
             for pid in descendants(os.getpid()) if sys.platform == "linux" else [child]:
                 with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -1,4 +1,4 @@
-"""The launcher's other end: orders go out through one door, each with the pipes of one command."""
+"""Client of the launcher, which sends orders through one door, each with the pipes of a command."""
 
 import array
 import marshal
@@ -22,7 +22,7 @@ sys.path.append(sys.argv[1])
 from coder.sandbox.process.launcher import serve
 serve(socket.socket(fileno=int(sys.argv[2])))
 """
-"""The packages come last: nothing that lies beside them takes the place of the standard library."""
+"""Our packages come last on the path, so that no file beside them shadows the standard library."""
 
 
 class Lifeline:
@@ -34,6 +34,7 @@ class Lifeline:
         self.is_cut = False
 
     def cut(self) -> None:
+        """Close the pipe, which ends the command; further calls do nothing."""
         with self._lock:
             if not self.is_cut:
                 self.is_cut = True
@@ -42,14 +43,14 @@ class Lifeline:
 
 @dataclass(frozen=True, kw_only=True)
 class Pipes:
-    """The reading ends of what one command has to say; to be closed by whoever reads them."""
+    """The reading ends of one command's status and output; the reader closes them."""
 
     status: int
     output: int
 
 
 class Launcher:
-    """The process that starts commands; it is started with the first of them."""
+    """The process that starts commands; the first command starts it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -57,7 +58,7 @@ class Launcher:
         self._door: socket.socket | None = None
 
     def order(self, order: Mapping[str, Any], lifeline: Lifeline) -> Pipes:
-        """Have a command started.
+        """Order the start of a command.
 
         Raises:
             SandboxError: no process can be started here.
@@ -79,7 +80,7 @@ class Launcher:
         return Pipes(status=status, output=output)
 
     def close(self) -> None:
-        """Let the process end; commands under way are not touched."""
+        """Let the process end; running commands are not affected."""
         with self._lock:
             self._close()
 
@@ -87,7 +88,7 @@ class Launcher:
         with self._lock:
             try:
                 self._hand_over(descriptors)
-            except (BrokenPipeError, ConnectionResetError):  # somebody has killed it
+            except (BrokenPipeError, ConnectionResetError):  # it was killed
                 self._close()
                 self._hand_over(descriptors)
 

@@ -1,4 +1,4 @@
-"""The Sandbox: a process tree with limits, a filtered environment and a private TMPDIR, behind the walls it is given."""
+"""Sandbox of a process tree with limits, a filtered environment and a private TMPDIR, inside a backend."""
 
 import contextlib
 import os
@@ -25,11 +25,11 @@ from coder.sandbox.view.private_files import private_files
 from coder.sandbox.view.view import check_place, tools, view
 
 LINE = 2000
-"""Characters after which a line without an end is handed on as it is."""
+"""Length in characters at which an incomplete line is passed on."""
 
 
 class Capture:
-    """What one command has printed so far."""
+    """Bounded capture of the output of one command."""
 
     def __init__(self, limit: int) -> None:
         """Keep at most `limit` bytes: one half from the start, the other from the end."""
@@ -41,14 +41,14 @@ class Capture:
         self._line = ""
 
     def feed(self, data: bytes) -> Iterator[str]:
-        """Take the next bytes and yield the lines that they complete, without their ends."""
+        """Take the next bytes and yield the lines that they complete, without line ends."""
         room = self._half - len(self._head)
         if room > 0:
             self._head += data[:room]
-            data_left = data[room:]
+            overflow = data[room:]
         else:
-            data_left = data
-        self._tail += data_left
+            overflow = data
+        self._tail += overflow
         if (excess := len(self._tail) - self._half) > 0:
             del self._tail[:excess]
             self._dropped += excess
@@ -60,25 +60,26 @@ class Capture:
 
     @property
     def truncated(self) -> bool:
+        """Whether bytes were dropped."""
         return self._dropped > 0
 
     @property
     def text(self) -> str:
-        """All that was kept, with a line in the place of what was dropped."""
+        """The captured output, with a line in place of dropped bytes."""
         gap = f"\n... {self._dropped} bytes of output dropped here ...\n".encode() if self._dropped else b""
         return (bytes(self._head) + gap + bytes(self._tail)).decode("utf-8", "replace")
 
 
 GRACE_SECONDS = 8.0
-"""The launcher gets this long to end a tree before it is killed itself."""
+"""How long a supervisor may take to end its tree before it is killed itself."""
 REPLANNED = 10
-"""So often walls are planned anew when they could not be put up: what they were to cover may have vanished meanwhile."""
+"""How often the mounts are planned again after a path to cover has disappeared."""
 MOST_MEMORY = 0.8
-"""Of this machine's, at most, for one command."""
+"""The largest share of this machine's memory for one command."""
 
 
 class ProcessSandbox:
-    """Runs commands; without walls what they may read and write is not limited, only what they may use."""
+    """Runs commands; without a backend, only resources are limited, not what commands read and write."""
 
     def __init__(
         self,
@@ -89,9 +90,14 @@ class ProcessSandbox:
         deny_read: Sequence[str] = DENY_READ,
         caps: Mapping[str, int] | None = None,
     ) -> None:
-        """Prepare a sandbox whose commands read `exposed` paths, and see files of `cwd` that `deny_read` matches as empty.
+        """Prepare a sandbox.
 
-        `deny_read` holds patterns of `coder.permissions.private_files`; `caps` replaces fields of every command's `Limits`.
+        Args:
+            environment: variables, of which commands get the allowed ones.
+            walls: the backend; None for no isolation.
+            exposed: paths that commands may read.
+            deny_read: patterns of `coder.permissions.private_files`; files of `cwd` that match appear empty.
+            caps: replaces fields of the `Limits` of every command.
         """
         self._scratch = Scratch()
         self._environment = filtered(environment, scratch=self._scratch.path)
@@ -99,7 +105,7 @@ class ProcessSandbox:
         self._exposed = tuple(exposed)
         self._deny_read = tuple(deny_read)
         self._caps = dict(caps or {})
-        self._known: dict[Path, tuple[Path | None, tuple[Path, ...]]] = {}
+        self._access_by_directory: dict[Path, tuple[Path | None, tuple[Path, ...]]] = {}
         self._tools: dict[tuple[str, str], tuple[Path, ...]] = {}
         self._launcher = Launcher()
         self._lock = threading.Lock()
@@ -108,19 +114,19 @@ class ProcessSandbox:
 
     @property
     def contained(self) -> bool:
-        """Are there walls?"""
+        """Whether commands are isolated."""
         return self.walls is not None
 
     @property
     def notice(self) -> str:
-        """What the person should know about the walls, in a sentence; nothing where they are whole."""
+        """What the user should know about the isolation, as a sentence; empty where it is full."""
         if self.walls is None:
             return "There is no sandbox: commands and tests run with all your rights."
         return self.walls.reduced
 
     @property
     def scratch(self) -> Path:
-        """A private directory that commands may write; it outlives each run and is gone on close."""
+        """A private directory that commands may write; it outlives each run and is removed on close."""
         return self._scratch.path
 
     def run(
@@ -134,28 +140,37 @@ class ProcessSandbox:
         on_line: Progress | None = None,
         private: Path | None = None,
     ) -> Execution:
-        allowed = (limits or Limits()).model_copy(update=self._caps)
+        effective_limits = (limits or Limits()).model_copy(update=self._caps)
 
-        def once() -> Execution:
-            walled = self.walled(
-                argv, cwd=cwd, environment=environment, policy=policy, limits=allowed, private=private
+        def run_once() -> Execution:
+            wrapped = self.walled(
+                argv,
+                cwd=cwd,
+                environment=environment,
+                policy=policy,
+                limits=effective_limits,
+                private=private,
             )
-            done = self._execute(argv[0], self._order(walled, cwd, allowed), allowed, on_line)
+            execution = self._execute(
+                argv[0], self._order(wrapped, cwd, effective_limits), effective_limits, on_line
+            )
             return (
-                done
-                if self.walls is None or done.exit_code is None
-                else self._told(argv[0], done, self.walls)
+                execution
+                if self.walls is None or execution.exit_code is None
+                else self._with_exit_code(argv[0], execution, self.walls)
             )
 
         for _ in range(REPLANNED):
             with contextlib.suppress(Vanished):
-                return once()
-        return once()
+                return run_once()
+        return run_once()
 
-    def _told(self, name: str, done: Execution, walls: Walls) -> Execution:
-        """The end of the command itself, from that of what was started."""
+    def _with_exit_code(self, name: str, execution: Execution, walls: Walls) -> Execution:
+        """Replace the exit code of the wrapped command by that of the command itself."""
         try:
-            return done.model_copy(update={"exit_code": walls.exit_code(done.exit_code or 0, done.output)})
+            return execution.model_copy(
+                update={"exit_code": walls.exit_code(execution.exit_code or 0, execution.output)}
+            )
         except SandboxError as error:
             raise type(error)(f"{name} could not be started: {error}.") from None
 
@@ -168,7 +183,9 @@ class ProcessSandbox:
             lifeline = Lifeline()
             self._lifelines.add(lifeline)
         try:
-            return _Launched(name, self._launcher.order(order, lifeline), lifeline).watch(limits, on_line)
+            return _RunningCommand(name, self._launcher.order(order, lifeline), lifeline).watch(
+                limits, on_line
+            )
         finally:
             with self._lock:
                 self._lifelines.discard(lifeline)
@@ -184,20 +201,22 @@ class ProcessSandbox:
         limits: Limits | None = None,
         private: Path | None = None,
     ) -> Walled:
-        """What is started instead of a command.
+        """Return the command that is started instead of `argv`.
 
         Raises:
-            SandboxError: there is nothing to be run, or no place for it.
+            SandboxError: the command cannot be wrapped, or `cwd` does not exist or must not be exposed.
         """
-        own = {
+        variables = {
             **self._environment,
             **(private_places(private, self._environment) if private else {}),
             **(environment or {}),
         }
         scratch = private or self._scratch.path
-        return self._walled(tuple(argv), cwd, own, policy or Policy(), limits or Limits(), scratch=scratch)
+        return self._wrap(
+            tuple(argv), cwd, variables, policy or Policy(), limits or Limits(), scratch=scratch
+        )
 
-    def _walled(
+    def _wrap(
         self,
         argv: tuple[str, ...],
         cwd: Path,
@@ -209,23 +228,24 @@ class ProcessSandbox:
     ) -> Walled:
         if self.walls is None:
             return Walled(argv=argv, directory=str(cwd), environment=environment)
-        place = Path(os.path.realpath(cwd))
+        directory = Path(os.path.realpath(cwd))
         try:
-            check_place(place)
+            check_place(directory)
         except SandboxError as error:
             raise SandboxError(f"{argv[0]} could not be started: {error}.") from None
         with self._lock:
-            if (
-                place not in self._known
-            ):  # remembered from before the first command there, which may write what leads to it
-                self._known[place] = _remembered(place, private_files(place, self._deny_read))
-            git, private = self._known[place]
+            # Read before the first command there, since a command may change the pointer to the repository.
+            if directory not in self._access_by_directory:
+                self._access_by_directory[directory] = _repository_access(
+                    directory, private_files(directory, self._deny_read)
+                )
+            git, private = self._access_by_directory[directory]
         key = argv[0], environment.get("PATH", "")
         if key not in self._tools:
             self._tools[key] = tools(argv[0], environment)
-        seen = view(
+        plan = view(
             tools=self._tools[key],
-            cwd=place,
+            cwd=directory,
             writes=policy.writes,
             network=policy.network,
             scratch=scratch,
@@ -236,24 +256,24 @@ class ProcessSandbox:
         return self.walls.around(
             Command(
                 argv=argv,
-                cwd=place,
+                cwd=directory,
                 environment=environment,
                 policy=policy,
-                view=seen,
+                view=plan,
                 scratch=scratch,
                 limits=limits,
             )
         )
 
-    def _order(self, walled: Walled, cwd: Path, limits: Limits) -> dict[str, Any]:
+    def _order(self, wrapped: Walled, cwd: Path, limits: Limits) -> dict[str, Any]:
         machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         return {
-            "argv": list(walled.argv),
-            "directory": walled.directory,
-            "environment": dict(walled.environment),
-            "data": dict(walled.data),
-            "confinement": walled.confinement and dict(walled.confinement),
-            "held_input": walled.held_input,
+            "argv": list(wrapped.argv),
+            "directory": wrapped.directory,
+            "environment": dict(wrapped.environment),
+            "data": dict(wrapped.data),
+            "confinement": wrapped.confinement and dict(wrapped.confinement),
+            "held_input": wrapped.held_input,
             "limits": {
                 **limits.model_dump(),
                 "resident_bytes": min(limits.resident_bytes, int(MOST_MEMORY * machine)),
@@ -283,13 +303,16 @@ class ProcessSandbox:
         self.close()
 
 
-def _remembered(place: Path, private: tuple[Path, ...]) -> tuple[Path | None, tuple[Path, ...]]:
-    """The git directory that commands may see, and what they may not: with files in the repository that are private, all of it."""
-    git = git_directory(place)
-    return (None, (*private, git)) if git and holds(place, private) else (git, private)
+def _repository_access(directory: Path, private: tuple[Path, ...]) -> tuple[Path | None, tuple[Path, ...]]:
+    """Return the git directory that commands may see, and the paths that they may not.
+
+    If the repository contains private files, all of it is denied.
+    """
+    git = git_directory(directory)
+    return (None, (*private, git)) if git and holds(directory, private) else (git, private)
 
 
-class _Launched:
+class _RunningCommand:
     """One command under its supervisor."""
 
     def __init__(self, name: str, pipes: Pipes, lifeline: Lifeline) -> None:
@@ -297,38 +320,38 @@ class _Launched:
         self._pipes = pipes
         self._lifeline = lifeline
         self._started = time.monotonic()
-        self._said = b""
+        self._status_output = b""
 
     def watch(self, limits: Limits, on_line: Progress | None) -> Execution:
-        """Read until the tree is gone, cutting it down at the time limit."""
+        """Read output until the tree is gone, ending it at the time limit."""
         capture = Capture(limits.output_bytes)
         try:
             timed_out = self._read(
                 capture, deadline=self._started + limits.wall_seconds, on_line=on_line or (lambda _line: None)
             )
         finally:
-            self._lifeline.cut()  # first: an exception in `on_line` must not leave the tree alive
-            self._bury()
-        told = self._told
-        if "error" in told:
-            raise SandboxError(f"{self._name} could not be started: {told['error']}.")
+            self._lifeline.cut()  # first, since an exception in `on_line` must not leave the tree alive
+            self._wait_for_supervisor()
+        report = self._report
+        if "error" in report:
+            raise SandboxError(f"{self._name} could not be started: {report['error']}.")
         return Execution(
-            exit_code=int(told["exit"]) if "exit" in told and not timed_out else None,
+            exit_code=int(report["exit"]) if "exit" in report and not timed_out else None,
             output=capture.text,
             seconds=time.monotonic() - self._started,
             timed_out=timed_out,
             truncated=capture.truncated,
-            exceeded=told.get("exceeded", ""),
+            exceeded=report.get("exceeded", ""),
         )
 
     @property
-    def _told(self) -> dict[str, str]:
-        """What the supervisor has said so far, by its first word."""
-        lines = self._said.decode("utf-8", "replace").splitlines()
+    def _report(self) -> dict[str, str]:
+        """The status lines received so far, by their first word."""
+        lines = self._status_output.decode("utf-8", "replace").splitlines()
         return {kind: text for kind, _, text in (line.partition(" ") for line in lines)}
 
     def _read(self, capture: Capture, *, deadline: float, on_line: Progress) -> bool:
-        """Read output and status until the supervisor has gone; True if the time limit was what ended it."""
+        """Read output and status until the supervisor has ended; return whether the time limit ended it."""
         timed_out = False
         output, status = self._pipes.output, self._pipes.status
         os.set_blocking(output, False)
@@ -346,36 +369,36 @@ class _Launched:
                     if not (data := _read(key.fd)):
                         selector.unregister(key.fd)
                     elif key.fd == status:
-                        self._said += data
+                        self._status_output += data
                     else:
                         for line in capture.feed(data):
                             on_line(line)
-            while data := _read(output):  # what was written just before the end
+            while data := _read(output):  # written just before the end
                 for line in capture.feed(data):
                     on_line(line)
         return timed_out
 
-    def _bury(self) -> None:
-        """Wait for the supervisor, which ends by itself once its lifeline is cut, and kill what can still be found if it does not."""
+    def _wait_for_supervisor(self) -> None:
+        """Wait for the supervisor to end once its lifeline is cut; kill what can be found if it does not."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._pipes.status, selectors.EVENT_READ)
             give_up = time.monotonic() + GRACE_SECONDS
             while selector.select(max(give_up - time.monotonic(), 0.0)) and (
                 data := _read(self._pipes.status)
             ):
-                self._said += data
+                self._status_output += data
         os.close(self._pipes.status)
         os.close(self._pipes.output)
-        if "gone" not in self._told:
-            _kill(self._told)
+        if "gone" not in self._report:
+            _kill_supervisor(self._report)
 
 
-def _kill(told: Mapping[str, str]) -> None:
-    """End a supervisor that was killed, or that hangs, and the process group of its command."""
+def _kill_supervisor(report: Mapping[str, str]) -> None:
+    """Kill a supervisor that hangs or was killed, and the process group of its command."""
     for kind, kill in (("supervisor", os.kill), ("pid", os.killpg)):
-        if kind in told:
+        if kind in report:
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                kill(int(told[kind]), signal.SIGKILL)
+                kill(int(report[kind]), signal.SIGKILL)
 
 
 def _read(descriptor: int) -> bytes:
