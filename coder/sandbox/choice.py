@@ -37,7 +37,7 @@ class Choice:
     faults: tuple[str, ...] = ()
     """Why each backend before it does not work."""
     remedy: str = ""
-    """How to get full isolation on this system."""
+    """Advice on getting full isolation on this system."""
 
     @property
     def refusal(self) -> str:

@@ -52,7 +52,7 @@ class Walls(Protocol):
 
     @property
     def reduced(self) -> str:
-        """What the backend cannot isolate, as a sentence for the user; empty for full isolation."""
+        """A sentence for the user about what is not isolated; empty for full isolation."""
         ...
 
     def around(self, command: Command) -> Walled:

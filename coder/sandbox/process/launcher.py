@@ -118,11 +118,11 @@ def threads_of_user(user: int) -> int:
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 PATIENCE_SECONDS = 5.0
-"""How long to wait for processes that do not die of SIGKILL at once (disk wait)."""
+"""The wait for processes that do not die of SIGKILL at once (disk wait)."""
 LAST_SECONDS = 0.02
-"""How long to wait for processes that end after the command, such as the first of a namespace."""
+"""The wait for processes that end after the command, such as the first of a namespace."""
 COUNT_SECONDS = 10.0
-"""How long a count of the user's own threads is reused."""
+"""The time for which a count of the user's own threads is reused."""
 LIBC = ctypes.CDLL(None)
 """Opened before any fork, which is faster than after each."""
 

@@ -71,9 +71,9 @@ class Capture:
 
 
 GRACE_SECONDS = 8.0
-"""How long a supervisor may take to end its tree before it is killed itself."""
+"""The time a supervisor has to end its tree before it is killed itself."""
 REPLANNED = 10
-"""How often the mounts are planned again after a path to cover has disappeared."""
+"""The number of times mounts are planned again after a path to cover has disappeared."""
 MOST_MEMORY = 0.8
 """The largest share of this machine's memory for one command."""
 
@@ -119,7 +119,7 @@ class ProcessSandbox:
 
     @property
     def notice(self) -> str:
-        """What the user should know about the isolation, as a sentence; empty where it is full."""
+        """A sentence for the user about missing isolation; empty where isolation is full."""
         if self.walls is None:
             return "There is no sandbox: commands and tests run with all your rights."
         return self.walls.reduced
