@@ -1,1 +1,1 @@
-"""Git as a session needs it: worktrees, snapshots, delivery, history."""
+"""Git operations of a session: worktrees, snapshots, delivery, history."""

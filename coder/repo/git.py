@@ -1,4 +1,4 @@
-"""The one door to git: explicit places, no hooks, no helpers, no prompts, no inherited GIT_ variables."""
+"""Git commands with explicit directories and without hooks, helpers, prompts or inherited GIT_ variables."""
 
 import os
 import re
@@ -19,7 +19,7 @@ OLDEST = (2, 30)
 KEPT_VARIABLES = re.compile(
     r"GIT_((AUTHOR|COMMITTER)_(NAME|EMAIL)|CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)|CEILING_DIRECTORIES)"
 )
-"""What the person set for every git command; all other GIT_ variables belong to the command that started us, such as a hook."""
+"""Variables set by the user for every git command; others belong to our parent process, such as a hook."""
 ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
@@ -29,7 +29,7 @@ ENVIRONMENT = {
     "GIT_ALLOW_PROTOCOL": "none",  # outranks protocol.*.allow, which outranks protocol.allow
 }
 SETTINGS = {
-    # Nothing that the user's own configuration names is started either, and nothing reaches for the network.
+    # No program of the user's own configuration is started, and nothing uses the network.
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,
     "core.sshCommand": "false",
@@ -42,7 +42,7 @@ SETTINGS = {
     "gc.auto": "0",
     "maintenance.auto": "false",
     "submodule.recurse": "false",
-    # Nothing in the person's taste changes what our commands mean.
+    # The user's preferences must not change the meaning of our commands.
     "core.quotePath": "false",
     "core.safecrlf": "false",
     "core.splitIndex": "false",
@@ -56,11 +56,11 @@ LOCK_SECONDS = 3.0
 FINDING_SECONDS = 10.0
 LONGEST_POINTER = 10_000
 PATIENCE_SECONDS = 2.0
-"""Before the tree is looked through for pipes, which takes about a second for 100,000 files."""
+"""The wait before the tree is searched for pipes, which takes about a second for 100,000 files."""
 
 
 class Process(Protocol):
-    """What GitPython wraps around a started git."""
+    """A started git process as GitPython wraps it."""
 
     def communicate(self, *, timeout: float) -> tuple[bytes, bytes]: ...
 
@@ -69,25 +69,25 @@ class Process(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """How a git command ended."""
+    """Result of a git command."""
 
     status: int
     stdout: bytes
     stderr: str
     timed_out: bool = False
-    """It was stopped; stdout holds what there was."""
+    """Whether it was stopped; stdout then holds the partial output."""
 
     @property
     def fault(self) -> str:
-        """Git's own complaint, in one line."""
+        """Git's own error message, in one line."""
         lines = [line.strip() for line in self.stderr.splitlines() if line.strip()]
-        told = [line.partition(": ")[2] for line in lines if line.startswith(("fatal: ", "error: "))]
-        return "; ".join(told or lines) or f"exit code {self.status}"
+        messages = [line.partition(": ")[2] for line in lines if line.startswith(("fatal: ", "error: "))]
+        return "; ".join(messages or lines) or f"exit code {self.status}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Git:
-    """Where git works; what is given here is never looked up in the tree."""
+    """Git at explicit locations; no location is ever searched for in the tree."""
 
     directory: Path
     """Where commands start: the top of the work tree, where there is one."""
@@ -95,9 +95,9 @@ class Git:
     """None only while the repository is being found."""
     work_tree: Path | None = None
     index: Path | None = None
-    """None is the work tree's own."""
+    """None for the work tree's own."""
     inert: InertDirectory | None = None
-    """Stands in for the shared git directory, so that the repository's configuration starts and redirects nothing."""
+    """Replaces the shared git directory, so that the repository's configuration has no effects."""
 
     @property
     def common(self) -> Path:
@@ -108,6 +108,7 @@ class Git:
         return self.git_dir
 
     def with_index(self, index: Path) -> "Git":
+        """Return the same git with another index file."""
         return replace(self, index=index)
 
     def call(
@@ -119,15 +120,16 @@ class Git:
         timeout_seconds: float = 300.0,
         accept_timeout: bool = False,
     ) -> Output:
-        """Run one git command, trying again for a moment where another process holds the lock it needs.
+        """Run one git command, retrying briefly while another process holds the lock it needs.
 
         Raises:
-            GitError: the exit code is not in `accept` (None accepts all), or time ran out and that is not accepted either.
+            GitError: the exit code is not in `accept` (None accepts all), or time ran out and that is not
+                accepted either.
             UserError: there is no git.
         """
         deadline = time.monotonic() + LOCK_SECONDS
         while True:
-            output = self._once(
+            output = self._run_once(
                 arguments, stdin=stdin, environment=environment or {}, timeout_seconds=timeout_seconds
             )
             if output.status == 0 or not LOCKED.search(output.stderr) or time.monotonic() > deadline:
@@ -144,30 +146,35 @@ class Git:
         return output
 
     def text(self, *arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None) -> str:
-        """The command's output without its last newline; bytes that are no UTF-8 survive as surrogates."""
+        """Return the command's output without its last newline; bytes that are no UTF-8 become surrogates."""
         return os.fsdecode(self.call(*arguments, stdin=stdin, environment=environment).stdout).removesuffix(
             "\n"
         )
 
     def items(self, *arguments: str) -> list[str]:
-        """The output of a command given `-z`, split."""
+        """Return the NUL-separated items that a command with `-z` prints."""
         return os.fsdecode(self.call(*arguments).stdout).split("\0")[:-1]
 
     def holds(self, *arguments: str) -> bool:
-        """Does a question asked of git, such as `merge-base --is-ancestor`, get a yes?"""
+        """Return whether a query such as `merge-base --is-ancestor` succeeds."""
         return self.call(*arguments, accept=(0, 1)).status == 0
 
     def commit(self, revision: str) -> str | None:
-        """The full hash of the commit that a revision names."""
+        """Return the full hash of the commit that a revision names, or None."""
         found = self.call(
             "rev-parse", "--quiet", "--verify", "--end-of-options", f"{revision}^{{commit}}", accept=None
         )
         return found.stdout.decode().strip() if found.status == 0 else None
 
     def tree(self, revision: str) -> str:
+        """Return the hash of the tree that a revision names.
+
+        Raises:
+            GitError: there is none.
+        """
         return self.text("rev-parse", "--verify", "--end-of-options", f"{revision}^{{tree}}")
 
-    def _once(
+    def _run_once(
         self,
         arguments: tuple[str, ...],
         *,
@@ -181,15 +188,15 @@ class Git:
                 "git was not found on PATH; coder keeps its work in git: install it and try again."
             )
         try:
-            import git  # GitPython looks for the executable as it is imported: only where a command is run
+            import git  # late, since GitPython searches for the executable on import
         except ImportError as error:
             raise UserError(f"git does not run here: {str(error).strip().splitlines()[0]}") from None
-        variables = {**ENVIRONMENT, **self._places(), **environment}
+        variables = {**ENVIRONMENT, **self._location_variables(), **environment}
         with tempfile.TemporaryFile() as file:
             file.write(stdin)
             file.seek(0)
-            command = [*_without_inherited(variables), executable, *self._settings(), *arguments]
-            # As a process: GitPython's own time limit is a thread that an interrupt leaves behind, and the program waits for it.
+            command = [*_unset_prefix(variables), executable, *self._setting_options(), *arguments]
+            # As a process: the thread of GitPython's own time limit survives an interrupt and delays exit.
             process = git.Git(str(self.directory)).execute(
                 command, istream=file, env=variables, as_process=True
             )
@@ -201,7 +208,9 @@ class Git:
         return Output(status=process.returncode, stdout=stdout, stderr=stderr.decode("utf-8", "replace"))
 
     def _communicate(self, process: Process, timeout_seconds: float) -> tuple[bytes, bytes]:
-        """Wait for git; where it takes long, make sure that it does not wait for a pipe that has the name of one of its files.
+        """Wait for git to end.
+
+        If that takes long, check that git does not wait for a named pipe in the place of a file.
 
         Raises:
             UserError: there is such a pipe; git was stopped.
@@ -210,42 +219,46 @@ class Git:
             return process.communicate(timeout=min(timeout_seconds, PATIENCE_SECONDS))
         except subprocess.TimeoutExpired:
             if pipe := next(
-                (found for place in (self.work_tree, self.git_dir) if place for found in pipes(place)), None
+                (path for root in (self.work_tree, self.git_dir) if root for path in pipes(root)), None
             ):
                 process.kill()
                 process.communicate(timeout=PATIENCE_SECONDS)
                 raise UserError(
-                    f"{pipe} is not a regular file, and git would wait for it for ever. Remove it and try again."
+                    f"{pipe} is not a regular file, and git would wait for it for ever. Remove it and "
+                    "try again."
                 ) from None
             return process.communicate(timeout=max(0.0, timeout_seconds - PATIENCE_SECONDS))
 
-    def _settings(self) -> list[str]:
-        return [word for key, value in SETTINGS.items() for word in ("-c", f"{key}={value}")]
+    def _setting_options(self) -> list[str]:
+        return [argument for key, value in SETTINGS.items() for argument in ("-c", f"{key}={value}")]
 
-    def _places(self) -> dict[str, str]:
+    def _location_variables(self) -> dict[str, str]:
         inert = self.inert.path if self.inert else None
-        places = {
+        locations = {
             "GIT_DIR": self.git_dir,
             "GIT_COMMON_DIR": inert,
             "GIT_WORK_TREE": self.work_tree,
             "GIT_INDEX_FILE": self.index,
         }
-        return {name: str(path) for name, path in places.items() if path is not None}
+        return {name: str(path) for name, path in locations.items() if path is not None}
 
 
-def _without_inherited(given: Mapping[str, str]) -> list[str]:
-    """GitPython can add to the environment but not take away: `env -u` does."""
+def _unset_prefix(variables: Mapping[str, str]) -> list[str]:
+    """Return an `env -u` prefix that removes inherited GIT_ variables.
+
+    GitPython can add to the environment but not remove from it.
+    """
     names = [
         name
         for name in os.environ
-        if name.startswith("GIT_") and name not in given and not KEPT_VARIABLES.fullmatch(name)
+        if name.startswith("GIT_") and name not in variables and not KEPT_VARIABLES.fullmatch(name)
     ]
-    return ["/usr/bin/env", *(word for name in names for word in ("-u", name))] if names else []
+    return ["/usr/bin/env", *(argument for name in names for argument in ("-u", name))] if names else []
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A person's checkout."""
+    """A user's checkout."""
 
     git: Git
     root: Path
@@ -255,7 +268,7 @@ class Place:
 
 
 def find(directory: Path) -> Place:
-    """Find the checkout that a directory is in.
+    """Find the checkout that contains a directory.
 
     Raises:
         UserError: there is none, or none that can be worked with.
@@ -264,13 +277,16 @@ def find(directory: Path) -> Place:
     head = git.commit("HEAD")
     if head is None:
         raise UserError(
-            f"The repository in {git.directory} has no commits yet; make a first one (git add, git commit) and try again."
+            f"The repository in {git.directory} has no commits yet; make a first one (git add, git "
+            "commit) and try again."
         )
     return Place(git=git, root=git.directory, common=git.common, head=head)
 
 
 def checkout(directory: Path) -> Git:
-    """Find the checkout that a directory is in, with or without commits; `core.worktree` does not count, the place of its `.git` does.
+    """Find the checkout that contains a directory, with or without commits.
+
+    `core.worktree` is ignored: the directory of the `.git` counts.
 
     Raises:
         UserError: there is none, or none that can be worked with.
@@ -279,62 +295,71 @@ def checkout(directory: Path) -> Git:
         raise UserError(f"{directory} is not a directory; name the repository to work in.")
     directory = directory.resolve()
     _check_version(Git(directory=directory))
-    nearest = _nearest(directory)
+    nearest = _find_nearest(directory)
     if nearest is None:
         answer = Git(directory=directory).call(
             "rev-parse", "--git-dir", accept=None, timeout_seconds=FINDING_SECONDS
         )
-        raise UserError(_why_not_found(directory, answer.stderr or "must be run in a work tree"))
+        raise UserError(_explain_failure(directory, answer.stderr or "must be run in a work tree"))
     root, git_dir = nearest
-    common = git_dir / (_line(git_dir / "commondir") or ".")
+    common = git_dir / (_read_pointer(git_dir / "commondir") or ".")
     inert = InertDirectory(common.resolve(), git_dir)
-    # By discovery and not by GIT_DIR: only then git refuses what belongs to another user.
+    # By discovery and not by GIT_DIR, since only then git refuses a repository of another user.
     found = Git(directory=root, inert=inert).call("rev-parse", "--absolute-git-dir", accept=None)
     if found.status != 0 or Path(os.fsdecode(found.stdout).removesuffix("\n")).resolve() != git_dir:
-        raise UserError(_why_not_found(directory, found.stderr))
+        raise UserError(_explain_failure(directory, found.stderr))
     if inert.is_bare:
-        raise UserError(_why_not_found(directory, "must be run in a work tree"))
+        raise UserError(_explain_failure(directory, "must be run in a work tree"))
     return Git(directory=root, git_dir=git_dir, work_tree=root, inert=inert)
 
 
-def _nearest(directory: Path) -> tuple[Path, Path] | None:
-    """The closest directory above with a `.git` that git may accept, and the git directory that this names."""
-    for place in (directory, *directory.parents):
-        pointer = place / ".git"
+def _find_nearest(directory: Path) -> tuple[Path, Path] | None:
+    """Find the closest ancestor with a `.git` that git may accept; return it and its git directory."""
+    for parent in (directory, *directory.parents):
+        pointer = parent / ".git"
         if pointer.is_dir():
             if _is_git_directory(pointer):
-                return place, pointer.resolve()
-        elif line := _line(pointer):
-            named = (place / line.removeprefix("gitdir: ")).resolve()
-            return (place, named) if line.startswith("gitdir: ") and named.is_dir() else None
-        if _is_git_directory(place):
+                return parent, pointer.resolve()
+        elif line := _read_pointer(pointer):
+            target = (parent / line.removeprefix("gitdir: ")).resolve()
+            return (parent, target) if line.startswith("gitdir: ") and target.is_dir() else None
+        if _is_git_directory(parent):
             return None
     return None
 
 
-def _is_git_directory(place: Path) -> bool:
-    has_store = all((place / name).is_dir() for name in ("objects", "refs"))
-    return os.path.lexists(place / "HEAD") and (has_store or (place / "commondir").exists())
+def _is_git_directory(directory: Path) -> bool:
+    has_store = all((directory / name).is_dir() for name in ("objects", "refs"))
+    return os.path.lexists(directory / "HEAD") and (has_store or (directory / "commondir").exists())
 
 
-def _line(file: Path) -> str:
+def _read_pointer(file: Path) -> str:
     return os.fsdecode(read_regular(file, limit_bytes=LONGEST_POINTER) or b"").strip("\r\n")
 
 
 def _check_version(git: Git) -> None:
-    told = git.text("version")
-    match = re.search(r"(\d+)\.(\d+)", told)
+    version = git.text("version")
+    match = re.search(r"(\d+)\.(\d+)", version)
     if match and (int(match[1]), int(match[2])) < OLDEST:
         raise UserError(
-            f"This is {told}, and coder needs at least {OLDEST[0]}.{OLDEST[1]}: install a newer git."
+            f"This is {version}, and coder needs at least {OLDEST[0]}.{OLDEST[1]}: install a newer git."
         )
 
 
-def _why_not_found(directory: Path, stderr: str) -> str:
+def _explain_failure(directory: Path, stderr: str) -> str:
     if remedy := re.search(r"git config --global --add safe\.directory .+", stderr):
         return f"{directory} belongs to another user, so git refuses it. If you trust it: {remedy[0]}"
     if "must be run in a work tree" in stderr:
-        return f"{directory} is a bare repository or a .git directory: there are no files to work on. Start coder in a checkout of it."
+        return (
+            f"{directory} is a bare repository or a .git directory: there are no files to work on. "
+            "Start coder in a checkout of it."
+        )
     if "not a git repository" in stderr:
-        return f"{directory} is not inside a git repository. Start coder in one, or make one: git init, git add, git commit."
-    return f"git cannot read the repository in {directory}: {stderr.strip().splitlines()[-1] if stderr.strip() else 'it does not say why'}"
+        return (
+            f"{directory} is not inside a git repository. Start coder in one, or make one: git init, "
+            "git add, git commit."
+        )
+    return (
+        f"git cannot read the repository in {directory}: "
+        f"{stderr.strip().splitlines()[-1] if stderr.strip() else 'it does not say why'}"
+    )

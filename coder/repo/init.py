@@ -1,4 +1,4 @@
-"""A new repository, for code that has none yet."""
+"""Creation of a repository for code that has none yet."""
 
 from pathlib import Path
 
@@ -8,10 +8,10 @@ from coder.repo.worktrees.snapshot import stage, write_tree
 
 
 def begin_repository(directory: Path, *, message: str) -> str:
-    """Put a directory's files under git, as the first commit of the branch `main`, and return that commit."""
+    """Create a repository with a directory's files as the first commit of `main`; return that commit."""
     git = Git(directory=directory, git_dir=directory / ".git", work_tree=directory)
     git.call("init", "--quiet", "--initial-branch=main", str(directory))
-    git = checkout(directory)  # from here on what the files say counts as little as anybody's
+    git = checkout(directory)  # from here on, the repository's configuration is ignored, as everywhere
     stage(git)
     commit = git.text("commit-tree", write_tree(git), "-m", message, environment=FALLBACK)
     git.call("update-ref", "HEAD", commit)

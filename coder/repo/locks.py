@@ -1,4 +1,4 @@
-"""Locks that vanish with the process that holds them, and leave no file of their own in a repository."""
+"""File locks that end with the process that holds them and leave no file in a repository."""
 
 import fcntl
 import os
@@ -11,12 +11,11 @@ from coder.core.errors import UserError
 
 @contextmanager
 def repository_lock(common: Path) -> Iterator[None]:
-    """Wait until no other session changes what sessions share in this repository: the notes, the list of worktrees."""
+    """Hold the lock on what sessions share in this repository: the notes, the list of worktrees."""
     directory = os.open(common, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        with suppress(
-            OSError
-        ):  # a network file system may not lock directories; the worst is then a lost note
+        # A network file system may not support locking directories; the worst result is a lost note.
+        with suppress(OSError):
             fcntl.flock(directory, fcntl.LOCK_EX)
         yield
     finally:
@@ -25,7 +24,7 @@ def repository_lock(common: Path) -> Iterator[None]:
 
 @contextmanager
 def hold(session: Path) -> Iterator[None]:
-    """Mark a session's directory, made where needed, as in use by this process.
+    """Mark a session's directory as in use by this process, creating it where needed.
 
     Raises:
         UserError: another process uses it.

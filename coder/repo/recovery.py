@@ -1,4 +1,7 @@
-"""What a session leaves in a repository, written down before it is made, so that any later session can clean up after a killed one."""
+"""Record and removal of what a session leaves in a repository.
+
+The record is written first, so that any later session can clean up after a killed one.
+"""
 
 import json
 from collections.abc import Callable
@@ -20,7 +23,7 @@ BUNDLE = "steps.bundle"
 
 @dataclass(frozen=True, kw_only=True)
 class Traces:
-    """Where a session works."""
+    """Locations that a session uses."""
 
     session: str
     state: Path
@@ -28,11 +31,11 @@ class Traces:
     common: Path
     """The git directory of the repository."""
     head: str = ""
-    """The commit that the session began at; what its parents hold is not kept once more."""
+    """The commit that the session started from; commits of its parents are not bundled."""
 
     @property
     def bundle(self) -> Path:
-        """Where the session's steps are kept when its refs are gone."""
+        """Path of the bundle of the session's steps once its refs are gone."""
         return self.state / BUNDLE
 
     def head_of(self, candidate: str) -> str:
@@ -52,6 +55,7 @@ class Traces:
         return f"refs/coder/{self.session}/"
 
     def record(self) -> None:
+        """Write the record into the session's directory atomically, creating directories where needed."""
         self.indexes.mkdir(parents=True, exist_ok=True)
         draft = self.state / f"{RECORD}.new"
         draft.write_text(json.dumps({"common": str(self.common), "head": self.head}), encoding="utf-8")
@@ -59,7 +63,7 @@ class Traces:
 
 
 def clean(traces: Traces) -> None:
-    """Remove a session's worktrees, private refs and indexes; what was delivered stays.
+    """Remove a session's worktrees, private refs and indexes; deliveries stay.
 
     Raises:
         GitError: a ref cannot be removed; a later call may.
@@ -80,34 +84,33 @@ def clean(traces: Traces) -> None:
 
 
 def _bundle_steps(git: Git, traces: Traces) -> None:
-    """Write the session's steps into a bundle that needs no more than the parents of the commit it began at.
+    """Write the session's steps into a bundle that needs only the parents of the session's start commit.
 
-    These survive an amended HEAD. A bundle that cannot be written is none: the log holds every change as a diff.
+    These survive an amended HEAD. Failure is tolerated: the log contains every change as a diff.
     """
     if not git.text("for-each-ref", "--count=1", f"{traces.refs}steps/"):
         return
     known = (f"^{traces.head}^@",) if traces.head and git.commit(traces.head) else ()
     refs = git.text("for-each-ref", "--format=%(refname)", f"{traces.refs}steps/").split()
-    done = git.call(
-        "bundle", "create", "--quiet", "-", *refs, *known, accept=None
-    )  # to a file git would leave its lock behind when killed
-    if done.status == 0:
+    # To stdout, since a killed git would leave a lock beside a file.
+    output = git.call("bundle", "create", "--quiet", "-", *refs, *known, accept=None)
+    if output.status == 0:
         draft = traces.bundle.with_suffix(".new")
         draft.touch(mode=0o600)
-        draft.write_bytes(done.stdout)
+        draft.write_bytes(output.stdout)
         draft.replace(traces.bundle)
 
 
 def recover(sessions: Path, settle: Callable[[Path, PendingDelivery], None]) -> tuple[str, ...]:
     """Clean up after every session that left traces and whose process is gone; return their ids.
 
-    `settle` completes a delivery that was begun, or takes it back: what the session's log says decides.
+    `settle` completes or undoes a started delivery, as the session's log decides.
     """
-    left = {record.parent for name in (RECORD, INTENT) for record in sessions.glob(f"*/{name}")}
-    return tuple(state.name for state in sorted(left) if _recover(state, settle))
+    states = {record.parent for name in (RECORD, INTENT) for record in sessions.glob(f"*/{name}")}
+    return tuple(state.name for state in sorted(states) if _recover_session(state, settle))
 
 
-def _recover(state: Path, settle: Callable[[Path, PendingDelivery], None]) -> bool:
+def _recover_session(state: Path, settle: Callable[[Path, PendingDelivery], None]) -> bool:
     with ExitStack() as stack:
         try:
             stack.enter_context(hold(state))
@@ -125,23 +128,22 @@ def _recover(state: Path, settle: Callable[[Path, PendingDelivery], None]) -> bo
             if pending is not None and pending.common.is_dir():
                 settle(state, pending)
             (state / INTENT).unlink(missing_ok=True)
-        except (UserError, FileNotFoundError):  # it lives, or another process has just cleaned up after it
+        except (UserError, FileNotFoundError):  # still running, or just cleaned up by another process
             return False
-        except (
-            GitError,
-            OSError,
-            ValueError,
-            KeyError,
-        ):  # busy, broken, or a record cut short; no other repository's work waits for it
+        except (GitError, OSError, ValueError, KeyError):
+            # Busy, broken, or a truncated record: this must not block work in other repositories.
             return False
     return True
 
 
 def _remove_stale_locks(traces: Traces) -> None:
-    """A git killed while it wrote a ref leaves `<ref>.lock`; only those that no other session and no person could have made."""
+    """Remove the `<ref>.lock` files that a killed git leaves.
+
+    Only locks that no other session and no user could hold are removed.
+    """
     for lock in (traces.common / traces.refs).rglob("*.lock"):
         lock.unlink(missing_ok=True)
     for lock in (traces.common / "refs" / "heads" / "coder").glob(f"*-{short(traces.session)}.lock"):
         lock.unlink(missing_ok=True)
-    with repository_lock(traces.common):  # whoever writes notes holds this
+    with repository_lock(traces.common):  # held by every writer of notes
         (traces.common / f"{NOTES}.lock").unlink(missing_ok=True)

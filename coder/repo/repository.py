@@ -1,4 +1,4 @@
-"""The Repository port: one session's worktrees in a person's repository, and the delivery of its result."""
+"""Repository port: a session's worktrees in a user's repository, and delivery of its result."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,22 +23,24 @@ from coder.repo.worktrees.worktree import Worktree
 
 @dataclass(kw_only=True)
 class SessionRepository:
-    """What changes is the worktrees and the session's private refs."""
+    """The state of one session in a repository: its worktrees and private refs."""
 
     place: Place
     traces: Traces
     head: str
-    """The commit that the fix is delivered on: HEAD, or the revision asked for."""
+    """The commit that the fix is delivered on: HEAD, or the requested revision."""
     base: str
     left_out: tuple[str, ...]
-    """Uncommitted work that `base` lacks, and whatever else a candidate's change had to leave out, each with the reason."""
+    """Uncommitted work that `base` lacks, and other paths left out of a candidate's change, each with the
+    reason.
+    """
     ignored: tuple[str, ...]
-    """Artefacts and submodules that each worktree is given a copy of."""
+    """Artefacts and submodules that are copied into each worktree."""
     worktrees: dict[str, Worktree] = field(default_factory=dict)
     steps: int = 0
-    """Commits that the candidates have made so far."""
+    """The number of commits that the candidates have made so far."""
     rebased_trees: set[str] = field(default_factory=set)
-    """Those that `rebased` has made: they hold no uncommitted work any more."""
+    """Trees made by `rebased`: they contain no uncommitted work any more."""
 
     @property
     def root(self) -> Path:
@@ -46,6 +48,7 @@ class SessionRepository:
 
     @property
     def dirty(self) -> bool:
+        """Whether `base` contains uncommitted work."""
         return self.base != self.head
 
     @property
@@ -53,80 +56,93 @@ class SessionRepository:
         return GitHistory(git=self.place.git, revision=self.base)
 
     def candidate(self, name: str) -> Candidate:
-        """Make a linked worktree at `base`, with the ignored artefacts that tests need."""
+        """Create a linked worktree at `base`, with the ignored artefacts that tests need."""
         path = self.traces.worktrees / f"{self.traces.session}-{name}"
-        made = self._worktree(path, self.base)
+        added = self._add_worktree(path, self.base)
         index = self.traces.indexes / name
-        # An index of our own: what a model does with `git add` or `git stash` in there never matters.
-        copy2(made.git.text("rev-parse", "--git-path", "index"), index)
-        self.worktrees[name] = Worktree(path=path, git=made.git.with_index(index), brought=made.brought)
+        # A separate index, so that a `git add` or `git stash` by the model has no effect.
+        copy2(added.git.text("rev-parse", "--git-path", "index"), index)
+        self.worktrees[name] = Worktree(path=path, git=added.git.with_index(index), brought=added.brought)
         return Candidate(id=name, worktree=path, base=self.base)
 
     def patch(self, candidate: Candidate) -> Patch:
-        """The candidate's whole change so far, new files included, ignored files not."""
-        return trees.patch(self.place.git, old=self.base, new=self._tree(candidate))
+        """Return the candidate's whole change so far, including new files but not ignored ones."""
+        return trees.patch(self.place.git, old=self.base, new=self._write_tree(candidate))
 
     def checkpoint(self, candidate: Candidate, subject: str) -> str:
-        """Commit the worktree's state on the candidate's private branch, keep it as the session's next step, and return the commit."""
+        """Commit the worktree's state on the candidate's private branch and return the commit.
+
+        The commit is also kept as the session's next step.
+        """
         git, head = self.place.git, self.traces.head_of(candidate.id)
         parent = git.commit(head) or self.base
-        commit = keep(git, tree=self._tree(candidate), parent=parent, subject=subject)
+        commit = keep(git, tree=self._write_tree(candidate), parent=parent, subject=subject)
         self.steps += 1
         update = f"update {head} {commit}\nupdate {self.traces.refs}steps/{self.steps} {commit}\n"
         git.call("update-ref", "--stdin", stdin=update.encode())
         return commit
 
     def rollback(self, candidate: Candidate, tree: str) -> None:
-        """Make the candidate's worktree equal to a tree or commit of the session, untracked files included, ignored ones not.
+        """Reset the candidate's worktree to a tree or commit of the session.
 
-        Its private branch moves to the step that has this tree, whichever candidate made it, or to the base.
+        Untracked files are reset as well, ignored ones are not. The private branch moves to the step that has
+        this tree, whichever candidate made it, or to the base.
         """
-        own, git = self.worktrees[candidate.id], self.place.git
-        _reset(own, tree, spared=own.brought)
-        wanted = git.tree(tree)
+        own_worktree, git = self.worktrees[candidate.id], self.place.git
+        _reset_worktree(own_worktree, tree, spared=own_worktree.brought)
+        target = git.tree(tree)
         steps = git.call(
             "for-each-ref",
             "--sort=-version:refname",
             "--format=%(objectname) %(tree)",
             f"{self.traces.refs}steps/",
         ).stdout
-        found = (line.split(" ") for line in steps.decode().splitlines())
-        commit = next((commit for commit, of_step in found if of_step == wanted), self.base)
+        entries = (line.split(" ") for line in steps.decode().splitlines())
+        commit = next((commit for commit, step_tree in entries if step_tree == target), self.base)
         git.call("update-ref", self.traces.head_of(candidate.id), commit)
 
     @contextmanager
     def restoring(self, candidate: Candidate) -> Iterator[None]:
-        """On exit the candidate's worktree is as it was, so that what tests write there is no part of its change; ignored files stay."""
-        own = self.worktrees[candidate.id]
-        tree = self._tree(candidate)
-        there = frozenset(untracked_files(own.git))
+        """Restore the candidate's worktree on exit, so that files written by tests do not join its change.
+
+        Ignored files stay.
+        """
+        own_worktree = self.worktrees[candidate.id]
+        tree = self._write_tree(candidate)
+        untracked = frozenset(untracked_files(own_worktree.git))
         try:
             yield
         finally:
-            _reset(own, tree, spared=own.brought | there)
+            _reset_worktree(own_worktree, tree, spared=own_worktree.brought | untracked)
 
     @contextmanager
     def checkout(self, tree: str, paths: Sequence[str] | None = None) -> Iterator[Path]:
-        """A clean disposable worktree at `base` with the content of `tree` (all of it, or at `paths` only); gone on exit."""
+        """Provide a clean temporary worktree at `base` with the content of `tree`, removed on exit.
+
+        With `paths`, only these are taken from `tree`.
+        """
         content = (
             tree if paths is None else trees.composed(self.place.git, old=self.base, new=tree, paths=paths)
         )
         path = self.traces.worktrees / f"{self.traces.session}-t{uuid4().hex[:8]}"
         try:
-            yield self._worktree(path, content).path
+            yield self._add_worktree(path, content).path
         finally:
             worktree.remove(self.place.common, path)
 
     def changed(self, tree: str) -> tuple[str, ...]:
-        """Paths that differ between `base` and `tree`, sorted."""
+        """Return the paths that differ between `base` and `tree`, sorted."""
         return trees.changed_paths(self.place.git, old=self.base, new=tree)
 
     def edits(self, tree: str) -> Mapping[str, str | None] | None:
-        """The texts in `tree` of all paths that differ (None: no such file); None at all where one is no plain file of UTF-8."""
+        """Return the texts in `tree` of all paths that differ from `base`; None for a deleted file.
+
+        The result is None if any of them is not a plain UTF-8 file.
+        """
         return trees.edits(self.place.git, old=self.base, new=tree)
 
     def rebased(self, patch: Patch) -> Patch | None:
-        """The same change on HEAD without the uncommitted work, as a tree and diff; None where it does not fit there."""
+        """Return the change on HEAD without the uncommitted work; None if it does not apply."""
         if not self.dirty:
             return patch
         tree = trees.carried(self.place.git, old=self.base, new=patch.tree, onto=self.head)
@@ -136,24 +152,25 @@ class SessionRepository:
         return trees.patch(self.place.git, old=self.head, new=tree)
 
     def on_head(self) -> "SessionRepository":
-        """The same repository with plain HEAD as the base, for proving a rebased change there."""
+        """Return the same repository with plain HEAD as the base, for verifying a rebased change there."""
         return replace(self, base=self.head)
 
     def deliver(
         self, patch: Patch, *, message: str, evidence: str, slug: str, steps_of: Candidate | None = None
     ) -> Delivery:
-        """Put the change on a new branch on top of HEAD, with `evidence` as the commit's git note; as a diff where it does not fit.
+        """Put the change on a new branch on top of HEAD, with `evidence` as the commit's git note.
 
-        It is one commit, or the last after a copy of each step of a candidate, `steps_of`.
+        Where it does not apply there, return it as a diff. It is one commit, preceded by copies of the steps
+        of the candidate `steps_of`, if any.
         """
         git = self.place.git
-        fitting = patch if patch.tree in self.rebased_trees else self.rebased(patch)
-        if fitting is None:
+        rebased_patch = patch if patch.tree in self.rebased_trees else self.rebased(patch)
+        if rebased_patch is None:
             return Delivery(diff=trees.diff(git, old=self.base, new=patch.tree), needs_uncommitted_work=True)
-        # The trailer keeps apart what two sessions deliver in the same second: else it is one commit, with one note.
-        own = with_trailers(message, f"Coder-Session: {self.traces.session}")
-        parent = self.head if steps_of is None else self._copy_steps(steps_of, last=fitting.tree)
-        commit = make_commit(git, tree=fitting.tree, parent=parent, message=own)
+        # The trailer makes equal deliveries of two sessions in the same second distinct commits and notes.
+        full_message = with_trailers(message, f"Coder-Session: {self.traces.session}")
+        parent = self.head if steps_of is None else self._copy_steps(steps_of, last=rebased_patch.tree)
+        commit = make_commit(git, tree=rebased_patch.tree, parent=parent, message=full_message)
         pending = PendingDelivery(
             common=self.traces.common,
             session=self.traces.session,
@@ -165,7 +182,9 @@ class SessionRepository:
         return pending.complete()
 
     def merge(self, delivery: Delivery) -> str:
-        """Bring a delivered commit onto the person's current branch; return what is there now: the commit, or an unverified copy of it.
+        """Bring a delivered commit onto the user's current branch.
+
+        Return the resulting commit: the delivered one, or an unverified copy of it.
 
         Raises:
             UserError: it no longer fits, or a path it needs is dirty; nothing was changed.
@@ -173,20 +192,21 @@ class SessionRepository:
         return bring(self.place.git, delivery.commit)
 
     def subjects(self, count: int) -> tuple[str, ...]:
-        """The newest commit subjects, for their style."""
+        """Return the newest commit subjects, as examples of their style."""
         output = self.place.git.call(
             "log", "--no-merges", "--format=%s", f"--max-count={count}", self.head
         ).stdout
         return tuple(output.decode("utf-8", "replace").splitlines())
 
     def close(self) -> None:
-        """Remove worktrees and private refs, whose steps are kept as a bundle; what was delivered stays."""
+        """Remove worktrees and private refs, whose steps are kept as a bundle; deliveries stay."""
         clean(self.traces)
 
     def _copy_steps(self, candidate: Candidate, *, last: str) -> str:
-        """Copy a candidate's steps onto HEAD, those that fit there and change something, and return the newest copy.
+        """Copy a candidate's steps onto HEAD and return the newest copy.
 
-        `last` is the tree that the commit after them will have.
+        Steps that do not apply there or change nothing are skipped. `last` is the tree of the commit that
+        will follow.
         """
         git, head = self.place.git, self.traces.head_of(candidate.id)
         copy, tree = self.head, git.tree(self.head)
@@ -206,13 +226,13 @@ class SessionRepository:
                 copy, tree = make_commit(git, tree=on_head, parent=copy, message=message), on_head
         return copy
 
-    def _tree(self, candidate: Candidate) -> str:
-        own = self.worktrees[candidate.id]
-        left_out = stage(own.git, own.brought)
+    def _write_tree(self, candidate: Candidate) -> str:
+        own_worktree = self.worktrees[candidate.id]
+        left_out = stage(own_worktree.git, own_worktree.brought)
         self.left_out = tuple(dict.fromkeys((*self.left_out, *left_out)))
-        return write_tree(own.git)
+        return write_tree(own_worktree.git)
 
-    def _worktree(self, path: Path, tree: str) -> Worktree:
+    def _add_worktree(self, path: Path, tree: str) -> Worktree:
         git = worktree.add(self.place, path, commit=self.base, tree=tree)
         return Worktree(
             path=path, git=git, brought=artifacts.bring(self.ignored, source=self.root, target=path)
@@ -220,9 +240,10 @@ class SessionRepository:
 
 
 def open_repository(directory: Path, *, session: str, state: Path, base: str | None) -> SessionRepository:
-    """Find the repository that a directory is in and note where the work starts: at `base`, or at HEAD with the uncommitted work.
+    """Open the repository that contains a directory and record where the work starts.
 
-    `state` is the session's own directory, outside of the repository, which this process holds.
+    It starts at `base`, or at HEAD with the uncommitted work. `state` is the session's own directory, outside
+    of the repository, which this process holds.
 
     Raises:
         UserError: there is no repository that can be worked with, or no such revision.
@@ -234,7 +255,7 @@ def open_repository(directory: Path, *, session: str, state: Path, base: str | N
     traces = Traces(session=session, state=state.resolve(), common=place.common, head=head)
     traces.record()
     try:
-        start = _start(place.git, traces, head=head, as_committed=base is not None)
+        start = _take_start_snapshot(place.git, traces, head=head, as_committed=base is not None)
         return SessionRepository(
             place=place,
             traces=traces,
@@ -248,15 +269,15 @@ def open_repository(directory: Path, *, session: str, state: Path, base: str | N
         raise
 
 
-def _reset(own: Worktree, tree: str, *, spared: Collection[str]) -> None:
-    """Make a worktree equal to a tree; of what is in neither, only the `spared` and the ignored files stay."""
-    for path in untracked_files(own.git):
+def _reset_worktree(own_worktree: Worktree, tree: str, *, spared: Collection[str]) -> None:
+    """Reset a worktree to a tree; untracked files are removed except for `spared` and ignored ones."""
+    for path in untracked_files(own_worktree.git):
         if path not in spared:
-            worktree.remove_tree(own.path / path)
-    own.git.call("read-tree", "--reset", "-u", tree)
+            worktree.remove_tree(own_worktree.path / path)
+    own_worktree.git.call("read-tree", "--reset", "-u", tree)
 
 
-def _start(git: Git, traces: Traces, *, head: str, as_committed: bool) -> Snapshot:
+def _take_start_snapshot(git: Git, traces: Traces, *, head: str, as_committed: bool) -> Snapshot:
     if as_committed:
         return Snapshot(commit=head, left_out=())
     start = take(git, head=head, index=traces.indexes / "snapshot")

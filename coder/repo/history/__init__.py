@@ -1,1 +1,1 @@
-"""History of a repository: log, blame, and existing changes to judge."""
+"""History of a repository: log, blame, and existing changes to verify."""

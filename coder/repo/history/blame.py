@@ -1,4 +1,4 @@
-"""What `git blame --porcelain` says, line by line."""
+"""Parser of `git blame --porcelain`."""
 
 import re
 from collections.abc import Iterator
@@ -11,41 +11,49 @@ HEADER = re.compile(r"([0-9a-f]{40,64}) \d+ (\d+)")
 
 @dataclass(frozen=True, kw_only=True)
 class Blamed:
-    """One line and the commit that made it."""
+    """One line and the commit that last changed it."""
 
     line: int
     commit: str
     told: dict[str, str] = field(default_factory=dict)
-    """Of the commit: author, author-time, summary and more, by git's names for them."""
+    """The commit's author, author-time, summary and more, by git's names."""
 
     @property
     def commit_in_words(self) -> str:
-        """Such as `1a2b3c4d5e 2020-01-31 Ada: adds boxes`."""
+        """A summary such as `1a2b3c4d5e 2020-01-31 Ada: adds boxes`."""
         zone = self.told.get("author-tz", "+0000")
         minutes = (int(zone[1:3]) * 60 + int(zone[3:5])) * (-1 if zone.startswith("-") else 1)
-        here = timezone(timedelta(minutes=minutes)) if abs(minutes) < 24 * 60 else UTC
-        date = datetime.fromtimestamp(int(self.told.get("author-time", "0")), tz=here).date().isoformat()
+        author_zone = timezone(timedelta(minutes=minutes)) if abs(minutes) < 24 * 60 else UTC
+        date = (
+            datetime.fromtimestamp(int(self.told.get("author-time", "0")), tz=author_zone).date().isoformat()
+        )
         return f"{self.commit[:10]} {date} {self.told.get('author', '')}: {self.told.get('summary', '')}"
 
 
 def blamed(porcelain: str) -> Iterator[Blamed]:
-    """Read the output; what is told of a commit stands only at its first line."""
+    """Parse the output of `git blame --porcelain`.
+
+    Git prints a commit's fields only with its first line.
+    """
     commits: dict[str, dict[str, str]] = {}
-    told: dict[str, str] = {}
+    fields: dict[str, str] = {}
     commit, number = "", 0
     for line in porcelain.split("\n"):
         if line.startswith("\t"):
-            yield Blamed(line=number, commit=commit, told=told)
+            yield Blamed(line=number, commit=commit, told=fields)
         elif match := HEADER.match(line):
             commit, number = match[1], int(match[2])
-            told = commits.setdefault(commit, {})
+            fields = commits.setdefault(commit, {})
         else:
             key, _, value = line.partition(" ")
-            told[key] = value
+            fields[key] = value
 
 
 def in_runs(lines: Iterator[Blamed]) -> str:
-    """One row for each run of lines that a commit made, such as `  40-43 1a2b3c4d5e 2020-01-31 Ada: adds boxes`."""
+    """Format one row for each run of lines with the same commit.
+
+    A row is such as `40-43 1a2b3c4d5e 2020-01-31 Ada: adds boxes`.
+    """
     rows = []
     for _, group in groupby(lines, key=lambda line: line.commit):
         run = list(group)

@@ -1,4 +1,4 @@
-"""A change that is there already, and what it is to be judged against."""
+"""An existing change, and the base that it is compared with."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,25 +16,25 @@ USUAL = ("main", "master", "trunk", "develop")
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """Two states of a repository."""
+    """An existing change, as two states of a repository."""
 
     base: str
     """A commit."""
     tree: str
-    """With the change made."""
+    """The tree with the change applied."""
     label: str
-    """For the screen: what is judged against what."""
+    """For display: the change and its base."""
     message: str = ""
-    """Of the commits that make it, the newest first: what the change is for, in its author's words."""
+    """The commits' messages, newest first: the purpose of the change in its author's words."""
     left_out: tuple[str, ...] = ()
     """Uncommitted work that the tree lacks, with the reasons."""
 
 
 def given(directory: Path, *, revision: str | None, against: str | None) -> Given:
-    """The change that a revision, a range `A..B` or `A...B`, or (None) the uncommitted work makes.
+    """Return the change of a revision, a range `A..B` or `A...B`, or (None) the uncommitted work.
 
-    Without `against` uncommitted work is compared with HEAD, a branch with where it left the main one, any other commit with its parent;
-    a clean checkout means its branch.
+    Without `against`, uncommitted work is compared with HEAD, a branch with its merge base with the main
+    branch, any other commit with its parent; a clean checkout means its branch.
 
     Raises:
         UserError: there is no such revision, or nothing to compare.
@@ -42,39 +42,40 @@ def given(directory: Path, *, revision: str | None, against: str | None) -> Give
     git = find(directory).git
     if revision is None:
         with TemporaryDirectory(prefix="coder-") as scratch:
-            work = take(git, head=_commit(git, "HEAD"), index=Path(scratch, "index"))
-        base = _commit(git, against or "HEAD")
-        if git.tree(work.commit) != git.tree("HEAD"):
-            label = f"the uncommitted work against {_named(git, against or 'HEAD')}"
-            return Given(base=base, tree=git.tree(work.commit), label=label, left_out=work.left_out)
+            snapshot = take(git, head=_resolve_commit(git, "HEAD"), index=Path(scratch, "index"))
+        base = _resolve_commit(git, against or "HEAD")
+        if git.tree(snapshot.commit) != git.tree("HEAD"):
+            label = f"the uncommitted work against {_describe_revision(git, against or 'HEAD')}"
+            return Given(base=base, tree=git.tree(snapshot.commit), label=label, left_out=snapshot.left_out)
         revision = git.text("rev-parse", "--abbrev-ref", "HEAD")
-        if against is None and (revision == "HEAD" or revision == _main(git)):
+        if against is None and (revision == "HEAD" or revision == _main_branch(git)):
             raise UserError(
-                "There is no uncommitted work to judge. Name a commit, a branch or a file with a diff, such as coder verify HEAD."
+                "There is no uncommitted work to judge. Name a commit, a branch or a file with a diff, "
+                "such as coder verify HEAD."
             )
     start, dots, end = revision.partition("..")
     if dots:
         against, revision = against or start or "HEAD", end.removeprefix(".") or "HEAD"
-        base = _merge_base(git, against, revision) if end.startswith(".") else _commit(git, against)
-        return _between(git, base, revision)
+        base = _merge_base(git, against, revision) if end.startswith(".") else _resolve_commit(git, against)
+        return _change_between(git, base, revision)
     if against is not None:
-        return _between(git, _commit(git, against), revision)
-    main = _main(git)
+        return _change_between(git, _resolve_commit(git, against), revision)
+    main = _main_branch(git)
     if (
         main is not None
         and _is_branch(git, revision)
-        and (left := _merge_base(git, main, revision)) != _commit(git, revision)
+        and (merge_base := _merge_base(git, main, revision)) != _resolve_commit(git, revision)
     ):
-        return _between(git, left, revision)
-    commit = _commit(git, revision)
+        return _change_between(git, merge_base, revision)
+    commit = _resolve_commit(git, revision)
     parent = base_of(git, commit)
     if not parent:
         raise UserError(f"{revision} is the first commit; there is nothing before it to compare it with.")
-    return _between(git, parent, revision)
+    return _change_between(git, parent, revision)
 
 
 def has_tree(directory: Path, tree: str) -> bool:
-    """Does the repository hold this tree?"""
+    """Return whether the repository contains a tree."""
     return (
         find(directory)
         .git.call("rev-parse", "--quiet", "--verify", "--end-of-options", f"{tree}^{{tree}}", accept=None)
@@ -84,20 +85,24 @@ def has_tree(directory: Path, tree: str) -> bool:
 
 
 def delivered_diff(directory: Path, delivery: Delivery) -> str:
-    """Return the diff of a delivery: that of its commit where secrets were masked in it, and the repository still holds the commit."""
+    """Return the diff of a delivery.
+
+    It is taken from the commit if secrets are masked in the stored diff and the repository still contains the
+    commit.
+    """
     if not delivery.commit or not PLACEHOLDER.search(delivery.diff):
         return delivery.diff
     git = find(directory).git
     if git.commit(delivery.commit) is None:
         return delivery.diff
-    done = git.call(
+    output = git.call(
         "diff-tree", "-r", "-p", "-M", "--binary", base_of(git, delivery.commit), delivery.commit, accept=None
     )
-    return done.stdout.decode("utf-8", "replace") if done.status == 0 else delivery.diff
+    return output.stdout.decode("utf-8", "replace") if output.status == 0 else delivery.diff
 
 
-def _between(git: Git, base: str, revision: str) -> Given:
-    commit = _commit(git, revision)
+def _change_between(git: Git, base: str, revision: str) -> Given:
+    commit = _resolve_commit(git, revision)
     if git.tree(commit) == git.tree(base):
         raise UserError(f"{revision} is the same as {base[:10]}: there is no change to judge.")
     message = git.text("log", "--no-merges", "--max-count=20", "--format=%B", f"{base}..{commit}").strip()
@@ -105,16 +110,16 @@ def _between(git: Git, base: str, revision: str) -> Given:
         base=base,
         tree=git.tree(commit),
         message=message,
-        label=f"{_named(git, revision)} against {_named(git, base)}",
+        label=f"{_describe_revision(git, revision)} against {_describe_revision(git, base)}",
     )
 
 
-def _named(git: Git, revision: str) -> str:
-    short = _commit(git, revision)[:10]
-    return short if _commit(git, revision).startswith(revision) else f"{revision} ({short})"
+def _describe_revision(git: Git, revision: str) -> str:
+    short = _resolve_commit(git, revision)[:10]
+    return short if _resolve_commit(git, revision).startswith(revision) else f"{revision} ({short})"
 
 
-def _commit(git: Git, revision: str) -> str:
+def _resolve_commit(git: Git, revision: str) -> str:
     commit = git.commit(revision)
     if commit is None:
         raise UserError(
@@ -123,17 +128,17 @@ def _commit(git: Git, revision: str) -> str:
     return commit
 
 
-def _merge_base(git: Git, one: str, other: str) -> str:
-    found = git.call("merge-base", _commit(git, one), _commit(git, other), accept=(0, 1))
-    if found.status != 0:
-        raise UserError(f"{one} and {other} have no common past; say what to compare with: --against REV.")
-    return found.stdout.decode().strip()
+def _merge_base(git: Git, first: str, second: str) -> str:
+    output = git.call("merge-base", _resolve_commit(git, first), _resolve_commit(git, second), accept=(0, 1))
+    if output.status != 0:
+        raise UserError(f"{first} and {second} have no common past; say what to compare with: --against REV.")
+    return output.stdout.decode().strip()
 
 
-def _main(git: Git) -> str | None:
-    """The branch that work is merged into, as far as the repository tells."""
-    told = git.call("symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD", accept=None)
-    remote = [told.stdout.decode().strip()] if told.status == 0 else []
+def _main_branch(git: Git) -> str | None:
+    """Return the branch that work is merged into, as far as the repository shows."""
+    origin_head = git.call("symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD", accept=None)
+    remote = [origin_head.stdout.decode().strip()] if origin_head.status == 0 else []
     return next((name for name in (*USUAL, *remote) if _is_branch(git, name)), None)
 
 

@@ -1,4 +1,4 @@
-"""The History port: what git knows of a place, from the commit that the session started from."""
+"""History port: git log, blame and show as of the session's start commit."""
 
 from dataclasses import dataclass
 
@@ -9,26 +9,26 @@ from coder.repo.git import Git
 from coder.repo.history.blame import blamed, in_runs
 
 SEARCH_SECONDS = 20.0
-"""Looking through every diff of a large repository for a word can take minutes."""
+"""Searching every diff of a large repository for a word can take minutes."""
 LARGEST_BYTES = 5_000_000
 MOST_CHANGED_LINES = 20_000
 SEARCHED = 10
-"""So many times the commits asked for are looked at, where some of them only touch private files."""
+"""Factor by which more commits are searched where some of them only touch private files."""
 PLAIN = ("--no-ext-diff", "--no-textconv", "--date=short")
 LINE = "--format=%h %ad %an: %s"
 
 
 @dataclass(frozen=True, kw_only=True)
 class GitHistory:
-    """Reads commits; writes nothing."""
+    """Read-only access to commits."""
 
     git: Git
     revision: str
-    """Where history ends."""
+    """The newest commit of the history."""
     deny_read: tuple[str, ...] = DENY_READ
-    """Patterns of files that nothing is searched in or shown of, as in `coder.permissions.private_files`."""
+    """Patterns of `coder.permissions.private_files`: matching files are neither searched nor shown."""
     seconds: float = SEARCH_SECONDS
-    """For one question."""
+    """Time limit of one query."""
 
     def log(
         self,
@@ -38,9 +38,10 @@ class GitHistory:
         word: str | None = None,
         count: int = 10,
     ) -> str:
-        """Newest commits that touch the path, its lines (first, last; from 1), or mention the word: in the message, and in the change.
+        """Return the newest commits that touch a path or lines, or mention a word in message or change.
 
-        What takes too long is answered with the commits found by then, and a line that says so.
+        `lines` are first and last, from 1. On time-out the commits found so far are returned, with a line
+        that says so.
 
         Raises:
             GitError: there is no such path or line.
@@ -50,16 +51,20 @@ class GitHistory:
         where = ("--", path) if path is not None else ("--",)
         if word is None:
             return self._log(*where, count=count)
-        told = self._log("--fixed-strings", "--regexp-ignore-case", f"--grep={word}", *where, count=count)
-        changed = self._holding(word, where, count=count)
-        titled = {
-            f"In the message (whatever the case): {word}": told,
+        mentioned = self._log(
+            "--fixed-strings", "--regexp-ignore-case", f"--grep={word}", *where, count=count
+        )
+        changed = self._find_word_changes(word, where, count=count)
+        sections = {
+            f"In the message (whatever the case): {word}": mentioned,
             f"Added or removed by the change: {word}": changed,
         }
-        return "\n".join(f"{title}\n{found}" for title, found in titled.items() if found)
+        return "\n".join(f"{title}\n{commits}" for title, commits in sections.items() if commits)
 
     def blame(self, path: str, first: int, last: int) -> str:
-        """Which commit made each line of a range, from 1, both ends included: a row for each run of lines.
+        """Return a row for each run of lines with the same commit.
+
+        `first` and `last` count from 1 and are inclusive.
 
         Raises:
             GitError: there is no such path or line, or it takes too long.
@@ -80,7 +85,9 @@ class GitHistory:
         )
 
     def show(self, revision: str, path: str | None = None) -> str:
-        """One commit: message and diff, of one path if given; of a very large one the diff is left out.
+        """Return the message and diff of one commit, limited to `path` if given.
+
+        A very large diff is left out.
 
         Raises:
             GitError: there is no such commit.
@@ -105,15 +112,14 @@ class GitHistory:
         counts = self._read("show", *PLAIN, "--format=", "--numstat", commit, *limit).split()
         size = sum(int(count) for count in counts if count.isdigit())
         patch = () if size > MOST_CHANGED_LINES else ("--patch",)
-        told = self._read("show", *PLAIN, "--stat", *patch, commit, *limit)
-        if len(hidden) == len(
-            list(filter(None, names))
-        ):  # git shows no commit at all of which no path is left
-            told = self._read("show", *PLAIN, "--no-patch", commit)
-        return "\n".join([told, *(f"{name}: not shown, it may hold secrets" for name in hidden)])
+        output = self._read("show", *PLAIN, "--stat", *patch, commit, *limit)
+        # Git shows nothing of a commit if no path is left.
+        if len(hidden) == len(list(filter(None, names))):
+            output = self._read("show", *PLAIN, "--no-patch", commit)
+        return "\n".join([output, *(f"{name}: not shown, it may hold secrets" for name in hidden)])
 
     def file(self, path: str) -> str | None:
-        """A text file as it stands where history ends; None where there is none, or one over 5 MB."""
+        """Return a text file as of the revision where history ends; None if missing or over 5 MB."""
         name = f"{self.revision}:{path}"
         size = self.git.call("cat-file", "-s", name, accept=None)
         if size.status != 0 or int(size.stdout) > LARGEST_BYTES:
@@ -122,16 +128,18 @@ class GitHistory:
         return content.stdout.decode("utf-8", "replace") if content.status == 0 else None
 
     def recent(self, *, path: str | None = None, count: int = 200) -> tuple[Change, ...]:
-        """The newest commits without merges, newest first; paths that git would have to quote are left out.
+        """Return the newest commits without merges, newest first.
+
+        Paths that git would have to quote are left out.
 
         Raises:
             GitError: the clone holds only a part of its history.
         """
         where = ("--", path) if path is not None else ("--",)
-        told = self._log(
+        output = self._log(
             "--no-merges", "--name-only", "--no-renames", *where, count=count, form="--format=%x00%H %ad %s"
         )
-        records = (record.split("\n") for record in told.split("\0")[1:])
+        records = (record.split("\n") for record in output.split("\0")[1:])
         changes = []
         for head, *names in records:
             commit, date, *subject = head.split(" ", 2)
@@ -142,13 +150,13 @@ class GitHistory:
         return tuple(changes)
 
     def touched(self, path: str, since: str) -> tuple[str, ...]:
-        """Of each line of a file the commit that made it; those that `since` has already may stand for older ones.
+        """Return the commit of each line of a file, empty for lines that are not newer than `since`.
 
         Raises:
             GitError: there is no such path, or it takes too long.
         """
-        told = self._read("blame", "--no-textconv", "--porcelain", f"{since}..{self.revision}", "--", path)
-        return tuple("" if "boundary" in line.told else line.commit for line in blamed(told))
+        output = self._read("blame", "--no-textconv", "--porcelain", f"{since}..{self.revision}", "--", path)
+        return tuple("" if "boundary" in line.told else line.commit for line in blamed(output))
 
     def _log(self, *arguments: str, count: int, form: str = LINE) -> str:
         at = arguments.index("--") if "--" in arguments else len(arguments)
@@ -157,43 +165,47 @@ class GitHistory:
             "log", *PLAIN, form, f"--max-count={count}", *options, self.revision, *where, partly=True
         )
 
-    def _holding(self, word: str, where: tuple[str, ...], *, count: int) -> str:
-        """The newest commits that add or remove a word in a file that may be read; git names the files in which each does."""
+    def _find_word_changes(self, word: str, where: tuple[str, ...], *, count: int) -> str:
+        """Return the newest commits that add or remove a word in a readable file.
+
+        Git lists the files in which each commit does.
+        """
         lines: list[str] = []
-        for asked in (
-            count,
-            SEARCHED * count,
-        ):  # a second look only where commits of private files took the place of others
-            told = self._log(
+        # A second search is needed only if commits of private files displaced others.
+        for limit in (count, SEARCHED * count):
+            output = self._log(
                 f"-S{word}",
                 "--name-status",
                 *where,
-                count=asked,
+                count=limit,
                 form=f"--format=%x00{LINE.removeprefix('--format=')}",
             )
-            records, _, stopped = (
-                told.partition("\n[stopped after ") if "[stopped after " in told else (told, "", "")
+            records, _, stop_note = (
+                output.partition("\n[stopped after ") if "[stopped after " in output else (output, "", "")
             )
-            found = [record.strip("\n").split("\n") for record in records.split("\0")[1:]]
-            lines = [head for head, *files in found if any(self._readable(file) for file in files)]
-            if len(lines) == len(found) or len(found) < asked:
+            commits = [record.strip("\n").split("\n") for record in records.split("\0")[1:]]
+            lines = [head for head, *files in commits if any(self._is_readable(file) for file in files)]
+            if len(lines) == len(commits) or len(commits) < limit:
                 break
-        return "\n".join([*lines[:count], *([f"[stopped after {stopped}"] if stopped else [])])
+        return "\n".join([*lines[:count], *([f"[stopped after {stop_note}"] if stop_note else [])])
 
-    def _readable(self, status: str) -> bool:
-        """May all paths (both of a renamed file) of a line of `--name-status` be read? One that git has to quote may not."""
+    def _is_readable(self, status: str) -> bool:
+        """Return whether all paths of a `--name-status` line (both of a renamed file) may be read.
+
+        A path that git has to quote may not.
+        """
         paths = status.split("\t")[1:]
         return bool(paths) and not any(path.startswith('"') or denied(path, self.deny_read) for path in paths)
 
     def _read(self, *arguments: str, partly: bool = False) -> str:
-        """What git prints; where it may be given partly, as much as there was in time."""
-        magic = (
+        """Return the output of git; with `partly`, the partial output on time-out."""
+        variables = (
             {"GIT_LITERAL_PATHSPECS": "0"}
             if any(argument.startswith(":(top") for argument in arguments)
             else None
         )
         output = self.git.call(
-            *arguments, environment=magic, timeout_seconds=self.seconds, accept_timeout=partly
+            *arguments, environment=variables, timeout_seconds=self.seconds, accept_timeout=partly
         )
         text = output.stdout.decode("utf-8", "replace").rstrip("\n")
         return (
