@@ -1,4 +1,4 @@
-"""The three ways in which the person's checkout is changed, each on request: apply, merge and undo."""
+"""Changes to the user's checkout on request: apply, merge and undo."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -39,103 +39,113 @@ FORWARD = (
 
 
 def bring(git: Git, commit: str) -> str:
-    """Bring a delivered commit onto the current branch; return what is there now: the commit itself, or its copy on a newer HEAD.
+    """Bring a delivered commit onto the current branch.
 
-    The copy is a tree that nobody has tested: its trailers say so, and it has no note.
+    Return the resulting commit: the delivered one, or its copy on a newer HEAD. Nobody has tested the tree of
+    a copy: its trailers say so, and it has no note.
 
     Raises:
         UserError: it does not fit, or a path it touches is not clean; nothing was changed.
     """
-    head = _head(git)
-    brought = commit if base_of(git, commit) == head else _copy(git, commit, head=head)
+    head = _require_head(git)
+    brought = commit if base_of(git, commit) == head else _make_unverified_copy(git, commit, head=head)
     _fast_forward(git, brought, action="coder apply")
     return brought
 
 
 def unverified_copy(directory: Path, commit: str) -> tuple[str, str] | None:
-    """Make the commit that `apply_commit` would bring, and return it with HEAD; None where that is the fix itself. Nothing refers to it.
+    """Create the commit that `apply_commit` would bring, and return it with HEAD; no ref points to it.
+
+    Return None where that is the fix itself.
 
     Raises:
         UserError: it does not fit, or a path it touches is not clean.
     """
     check_commit(directory, commit)
     git = find(directory).git
-    head = _head(git)
-    return None if base_of(git, commit) == head else (_copy(git, commit, head=head), head)
+    head = _require_head(git)
+    return None if base_of(git, commit) == head else (_make_unverified_copy(git, commit, head=head), head)
 
 
 def apply_verified(directory: Path, commit: str, *, copy: str, evidence: Evidence) -> str:
-    """Bring a copy onto the current branch once it is judged, with the trailers and the note of its own verdict; say so in one line.
+    """Bring a verified copy onto the current branch, with the trailers and note of its verdict.
+
+    Return a report in one line.
 
     Raises:
         UserError: HEAD is another commit by now, or a path it touches is not clean; nothing was changed.
     """
     git = find(directory).git
-    head = _head(git)
+    head = _require_head(git)
     if git.commit(f"{copy}^") != head:
         raise UserError("HEAD has moved while the fix was judged; nothing was changed. Try again.")
     verified = make_copy(git, commit, tree=git.tree(copy), parent=head, verdict=evidence.trailers)
     _fast_forward(git, verified, action="coder apply")
     add_note(git, verified, evidence.page)
-    return f"{_branch(git)} is now at {verified[:10]}, which holds the fix, judged there."
+    return f"{_current_branch(git)} is now at {verified[:10]}, which holds the fix, judged there."
 
 
-def _copy(git: Git, commit: str, *, head: str) -> str:
-    """A commit on HEAD with a fix in it that was judged elsewhere."""
+def _make_unverified_copy(git: Git, commit: str, *, head: str) -> str:
+    """Copy a fix that was verified elsewhere onto HEAD and return the commit."""
     claimed, base = claimed_verdict(git, commit), base_of(git, commit)
     verdict = (f"Coder-Verdict: UNVERIFIED ({claimed.lower()} on {base[:10]})",) if claimed else ()
-    return make_copy(git, commit, tree=_on(git, head, commit), parent=head, verdict=verdict)
+    return make_copy(git, commit, tree=_tree_on_head(git, head, commit), parent=head, verdict=verdict)
 
 
 def check_commit(directory: Path, commit: str) -> str:
-    """Say in one line what `apply_commit` would do; nothing is changed.
+    """Report in one line what `apply_commit` would do, without changing anything.
 
     Raises:
         UserError: it would refuse.
     """
     git = find(directory).git
-    head = _head(git)
-    paths = list(changes(git, old=head, new=_on(git, head, commit)))
+    head = _require_head(git)
+    paths = list(changes(git, old=head, new=_tree_on_head(git, head, commit)))
     unclean = {
         *git.items("diff-index", "--name-only", "-z", head, "--", *paths),
         *git.items("ls-files", "--others", "-z", "--", *paths),
     }
     if unclean:
-        raise _overwritten(sorted(unclean))
+        raise _overwrite_error(sorted(unclean))
     fix = (
         f"the fix {commit[:10]}"
         if base_of(git, commit) == head
         else f"an unverified copy of the fix {commit[:10]}"
     )
-    return f"{_branch(git)} would move on to {fix}, and {', '.join(paths[:10])} would change; nothing was written."
+    return (
+        f"{_current_branch(git)} would move on to {fix}, and {', '.join(paths[:10])} would change; "
+        "nothing was written."
+    )
 
 
 def apply_commit(directory: Path, commit: str) -> str:
-    """Bring a session's delivered commit onto the current branch of the checkout that a directory is in; say so in one line.
+    """Bring a delivered commit onto the current branch of the checkout; report in one line.
 
     Raises:
         UserError: it does not fit, or a path it touches is not clean; nothing was changed.
     """
     git = find(directory).git
     brought = bring(git, commit)
-    told = f"{_branch(git)} is now at {brought[:10]}, which holds the fix"
+    sentence = f"{_current_branch(git)} is now at {brought[:10]}, which holds the fix"
     return (
-        f"{told}."
+        f"{sentence}."
         if brought == commit
-        else f"{told}, UNVERIFIED: HEAD has moved since it was judged. Judge it here: coder verify HEAD"
+        else f"{sentence}, UNVERIFIED: HEAD has moved since it was judged. Judge it here: coder verify HEAD"
     )
 
 
 def apply_diff(directory: Path, diff: str, *, check: bool = False, reverse: bool = False) -> str:
-    """Make a change that was delivered as a diff to the files of a checkout, all of it or nothing, uncommitted; or take it back.
+    """Apply a change delivered as a diff to the files of a checkout, uncommitted, or reverse it.
+
+    Either all of it is applied or nothing.
 
     Raises:
         UserError: it does not fit; nothing was changed.
     """
     place = find(directory)
-    how = [option for option, given in (("--check", check), ("--reverse", reverse)) if given]
+    options = [option for option, is_set in (("--check", check), ("--reverse", reverse)) if is_set]
     applied = place.git.call(
-        "apply", "--whitespace=nowarn", *how, "-", stdin=encoded(diff, place.root), accept=None
+        "apply", "--whitespace=nowarn", *options, "-", stdin=encoded(diff, place.root), accept=None
     )
     if applied.status != 0:
         raise UserError(
@@ -151,7 +161,9 @@ def apply_diff(directory: Path, diff: str, *, check: bool = False, reverse: bool
 
 
 def undo(directory: Path, *, branch: str, commit: str, applied: str | None) -> str:
-    """Take a delivered fix back: revert it where HEAD holds it, then delete its branch and notes; say in one line what was done.
+    """Undo a delivered fix: revert it where HEAD contains it, then delete its branch and notes.
+
+    Return a report in one line.
 
     Raises:
         UserError: the branch holds more than the fix, or the revert does not fit; nothing was changed.
@@ -160,20 +172,21 @@ def undo(directory: Path, *, branch: str, commit: str, applied: str | None) -> s
     tip = git.commit(f"refs/heads/{branch}") if branch else None
     if tip is not None:
         _check_branch(git, branch, tip=tip, commit=commit)
-    held = _held(git, [applied or commit, commit], branch=branch)
-    done = [_revert(git, item) for item in held]
+    applied_commits = _find_applied(git, [applied or commit, commit], branch=branch)
+    actions = [_revert(git, applied_commit) for applied_commit in applied_commits]
     if tip is not None:
         git.call("branch", "--quiet", "-D", branch)
-        done.append(f"deleted the branch {branch}")
-    remove_notes(git, *{commit, *held})
-    sentence = " and ".join(done) or "there was nothing left of the fix to take back"
+        actions.append(f"deleted the branch {branch}")
+    remove_notes(git, *{commit, *applied_commits})
+    sentence = " and ".join(actions) or "there was nothing left of the fix to take back"
     return f"{sentence[0].upper()}{sentence[1:]}."
 
 
 def _check_branch(git: Git, branch: str, *, tip: str, commit: str) -> None:
     if tip != commit:
         raise UserError(
-            f"{branch} has commits of yours on top of the fix; nothing was changed. Delete it yourself with: git branch -D {branch}"
+            f"{branch} has commits of yours on top of the fix; nothing was changed. Delete it yourself "
+            f"with: git branch -D {branch}"
         )
     if where := git.text("for-each-ref", "--format=%(worktreepath)", f"refs/heads/{branch}"):
         where = str(git.directory) if git.inert and Path(where).is_relative_to(git.inert.path) else where
@@ -182,8 +195,8 @@ def _check_branch(git: Git, branch: str, *, tip: str, commit: str) -> None:
         )
 
 
-def _held(git: Git, commits: Iterable[str], *, branch: str) -> list[str]:
-    """The commit through which HEAD holds the fix, if it does.
+def _find_applied(git: Git, commits: Iterable[str], *, branch: str) -> list[str]:
+    """Return the commit through which HEAD contains the fix, as a list of at most one.
 
     Raises:
         UserError: another branch holds it.
@@ -198,78 +211,87 @@ def _held(git: Git, commits: Iterable[str], *, branch: str) -> list[str]:
         ).split()
         if others := [other for other in others if other != branch]:
             raise UserError(
-                f"The fix {commit[:10]} is on {others[0]}, not on the current branch; check that out first. Nothing was changed."
+                f"The fix {commit[:10]} is on {others[0]}, not on the current branch; check that out "
+                "first. Nothing was changed."
             )
     return copies(git, commit)[:1]
 
 
 def _revert(git: Git, commit: str) -> str:
-    head, base = _head(git), base_of(git, commit)
+    head, base = _require_head(git), base_of(git, commit)
     tree = carried(git, old=commit, new=base, onto=head)
     if tree is None:
         raise UserError(
-            f"{commit[:10]} cannot be reverted: later commits changed the same lines. Nothing was changed; try: git revert {commit[:10]}"
+            f"{commit[:10]} cannot be reverted: later commits changed the same lines. Nothing was "
+            f"changed; try: git revert {commit[:10]}"
         )
     if tree == git.tree(head):
         return f"found {commit[:10]} reverted already"
     subject = git.text("log", "-1", "--format=%s", commit)
-    reverted = f"commit {commit}" if git.commit(f"{commit}^") == base else f"the commits {base}..{commit}"
+    description = f"commit {commit}" if git.commit(f"{commit}^") == base else f"the commits {base}..{commit}"
     revert = make_commit(
-        git, tree=tree, parent=head, message=f'Revert "{subject}"\n\nThis reverts {reverted}.'
+        git, tree=tree, parent=head, message=f'Revert "{subject}"\n\nThis reverts {description}.'
     )
     _fast_forward(git, revert, action="coder undo")
     return f"reverted {commit[:10]} with {revert[:10]}"
 
 
-def _on(git: Git, head: str, commit: str) -> str:
-    """The tree of HEAD with the commit's change in it."""
+def _tree_on_head(git: Git, head: str, commit: str) -> str:
+    """Return the tree of HEAD with the commit's change applied."""
     if git.commit(commit) is None:
         raise UserError(f"The commit {commit[:10]} is not in this repository any more; nothing was changed.")
     tree = carried(git, old=base_of(git, commit), new=commit, onto=head)
     if tree is None:
         raise UserError(
-            f"The fix {commit[:10]} no longer fits: HEAD has changed the same lines since. Nothing was changed."
+            f"The fix {commit[:10]} no longer fits: HEAD has changed the same lines since. Nothing was "
+            "changed."
         )
     if tree == git.tree(head):
         raise UserError(f"HEAD already holds the change of {commit[:10]}; nothing was changed.")
     return tree
 
 
-def _head(git: Git) -> str:
-    """HEAD, where no operation of the person's is half done."""
+def _require_head(git: Git) -> str:
+    """Return HEAD; raise UserError if an operation of the user is unfinished."""
     for name, operation in UNDER_WAY.items():
         if (git.directory / git.text("rev-parse", "--git-path", name)).exists():
             raise UserError(
-                f"{operation.capitalize()} is under way in {git.directory}; finish or abort it first. Nothing was changed."
+                f"{operation.capitalize()} is under way in {git.directory}; finish or abort it first. "
+                "Nothing was changed."
             )
     return git.text("rev-parse", "HEAD")
 
 
-def _branch(git: Git) -> str:
+def _current_branch(git: Git) -> str:
     return git.text("rev-parse", "--abbrev-ref", "HEAD")
 
 
 def _fast_forward(git: Git, commit: str, *, action: str) -> None:
-    """Move HEAD and the files to a child of HEAD; git itself leaves dirty files alone and refuses where it would have to change one.
+    """Move HEAD and the files to a child of HEAD.
+
+    Git itself leaves dirty files alone and refuses if it would have to change one.
 
     Raises:
-        UserError: git refuses, or a file is under a filter, which coder does not run and without which it would be written as it is stored.
+        UserError: git refuses, or a file has a filter, which coder does not run and without which git would
+            write the stored form.
     """
     if drivers := filter_drivers(git, list(changes(git, old="HEAD", new=commit))):
         path, driver = next(iter(drivers.items()))
         raise UserError(
-            f"{path} is under the git filter {driver}, which coder does not run; nothing was changed. Try: git merge {commit[:10]}"
+            f"{path} is under the git filter {driver}, which coder does not run; nothing was changed. "
+            f"Try: git merge {commit[:10]}"
         )
-    moved = git.call(*FORWARD, commit, environment={"GIT_REFLOG_ACTION": action}, accept=None)
-    if moved.status == 0:
+    merge = git.call(*FORWARD, commit, environment={"GIT_REFLOG_ACTION": action}, accept=None)
+    if merge.status == 0:
         return
-    paths = re.findall(r"^\t(.+)$", moved.stderr, re.MULTILINE)
+    paths = re.findall(r"^\t(.+)$", merge.stderr, re.MULTILINE)
     if paths:
-        raise _overwritten(paths)
-    raise UserError(f"git refused to move HEAD ({moved.fault}). Nothing was changed.")
+        raise _overwrite_error(paths)
+    raise UserError(f"git refused to move HEAD ({merge.fault}). Nothing was changed.")
 
 
-def _overwritten(paths: Sequence[str]) -> UserError:
+def _overwrite_error(paths: Sequence[str]) -> UserError:
     return UserError(
-        f"{', '.join(paths[:5])} would be overwritten, and what is there is not committed. Commit or stash it and try again."
+        f"{', '.join(paths[:5])} would be overwritten, and what is there is not committed. Commit "
+        "or stash it and try again."
     )

@@ -1,4 +1,4 @@
-"""Commits, branches and notes in the person's name."""
+"""Creation of commits, branches and notes in the user's name."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,9 +10,9 @@ from coder.repo.locks import repository_lock
 
 NOTES = "refs/notes/coder"
 STEP = "Coder-Step"
-"""Trailer of the commits before the last of a delivery of several: the session that made it."""
+"""Trailer of all but the last commit of a delivery; its value is the session."""
 VERDICT_TRAILER = re.compile(r"Coder-(?:Verdict|Test|Suite): ")
-"""Trailers that say what was tested; they are true of one tree only."""
+"""Trailers about what was tested; they hold for one tree only."""
 FALLBACK = {
     f"GIT_{role}_{field}": value
     for role in ("AUTHOR", "COMMITTER")
@@ -21,26 +21,33 @@ FALLBACK = {
 
 
 def make_commit(git: Git, *, tree: str, parent: str, message: str) -> str:
-    """Make a commit that nothing points to yet, in the person's name, or coder's where git knows none."""
+    """Create a commit that no ref points to, in the user's name, or coder's where git knows none."""
     return git.text(
-        "commit-tree", tree, "-p", parent, "-F", "-", stdin=git_text(message), environment=_identity(git)
+        "commit-tree",
+        tree,
+        "-p",
+        parent,
+        "-F",
+        "-",
+        stdin=git_text(message),
+        environment=_identity_variables(git),
     )
 
 
 def git_text(text: str) -> bytes:
-    """Return a commit message or note as it is stored: the one place that all text for git passes."""
+    """Return a commit message or note in its stored form; all text for git goes through here."""
     return (printable(text).rstrip() + "\n").encode()
 
 
 def make_copy(git: Git, commit: str, *, tree: str, parent: str, verdict: Sequence[str]) -> str:
-    """Make a commit with the message of another, which its last line names as `git cherry-pick -x` does.
+    """Create a commit with the message of another, named in the last line as `git cherry-pick -x` does.
 
-    `verdict` are the trailers that take the place of those in which the original tells its own verdict.
+    `verdict` holds the trailers that replace those of the original verdict.
     """
     message = git.text("log", "-1", "--format=%B", commit).rstrip()
     body, gap, last = message.rpartition("\n\n")
-    kept = [line for line in last.split("\n") if not gap or not VERDICT_TRAILER.match(line)]
-    text = f"{body}{gap}" + "\n".join(kept)
+    trailers = [line for line in last.split("\n") if not gap or not VERDICT_TRAILER.match(line)]
+    text = f"{body}{gap}" + "\n".join(trailers)
     return make_commit(
         git,
         tree=tree,
@@ -50,14 +57,17 @@ def make_copy(git: Git, commit: str, *, tree: str, parent: str, verdict: Sequenc
 
 
 def with_trailers(message: str, *lines: str) -> str:
-    """Add lines to the trailers of a message, or begin such a block at its end."""
+    """Add lines to the trailers of a message, or append such a block."""
     text = message.rstrip()
     has_trailers = "\n\n" in text and re.match(r"[\w-]+: ", text.rpartition("\n")[2])
     return f"{text}{chr(10) if has_trailers else chr(10) * 2}" + "\n".join(lines)
 
 
 def base_of(git: Git, commit: str) -> str:
-    """Return the commit that a delivery begins at: its parent, or that of its first step; empty where a commit has no parent."""
+    """Return the commit that a delivery starts from: its parent, or that of its first step.
+
+    Empty where there is no parent.
+    """
     line = "%H %(trailers:key={},valueonly,separator=%x2C)"
     own = git.text("log", "-1", f"--format={line.format('Coder-Session')}", commit).partition(" ")[2]
     parent = ""
@@ -71,7 +81,7 @@ def base_of(git: Git, commit: str) -> str:
 
 
 def claimed_verdict(git: Git, commit: str) -> str:
-    """Return the kind of verdict that a commit's trailers tell, such as `PROVEN`; empty where they tell none."""
+    """Return the verdict kind in a commit's trailers, such as `PROVEN`; empty if there is none."""
     return (
         git.text("log", "-1", "--format=%(trailers:key=Coder-Verdict,valueonly)", commit)
         .partition("\n")[0]
@@ -80,7 +90,7 @@ def claimed_verdict(git: Git, commit: str) -> str:
 
 
 def copies(git: Git, commit: str) -> list[str]:
-    """Commits of HEAD that say they were picked from this one, newest first."""
+    """Return the commits of HEAD whose messages say they were picked from this one, newest first."""
     since = (f"^{base}",) if git.commit(commit) and (base := base_of(git, commit)) else ()
     return git.text(
         "log",
@@ -93,10 +103,13 @@ def copies(git: Git, commit: str) -> list[str]:
 
 
 def make_branch(git: Git, *, slug: str, session: str, commit: str) -> str:
-    """Point a branch `coder/<slug>-<end of the session's id>` at a commit, unless one does already, and return its name."""
+    """Create a branch `coder/<slug>-<end of the session's id>` at a commit and return its name.
+
+    A branch that points there already is reused.
+    """
     fault = ""
     for branch in branch_names(slug=slug, session=session, commit=commit):
-        made = git.call(
+        output = git.call(
             "update-ref",
             "-m",
             "coder: delivered",
@@ -105,14 +118,14 @@ def make_branch(git: Git, *, slug: str, session: str, commit: str) -> str:
             "0" * len(commit),
             accept=None,
         )
-        if made.status == 0 or git.commit(f"refs/heads/{branch}") == commit:
+        if output.status == 0 or git.commit(f"refs/heads/{branch}") == commit:
             return branch
-        fault = made.fault
+        fault = output.fault
     raise GitError(f"No branch could be made for {commit[:10]}: {fault}")
 
 
 def branch_names(*, slug: str, session: str, commit: str) -> Iterator[str]:
-    """Yield the names that the branch of a delivery may have, the best first."""
+    """Yield possible names for the branch of a delivery, best first."""
     words = re.sub(r"[^a-z0-9]+", "-", slug.lower()).strip("-")[:40].rstrip("-") or "fix"
     name = f"coder/{words}-{short(session)}"
     yield name
@@ -121,7 +134,7 @@ def branch_names(*, slug: str, session: str, commit: str) -> Iterator[str]:
 
 
 def short(session: str) -> str:
-    """The end of a session's id, fit for a branch's name."""
+    """Return the end of a session's id, valid in a branch name."""
     return re.sub(r"[^a-z0-9]", "", session.lower())[-6:] or "0"
 
 
@@ -131,6 +144,7 @@ def add_note(git: Git, commit: str, text: str) -> None:
 
 
 def remove_notes(git: Git, *commits: str) -> None:
+    """Remove coder's notes of some commits, and the notes ref once it is empty."""
     _edit_notes(git, "remove", "--ignore-missing", *commits)
     tip = git.commit(NOTES)
     if tip and not git.items("ls-tree", "-z", tip):
@@ -138,15 +152,18 @@ def remove_notes(git: Git, *commits: str) -> None:
 
 
 def _edit_notes(git: Git, *arguments: str, stdin: bytes = b"") -> None:
-    """`git notes` itself does not notice when another process adds a note at the same time, and one of them is lost."""
+    """Run `git notes` under the repository lock.
+
+    Without it, a note is lost when another process adds one at the same time.
+    """
     with repository_lock(git.common):
-        git.call("notes", f"--ref={NOTES}", *arguments, stdin=stdin, environment=_identity(git))
+        git.call("notes", f"--ref={NOTES}", *arguments, stdin=stdin, environment=_identity_variables(git))
 
 
-def _identity(git: Git) -> Mapping[str, str]:
-    """Variables that name an author where the configuration names none."""
+def _identity_variables(git: Git) -> Mapping[str, str]:
+    """Return variables that name an author where the configuration names none."""
     roles = ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT")
-    named = all(
+    has_identity = all(
         git.call("-c", "user.useConfigOnly=true", "var", role, accept=None).status == 0 for role in roles
     )
-    return {} if named else FALLBACK
+    return {} if has_identity else FALLBACK

@@ -1,4 +1,4 @@
-"""A delivery written down before it happens, so that whoever finds it half done can complete it or take it back."""
+"""Write-ahead record of a delivery, from which a later session can complete or undo it."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -10,12 +10,12 @@ from coder.repo.git import Git
 from coder.repo.worktrees import trees
 
 INTENT = "delivery.json"
-"""Next to the session's log, until that says how the delivery ended."""
+"""File beside the session's log; removed once the log says how the delivery ended."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PendingDelivery:
-    """All that is needed to deliver a commit that exists already; every step may be taken again."""
+    """All data needed to deliver an existing commit; every step is idempotent."""
 
     common: Path
     """The git directory of the repository."""
@@ -29,7 +29,7 @@ class PendingDelivery:
         return Git(directory=self.common, git_dir=self.common)
 
     def record(self, state: Path) -> None:
-        """Write it into the session's own directory, whole or not at all."""
+        """Write the record into the session's own directory atomically."""
         fields = asdict(self) | {
             "common": str(self.common),
             "evidence": git_text(self.evidence).decode() if self.evidence else "",
@@ -39,7 +39,7 @@ class PendingDelivery:
         draft.replace(state / INTENT)
 
     def complete(self) -> Delivery:
-        """Add the note and make the branch, as far as they are not there."""
+        """Add the note and create the branch, as far as they are missing."""
         if self.evidence:
             add_note(self.git, self.commit, self.evidence)
         branch = make_branch(self.git, slug=self.slug, session=self.session, commit=self.commit)
@@ -50,17 +50,17 @@ class PendingDelivery:
         )
 
     def take_back(self) -> None:
-        """Remove the branch and the note, as far as they are there and nobody has worked on."""
+        """Remove the branch and the note, unless the branch has moved on."""
         for branch in branch_names(slug=self.slug, session=self.session, commit=self.commit):
             self.git.call("update-ref", "-d", f"refs/heads/{branch}", self.commit, accept=None)
         remove_notes(self.git, self.commit)
 
 
 def read_pending(state: Path) -> PendingDelivery | None:
-    """Return what a session wrote down; None where it delivered nothing, or its delivery is settled.
+    """Return the recorded delivery of a session; None where there is none or it is settled.
 
     Raises:
-        ValueError: the record is none of ours.
+        ValueError: the file is not a record of a delivery.
     """
     try:
         fields = json.loads((state / INTENT).read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""What a fresh worktree lacks but tests need: generated and built files that git ignores, and the files of submodules."""
+"""Files that a fresh worktree lacks but tests need: ignored generated or built files, and submodules."""
 
 import os
 from collections.abc import Iterator
@@ -13,37 +13,43 @@ UNWANTED_DIRECTORIES = frozenset(
     {"build", "dist", "env", "node_modules", "site-packages", "venv", "__pycache__", "__pypackages__"}
 )
 NEVER_COPIED = (".git", ".venv", "venv", "node_modules", "__pycache__")
-"""Of a submodule everything else comes along."""
+"""Names left out of the copy of a submodule."""
 LARGEST_BYTES = 1 << 30
-"""Of one artefact, and of all files of a submodule together."""
+"""The limit for one artefact, and for all files of a submodule together."""
 
 
 def ignored_artefacts(git: Git) -> tuple[str, ...]:
-    """Ignored files of a checkout that its tests need: version modules, built extensions, egg-info; no caches, environments, secrets."""
-    listed = git.items("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
-    found = (path for item in listed for path in _files(git.directory, item))
-    return tuple(sorted(path for path in found if _is_wanted(PurePosixPath(path))))
+    """Return the ignored files of a checkout that its tests need, sorted.
+
+    These are version modules, built extensions and egg-info, but no caches, environments or secrets.
+    """
+    paths = git.items("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
+    candidates = (path for listed_path in paths for path in _files_below(git.directory, listed_path))
+    return tuple(sorted(path for path in candidates if _is_wanted(PurePosixPath(path))))
 
 
 def submodules(git: Git, tree: str) -> tuple[str, ...]:
-    """Paths of a tree where another repository belongs."""
+    """Return the paths of a tree's submodules."""
     entries = (item.split("\t", 1) for item in git.items("ls-tree", "-r", "-z", "--full-tree", tree))
     return tuple(path for words, path in entries if words.startswith("160000 "))
 
 
 def bring(paths: tuple[str, ...], *, source: Path, target: Path) -> frozenset[str]:
-    """Copy files and submodule directories into a worktree, where nothing is in their place; return what was copied."""
+    """Copy files and submodule directories to free paths of a worktree; return what was copied."""
     return frozenset(path for path in paths if _is_free(target, path) and _copy(source, target, path))
 
 
 def _copy(source: Path, target: Path, path: str) -> bool:
-    """Copy a regular file, or the regular files of a directory; nothing is read through a link, and none is made."""
+    """Copy a regular file, or the regular files of a directory; return whether it was copied.
+
+    No link is followed or created.
+    """
     if (source / path).resolve() != source.resolve() / path:
         return False
     (target / path).parent.mkdir(parents=True, exist_ok=True)
     if not (source / path).is_dir():
         return copy_regular(source / path, target / path, within=source, limit_bytes=LARGEST_BYTES)
-    left = LARGEST_BYTES
+    bytes_left = LARGEST_BYTES
     for directory, names, files in os.walk(source / path):
         names[:] = [name for name in names if name not in NEVER_COPIED]
         relative = Path(directory).relative_to(source)
@@ -53,17 +59,17 @@ def _copy(source: Path, target: Path, path: str) -> bool:
             for name in files
             if name not in NEVER_COPIED and not (Path(directory) / name).is_symlink()
         ):
-            if copy_regular(source / file, target / file, within=source, limit_bytes=left):
-                left -= (target / file).stat().st_size
+            if copy_regular(source / file, target / file, within=source, limit_bytes=bytes_left):
+                bytes_left -= (target / file).stat().st_size
     return True
 
 
-def _files(root: Path, item: str) -> Iterator[str]:
-    """The item itself, or all files below it where it is a directory that may hold artefacts."""
-    if not item.endswith("/"):
-        yield item
+def _files_below(root: Path, path: str) -> Iterator[str]:
+    """Yield the path itself, or all files below it if it is a directory that may contain artefacts."""
+    if not path.endswith("/"):
+        yield path
         return
-    for directory, names, files in os.walk(root / item):
+    for directory, names, files in os.walk(root / path):
         relative = PurePosixPath(os.path.relpath(directory, root))
         if _is_unwanted(relative) or "pyvenv.cfg" in files:
             names.clear()
@@ -77,15 +83,15 @@ def _is_unwanted(directory: PurePosixPath) -> bool:
 
 def _is_wanted(path: PurePosixPath) -> bool:
     in_egg_info = any(part.endswith(".egg-info") for part in path.parts[:-1])
-    named = any(fnmatch(path.name.lower(), pattern) for pattern in WANTED)
-    return (in_egg_info or named) and not _is_unwanted(path.parent)
+    matches_pattern = any(fnmatch(path.name.lower(), pattern) for pattern in WANTED)
+    return (in_egg_info or matches_pattern) and not _is_unwanted(path.parent)
 
 
 def _is_free(target: Path, path: str) -> bool:
-    """Is nothing there, and no link on the way that leads elsewhere?"""
-    place = target / path
-    if os.path.realpath(place.parent) != str(place.parent):
+    """Return whether the path is free and no link on the way leads elsewhere."""
+    destination = target / path
+    if os.path.realpath(destination.parent) != str(destination.parent):
         return False
-    return not os.path.lexists(place) or (
-        place.is_dir() and not place.is_symlink() and not any(place.iterdir())
+    return not os.path.lexists(destination) or (
+        destination.is_dir() and not destination.is_symlink() and not any(destination.iterdir())
     )

@@ -1,4 +1,4 @@
-"""Files under filter drivers (git-lfs, git-crypt, nbstripout, ...), whose programs are never started here."""
+"""Detection of files under filter drivers (git-lfs, git-crypt, nbstripout, ...), which are never run."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -9,23 +9,26 @@ MOST_NAMED = 5
 
 
 def filter_drivers(git: Git, paths: Sequence[str]) -> Mapping[str, str]:
-    """Return the filter driver of each path that has a configured one: by the user, by the repository, or by a file that it includes."""
+    """Return the filter driver of each path that has a configured one.
+
+    A driver counts whether the user, the repository or an included file configures it.
+    """
     if not paths or git.inert is None:
         return {}
     stdin = "".join(f"{path}\0" for path in paths).encode("utf-8", "surrogateescape")
     environment = {"GIT_COMMON_DIR": str(git.inert.with_filters)}
     answer = git.call("check-attr", "-z", "--stdin", "filter", stdin=stdin, environment=environment).stdout
     fields = answer.decode("utf-8", "surrogateescape").split("\0")
-    named = {
+    drivers = {
         path: driver
         for path, driver in zip(fields[::3], fields[2::3], strict=False)
         if driver not in ("unspecified", "unset", "set")
     }
-    return _with_known_driver(git, named) if named else {}
+    return _select_configured(git, drivers) if drivers else {}
 
 
 def tracked_filter_drivers(git: Git) -> Mapping[str, str]:
-    """Return the drivers of all tracked files, with one git process where none has any."""
+    """Return the drivers of all tracked files, using one git process if there are none."""
     assert git.inert is not None
     environment = {"GIT_COMMON_DIR": str(git.inert.with_filters), "GIT_LITERAL_PATHSPECS": "0"}
     found = git.call("ls-files", "-z", "--", ".", ":(exclude,attr:!filter)", environment=environment).stdout
@@ -33,7 +36,7 @@ def tracked_filter_drivers(git: Git) -> Mapping[str, str]:
 
 
 def notices(drivers: Mapping[str, str]) -> tuple[str, ...]:
-    """Say in one line for each driver which files it concerns."""
+    """Return a line for each driver that names its files."""
     return tuple(
         _notice(driver, sorted(path for path in drivers if drivers[path] == driver))
         for driver in sorted(set(drivers.values()))
@@ -49,17 +52,18 @@ def _notice(driver: str, paths: Iterable[str]) -> str:
     )
 
 
-def _with_known_driver(git: Git, named: Mapping[str, str]) -> Mapping[str, str]:
+def _select_configured(git: Git, by_path: Mapping[str, str]) -> Mapping[str, str]:
     assert git.inert is not None
-    own = [key for key, _ in entries(git.inert.text)]
-    if any(key.startswith(("include.", "includeif.")) for key in own):  # it is not read, so it may define any
-        return named
-    users = git.call(
+    repository_keys = [key for key, _ in entries(git.inert.text)]
+    # An included file is not read, so it may define any driver.
+    if any(key.startswith(("include.", "includeif.")) for key in repository_keys):
+        return by_path
+    user_keys = git.call(
         "config", "-z", "--name-only", "--get-regexp", r"^filter\.", accept=(0, 1)
     ).stdout.decode("utf-8", "surrogateescape")
     drivers = {
         key.partition(".")[2].rpartition(".")[0]
-        for key in (*own, *users.split("\0"))
+        for key in (*repository_keys, *user_keys.split("\0"))
         if key.startswith("filter.")
     }
-    return {path: driver for path, driver in named.items() if driver in drivers}
+    return {path: driver for path, driver in by_path.items() if driver in drivers}

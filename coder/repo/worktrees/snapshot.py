@@ -1,4 +1,4 @@
-"""The state of a work tree as a git tree: what `git add -A` would stage, in an index of our own."""
+"""Snapshot of a work tree as a git tree, equal to `git add -A` but in a separate index."""
 
 import os
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ NOBODYS_WORK = (
     "/venv/",
     "node_modules/",
 )
-"""Not every repository ignores these; they are left out without a word."""
+"""Generated files that not every repository ignores; they are left out silently."""
 OURS = {
     f"GIT_{role}_{field}": value
     for role in ("AUTHOR", "COMMITTER")
@@ -32,21 +32,24 @@ OURS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """A commit that holds the uncommitted work, or HEAD itself where there is none."""
+    """A commit of the uncommitted work, or HEAD itself where there is none."""
 
     commit: str
     left_out: tuple[str, ...]
-    """Untracked paths that are not in it, each with the reason."""
+    """Untracked paths that the snapshot lacks, each with the reason."""
 
 
 def take(git: Git, *, head: str, index: Path) -> Snapshot:
-    """Commit the work tree as it is on top of `head`, unmerged files with their conflict markers; only `index` is written."""
+    """Commit the work tree on top of `head`, unmerged files with their conflict markers.
+
+    Only `index` is written.
+    """
     assert git.git_dir is not None
-    # With its times: git tells from them which files it cannot know to be unchanged.
+    # Its timestamps are kept, since git uses them to detect files that may have changed.
     copy_regular(git.git_dir / "index", index, within=git.git_dir, limit_bytes=LARGEST_INDEX_BYTES)
-    copy = git.with_index(index)
-    left_out = stage(copy, smudged=True)
-    tree = write_tree(copy)
+    snapshot_git = git.with_index(index)
+    left_out = stage(snapshot_git, smudged=True)
+    tree = write_tree(snapshot_git)
     if tree == git.tree(head):
         return Snapshot(commit=head, left_out=left_out)
     return Snapshot(
@@ -58,79 +61,86 @@ def take(git: Git, *, head: str, index: Path) -> Snapshot:
 
 
 def stage(git: Git, ignored: frozenset[str] = frozenset(), *, smudged: bool = False) -> tuple[str, ...]:
-    """Bring the index up to the work tree, new files included but those `ignored`; return what was left out, and why.
+    """Update the index to the work tree, including new files; return what was left out, and why.
 
-    Plumbing instead of `git add -A`: that starts git inside of nested repositories, with their configuration.
+    Plumbing commands instead of `git add -A`, which starts git inside nested repositories with their
+    configuration.
 
     Args:
-        smudged: the user's git checked the files out, so that those under filters are not in the form that git keeps; they are left alone.
+        ignored: new files to leave out.
+        smudged: the user's git checked the files out, so that files under filters are not in the stored form;
+            they are left alone.
     """
     tracked = sorted(
         set(git.items("diff-files", "--name-only", "--no-renames", "--ignore-submodules=all", "-z"))
     )
     untracked = [path for path in untracked_files(git) if path not in ignored]
-    reasons = {path: reason for path in untracked if (reason := _why_not(git.directory, path))}
+    reasons = {path: reason for path in untracked if (reason := _exclusion_reason(git.directory, path))}
     drivers = filter_drivers(git, [*tracked, *untracked]) if smudged else {}
     reasons |= {
         path: f"the git filter {driver} is not run"
         for path, driver in drivers.items()
         if _is_file(git.directory, path)
     }
-    gone = [path for path in tracked if path not in reasons and not _is_file(git.directory, path)]
-    there = [path for path in (*tracked, *untracked) if path not in reasons and path not in set(gone)]
-    if gone:
-        nothing = "0" * len(git.text("rev-parse", "HEAD"))
+    deleted = [path for path in tracked if path not in reasons and not _is_file(git.directory, path)]
+    present = [path for path in (*tracked, *untracked) if path not in reasons and path not in set(deleted)]
+    if deleted:
+        null_id = "0" * len(git.text("rev-parse", "HEAD"))
         git.call(
             "update-index",
             "-z",
             "--index-info",
-            stdin=b"".join(os.fsencode(f"0 {nothing}\t{path}\0") for path in gone),
+            stdin=b"".join(os.fsencode(f"0 {null_id}\t{path}\0") for path in deleted),
         )
-    if there:
+    if present:
         git.call(
             "update-index",
             "--add",
             "--replace",
             "-z",
             "--stdin",
-            stdin=b"".join(os.fsencode(f"{path}\0") for path in there),
+            stdin=b"".join(os.fsencode(f"{path}\0") for path in present),
         )
     return tuple(f"{path} ({reason})" for path, reason in reasons.items())
 
 
 def untracked_files(git: Git) -> list[str]:
-    """Paths that are neither tracked nor ignored; a nested repository is one path with a slash at its end.
+    """Return the paths that are neither tracked nor ignored.
+
+    A nested repository is one path that ends with a slash.
 
     Raises:
         UserError: there are so many that the repository must be a home directory or the like.
     """
-    found = git.items(
+    paths = git.items(
         "ls-files",
         "--others",
         "--exclude-standard",
         *(f"--exclude={pattern}" for pattern in NOBODYS_WORK),
         "-z",
     )
-    if len(found) > MOST_UNTRACKED:
+    if len(paths) > MOST_UNTRACKED:
         raise UserError(
-            f"{git.directory} holds {len(found)} untracked files: ignore them in .gitignore, or start from a commit: --base HEAD."
+            f"{git.directory} holds {len(paths)} untracked files: ignore them in .gitignore, or start "
+            "from a commit: --base HEAD."
         )
-    return found
+    return paths
 
 
 def write_tree(git: Git) -> str:
-    # In a partial clone an object may be elsewhere; it is the person's own and not ours to fetch.
+    # In a partial clone an object may be missing; it already exists elsewhere and must not be fetched.
+    """Write the index as a tree and return its hash."""
     return git.text("write-tree", "--missing-ok")
 
 
 def keep(git: Git, *, tree: str, parent: str, subject: str) -> str:
-    """Make a commit of our own, which no branch will ever show."""
+    """Create a commit in coder's name that no branch will contain; return its hash."""
     return git.text(
         "commit-tree", tree, "-p", parent, "-F", "-", stdin=f"{subject}\n".encode(), environment=OURS
     )
 
 
-def _why_not(root: Path, path: str) -> str:
+def _exclusion_reason(root: Path, path: str) -> str:
     if path.endswith("/"):
         return "a git repository of its own"
     file = root / path
@@ -143,8 +153,8 @@ def _why_not(root: Path, path: str) -> str:
 
 
 def _is_file(root: Path, path: str) -> bool:
-    """Is there a file at the path itself, and not one behind a link that took the place of a directory?"""
-    place = root / path
-    return os.path.realpath(place.parent) == str(place.parent) and (
-        place.is_symlink() or (place.exists() and not place.is_dir())
+    """Return whether the path itself is a file, not one behind a link that replaced a directory."""
+    full_path = root / path
+    return os.path.realpath(full_path.parent) == str(full_path.parent) and (
+        full_path.is_symlink() or (full_path.exists() and not full_path.is_dir())
     )

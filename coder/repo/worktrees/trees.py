@@ -1,4 +1,4 @@
-"""Changes between git trees: what they are, and how one is carried onto another tree."""
+"""Changes between git trees, and their application to other trees."""
 
 import os
 import re
@@ -21,18 +21,18 @@ GONE = "000000"
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """What a tree holds at one path; mode GONE is nothing."""
+    """Content of a tree at one path; mode GONE means none."""
 
     mode: str
     blob: str
 
     def line(self, path: str) -> bytes:
-        """As `update-index --index-info` reads it."""
+        """Return the entry as input of `update-index --index-info`."""
         return os.fsencode(f"{self.mode} {self.blob}\t{path}\0")
 
 
 def changes(git: Git, *, old: str, new: str) -> dict[str, Entry]:
-    """The new entry of every path that differs, sorted by path; a renamed file is two of them."""
+    """Return the new entry of every path that differs, sorted by path; a rename counts as two paths."""
     fields = git.items("diff-tree", "-r", "-z", "--no-renames", old, new)
     return {
         path: Entry(mode=words.split()[1], blob=words.split()[3])
@@ -41,60 +41,72 @@ def changes(git: Git, *, old: str, new: str) -> dict[str, Entry]:
 
 
 def diff(git: Git, *, old: str, new: str) -> str:
-    """A unified diff that says all `git apply` needs, binary files included."""
+    """Return a unified diff complete for `git apply`, binary files included."""
     output = git.call("diff-tree", "-r", "-p", "-M", "--binary", old, new).stdout
     sections = re.split(rb"^(?=diff --git )", output, flags=re.MULTILINE)
     return "".join(
-        section.decode() if section.isascii() else _decoded(git, section, trees=(new, old))
+        section.decode() if section.isascii() else _decode_section(git, section, trees=(new, old))
         for section in sections
     )
 
 
 def encoded(text: str, root: Path) -> bytes:
-    """A diff made by `diff` as bytes again, each file's lines in the encoding that the file below `root` has."""
+    """Return a diff made by `diff` as bytes.
+
+    Each file's lines are in the encoding of that file below `root`.
+    """
     parts: list[bytes] = []
-    for header, of_file in groupby(hunks(text), key=lambda hunk: hunk.header):
-        bodies = list(of_file)
+    for header, file_hunks in groupby(hunks(text), key=lambda hunk: hunk.header):
+        body_hunks = list(file_hunks)
         parts.append(header.encode("utf-8", "surrogateescape"))
-        parts += [_bytes(hunk.body, _encoding_below(root, hunk.path)) for hunk in bodies]
+        parts += [_encode(hunk.body, _encoding_below(root, hunk.path)) for hunk in body_hunks]
     return b"".join(parts)
 
 
 def changed_paths(git: Git, *, old: str, new: str) -> tuple[str, ...]:
-    """Sorted, and fit to be shown: a name that is no UTF-8 has its odd bytes replaced."""
+    """Return the paths that differ, sorted; bytes of names that are no UTF-8 are replaced."""
     return tuple(os.fsencode(path).decode("utf-8", "replace") for path in changes(git, old=old, new=new))
 
 
 def edits(git: Git, *, old: str, new: str) -> dict[str, str | None] | None:
-    """The new text of every path that differs, None where it is gone; None at all where one is no plain file of UTF-8."""
-    found = changes(git, old=old, new=new)
-    there = {path: entry for path, entry in found.items() if entry.mode != GONE}
-    if any(entry.mode not in REGULAR for entry in there.values()):
+    """Return the new text of every path that differs, None for a deleted file.
+
+    The result is None if any of them is not a plain UTF-8 file.
+    """
+    entries = changes(git, old=old, new=new)
+    present = {path: entry for path, entry in entries.items() if entry.mode != GONE}
+    if any(entry.mode not in REGULAR for entry in present.values()):
         return None
-    told = git.call(
-        "cat-file", "--batch", stdin="".join(f"{entry.blob}\n" for entry in there.values()).encode()
+    output = git.call(
+        "cat-file", "--batch", stdin="".join(f"{entry.blob}\n" for entry in present.values()).encode()
     ).stdout
-    texts: dict[str, str | None] = dict.fromkeys(found)
+    texts: dict[str, str | None] = dict.fromkeys(entries)
     try:
-        for path in there:
-            header, _, told = told.partition(b"\n")
+        for path in present:
+            header, _, output = output.partition(b"\n")
             size = int(header.split()[2])
-            texts[path], told = told[:size].decode(), told[size + 1 :]
+            texts[path], output = output[:size].decode(), output[size + 1 :]
     except UnicodeDecodeError:
         return None
     return texts
 
 
 def patch(git: Git, *, old: str, new: str) -> Patch:
+    """Return the change between two trees."""
     paths = changed_paths(git, old=old, new=new)
     return Patch(diff=diff(git, old=old, new=new) if paths else "", paths=paths, tree=new)
 
 
 def composed(git: Git, *, old: str, new: str, paths: Collection[str]) -> str:
-    """The tree `old` with what `new` has at `paths` (files or directories), deletions included."""
-    wanted = {path.rstrip("/") for path in paths}
+    """Return the tree `old` with the content of `new` at `paths`, deletions included.
+
+    `paths` are files or directories.
+    """
+    selected = {path.rstrip("/") for path in paths}
     lines = [
-        entry.line(path) for path, entry in changes(git, old=old, new=new).items() if _within(path, wanted)
+        entry.line(path)
+        for path, entry in changes(git, old=old, new=new).items()
+        if _is_within(path, selected)
     ]
     with TemporaryDirectory(prefix="coder-") as scratch:
         index = git.with_index(Path(scratch) / "index")
@@ -104,14 +116,14 @@ def composed(git: Git, *, old: str, new: str, paths: Collection[str]) -> str:
 
 
 def carried(git: Git, *, old: str, new: str, onto: str) -> str | None:
-    """The change from `old` to `new` made to the tree `onto`, by a three-way merge; None where it does not fit."""
+    """Apply the change from `old` to `new` to the tree `onto` by a three-way merge; None if it conflicts."""
     with TemporaryDirectory(prefix="coder-") as scratch:
         index = git.with_index(Path(scratch) / "index")
         index.call("read-tree", onto)
         if index.call("read-tree", "-i", "-m", "--aggressive", old, onto, new, accept=None).status != 0:
             return None
         merged: list[bytes] = []
-        for path, entries in _unmerged(index):
+        for path, entries in _unmerged_entries(index):
             entry = _merge_file(git, entries, Path(scratch))
             if entry is None:
                 return None
@@ -121,8 +133,8 @@ def carried(git: Git, *, old: str, new: str, onto: str) -> str | None:
         return index.text("write-tree", "--missing-ok")
 
 
-def _decoded(git: Git, section: bytes, *, trees: Sequence[str]) -> str:
-    """One file's part of a diff, its lines read in the file's own encoding."""
+def _decode_section(git: Git, section: bytes, *, trees: Sequence[str]) -> str:
+    """Return one file's part of a diff, decoded by the file's encoding."""
     header, mark, body = section.partition(b"\n@@ ")
     path = next(
         (line[6:] for line in reversed(header.split(b"\n")) if line.startswith((b"--- a/", b"+++ b/"))), b""
@@ -131,13 +143,13 @@ def _decoded(git: Git, section: bytes, *, trees: Sequence[str]) -> str:
     data = next((blob.stdout for blob in blobs if blob.status == 0), b"")
     lines = mark + body
     try:
-        text = lines.decode(_encoding(data, os.fsdecode(path)))
-    except UnicodeDecodeError:  # the change is one of the encoding, too
+        text = lines.decode(_detect_encoding(data, os.fsdecode(path)))
+    except UnicodeDecodeError:  # the change also changes the encoding
         text = lines.decode("latin-1")
     return header.decode("utf-8", "replace") + text
 
 
-def _encoding(data: bytes, path: str) -> str:
+def _detect_encoding(data: bytes, path: str) -> str:
     try:
         return decode(data, path).encoding
     except PatchError:  # binary: its part of a diff is ASCII
@@ -146,33 +158,33 @@ def _encoding(data: bytes, path: str) -> str:
 
 def _encoding_below(root: Path, path: str) -> str:
     try:
-        found = Tree(root).read(path)
-    except PatchError:  # git will say why it cannot be changed
+        content = Tree(root).read(path)
+    except PatchError:  # git will report why it cannot be changed
         return "utf-8"
-    return _encoding(found[0], path) if found else "utf-8"
+    return _detect_encoding(content[0], path) if content else "utf-8"
 
 
-def _bytes(text: str, encoding: str) -> bytes:
+def _encode(text: str, encoding: str) -> bytes:
     try:
         return text.encode(encoding)
-    except UnicodeEncodeError:  # the file is another one by now: git will refuse
+    except UnicodeEncodeError:  # the file has changed since: git will refuse
         return text.encode("utf-8", "replace")
 
 
-def _within(path: str, wanted: Collection[str]) -> bool:
+def _is_within(path: str, selected: Collection[str]) -> bool:
     parts = path.split("/")
-    return any("/".join(parts[:count]) in wanted for count in range(1, len(parts) + 1))
+    return any("/".join(parts[:count]) in selected for count in range(1, len(parts) + 1))
 
 
-def _unmerged(index: Git) -> list[tuple[str, Sequence[Entry | None]]]:
-    """Each path that both sides changed, with its entries in the old, the present and the new tree."""
-    found = [
-        (item.partition("\t")[2], item.partition("\t")[0].split())
-        for item in index.items("ls-files", "--unmerged", "-z")
+def _unmerged_entries(index: Git) -> list[tuple[str, Sequence[Entry | None]]]:
+    """Return each path changed on both sides, with its entries in the old, the current and the new tree."""
+    records = [
+        (line.partition("\t")[2], line.partition("\t")[0].split())
+        for line in index.items("ls-files", "--unmerged", "-z")
     ]
     stages = [
         (path, {stage: Entry(mode=mode, blob=blob) for _, (mode, blob, stage) in group})
-        for path, group in groupby(found, key=lambda pair: pair[0])
+        for path, group in groupby(records, key=lambda pair: pair[0])
     ]
     return [(path, [entries.get(stage) for stage in "123"]) for path, entries in stages]
 

@@ -1,4 +1,4 @@
-"""Linked worktrees: made detached and filled from a tree, removed without asking the tree itself."""
+"""Creation and removal of linked worktrees, detached and filled from a tree."""
 
 import os
 import shutil
@@ -13,21 +13,21 @@ from coder.repo.locks import repository_lock
 
 @dataclass(frozen=True, kw_only=True)
 class Worktree:
-    """A linked worktree and where its git directory was when it was made."""
+    """A linked worktree, and its git directory as of its creation."""
 
     path: Path
     git: Git
     brought: frozenset[str]
-    """Copied artefacts, which are no part of any change."""
+    """Copied artefacts, which are part of no change."""
 
 
 def add(place: Place, path: Path, *, commit: str, tree: str) -> Git:
-    """Make a worktree with the content of `tree` and its HEAD at `commit`, on no branch."""
+    """Create a worktree with the content of `tree` and a detached HEAD at `commit`; return its git."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with repository_lock(place.common):
         (place.common / "worktrees").mkdir(exist_ok=True)
         place.git.call("worktree", "add", "--quiet", "--no-checkout", "--detach", str(path), commit)
-    # The pointer leads into the stand-in of the shared directory, which is gone with this process.
+    # Git made the pointer lead into the stand-in of the shared directory, which this process removes.
     git_dir = place.common / "worktrees" / Path(os.fsdecode((path / ".git").read_bytes()).rstrip("\n")).name
     (path / ".git").write_bytes(os.fsencode(f"gitdir: {git_dir}\n"))
     git = Git(directory=path, git_dir=git_dir, work_tree=path, inert=place.git.inert)
@@ -36,51 +36,54 @@ def add(place: Place, path: Path, *, commit: str, tree: str) -> Git:
 
 
 def remove(common: Path, path: Path) -> None:
-    """Remove a worktree in whatever state it is; of the repository only its own entry is touched."""
-    _forget(
+    """Remove a worktree in any state; in the repository, only its own entry is touched."""
+    _remove_entries(
         common,
         [
             entry
-            for entry, place in _listed(common)
-            if place == path or (place is None and entry.name == path.name)
+            for entry, recorded in _list_entries(common)
+            if recorded == path or (recorded is None and entry.name == path.name)
         ],
     )
     remove_tree(path)
 
 
 def remove_all(common: Path, directory: Path, *, prefix: str) -> None:
-    """Remove a directory of worktrees whose names start so, those too that git was killed over before it noted their place."""
-    listed = _listed(common)
-    _forget(
+    """Remove a directory of worktrees whose names start with `prefix`.
+
+    This includes worktrees whose location a killed git did not record.
+    """
+    entries = _list_entries(common)
+    _remove_entries(
         common,
         [
             entry
-            for entry, place in listed
-            if entry.name.startswith(prefix) and (place is None or place.parent == directory)
+            for entry, recorded in entries
+            if entry.name.startswith(prefix) and (recorded is None or recorded.parent == directory)
         ],
     )
     remove_tree(directory)
 
 
-def _listed(common: Path) -> list[tuple[Path, Path | None]]:
-    """The repository's entry for each worktree, and the worktree's place as far as the entry tells."""
-    listed: list[tuple[Path, Path | None]] = []
+def _list_entries(common: Path) -> list[tuple[Path, Path | None]]:
+    """Return the repository's entry for each worktree, and the worktree's path if the entry records it."""
+    entries: list[tuple[Path, Path | None]] = []
     for entry in (common / "worktrees").glob("*"):
-        place = entry / "gitdir"
-        told = os.fsdecode(place.read_bytes()).strip() if place.is_file() else ""
-        listed.append((entry, Path(told).parent if told else None))
-    return listed
+        pointer_file = entry / "gitdir"
+        pointer = os.fsdecode(pointer_file.read_bytes()).strip() if pointer_file.is_file() else ""
+        entries.append((entry, Path(pointer).parent if pointer else None))
+    return entries
 
 
-def _forget(common: Path, entries: list[Path]) -> None:
+def _remove_entries(common: Path, entries: list[Path]) -> None:
     for entry in entries:
         remove_tree(entry)
-    with repository_lock(common), suppress(OSError):  # in use by others, or never there
+    with repository_lock(common), suppress(OSError):  # used by others, or missing
         (common / "worktrees").rmdir()
 
 
 def remove_tree(path: Path) -> None:
-    """Remove all of it that can be; the rest is for the next recovery."""
+    """Remove a path as far as possible; the rest is left to the next recovery."""
     if path.is_symlink() or path.is_file():
         path.unlink(missing_ok=True)
     elif path.is_dir():
@@ -92,7 +95,7 @@ def remove_tree(path: Path) -> None:
 
 
 def _make_writable(path: Path) -> None:
-    """Tests leave read-only directories behind."""
+    """Make directories writable: tests leave read-only ones behind."""
     with suppress(OSError):
         path.chmod(stat.S_IRWXU)
         for directory, names, _ in os.walk(path):
