@@ -1,1 +1,1 @@
-"""Language models behind the Model port: which there are, how to reach them, and doubles for tests."""
+"""Language models behind the Model port: catalog, clients, and test doubles."""

@@ -1,4 +1,4 @@
-"""A real exchange with a model, recorded once and played back without a network."""
+"""Recording of exchanges with a model, and playback without a network."""
 
 import hashlib
 import json
@@ -15,19 +15,20 @@ from coder.models.scripted import ScriptedError
 
 
 class Fingerprint(Value):
-    """What must be the same for a recorded reply to fit: a digest of each part that the model's answer depends on.
+    """Digests of the parts of a request that the model's answer depends on.
 
-    Texts of tool results are left out, for they hold durations and paths of the day; which tool answered, and whether it worked, counts.
+    A recorded reply fits only if they are equal. Texts of tool results are left out, since they contain
+    durations and temporary paths; the name of the tool and whether it succeeded count.
     """
 
     system: str
     tools: tuple[str, ...]
     messages: tuple[str, ...]
-    """`role:digest` of each."""
+    """`role:digest` of each message."""
 
 
 class Take(Value):
-    """One recorded request: either a reply or an error."""
+    """One recorded request, with either its reply or its error."""
 
     model: str
     request: Fingerprint
@@ -37,7 +38,7 @@ class Take(Value):
 
 
 class Recorder:
-    """Another model, everything it says being written down; the file is begun anew."""
+    """Model wrapper that records all replies and errors; the file is overwritten."""
 
     def __init__(self, model: Model, path: Path) -> None:
         self._model = model
@@ -52,24 +53,24 @@ class Recorder:
         return self._model.dearest(input_tokens, output_tokens)
 
     async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
-        """Ask the other model and add one line to the file, its errors included."""
+        """Ask the wrapped model and append one line to the file, also for an error."""
         deltas: list[Delta] = []
 
-        def heard(delta: Delta) -> None:
+        def record_delta(delta: Delta) -> None:
             deltas.append(delta)
             on_delta(delta)
 
         take = Take(model=self.name, request=fingerprint(request))
         try:
-            reply = await self._model.complete(request, heard)
+            reply = await self._model.complete(request, record_delta)
         except ModelError as error:
-            said = ScriptedError(
+            recorded_error = ScriptedError(
                 message=str(error),
                 retryable=error.retryable,
                 retry_after_seconds=error.retry_after_seconds,
                 context_overflow=error.context_overflow,
             )
-            self._write(take.model_copy(update={"deltas": tuple(deltas), "error": said}))
+            self._write(take.model_copy(update={"deltas": tuple(deltas), "error": recorded_error}))
             raise
         self._write(take.model_copy(update={"deltas": tuple(deltas), "reply": reply}))
         return reply
@@ -80,7 +81,7 @@ class Recorder:
 
 
 class Cassette:
-    """Plays takes back in their order, as long as the requests are the recorded ones."""
+    """Model that plays takes back in order, as long as the requests equal the recorded ones."""
 
     def __init__(self, takes: Sequence[Take]) -> None:
         self._takes = tuple(takes)
@@ -91,14 +92,14 @@ class Cassette:
         return self._takes[0].model if self._takes else "cassette:empty"
 
     def dearest(self, input_tokens: int, output_tokens: int) -> Decimal | None:  # noqa: ARG002  # it has no price list
-        """Nothing is asked of anybody, so nothing is paid."""
+        """Return 0, since no provider is asked."""
         return Decimal(0)
 
     async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
-        """Say what was said then.
+        """Return the recorded reply.
 
         Raises:
-            ModelError: the recorded one, or one that names what differs from the recording.
+            ModelError: the recorded error, or one that names the difference from the recording.
         """
         if self._played == len(self._takes):
             raise ModelError(
@@ -106,9 +107,9 @@ class Cassette:
             )
         take = self._takes[self._played]
         self._played += 1
-        if different := difference(take.request, fingerprint(request)):
+        if mismatch := difference(take.request, fingerprint(request)):
             raise ModelError(
-                f"Request {self._played} is not the recorded one: {different}. Record the cassette again."
+                f"Request {self._played} is not the recorded one: {mismatch}. Record the cassette again."
             )
         for delta in take.deltas:
             on_delta(delta)
@@ -122,10 +123,10 @@ class Cassette:
 
 
 def load(path: Path) -> Cassette:
-    """Read a recording.
+    """Load a recording.
 
     Raises:
-        UserError: the file is no recording.
+        UserError: the file is not a recording.
     """
     try:
         return Cassette(
@@ -138,29 +139,31 @@ def load(path: Path) -> Cassette:
 
 
 def fingerprint(request: Request) -> Fingerprint:
-    """The parts that count, digested one by one, so that a difference can be named."""
+    """Compute the fingerprint of a request, part by part, so that a difference can be named."""
     return Fingerprint(
         system=_digest(request.system),
         tools=tuple(f"{tool.name}:{_digest(tool.model_dump_json())}" for tool in request.tools),
-        messages=tuple(_marked(message) for message in request.messages),
+        messages=tuple(_message_mark(message) for message in request.messages),
     )
 
 
 def difference(recorded: Fingerprint, asked: Fingerprint) -> str:
-    """The first part that differs, in words; empty where none does."""
+    """Return a description of the first part that differs; empty where none does."""
     if recorded.system != asked.system:
         return "the system prompt differs"
     if recorded.tools != asked.tools:
         changed = {mark.partition(":")[0] for mark in set(recorded.tools) ^ set(asked.tools)}
         return f"the tools differ ({', '.join(sorted(changed)) or 'their order'})"
-    for number, (then, now) in enumerate(zip_longest(recorded.messages, asked.messages), start=1):
-        if then != now:
-            names = [mark.partition(":")[0] if mark else "nothing" for mark in (then, now)]
+    for number, (recorded_mark, asked_mark) in enumerate(
+        zip_longest(recorded.messages, asked.messages), start=1
+    ):
+        if recorded_mark != asked_mark:
+            names = [mark.partition(":")[0] if mark else "nothing" for mark in (recorded_mark, asked_mark)]
             return f"message {number} differs (recorded: {names[0]}, asked: {names[1]})"
     return ""
 
 
-def _marked(message: Message) -> str:
+def _message_mark(message: Message) -> str:
     match message:
         case UserMessage(text=text):
             salient: list[object] = [text]

@@ -1,4 +1,4 @@
-"""Names of models, the keys that open them, and the choice of one of them."""
+"""Model names, API keys, and selection of a model."""
 
 from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import urlsplit
@@ -11,17 +11,17 @@ from coder.models.servers import PORTS, LocalServer, addresses, find, models_at
 
 
 class Provider(Value):
-    """A service that wants a key."""
+    """A service that requires a key."""
 
     name: str
     keys: tuple[str, ...]
-    """Environment variables that may hold its key; the first that is set counts."""
+    """Environment variables that may contain its key; the first that is set counts."""
     default: str
-    """The model taken where only a key says what to use; current in November 2026, priced for everyday coding."""
+    """The model used if only a key selects the provider; as of November 2026, priced for everyday coding."""
     families: tuple[str, ...] = ()
-    """How the bare name of one of its models begins."""
+    """Prefixes of the bare names of its models."""
     address: str = ""
-    """The environment variable that may hold another base URL."""
+    """The environment variable that may contain another base URL."""
 
 
 PROVIDERS = (
@@ -43,30 +43,32 @@ PROVIDERS = (
     ),
     Provider(name="openrouter", keys=("OPENROUTER_API_KEY",), default="anthropic/claude-sonnet-5.5"),
 )
-"""The order in which keys are tried where nothing names a model."""
+"""Providers in the order in which their keys are tried if no model is named."""
 
 COMPATIBLE = "compatible"
-"""The provider of a model behind --base-url; its key, where it wants one, is CODER_API_KEY."""
+"""The provider of a model at --base-url; its key, if it needs one, is CODER_API_KEY."""
 
 KEYS = {provider.name: provider.keys for provider in PROVIDERS} | {COMPATIBLE: ("CODER_API_KEY",)}
 
 FORMS = (
-    "Write it as PROVIDER:NAME, such as anthropic:claude-sonnet-5-5, openai:gpt-6.1-sol, google:gemini-4-argon, "
+    "Write it as PROVIDER:NAME, such as anthropic:claude-sonnet-5-5, openai:gpt-6.1-sol, "
+    "google:gemini-4-argon, "
     + (
-        "openrouter:anthropic/claude-sonnet-5.5 or ollama:qwen3:8b, or add --base-url URL for any other OpenAI-compatible server."
+        "openrouter:anthropic/claude-sonnet-5.5 or ollama:qwen3:8b, or add --base-url URL for any "
+        "other OpenAI-compatible server."
     )
 )
 
 
 class Choice(Value):
-    """One model, and why it was taken."""
+    """A selected model and the reason for its selection."""
 
     provider: str
     model: str
     base_url: str | None = None
-    """None is the provider's own address."""
+    """None for the provider's own address."""
     reason: str
-    """For the screen: half a sentence that begins with how it was named."""
+    """For display: a phrase that begins with how the model was named."""
 
     @property
     def name(self) -> str:
@@ -74,19 +76,19 @@ class Choice(Value):
 
 
 def key_for(provider: str, environment: Mapping[str, str]) -> SecretStr | None:
-    """The key of a provider, if one is set."""
+    """Return the key of a provider, if one is set."""
     return next(
         (SecretStr(environment[name]) for name in KEYS.get(provider, ()) if environment.get(name)), None
     )
 
 
 def keys_set(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Names (never values) of the key variables that are set, in the order they are tried."""
+    """Return the names (never values) of the key variables that are set, in order of priority."""
     return tuple(name for names in KEYS.values() for name in names if environment.get(name))
 
 
 def servers(environment: Mapping[str, str]) -> tuple[LocalServer, ...]:
-    """The model servers that run on this machine now; takes up to half a second."""
+    """Find the model servers that run on this machine; takes up to half a second."""
     return find(addresses(environment))
 
 
@@ -98,25 +100,28 @@ def choose(
     environment: Mapping[str, str],
     local: Callable[[Mapping[str, str]], Sequence[LocalServer]] = servers,
 ) -> Choice | None:
-    """Take --model, then CODER_MODEL, then the configured name, then the first key of PROVIDERS, then a server on this machine.
+    """Select a model; return None if there is none to use.
 
-    `base_url` says where a named model is; without any name the first that is listed there is taken. None: there is nothing to use.
+    The order is: --model, CODER_MODEL, the configured name, the first provider with a key, a server on this
+    machine. `base_url` locates a named model; without any name, the first model listed there is used.
 
     Raises:
-        UserError: a name that cannot be placed, a missing key, a base URL without a model.
+        UserError: the name fits no provider, a key is missing, or the base URL has no model.
     """
-    named = (
+    candidates = (
         (model, "named with --model"),
         (environment.get("CODER_MODEL"), "named by CODER_MODEL"),
         (configured, "from the configuration"),
     )
-    name, reason = next(((name.strip(), reason) for name, reason in named if name and name.strip()), ("", ""))
+    name, reason = next(
+        ((name.strip(), reason) for name, reason in candidates if name and name.strip()), ("", "")
+    )
     if base_url is not None:
-        return _behind(base_url, name=name, reason=reason)
+        return _choose_at_url(base_url, name=name, reason=reason)
     if name:
         return place(name, reason=reason, environment=environment)
     for provider in PROVIDERS:
-        if variable := _usable(provider, environment):
+        if variable := _find_enabling_variable(provider, environment):
             return Choice(
                 provider=provider.name,
                 model=provider.default,
@@ -134,76 +139,83 @@ def choose(
 
 
 def place(name: str, *, reason: str, environment: Mapping[str, str]) -> Choice:
-    """Find the provider of a model by its prefix, or by how its name begins; a bare provider means its default model.
+    """Find the provider of a model by its prefix, or by the start of its name.
+
+    A bare provider name means its default model.
 
     Raises:
         UserError: the name fits no provider, or the provider's key is not set.
     """
-    prefix, model = _split(name)
+    prefix, model = _split_name(name)
     if prefix in PORTS:
-        return _local(prefix, model, reason=reason, environment=environment)
+        return _choose_local(prefix, model, reason=reason, environment=environment)
     for provider in PROVIDERS:
         if prefix == provider.name or (not prefix and name.startswith(provider.families)):
-            taken = model or provider.default
-            if not _usable(provider, environment):
+            selected = model or provider.default
+            if not _find_enabling_variable(provider, environment):
                 variables = " or ".join(provider.keys)
                 raise UserError(
-                    f"{provider.name}:{taken} needs a key, and {variables} is not set. Export it, or take another model."
+                    f"{provider.name}:{selected} needs a key, and {variables} is not set. Export it, or "
+                    "take another model."
                 )
             return Choice(
                 provider=provider.name,
-                model=taken,
+                model=selected,
                 base_url=environment.get(provider.address) or None,
                 reason=reason,
             )
     raise UserError(f"No provider is known for the model {name!r}. {FORMS}")
 
 
-def _split(name: str) -> tuple[str, str]:
-    """(`provider`, `model`); names such as `qwen3:8b` have a colon and no provider."""
+def _split_name(name: str) -> tuple[str, str]:
+    """Split a name into provider and model; names such as `qwen3:8b` have a colon but no provider."""
     prefix, _, rest = name.partition(":")
     return (prefix, rest) if prefix in (*KEYS, *PORTS) else ("", name)
 
 
-def _local(provider: str, model: str, *, reason: str, environment: Mapping[str, str]) -> Choice:
+def _choose_local(provider: str, model: str, *, reason: str, environment: Mapping[str, str]) -> Choice:
     url = addresses(environment)[provider]
-    taken = model or next(iter(models_at(url)), "")
-    if not taken:
+    selected = model or next(iter(models_at(url)), "")
+    if not selected:
         raise UserError(
-            f"{provider} does not answer at {url} with a model to take. Start it there, or name the model: {provider}:NAME."
+            f"{provider} does not answer at {url} with a model to take. Start it there, or name the "
+            f"model: {provider}:NAME."
         )
-    return Choice(provider=provider, model=taken, base_url=url, reason=reason)
+    return Choice(provider=provider, model=selected, base_url=url, reason=reason)
 
 
-def _behind(base_url: str, *, name: str, reason: str) -> Choice:
-    """A model behind a URL that the person gave; a prefix says whose key and dialect it takes, a bare host gets the customary /v1."""
+def _choose_at_url(base_url: str, *, name: str, reason: str) -> Choice:
+    """Select a model at a URL that the user gave.
+
+    A prefix determines key and dialect; a bare host gets the customary /v1.
+    """
     parts = urlsplit(base_url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UserError(
             f"--base-url {base_url!r} is not a URL. Give the whole address, such as http://127.0.0.1:8080/v1."
         )
-    prefix, model = _split(name)
+    prefix, model = _split_name(name)
     dialect = prefix or COMPATIBLE
     url = base_url.rstrip("/") + (
         "/v1" if not parts.path.strip("/") and dialect not in ("anthropic", "google") else ""
     )
     if model:
         return Choice(provider=dialect, model=model, base_url=url, reason=f"{reason}, at {url}")
-    listed = models_at(url)
-    if not listed:
+    models = models_at(url)
+    if not models:
         raise UserError(
             f"{url} lists no models. Name the one to use with --model, and see that the server is running."
         )
-    return Choice(provider=dialect, model=listed[0], base_url=url, reason=f"the first model listed at {url}")
+    return Choice(provider=dialect, model=models[0], base_url=url, reason=f"the first model listed at {url}")
 
 
 def at(name: str, beside: Choice, *, reason: str) -> Choice:
-    """Another model of the server that a choice is at."""
-    prefix, model = _split(name)
+    """Return another model at the server of an existing choice."""
+    prefix, model = _split_name(name)
     return Choice(provider=prefix or beside.provider, model=model, base_url=beside.base_url, reason=reason)
 
 
-def _usable(provider: Provider, environment: Mapping[str, str]) -> str:
-    """The variable that makes a provider usable; an address of its own may need no key."""
+def _find_enabling_variable(provider: Provider, environment: Mapping[str, str]) -> str:
+    """Return the variable that makes a provider usable; a custom address may need no key."""
     candidates = (*provider.keys, *([provider.address] if provider.address else []))
     return next((name for name in candidates if environment.get(name)), "")

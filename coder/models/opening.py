@@ -1,4 +1,4 @@
-"""A chosen model, opened: the one place from which the libraries that talk to providers are loaded."""
+"""Creation of a client for a selected model; only here are the provider libraries loaded."""
 
 import warnings
 from collections.abc import Mapping
@@ -19,17 +19,19 @@ def open_model(
     record: Path | None = None,
     patience: Patience | None = None,
 ) -> Model:
-    """A Model for the choice; nothing that costs is sent before its first request.
+    """Create a Model for a choice; no request that costs is sent before its first use.
 
-    `tool_calling` False is for models that cannot call tools; None finds out: from a llama.cpp on this machine by asking, else by its
-    refusal. `record` is where the exchange is written down, for `cassette.load`.
+    Args:
+        tool_calling: False for models that cannot call tools; None detects it: a llama.cpp on this machine is
+            asked, others are tried until they refuse.
+        record: the file in which the exchange is recorded, for `cassette.load`.
     """
-    # Loading these takes up to a second, so nothing that only looks at names may do it.
+    # Imported late: loading these takes up to a second, which code that only needs names must not pay.
     from coder.models.cassette import Recorder
     from coder.models.wire.clients import wire
     from coder.models.wire.provider import ProviderModel
 
-    # What a provider adds before the libraries know it (a new finish reason, a new usage field) is no news for the person.
+    # Warnings about fields that the libraries do not know yet are of no use to the user.
     warnings.filterwarnings("ignore", category=UserWarning, module=r"(google\.genai|pydantic_ai)\b")
     key = key_for(choice.provider, environment)
     direct = ProviderModel(choice, wire(choice, key), key=key, patience=patience)

@@ -1,4 +1,4 @@
-"""What a request can cost at most, by the price list that comes with the model library."""
+"""Upper bounds of request costs from the model library's price list."""
 
 from decimal import Decimal
 
@@ -8,14 +8,15 @@ from coder.models.catalog import Choice
 
 
 def listed(choice: Choice, input_tokens: int, output_tokens: int) -> Decimal | None:
-    """The dearest way to be billed for a request of this size; None where the list has no such model."""
-    ways = (
+    """Return the highest price of a request of this size in US dollars; None if the model is not listed."""
+    billings = (
         Usage(input_tokens=input_tokens, output_tokens=output_tokens),
         Usage(input_tokens=input_tokens, cache_write_tokens=input_tokens, output_tokens=output_tokens),
     )
     try:
         return max(
-            calc_price(way, model_ref=choice.model, provider_id=choice.provider).total_price for way in ways
+            calc_price(billing, model_ref=choice.model, provider_id=choice.provider).total_price
+            for billing in billings
         )
     except (LookupError, ValueError):
         return None

@@ -1,4 +1,4 @@
-"""A model that says what a script says: for tests, scenarios and the demo."""
+"""Scripted model for tests, scenarios and the demo."""
 
 import asyncio
 import json
@@ -18,14 +18,14 @@ PIECE = 16
 
 
 class ScriptedCall(Value):
-    """One call; text as arguments is sent as it is, malformed or not."""
+    """One tool call; arguments given as text are sent unchanged, malformed or not."""
 
     name: str
     arguments: dict[str, Any] | str = "{}"
 
 
 class ScriptedError(Value):
-    """How a request fails."""
+    """The error of a failing request."""
 
     message: str
     retryable: bool = False
@@ -33,6 +33,7 @@ class ScriptedError(Value):
     context_overflow: bool = False
 
     def raised(self) -> ModelError:
+        """Return the exception to raise."""
         return ModelError(
             self.message,
             retryable=self.retryable,
@@ -42,21 +43,22 @@ class ScriptedError(Value):
 
 
 class Step(Value):
-    """One line of a script: a reply, or an error instead of one."""
+    """One line of a script: a reply, or an error in its place."""
 
     text: str = ""
     reasoning: str = ""
     calls: tuple[ScriptedCall, ...] = ()
     finish: Literal["stop", "calls", "length", "refusal"] | None = None
-    """None: `calls` where there are any, else `stop`."""
+    """None for `calls` if there are any, else `stop`."""
     usage: Usage = Usage(cost_usd=Decimal(0))
     error: ScriptedError | None = None
     when: str = ""
-    """Kept for the first request that holds these words; without, it is for whoever asks next."""
+    """Reserves the step for the first request that contains this text; empty for any request."""
     cut_after: int | None = None
-    """The stream breaks after this many characters of the text."""
+    """The number of characters of the text after which the stream breaks."""
 
     def reply(self, number: int) -> Reply:
+        """Return the reply; `number` makes the ids of its calls unique."""
         calls = tuple(
             ToolCall(
                 id=f"call_{number}_{index}",
@@ -76,7 +78,7 @@ Scene = Step | Reply | ModelError | Callable[[Request], Reply]
 
 
 class Scripted:
-    """Answers the first request with the first scene that is for it, and so on; `requests` is what was asked."""
+    """Model that answers each request with the first scene for it; `requests` holds the requests so far."""
 
     def __init__(
         self,
@@ -96,7 +98,7 @@ class Scripted:
         return self._name
 
     def dearest(self, input_tokens: int, output_tokens: int) -> Decimal | None:  # noqa: ARG002  # it has no price list
-        """The most that any reply of the script costs; None where one has no price."""
+        """Return the highest cost of any reply of the script; None where one has no price."""
         costs = [scene.usage.cost_usd for scene in self._script if isinstance(scene, Step)]
         return (
             None if None in costs else max((cost for cost in costs if cost is not None), default=Decimal(0))
@@ -106,14 +108,15 @@ class Scripted:
         """Play the next scene.
 
         Raises:
-            ModelError: the scene says so, or the script is at its end.
+            ModelError: the scene is an error, or the script has ended.
         """
         number = len(self.requests)
         self.requests.append(request)
-        scene = self._next(request)
+        scene = self._take_scene(request)
         if scene is None:
             raise ModelError(
-                f"The script has {len(self._script)} replies and was asked for number {number + 1}: add one, or end the session sooner."
+                f"The script has {len(self._script)} replies and was asked for number {number + 1}: add "
+                "one, or end the session sooner."
             )
         if isinstance(scene, ModelError):
             raise scene
@@ -133,11 +136,11 @@ class Scripted:
             raise ModelError(f"The reply of {self.name} broke off in the middle.", retryable=True)
         return reply
 
-    def _next(self, request: Request) -> Scene | None:
-        """Take the first scene that is for this request out of the script."""
-        heard = "\n".join(message.text for message in request.messages)
+    def _take_scene(self, request: Request) -> Scene | None:
+        """Remove and return the first scene that is for this request."""
+        conversation = "\n".join(message.text for message in request.messages)
         for index, scene in enumerate(self._scenes):
-            if not isinstance(scene, Step) or scene.when in heard:
+            if not isinstance(scene, Step) or scene.when in conversation:
                 return self._scenes.pop(index)
         return None
 
@@ -150,10 +153,10 @@ class Scripted:
 
 
 def load(path: Path) -> tuple[Step, ...]:
-    """Read a script: one Step a line as JSON; empty lines and lines that begin with # are skipped.
+    """Load a script: one Step a line as JSON; empty lines and lines that begin with # are skipped.
 
     Raises:
-        UserError: a line is no Step; it says which, and why.
+        UserError: a line is not a Step; the message names the line and the reason.
     """
     steps = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
@@ -164,6 +167,7 @@ def load(path: Path) -> tuple[Step, ...]:
                 fault = error.errors()[0]
                 where = ".".join(map(str, fault["loc"])) or "the line"
                 raise UserError(
-                    f"{path}, line {number}: {where}: {fault['msg']}. A line is an object with text, calls, error, cut_after, usage."
+                    f"{path}, line {number}: {where}: {fault['msg']}. A line is an object with text, "
+                    "calls, error, cut_after, usage."
                 ) from None
     return tuple(steps)

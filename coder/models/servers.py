@@ -1,4 +1,4 @@
-"""Model servers on this machine: where each kind listens, and what it has loaded."""
+"""Discovery of model servers on this machine and of the models they have loaded."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 from coder.core.values.base import Value
 
 PORTS = {"ollama": 11434, "llamacpp": 8080, "lmstudio": 1234, "vllm": 8000}
-"""The port each kind of server listens on unless told otherwise, in the order they are preferred."""
+"""The default port of each kind of server, in order of preference."""
 
 PROBE_SECONDS = 0.5
-"""A server on this machine that cannot list its models within this is too busy to be offered."""
+"""Timeout of a query; a server that cannot list its models within it is too busy to be offered."""
 
 LISTING_BYTES = 1 << 20
 
@@ -24,15 +24,15 @@ class LocalServer(Value):
 
 
 def addresses(environment: Mapping[str, str]) -> dict[str, str]:
-    """Base URL of each kind of server; OLLAMA_HOST is honoured as Ollama's own client does."""
-    found = {provider: f"http://127.0.0.1:{port}/v1" for provider, port in PORTS.items()}
+    """Return the base URL of each kind of server; OLLAMA_HOST is read as Ollama's own client does."""
+    urls = {provider: f"http://127.0.0.1:{port}/v1" for provider, port in PORTS.items()}
     if host := environment.get("OLLAMA_HOST", "").strip():
-        found["ollama"] = _ollama(host)
-    return found
+        urls["ollama"] = _ollama_url(host)
+    return urls
 
 
 def is_loopback(url: str) -> bool:
-    """Does the URL lead to this machine, where no proxy belongs in between?"""
+    """Return whether the URL leads to this machine, so that no proxy applies."""
     from ipaddress import ip_address
 
     host = urlsplit(url).hostname or ""
@@ -43,7 +43,7 @@ def is_loopback(url: str) -> bool:
 
 
 def find(places: Mapping[str, str]) -> tuple[LocalServer, ...]:
-    """Ask all places (provider to base URL) at once; those that do not list a model in time are left out."""
+    """Query all servers (provider to base URL) concurrently and return those that list models."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(max_workers=len(places) or 1) as pool:
@@ -56,8 +56,8 @@ def find(places: Mapping[str, str]) -> tuple[LocalServer, ...]:
 
 
 def models_at(base_url: str) -> tuple[str, ...]:
-    """The names that `GET base_url/models` lists, embedding models left out; empty where nothing fitting answers."""
-    listing = _ask(f"{base_url.rstrip('/')}/models")
+    """Return the names that `GET base_url/models` lists, without embedding models; empty on failure."""
+    listing = _get_json(f"{base_url.rstrip('/')}/models")
     entries = listing.get("data")
     names = (
         [entry.get("id") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
@@ -66,37 +66,43 @@ def models_at(base_url: str) -> tuple[str, ...]:
 
 
 def takes_tools(base_url: str) -> bool | None:
-    """Whether llama.cpp's chat template shows tools to the model (it drops them silently where not); None: not llama.cpp, or not told."""
-    abilities = _ask(f"{base_url.rstrip('/').removesuffix('/v1')}/props").get("chat_template_caps")
-    told = abilities.get("supports_tools") if isinstance(abilities, dict) else None
-    return told if isinstance(told, bool) else None
+    """Return whether llama.cpp's chat template passes tools to the model.
+
+    It drops them silently where not. None if the server is not llama.cpp or does not report it.
+    """
+    capabilities = _get_json(f"{base_url.rstrip('/').removesuffix('/v1')}/props").get("chat_template_caps")
+    supports_tools = capabilities.get("supports_tools") if isinstance(capabilities, dict) else None
+    return supports_tools if isinstance(supports_tools, bool) else None
 
 
-def _ask(url: str) -> dict[str, Any]:
-    """GET a JSON object; empty where anything else, or nothing, answers in time."""
+def _get_json(url: str) -> dict[str, Any]:
+    """GET a JSON object; return an empty one on any failure."""
     import json
     from http.client import HTTPConnection, HTTPException, HTTPSConnection
 
     parts = urlsplit(url)
-    # http.client knows no proxies and follows no redirects, which is what a look at the own machine needs.
-    connect = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    # http.client uses no proxies and follows no redirects, as a query of this machine requires.
+    connection_type = HTTPSConnection if parts.scheme == "https" else HTTPConnection
     try:
-        connection = connect(parts.hostname or "", parts.port, timeout=PROBE_SECONDS)
+        connection = connection_type(parts.hostname or "", parts.port, timeout=PROBE_SECONDS)
         try:
             connection.request("GET", parts.path, headers={"Accept": "application/json"})
-            answer = connection.getresponse()
-            found = json.loads(answer.read(LISTING_BYTES)) if answer.status == 200 else {}
+            response = connection.getresponse()
+            content = json.loads(response.read(LISTING_BYTES)) if response.status == 200 else {}
         finally:
             connection.close()
     except (OSError, HTTPException, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
-def _ollama(host: str) -> str:
-    """OLLAMA_HOST is `host`, `host:port`, `:port` or a URL; a server told to listen on all interfaces is reached on loopback."""
+def _ollama_url(host: str) -> str:
+    """Return the base URL for a value of OLLAMA_HOST: `host`, `host:port`, `:port` or a URL.
+
+    A server that listens on all interfaces is reached on loopback.
+    """
     parts = urlsplit(host if "://" in host else f"http://{host}")
     name = parts.hostname if parts.hostname not in (None, "0.0.0.0", "::") else "127.0.0.1"
-    shown = f"[{name}]" if name and ":" in name else name
+    url_host = f"[{name}]" if name and ":" in name else name
     port = parts.port or (PORTS["ollama"] if "://" not in host else {"https": 443}.get(parts.scheme, 80))
-    return f"{parts.scheme}://{shown}:{port}{parts.path.rstrip('/')}/v1"
+    return f"{parts.scheme}://{url_host}:{port}{parts.path.rstrip('/')}/v1"

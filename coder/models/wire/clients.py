@@ -1,4 +1,4 @@
-"""Which of pydantic_ai's models speaks to which provider; each is built for one request, on a client that is closed after it."""
+"""pydantic_ai models for each provider, each on an HTTP client that is closed after one request."""
 
 from collections.abc import Callable
 from functools import partial
@@ -16,21 +16,21 @@ Wire = Callable[[httpx2.AsyncClient], Model]
 
 CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 600.0
-"""Between two bytes; a server on a processor takes minutes to read a long prompt before it says anything."""
+"""Timeout between two bytes; a server on a CPU takes minutes to read a long prompt."""
 
 NO_KEY = "no-key"
-"""What is sent where a server wants none: the libraries insist on one."""
+"""Placeholder for servers that need no key, since the libraries require one."""
 
 CUT_IS_AN_ERROR = OpenAIModelProfile(
     openai_chat_streaming_requires_finish_reason=True, openai_supports_strict_tool_definition=False
 )
-"""Without the first, a stream that ends early passes for a whole reply."""
+"""Without the first setting, a stream that ends early counts as a complete reply."""
 
 OLD_LIMIT = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False)
 
 
 def client(base_url: str | None, limits: ReplyLimits) -> httpx2.AsyncClient:
-    """An HTTP client for one request; to this machine it goes past any proxy of the environment."""
+    """Create an HTTP client for one request; requests to this machine bypass any proxy."""
     return httpx2.AsyncClient(
         timeout=httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
         trust_env=base_url is None or not is_loopback(base_url),
@@ -39,7 +39,10 @@ def client(base_url: str | None, limits: ReplyLimits) -> httpx2.AsyncClient:
 
 
 def wire(choice: Choice, key: SecretStr | None) -> Wire:
-    """The dialect that the provider speaks; whatever is not known better speaks OpenAI's chat completions."""
+    """Return a factory of the model in the provider's dialect.
+
+    Unknown providers use OpenAI's chat completions.
+    """
     secret = key.get_secret_value() if key else NO_KEY
     match choice.provider, choice.base_url:
         case "anthropic", url:
@@ -51,13 +54,13 @@ def wire(choice: Choice, key: SecretStr | None) -> Wire:
         case "openrouter", None:
             return partial(openrouter, model=choice.model, secret=secret)
         case provider, url:
-            # OpenAI's own models refuse the old name of the output limit; other servers may know no other.
+            # OpenAI's own models reject the old name of the output limit; other servers may only know that.
             profile = CUT_IS_AN_ERROR if provider == "openai" else CUT_IS_AN_ERROR | OLD_LIMIT
             return partial(chat, model=choice.model, secret=secret, url=url or "", profile=profile)
 
 
 def anthropic(http: httpx2.AsyncClient, *, model: str, secret: str, url: str | None) -> Model:
-    """Anthropic's messages API."""
+    """Create a model for Anthropic's messages API."""
     from pydantic_ai.models.anthropic import AnthropicModel
     from pydantic_ai.providers.anthropic import AnthropicProvider
 
@@ -65,7 +68,7 @@ def anthropic(http: httpx2.AsyncClient, *, model: str, secret: str, url: str | N
 
 
 def google(http: httpx2.AsyncClient, *, model: str, secret: str, url: str | None) -> Model:
-    """Google's Gemini API."""
+    """Create a model for Google's Gemini API."""
     from pydantic_ai.models.google import GoogleModel
     from pydantic_ai.providers.google import GoogleProvider
 
@@ -75,7 +78,10 @@ def google(http: httpx2.AsyncClient, *, model: str, secret: str, url: str | None
 def openai(
     http: httpx2.AsyncClient, *, model: str, secret: str, url: str = "https://api.openai.com/v1"
 ) -> Model:
-    """OpenAI's own responses API: nothing is stored there, so encrypted reasoning travels with the conversation."""
+    """Create a model for OpenAI's responses API.
+
+    Nothing is stored there, so encrypted reasoning is sent with the conversation.
+    """
     from pydantic_ai.models.openai import OpenAIResponsesModel, OpenAIResponsesModelSettings
     from pydantic_ai.providers.openai import OpenAIProvider
 
@@ -85,7 +91,7 @@ def openai(
 
 
 def openrouter(http: httpx2.AsyncClient, *, model: str, secret: str) -> Model:
-    """OpenRouter, which also says what each reply cost."""
+    """Create a model for OpenRouter, which also reports the cost of each reply."""
     from pydantic_ai.models.openrouter import OpenRouterModel
     from pydantic_ai.providers.openrouter import OpenRouterProvider
 
@@ -96,7 +102,7 @@ def openrouter(http: httpx2.AsyncClient, *, model: str, secret: str) -> Model:
 def chat(
     http: httpx2.AsyncClient, *, model: str, secret: str, url: str, profile: OpenAIModelProfile
 ) -> Model:
-    """Any server with OpenAI's chat completions."""
+    """Create a model for any server with OpenAI's chat completions."""
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 

@@ -1,4 +1,7 @@
-"""Limits on one reply of a provider: bytes, line length, seconds and nesting depth; memory stays bounded whatever a server sends."""
+"""Limits on one provider reply: bytes, line length, seconds and nesting depth.
+
+They bound memory whatever a server sends.
+"""
 
 import asyncio
 import re
@@ -14,54 +17,55 @@ from coder.core.errors import ModelError
 
 @dataclass(frozen=True, kw_only=True)
 class ReplyLimits:
-    """What one reply may take; the defaults are several times what the longest honest replies need."""
+    """Limits of one reply; the defaults are several times what the longest real replies need."""
 
     body_bytes: int = 64 << 20
     line_bytes: int = 8 << 20
     seconds: float = 3600.0
-    """From the headers to the last byte; a server on a processor writes some tokens a second."""
+    """From the headers to the last byte; a server on a CPU generates only a few tokens a second."""
 
 
 NESTING_DEPTH = 100
-"""Of JSON that a model writes: our deepest tool schema has two levels, the parsers fail at about a thousand."""
+"""Limit for JSON that a model writes: our tool schemas nest two levels, parsers fail at about a thousand."""
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]', re.DOTALL)
 
 
 def client_hooks(limits: ReplyLimits) -> dict[str, list[Callable[..., Any]]]:
-    """Return httpx event hooks that hold each reply to the limits.
+    """Return httpx event hooks that enforce the limits on each reply.
 
-    Compression is not asked for and refused where it comes all the same: bytes received are then bytes held. Hooks rather than a
-    transport, since a client with a transport of its own ignores the proxies of the environment.
+    Compression is not requested, and refused if used, so that received bytes equal stored bytes. Hooks are
+    used because a client with its own transport ignores the proxies of the environment.
     """
-    return {"request": [_ask_for_plain_bytes], "response": [partial(_limit, limits)]}
+    return {"request": [_request_identity_encoding], "response": [partial(_limit_response, limits)]}
 
 
 def nesting_depth(text: str) -> int:
-    """Return how deep the brackets of a JSON text nest, without parsing it."""
+    """Return the nesting depth of the brackets of a JSON text, without parsing it."""
     depth = deepest = 0
-    for found in _BRACKETS.finditer(text):
-        depth += 1 if found[0] in "[{" else -1 if found[0] in "]}" else 0
+    for match in _BRACKETS.finditer(text):
+        depth += 1 if match[0] in "[{" else -1 if match[0] in "]}" else 0
         deepest = max(deepest, depth)
     return deepest
 
 
 def limit_exceeded(error: BaseException) -> ModelError | None:
-    """Return the ModelError that an SDK has wrapped into one of its own errors."""
+    """Return the ModelError that an SDK has wrapped in one of its own errors."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ModelError):
         cause = cause.__cause__ or cause.__context__
     return cause
 
 
-async def _ask_for_plain_bytes(request: httpx2.Request) -> None:
+async def _request_identity_encoding(request: httpx2.Request) -> None:
     request.headers["Accept-Encoding"] = "identity"
 
 
-async def _limit(limits: ReplyLimits, response: httpx2.Response) -> None:
+async def _limit_response(limits: ReplyLimits, response: httpx2.Response) -> None:
     encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
     if encoding not in ("", "identity"):
         raise ModelError(
-            f"{response.url.host} compressed its reply ({encoding[:40]}) although it was asked not to; nothing of it was read."
+            f"{response.url.host} compressed its reply ({encoding[:40]}) although it was asked not to; "
+            "nothing of it was read."
         )
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     response.stream = _LimitedStream(response.stream, limits, host=response.url.host)
@@ -80,7 +84,7 @@ class _LimitedStream(httpx2.AsyncByteStream):
         while True:
             try:
                 async with asyncio.timeout_at(deadline):
-                    # A server that is always faster than we are would never let the loop see a deadline or a cancellation.
+                    # A fast server would otherwise never let the loop handle a deadline or a cancellation.
                     await asyncio.sleep(0)
                     chunk = await anext(chunks, None)
             except TimeoutError:
@@ -95,11 +99,13 @@ class _LimitedStream(httpx2.AsyncByteStream):
             line = len(rest[-1]) if rest else longest
             if received > limits.body_bytes:
                 raise ModelError(
-                    f"The reply of {self._host} is longer than {limits.body_bytes:,} bytes; the rest was not read."
+                    f"The reply of {self._host} is longer than {limits.body_bytes:,} bytes; the rest was "
+                    "not read."
                 )
             if longest > limits.line_bytes:
                 raise ModelError(
-                    f"A line in the reply of {self._host} is longer than {limits.line_bytes:,} bytes; the rest was not read."
+                    f"A line in the reply of {self._host} is longer than {limits.line_bytes:,} bytes; "
+                    "the rest was not read."
                 )
             yield chunk
 

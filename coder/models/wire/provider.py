@@ -1,4 +1,4 @@
-"""The Model port over pydantic_ai: one streamed request, its failures sorted, its tries counted."""
+"""Model port over pydantic_ai: streamed requests with error classification, retries and usage."""
 
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
@@ -34,7 +34,10 @@ from coder.models.wire.translate import definition, history, message_of
 
 
 class ProviderModel:
-    """One model of one provider. Deltas are for the screen: after a retry the reply's text starts again."""
+    """A model of a provider.
+
+    Deltas are for display only: after a retry, the text of the reply starts again.
+    """
 
     def __init__(
         self,
@@ -56,35 +59,37 @@ class ProviderModel:
         return self._choice.name
 
     def dearest(self, input_tokens: int, output_tokens: int) -> Decimal | None:
-        """Nothing for a model on this machine; else by the price list, all of the input billed as new."""
-        return Decimal(0) if _is_own(self._choice) else listed(self._choice, input_tokens, output_tokens)
+        """Return 0 for a model on this machine; else the list price with all input billed as new."""
+        return Decimal(0) if _is_local(self._choice) else listed(self._choice, input_tokens, output_tokens)
 
     async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
-        """Ask, and ask again where that helps; the usage counts every try whose usage the provider told."""
+        """Ask, with retries; the usage sums all tries whose usage the provider reported."""
         spent: list[Usage] = []
         try:
             reply = await persist(
-                lambda: self._ask(request, on_delta, spent),
+                lambda: self._request(request, on_delta, spent),
                 patience=self._patience,
                 notice=lambda line: on_delta(Delta(kind="reasoning", text=f"\n[{line}]\n")),
             )
         except ModelError as error:
-            error.usage = _sum(spent) if spent else None
+            error.usage = _total_usage(spent) if spent else None
             raise
-        return reply.model_copy(update={"usage": _sum(spent)})
+        return reply.model_copy(update={"usage": _total_usage(spent)})
 
-    async def _ask(self, request: Request, on_delta: Callable[[Delta], None], spent: list[Usage]) -> Reply:
+    async def _request(
+        self, request: Request, on_delta: Callable[[Delta], None], spent: list[Usage]
+    ) -> Reply:
         try:
-            response = await self._hear(request, on_delta, spent)
-            with _shape_checked():
+            response = await self._stream_response(request, on_delta, spent)
+            with _check_shape():
                 message = message_of(response)
         except RAISED as error:
             if exceeded := limit_exceeded(error):
                 raise exceeded from error
             raise translated(error, choice=self._choice, key=self._key) from error
-        return _reply(message, response, self.name)
+        return _make_reply(message, response, self.name)
 
-    async def _hear(
+    async def _stream_response(
         self, request: Request, on_delta: Callable[[Delta], None], spent: list[Usage]
     ) -> ModelResponse:
         messages = history(request.messages)
@@ -92,7 +97,7 @@ class ProviderModel:
             function_tools=[definition(tool) for tool in request.tools],
             instruction_parts=[InstructionPart(content=request.system)] if request.system else [],
         )
-        # Retries are ours to count and to show. `cache` marks the stable prefix for the providers that want it marked.
+        # Retries are counted and shown here. `cache` marks the stable prefix for providers that require it.
         settings = ModelSettings(max_tokens=request.max_output_tokens, max_retries=0, cache=True)
         if request.temperature is not None:
             settings["temperature"] = request.temperature
@@ -103,10 +108,10 @@ class ProviderModel:
             opening = model_request_stream(
                 self._wire(http), messages, model_request_parameters=parameters, model_settings=settings
             )
-            with _shape_checked():
+            with _check_shape():
                 stream = await stack.enter_async_context(opening)
             try:
-                async for event in _checked(stream):
+                async for event in _checked_events(stream):
                     if delta := _delta(event):
                         on_delta(delta)
             finally:
@@ -115,19 +120,19 @@ class ProviderModel:
 
 
 @contextmanager
-def _shape_checked() -> Iterator[None]:
-    """What the SDKs stumble over here is the provider's fault, and no bug of ours."""
+def _check_shape() -> Iterator[None]:
+    """Treat exceptions of the SDKs in this block as a malformed response of the provider."""
     try:
         yield
     except STUMBLES as error:
         raise UnexpectedModelBehavior(f"{type(error).__name__}: {error}") from error
 
 
-async def _checked(
+async def _checked_events(
     stream: AsyncIterable[ModelResponseStreamEvent],
 ) -> AsyncIterator[ModelResponseStreamEvent]:
-    """The stream's events; what is done with them is outside of the check."""
-    with _shape_checked():
+    """Yield the events of the stream, checking only the stream itself and not their use."""
+    with _check_shape():
         async for event in stream:
             yield event
 
@@ -148,19 +153,19 @@ def _delta(event: ModelResponseStreamEvent) -> Delta | None:
             return None
 
 
-def _reply(message: AssistantMessage, response: ModelResponse, name: str) -> Reply:
-    """Say how the reply ended.
+def _make_reply(message: AssistantMessage, response: ModelResponse, name: str) -> Reply:
+    """Return the reply with the reason of its end.
 
     Raises:
-        ModelError: it has no end (the stream was cut), or nothing in it.
+        ModelError: the stream was cut, the provider failed, or the reply is empty.
     """
-    told = (response.provider_details or {}).get("finish_reason")
-    if response.finish_reason is None and not told:
+    reason = (response.provider_details or {}).get("finish_reason")
+    if response.finish_reason is None and not reason:
         raise ModelError(f"The reply of {name} broke off in the middle.", retryable=True)
     if response.finish_reason == "error":
-        raise ModelError(f"{name} failed while it was writing ({told}).", retryable=True)
+        raise ModelError(f"{name} failed while it was writing ({reason}).", retryable=True)
     if response.finish_reason == "content_filter":
-        return Reply(message=_explained(message, response), finish="refusal")
+        return Reply(message=_with_refusal(message, response), finish="refusal")
     if response.finish_reason == "length":
         return Reply(message=message, finish="length")
     if message.calls:
@@ -170,8 +175,8 @@ def _reply(message: AssistantMessage, response: ModelResponse, name: str) -> Rep
     return Reply(message=message)
 
 
-def _explained(message: AssistantMessage, response: ModelResponse) -> AssistantMessage:
-    """OpenAI sends the words of a refusal beside the text."""
+def _with_refusal(message: AssistantMessage, response: ModelResponse) -> AssistantMessage:
+    """Return the message with the text of a refusal, which OpenAI sends in a separate field."""
     refusal = (response.provider_details or {}).get("refusal")
     return (
         message
@@ -190,25 +195,25 @@ def _usage(response: ModelResponse, choice: Choice) -> Usage:
     )
 
 
-def _is_own(choice: Choice) -> bool:
+def _is_local(choice: Choice) -> bool:
     return bool(choice.provider in PORTS and choice.base_url and is_loopback(choice.base_url))
 
 
 def _cost(response: ModelResponse, choice: Choice) -> Decimal | None:
-    """What the provider says it cost, else what its price list says; a model that runs on this machine costs nothing."""
-    if _is_own(choice):
+    """Return the reported cost, else that of the price list; 0 for a model on this machine."""
+    if _is_local(choice):
         return Decimal(0)
-    told = (response.provider_details or {}).get("cost")
-    if isinstance(told, int | float):
-        return Decimal(str(told))
+    reported = (response.provider_details or {}).get("cost")
+    if isinstance(reported, int | float):
+        return Decimal(str(reported))
     try:
         return response.cost().total_price if response.model_name else None
     except (LookupError, ValueError):
         return None
 
 
-def _sum(spent: list[Usage]) -> Usage:
-    """Of all tries; one unknown price makes the sum unknown."""
+def _total_usage(spent: list[Usage]) -> Usage:
+    """Sum the usage of all tries; an unknown price makes the total unknown."""
     costs = [usage.cost_usd for usage in spent]
     return Usage(
         input_tokens=sum(usage.input_tokens for usage in spent),

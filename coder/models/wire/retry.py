@@ -1,4 +1,4 @@
-"""Asking a model again after a passing failure."""
+"""Retries of model requests after transient failures, with exponential backoff."""
 
 import asyncio
 import random
@@ -11,19 +11,22 @@ from coder.core.messages import Reply
 
 @dataclass(frozen=True, kw_only=True)
 class Patience:
-    """How often, and with what pauses. A retry repeats the whole request, which is safe: nothing acts on a reply before it is whole."""
+    """Retry policy: number of tries and pauses.
+
+    A retry repeats the whole request, which is safe because no reply is acted on before it is complete.
+    """
 
     tries: int = 5
     first_pause_seconds: float = 1.0
     longest_pause_seconds: float = 60.0
-    """A server that asks for a longer one is not waited for: the person is told instead."""
+    """If a server asks for a longer pause, the error is reported instead."""
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     chance: Callable[[], float] = random.random
 
     def pause(self, failures: int, asked_seconds: float | None) -> float:
-        """Seconds before the next try: what the server asked for, or a doubling pause; both spread by up to a quarter.
+        """Return the seconds before the next try: what the server asked for, or an exponential backoff.
 
-        The spread keeps sessions that failed together from returning together.
+        Both are increased by up to a quarter, so that sessions that failed together do not retry together.
         """
         doubled = min(self.first_pause_seconds * 2.0 ** (failures - 1), self.longest_pause_seconds)
         return (doubled if asked_seconds is None else asked_seconds) * (1.0 + self.chance() / 4)
@@ -32,10 +35,10 @@ class Patience:
 async def persist(
     ask: Callable[[], Awaitable[Reply]], *, patience: Patience, notice: Callable[[str], None]
 ) -> Reply:
-    """Ask until there is a reply; `notice` hears one line before each pause.
+    """Ask until there is a reply; `notice` is called with one line before each pause.
 
     Raises:
-        ModelError: it cannot be mended by asking again, or the tries are spent.
+        ModelError: the failure is permanent, or the tries are exhausted.
     """
     failures = 0
     while True:

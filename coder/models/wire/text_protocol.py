@@ -1,4 +1,4 @@
-"""Tool calling for models that have none: tools are told in the system prompt, calls are written as fenced blocks."""
+"""Tool calling in plain text for models without it: tools in the system prompt, calls as fenced blocks."""
 
 import json
 import re
@@ -54,20 +54,20 @@ BLOCK = re.compile(
     r"|<(?P<mark>tool_call|function_call)>(?P<marked>.*?)(?:</(?:tool_call|function_call)>|\Z)",
     re.DOTALL | re.MULTILINE,
 )
-"""A fenced block, or one in the tags that many open models were trained on; the last may lack its end."""
+"""A fenced block, or one in tags of open models' training; the last may lack its end."""
 
 CALL_TAGS = {"tool", "tool_call", "tool_code", "tools", "function", "function_call"}
 JSON_TAGS = {"json", ""}
-"""Blocks with these tags are calls only where the JSON in them names a tool."""
+"""Blocks with these tags are calls only if their JSON names a tool."""
 DIFF_TAGS = {"diff", "patch"}
 
 
 class ToolsUnsupported(ModelError):
-    """The server refused the request because it came with tools."""
+    """The server rejected the request because it contained tools."""
 
 
 class TextProtocol:
-    """Another model, spoken to without tools."""
+    """Model wrapper that sends requests without tools."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -80,7 +80,10 @@ class TextProtocol:
         return self._model.dearest(input_tokens, output_tokens)
 
     async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
-        """Ask in plain text and read the calls out of the answer; its raw text is kept, to be sent back unchanged."""
+        """Ask in plain text and parse the calls of the answer.
+
+        Its raw text is kept, to be sent back unchanged.
+        """
         reply = await self._model.complete(plain(request), on_delta)
         raw = reply.message.text
         text, calls = read(raw, request.tools, prefix=f"text_{len(request.messages)}")
@@ -93,11 +96,11 @@ class TextProtocol:
 
 
 class Adaptive:
-    """Native tool calling until the server says that it has none, the text protocol from then on."""
+    """Model wrapper: native tool calling until the server rejects it, then the text protocol."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._plain = False
+        self._is_plain = False
 
     @property
     def name(self) -> str:
@@ -107,41 +110,47 @@ class Adaptive:
         return self._model.dearest(input_tokens, output_tokens)
 
     async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
-        """Ask; where tools are refused, ask again in plain text."""
-        if not self._plain:
+        """Ask; if tools are rejected, ask again in plain text."""
+        if not self._is_plain:
             try:
                 return await self._model.complete(request, on_delta)
             except ToolsUnsupported:
-                self._plain = True
+                self._is_plain = True
         return await TextProtocol(self._model).complete(request, on_delta)
 
 
 def plain(request: Request) -> Request:
-    """The same request without tools: their description in the system prompt, results as the person's words."""
+    """Return the request without tools.
+
+    They are described in the system prompt, and results become user messages.
+    """
     if not request.tools:
         return request
     system = "\n\n".join(part for part in (request.system, guide(request.tools)) if part)
     return request.model_copy(
-        update={"system": system, "messages": tuple(_merged(request.messages)), "tools": ()}
+        update={"system": system, "messages": tuple(_merge_turns(request.messages)), "tools": ()}
     )
 
 
 def guide(tools: Sequence[ToolSpec]) -> str:
-    """How tools are used, and which there are."""
-    first = tools[0]
-    names = list(first.parameters.get("required") or first.parameters.get("properties", {}))
+    """Return the description of the tools and of the call format."""
+    example_tool = tools[0]
+    names = list(example_tool.parameters.get("required") or example_tool.parameters.get("properties", {}))
     head = GUIDE.format(
-        example=first.name,
+        example=example_tool.name,
         arguments=json.dumps({name: "..." for name in names}),
         patching=PATCHING if any(tool.name == PATCH_TOOL for tool in tools) else "",
     )
     return head + "".join(
-        f"\n## {tool.name}\n{tool.description}\n{_arguments(tool.parameters)}" for tool in tools
+        f"\n## {tool.name}\n{tool.description}\n{_describe_arguments(tool.parameters)}" for tool in tools
     )
 
 
 def read(raw: str, tools: Sequence[ToolSpec], *, prefix: str) -> tuple[str, tuple[ToolCall, ...]]:
-    """The prose and the calls of an answer; a block that cannot be read is passed on as it is, for the toolbox to refuse."""
+    """Parse prose and calls of an answer.
+
+    A block that cannot be parsed is passed on unchanged, for the toolbox to refuse.
+    """
     names = {tool.name for tool in tools}
     prose: list[str] = []
     calls: list[ToolCall] = []
@@ -150,53 +159,59 @@ def read(raw: str, tools: Sequence[ToolSpec], *, prefix: str) -> tuple[str, tupl
         tag, body = (
             (block["tag"].lower(), block["body"]) if block["mark"] is None else ("tool", block["marked"])
         )
-        if found := _call(tag, body, names):
+        if call := _parse_call(tag, body, names):
             prose.append(raw[end : block.start()])
             end = block.end()
-            calls.append(ToolCall(id=f"{prefix}_{len(calls)}", name=found[0], arguments=found[1]))
+            calls.append(ToolCall(id=f"{prefix}_{len(calls)}", name=call[0], arguments=call[1]))
     return "".join([*prose, raw[end:]]).strip(), tuple(calls)
 
 
-def _call(tag: str, body: str, names: set[str]) -> tuple[str, str] | None:
-    """(name, arguments) of a block, or None where it is no call but part of the prose."""
+def _parse_call(tag: str, body: str, names: set[str]) -> tuple[str, str] | None:
+    """Return name and arguments of a block, or None if it is no call but part of the prose."""
     if tag in DIFF_TAGS:
         return (PATCH_TOOL, json.dumps({PATCH_ARGUMENT: body})) if PATCH_TOOL in names else None
     if tag not in CALL_TAGS | JSON_TAGS:
         return None
-    written = _json(body)
-    if isinstance(written, dict):
-        name, arguments = _named(written)
+    content = _parse_json(body)
+    if isinstance(content, dict):
+        name, arguments = _call_fields(content)
         if tag in CALL_TAGS or name in names:
             return name or "tool", arguments
     if tag in CALL_TAGS:
-        guessed = re.search(r'"(?:name|tool|function)"\s*:\s*"(\w+)"', body)
-        return (guessed[1] if guessed else "tool"), body.strip()
+        match = re.search(r'"(?:name|tool|function)"\s*:\s*"(\w+)"', body)
+        return (match[1] if match else "tool"), body.strip()
     return None
 
 
-def _named(written: dict[str, Any]) -> tuple[str, str]:
-    """The name and arguments under any of the keys that models use for them; arguments may stand beside the name."""
-    inner = written.get("function")
-    written = {**written, **inner} if isinstance(inner, dict) else written
+def _call_fields(content: dict[str, Any]) -> tuple[str, str]:
+    """Return name and arguments under any of the keys that models use for them.
+
+    Arguments may also be beside the name.
+    """
+    inner = content.get("function")
+    content = {**content, **inner} if isinstance(inner, dict) else content
     name = next(
         (
-            written[key]
+            content[key]
             for key in ("name", "tool", "function", "tool_name")
-            if isinstance(written.get(key), str)
+            if isinstance(content.get(key), str)
         ),
         "",
     )
-    key = next((key for key in ("arguments", "parameters", "args", "input") if key in written), None)
+    key = next((key for key in ("arguments", "parameters", "args", "input") if key in content), None)
     arguments: object = (
-        written[key]
+        content[key]
         if key
-        else {key: value for key, value in written.items() if value != name and key != "type"}
+        else {key: value for key, value in content.items() if value != name and key != "type"}
     )
     return name, arguments if isinstance(arguments, str) else json.dumps(arguments)
 
 
-def _json(text: str) -> object:
-    """Leniently: real newlines in strings, one comma too many, and words around the object are forgiven."""
+def _parse_json(text: str) -> object:
+    """Parse JSON leniently; None on failure.
+
+    Newlines in strings, a trailing comma and words around the object are accepted.
+    """
     start = text.find("{")
     for candidate in (text[start:], re.sub(r",\s*([}\]])", r"\1", text[start:])):
         try:
@@ -206,40 +221,44 @@ def _json(text: str) -> object:
     return None
 
 
-def _arguments(schema: Any) -> str:
+def _describe_arguments(schema: Any) -> str:
     required = schema.get("required", [])
     return "".join(
-        f"- {name} ({field.get('type', 'any')}{'' if name in required else ', optional'}): {field.get('description', '')}\n"
+        f"- {name} ({field.get('type', 'any')}{'' if name in required else ', optional'}): "
+        f"{field.get('description', '')}\n"
         for name, field in schema.get("properties", {}).items()
     )
 
 
-def _merged(messages: Iterable[Message]) -> Iterator[Message]:
-    """Roles in turn, as many chat templates insist: what follows a reply becomes one message."""
-    heard: list[str] = []
+def _merge_turns(messages: Iterable[Message]) -> Iterator[Message]:
+    """Yield messages with alternating roles, as many chat templates require.
+
+    All messages between two replies become one.
+    """
+    texts: list[str] = []
     for message in messages:
         match message:
             case AssistantMessage():
-                if heard:
-                    yield UserMessage(text="\n\n".join(heard))
-                    heard = []
-                yield AssistantMessage(text=_raw(message))
+                if texts:
+                    yield UserMessage(text="\n\n".join(texts))
+                    texts = []
+                yield AssistantMessage(text=_raw_text(message))
             case UserMessage(text=text):
-                heard.append(text)
+                texts.append(text)
             case ToolMessage(name=name, text=text, ok=ok):
-                heard.append(f"{'Result' if ok else 'Error'} of {name}:\n{text}")
-    if heard:
-        yield UserMessage(text="\n\n".join(heard))
+                texts.append(f"{'Result' if ok else 'Error'} of {name}:\n{text}")
+    if texts:
+        yield UserMessage(text="\n\n".join(texts))
 
 
-def _raw(message: AssistantMessage) -> str:
-    """What the model wrote; calls that came another way are written as blocks."""
+def _raw_text(message: AssistantMessage) -> str:
+    """Return the text that the model wrote; calls made in another way are formatted as blocks."""
     try:
-        kept = json.loads(message.opaque or "null")
+        stored = json.loads(message.opaque or "null")
     except json.JSONDecodeError:
-        kept = None
-    if isinstance(kept, dict) and isinstance(kept.get("raw"), str):
-        return str(kept["raw"])
+        stored = None
+    if isinstance(stored, dict) and isinstance(stored.get("raw"), str):
+        return str(stored["raw"])
     blocks = (
         f'```tool\n{{"name": {json.dumps(call.name)}, "arguments": {call.arguments}}}\n```'
         for call in message.calls

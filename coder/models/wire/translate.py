@@ -1,4 +1,7 @@
-"""Our messages as pydantic_ai's, and back; the same message always becomes the same bytes, or prompt caches would miss."""
+"""Conversion between our messages and those of pydantic_ai.
+
+The same message always becomes the same bytes, since prompt caches would miss otherwise.
+"""
 
 import re
 from collections.abc import Iterable
@@ -27,32 +30,35 @@ from coder.models.wire.limits import NESTING_DEPTH, nesting_depth
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-"""pydantic_ai stamps messages with the time unless told one; none of it goes over the wire."""
+"""Fixed time stamp, instead of the current time that pydantic_ai would set; it is never sent."""
 
 
 def history(messages: Iterable[Message]) -> list[ModelMessage]:
-    """The conversation as pydantic_ai wants it: what follows a reply, answers to its calls first, is one request."""
-    whole: list[ModelMessage] = []
+    """Return the conversation as pydantic_ai messages.
+
+    All messages between two replies form one request, results of calls first.
+    """
+    conversation: list[ModelMessage] = []
     parts: list[ModelRequestPart] = []
     for message in messages:
         match message:
             case AssistantMessage():
                 if parts:
-                    whole.append(ModelRequest(parts=parts, timestamp=EPOCH))
+                    conversation.append(ModelRequest(parts=parts, timestamp=EPOCH))
                     parts = []
-                whole.append(_response(message))
+                conversation.append(_to_response(message))
             case UserMessage(text=text):
                 parts.append(UserPromptPart(content=text, timestamp=EPOCH))
             case ToolMessage(call_id=call, name=name, text=text):
-                # The outcome stays "success" even where ok is False: other outcomes are sent as escaped JSON by some wires.
+                # The outcome is always "success": some providers get other outcomes as escaped JSON.
                 parts.append(ToolReturnPart(tool_name=name, content=text, tool_call_id=call, timestamp=EPOCH))
     if parts:
-        whole.append(ModelRequest(parts=parts, timestamp=EPOCH))
-    return whole
+        conversation.append(ModelRequest(parts=parts, timestamp=EPOCH))
+    return conversation
 
 
 def definition(tool: ToolSpec) -> ToolDefinition:
-    """A tool as pydantic_ai describes it; never strict, which would rewrite the schema."""
+    """Return a tool as a pydantic_ai definition; never strict, which would rewrite the schema."""
     return ToolDefinition(
         name=tool.name,
         description=tool.description,
@@ -62,10 +68,12 @@ def definition(tool: ToolSpec) -> ToolDefinition:
 
 
 def message_of(response: ModelResponse) -> AssistantMessage:
-    """One reply; whatever text and calls alone do not say (signed reasoning, ids) is kept in `opaque`.
+    """Return the message of a response.
+
+    What text and calls do not express (signed reasoning, ids) is kept in `opaque`.
 
     Raises:
-        ModelError: arguments nest too deep, or a text holds half of a surrogate pair, which nothing can store.
+        ModelError: arguments nest too deep, or a text contains a lone surrogate, which cannot be stored.
     """
     text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
     calls = tuple(
@@ -77,37 +85,37 @@ def message_of(response: ModelResponse) -> AssistantMessage:
         for part in response.parts
         if isinstance(part, ToolCallPart)
     )
-    if deep := next((call for call in calls if nesting_depth(call.arguments) > NESTING_DEPTH), None):
+    if too_deep := next((call for call in calls if nesting_depth(call.arguments) > NESTING_DEPTH), None):
         raise ModelError(
-            f"The arguments of a call of {deep.name[:80]!r} nest deeper than {NESTING_DEPTH} levels.",
+            f"The arguments of a call of {too_deep.name[:80]!r} nest deeper than {NESTING_DEPTH} levels.",
             retryable=True,
         )
     if _SURROGATE.search("".join([text, *(f"{call.id}{call.name}{call.arguments}" for call in calls)])):
         raise ModelError("The reply holds half of a surrogate pair, which is no text.", retryable=True)
-    plain = list(response.parts) == _plain_parts(text, calls)
-    return AssistantMessage(text=text, calls=calls, opaque="" if plain else _kept(response))
+    is_plain = list(response.parts) == _plain_parts(text, calls)
+    return AssistantMessage(text=text, calls=calls, opaque="" if is_plain else _serialize_response(response))
 
 
 def _plain_parts(text: str, calls: tuple[ToolCall, ...]) -> list[ModelResponsePart]:
-    said: list[ModelResponsePart] = [TextPart(content=text)] if text else []
+    text_parts: list[ModelResponsePart] = [TextPart(content=text)] if text else []
     return [
-        *said,
+        *text_parts,
         *(ToolCallPart(tool_name=call.name, args=call.arguments, tool_call_id=call.id) for call in calls),
     ]
 
 
-def _kept(response: ModelResponse) -> str:
+def _serialize_response(response: ModelResponse) -> str:
     return ModelMessagesTypeAdapter.dump_json(
         [replace(response, usage=RequestUsage())], exclude_none=True
     ).decode()
 
 
-def _response(message: AssistantMessage) -> ModelResponse:
+def _to_response(message: AssistantMessage) -> ModelResponse:
     if message.opaque:
         try:
-            kept = ModelMessagesTypeAdapter.validate_json(message.opaque)
+            responses = ModelMessagesTypeAdapter.validate_json(message.opaque)
         except ValidationError:
-            kept = []  # another adapter's, such as the text protocol's: text and calls say the rest
-        if len(kept) == 1 and isinstance(kept[0], ModelResponse):
-            return kept[0]
+            responses = []  # written by another adapter, such as the text protocol: use text and calls
+        if len(responses) == 1 and isinstance(responses[0], ModelResponse):
+            return responses[0]
     return ModelResponse(parts=_plain_parts(message.text, message.calls), timestamp=EPOCH)
