@@ -139,7 +139,7 @@ def load(path: Path) -> Cassette:
 
 
 def fingerprint(request: Request) -> Fingerprint:
-    """Compute the fingerprint of a request, part by part, so that a difference can be named."""
+    """Return the fingerprint of a request, computed part by part, so that a difference can be named."""
     return Fingerprint(
         system=_digest(request.system),
         tools=tuple(f"{tool.name}:{_digest(tool.model_dump_json())}" for tool in request.tools),
@@ -147,18 +147,18 @@ def fingerprint(request: Request) -> Fingerprint:
     )
 
 
-def difference(recorded: Fingerprint, asked: Fingerprint) -> str:
+def difference(recorded: Fingerprint, actual: Fingerprint) -> str:
     """Return a description of the first part that differs; empty where none does."""
-    if recorded.system != asked.system:
+    if recorded.system != actual.system:
         return "the system prompt differs"
-    if recorded.tools != asked.tools:
-        changed = {mark.partition(":")[0] for mark in set(recorded.tools) ^ set(asked.tools)}
+    if recorded.tools != actual.tools:
+        changed = {mark.partition(":")[0] for mark in set(recorded.tools) ^ set(actual.tools)}
         return f"the tools differ ({', '.join(sorted(changed)) or 'their order'})"
-    for number, (recorded_mark, asked_mark) in enumerate(
-        zip_longest(recorded.messages, asked.messages), start=1
+    for number, (recorded_mark, actual_mark) in enumerate(
+        zip_longest(recorded.messages, actual.messages), start=1
     ):
-        if recorded_mark != asked_mark:
-            names = [mark.partition(":")[0] if mark else "nothing" for mark in (recorded_mark, asked_mark)]
+        if recorded_mark != actual_mark:
+            names = [mark.partition(":")[0] if mark else "nothing" for mark in (recorded_mark, actual_mark)]
             return f"message {number} differs (recorded: {names[0]}, asked: {names[1]})"
     return ""
 

@@ -68,7 +68,7 @@ def models_at(base_url: str) -> tuple[str, ...]:
 def takes_tools(base_url: str) -> bool | None:
     """Return whether llama.cpp's chat template passes tools to the model.
 
-    It drops them silently where not. None if the server is not llama.cpp or does not report it.
+    Otherwise it drops them silently. None if the server is not llama.cpp or does not report it.
     """
     capabilities = _get_json(f"{base_url.rstrip('/').removesuffix('/v1')}/props").get("chat_template_caps")
     supports_tools = capabilities.get("supports_tools") if isinstance(capabilities, dict) else None

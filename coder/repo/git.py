@@ -161,10 +161,10 @@ class Git:
 
     def commit(self, revision: str) -> str | None:
         """Return the full hash of the commit that a revision names, or None."""
-        found = self.call(
+        output = self.call(
             "rev-parse", "--quiet", "--verify", "--end-of-options", f"{revision}^{{commit}}", accept=None
         )
-        return found.stdout.decode().strip() if found.status == 0 else None
+        return output.stdout.decode().strip() if output.status == 0 else None
 
     def tree(self, revision: str) -> str:
         """Return the hash of the tree that a revision names.
@@ -297,17 +297,17 @@ def checkout(directory: Path) -> Git:
     _check_version(Git(directory=directory))
     nearest = _find_nearest(directory)
     if nearest is None:
-        answer = Git(directory=directory).call(
+        output = Git(directory=directory).call(
             "rev-parse", "--git-dir", accept=None, timeout_seconds=FINDING_SECONDS
         )
-        raise UserError(_explain_failure(directory, answer.stderr or "must be run in a work tree"))
+        raise UserError(_explain_failure(directory, output.stderr or "must be run in a work tree"))
     root, git_dir = nearest
     common = git_dir / (_read_pointer(git_dir / "commondir") or ".")
     inert = InertDirectory(common.resolve(), git_dir)
     # By discovery and not by GIT_DIR, since only then git refuses a repository of another user.
-    found = Git(directory=root, inert=inert).call("rev-parse", "--absolute-git-dir", accept=None)
-    if found.status != 0 or Path(os.fsdecode(found.stdout).removesuffix("\n")).resolve() != git_dir:
-        raise UserError(_explain_failure(directory, found.stderr))
+    output = Git(directory=root, inert=inert).call("rev-parse", "--absolute-git-dir", accept=None)
+    if output.status != 0 or Path(os.fsdecode(output.stdout).removesuffix("\n")).resolve() != git_dir:
+        raise UserError(_explain_failure(directory, output.stderr))
     if inert.is_bare:
         raise UserError(_explain_failure(directory, "must be run in a work tree"))
     return Git(directory=root, git_dir=git_dir, work_tree=root, inert=inert)

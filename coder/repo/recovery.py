@@ -44,14 +44,17 @@ class Traces:
 
     @property
     def worktrees(self) -> Path:
+        """The directory of the session's worktrees."""
         return self.state / "worktrees"
 
     @property
     def indexes(self) -> Path:
+        """The directory of the session's index files."""
         return self.state / "indexes"
 
     @property
     def refs(self) -> str:
+        """The prefix of the session's private refs."""
         return f"refs/coder/{self.session}/"
 
     def record(self) -> None:
@@ -90,10 +93,10 @@ def _bundle_steps(git: Git, traces: Traces) -> None:
     """
     if not git.text("for-each-ref", "--count=1", f"{traces.refs}steps/"):
         return
-    known = (f"^{traces.head}^@",) if traces.head and git.commit(traces.head) else ()
+    exclusions = (f"^{traces.head}^@",) if traces.head and git.commit(traces.head) else ()
     refs = git.text("for-each-ref", "--format=%(refname)", f"{traces.refs}steps/").split()
     # To stdout, since a killed git would leave a lock beside a file.
-    output = git.call("bundle", "create", "--quiet", "-", *refs, *known, accept=None)
+    output = git.call("bundle", "create", "--quiet", "-", *refs, *exclusions, accept=None)
     if output.status == 0:
         draft = traces.bundle.with_suffix(".new")
         draft.touch(mode=0o600)

@@ -21,13 +21,13 @@ STUMBLES = (ValueError, TypeError, AttributeError, LookupError, AssertionError, 
 QUOTED_CHARACTERS = 200
 
 OVERFLOW = re.compile(
-    r"context (size|length|window)|too many tokens|prompt is too long|maximum number of "
-    r"tokens|exceeds? the (available|model)",
+    r"context (size|length|window)|too many tokens|prompt is too long"
+    r"|maximum number of tokens|exceeds? the (available|model)",
     re.I,
 )
 NO_TOOLS = re.compile(
-    r"does not support (tools|tool|function)|endpoints found that support tool|tools? "
-    r"(param|choice) requires (--jinja|--enable-auto)",
+    r"does not support (tools|tool|function)|endpoints found that support tool"
+    r"|tools? (param|choice) requires (--jinja|--enable-auto)",
     re.I,
 )
 

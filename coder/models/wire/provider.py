@@ -64,23 +64,23 @@ class ProviderModel:
 
     async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
         """Ask, with retries; the usage sums all tries whose usage the provider reported."""
-        spent: list[Usage] = []
+        usages: list[Usage] = []
         try:
             reply = await persist(
-                lambda: self._request(request, on_delta, spent),
+                lambda: self._request(request, on_delta, usages),
                 patience=self._patience,
                 notice=lambda line: on_delta(Delta(kind="reasoning", text=f"\n[{line}]\n")),
             )
         except ModelError as error:
-            error.usage = _total_usage(spent) if spent else None
+            error.usage = _total_usage(usages) if usages else None
             raise
-        return reply.model_copy(update={"usage": _total_usage(spent)})
+        return reply.model_copy(update={"usage": _total_usage(usages)})
 
     async def _request(
-        self, request: Request, on_delta: Callable[[Delta], None], spent: list[Usage]
+        self, request: Request, on_delta: Callable[[Delta], None], usages: list[Usage]
     ) -> Reply:
         try:
-            response = await self._stream_response(request, on_delta, spent)
+            response = await self._stream_response(request, on_delta, usages)
             with _check_shape():
                 message = message_of(response)
         except RAISED as error:
@@ -90,7 +90,7 @@ class ProviderModel:
         return _make_reply(message, response, self.name)
 
     async def _stream_response(
-        self, request: Request, on_delta: Callable[[Delta], None], spent: list[Usage]
+        self, request: Request, on_delta: Callable[[Delta], None], usages: list[Usage]
     ) -> ModelResponse:
         messages = history(request.messages)
         parameters = ModelRequestParameters(
@@ -105,17 +105,17 @@ class ProviderModel:
             settings["seed"] = request.seed
         async with AsyncExitStack() as stack:
             http = await stack.enter_async_context(client(self._choice.base_url, self._limits))
-            opening = model_request_stream(
+            response_stream = model_request_stream(
                 self._wire(http), messages, model_request_parameters=parameters, model_settings=settings
             )
             with _check_shape():
-                stream = await stack.enter_async_context(opening)
+                stream = await stack.enter_async_context(response_stream)
             try:
                 async for event in _checked_events(stream):
                     if delta := _delta(event):
                         on_delta(delta)
             finally:
-                spent.append(_usage(stream.get(), self._choice))
+                usages.append(_usage(stream.get(), self._choice))
             return stream.get()
 
 
@@ -212,12 +212,12 @@ def _cost(response: ModelResponse, choice: Choice) -> Decimal | None:
         return None
 
 
-def _total_usage(spent: list[Usage]) -> Usage:
+def _total_usage(usages: list[Usage]) -> Usage:
     """Sum the usage of all tries; an unknown price makes the total unknown."""
-    costs = [usage.cost_usd for usage in spent]
+    costs = [usage.cost_usd for usage in usages]
     return Usage(
-        input_tokens=sum(usage.input_tokens for usage in spent),
-        cached_tokens=sum(usage.cached_tokens for usage in spent),
-        output_tokens=sum(usage.output_tokens for usage in spent),
+        input_tokens=sum(usage.input_tokens for usage in usages),
+        cached_tokens=sum(usage.cached_tokens for usage in usages),
+        output_tokens=sum(usage.output_tokens for usage in usages),
         cost_usd=None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0)),
     )

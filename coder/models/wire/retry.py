@@ -46,13 +46,15 @@ async def persist(
             return await ask()
         except ModelError as error:
             failures += 1
-            asked = error.retry_after_seconds
-            if not error.retryable or (asked is not None and asked > patience.longest_pause_seconds):
+            requested_seconds = error.retry_after_seconds
+            if not error.retryable or (
+                requested_seconds is not None and requested_seconds > patience.longest_pause_seconds
+            ):
                 raise
             if failures == patience.tries:
                 raise ModelError(
-                    f"{error} Tried {failures} times.", retryable=True, retry_after_seconds=asked
+                    f"{error} Tried {failures} times.", retryable=True, retry_after_seconds=requested_seconds
                 ) from error
-            pause = patience.pause(failures, asked)
+            pause = patience.pause(failures, requested_seconds)
             notice(f"{error} Trying again in {pause:.0f} s.")
         await patience.sleep(pause)

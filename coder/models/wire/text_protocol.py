@@ -29,7 +29,8 @@ You can use the tools below. To use one, write a block like this, and nothing af
 {{"name": "{example}", "arguments": {arguments}}}
 ```
 
-The block holds one JSON object: newlines inside strings are written as \\n. You may write several blocks. Then stop:
+The block holds one JSON object: newlines inside strings are written as \\n. You may write several blocks. \
+Then stop:
 the results come with the next message. Never write a result yourself.{patching}
 """
 

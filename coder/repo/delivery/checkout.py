@@ -142,10 +142,10 @@ def apply_diff(directory: Path, diff: str, *, check: bool = False, reverse: bool
     Raises:
         UserError: it does not fit; nothing was changed.
     """
-    place = find(directory)
+    checkout = find(directory)
     options = [option for option, is_set in (("--check", check), ("--reverse", reverse)) if is_set]
-    applied = place.git.call(
-        "apply", "--whitespace=nowarn", *options, "-", stdin=encoded(diff, place.root), accept=None
+    applied = checkout.git.call(
+        "apply", "--whitespace=nowarn", *options, "-", stdin=encoded(diff, checkout.root), accept=None
     )
     if applied.status != 0:
         raise UserError(

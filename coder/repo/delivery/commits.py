@@ -68,14 +68,14 @@ def base_of(git: Git, commit: str) -> str:
 
     Empty where there is no parent.
     """
-    line = "%H %(trailers:key={},valueonly,separator=%x2C)"
-    own = git.text("log", "-1", f"--format={line.format('Coder-Session')}", commit).partition(" ")[2]
+    form = "%H %(trailers:key={},valueonly,separator=%x2C)"
+    own_session = git.text("log", "-1", f"--format={form.format('Coder-Session')}", commit).partition(" ")[2]
     parent = ""
-    for described in git.text(
-        "log", "--first-parent", "--max-count=500", f"--format={line.format(STEP)}", commit
+    for entry in git.text(
+        "log", "--first-parent", "--max-count=500", f"--format={form.format(STEP)}", commit
     ).splitlines()[1:]:
-        parent, _, session = described.partition(" ")
-        if not own or session != own:
+        parent, _, session = entry.partition(" ")
+        if not own_session or session != own_session:
             break
     return parent
 

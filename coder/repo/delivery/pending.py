@@ -26,6 +26,7 @@ class PendingDelivery:
 
     @property
     def git(self) -> Git:
+        """Git on the repository, without a work tree."""
         return Git(directory=self.common, git_dir=self.common)
 
     def record(self, state: Path) -> None:

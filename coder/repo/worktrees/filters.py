@@ -17,8 +17,8 @@ def filter_drivers(git: Git, paths: Sequence[str]) -> Mapping[str, str]:
         return {}
     stdin = "".join(f"{path}\0" for path in paths).encode("utf-8", "surrogateescape")
     environment = {"GIT_COMMON_DIR": str(git.inert.with_filters)}
-    answer = git.call("check-attr", "-z", "--stdin", "filter", stdin=stdin, environment=environment).stdout
-    fields = answer.decode("utf-8", "surrogateescape").split("\0")
+    output = git.call("check-attr", "-z", "--stdin", "filter", stdin=stdin, environment=environment).stdout
+    fields = output.decode("utf-8", "surrogateescape").split("\0")
     drivers = {
         path: driver
         for path, driver in zip(fields[::3], fields[2::3], strict=False)
@@ -31,8 +31,8 @@ def tracked_filter_drivers(git: Git) -> Mapping[str, str]:
     """Return the drivers of all tracked files, using one git process if there are none."""
     assert git.inert is not None
     environment = {"GIT_COMMON_DIR": str(git.inert.with_filters), "GIT_LITERAL_PATHSPECS": "0"}
-    found = git.call("ls-files", "-z", "--", ".", ":(exclude,attr:!filter)", environment=environment).stdout
-    return filter_drivers(git, found.decode("utf-8", "surrogateescape").split("\0")[:-1])
+    output = git.call("ls-files", "-z", "--", ".", ":(exclude,attr:!filter)", environment=environment).stdout
+    return filter_drivers(git, output.decode("utf-8", "surrogateescape").split("\0")[:-1])
 
 
 def notices(drivers: Mapping[str, str]) -> tuple[str, ...]:

@@ -36,6 +36,7 @@ class Bubblewrap:
         self.name = name
 
     def around(self, command: Command) -> Walled:
+        """Return the bwrap command line that runs the command."""
         replaced = {
             FILTER + 1 + index: (path, content)
             for index, (path, content) in enumerate(command.view.replaced.items())

@@ -34,6 +34,11 @@ class Container:
         self.name = f"{Path(executable).name} with {image}"
 
     def around(self, command: Command) -> Walled:
+        """Return the engine's command line that runs the command.
+
+        Raises:
+            SandboxError: a path to mount contains a comma or a quote.
+        """
         network = "bridge" if command.policy.network else "none"
         arguments = [self.executable, "run", "--rm", "--interactive", "--pull", "never", "--network", network]
         arguments += [

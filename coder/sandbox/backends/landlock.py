@@ -47,6 +47,7 @@ class Landlock:
 
     @property
     def reduced(self) -> str:
+        """A sentence for the user about what Landlock does not isolate."""
         metadata = (
             ""
             if self._brokered
@@ -63,6 +64,7 @@ class Landlock:
         )
 
     def around(self, command: Command) -> Walled:
+        """Return the command with a confinement plan for its own process."""
         home = command.scratch / "home"
         home.mkdir(exist_ok=True)
         view, network = command.view, command.policy.network

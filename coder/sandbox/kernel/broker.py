@@ -171,7 +171,7 @@ class Broker:
         if not path and flags & AT_EMPTY_PATH:
             return _open_descriptor(call, directory)
         nofollow = os.O_NOFOLLOW if flags & AT_SYMLINK_NOFOLLOW or not form.follows else 0
-        path = OWN.sub(_of(call.thread), path, count=1) if OWN.match(path) else path
+        path = OWN.sub(_path_replacer(call.thread), path, count=1) if OWN.match(path) else path
         if path.startswith(b"/") or not path:
             return os.open(path, os.O_PATH | os.O_CLOEXEC | nofollow)
         base = _open_descriptor(call, directory)
@@ -181,8 +181,9 @@ class Broker:
             os.close(base)
 
 
-def _of(thread: int) -> Callable[[re.Match[bytes]], bytes]:
-    return lambda found: b"/proc/%d%s" % (thread, b"/fd" if found[0].startswith(b"/dev") else b"")
+def _path_replacer(thread: int) -> Callable[[re.Match[bytes]], bytes]:
+    """Return a replacement for `OWN` in paths that refers to the thread explicitly."""
+    return lambda match: b"/proc/%d%s" % (thread, b"/fd" if match[0].startswith(b"/dev") else b"")
 
 
 def _open_descriptor(call: Call, number: int, *, needs_file: bool = False) -> int:

@@ -67,13 +67,13 @@ def descendants(root: int) -> list[int]:
         if name.isdigit():
             with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:
                 children.setdefault(int(stat.read().rpartition(b")")[2].split()[1]), []).append(int(name))
-    found: list[int] = []
+    pids: list[int] = []
     pending = [root]
     while pending:
-        below = children.get(pending.pop(), [])
-        found += below
-        pending += below
-    return found
+        direct_children = children.get(pending.pop(), [])
+        pids += direct_children
+        pending += direct_children
+    return pids
 
 
 def private_bytes(pid: int) -> int:
@@ -282,8 +282,8 @@ def reap() -> tuple[bool, dict[int, int]]:
 def see_off(wakeup: int) -> None:
     """Wait briefly for processes that are about to end, which is faster than searching for them."""
     give_up = time.monotonic() + LAST_SECONDS
-    while reap()[0] and (left := give_up - time.monotonic()) > 0:
-        if select.select([wakeup], [], [], left)[0]:
+    while reap()[0] and (seconds_left := give_up - time.monotonic()) > 0:
+        if select.select([wakeup], [], [], seconds_left)[0]:
             os.read(wakeup, 512)
 
 

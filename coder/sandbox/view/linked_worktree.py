@@ -17,10 +17,10 @@ def git_directory(tree: Path) -> Path | None:
 
     None where there is none.
     """
-    own = _own_directory(tree)
-    if own is None or own == tree / ".git":
-        return own
-    common = own / (_first_line(own / "commondir") or ".")
+    own_directory = _own_directory(tree)
+    if own_directory is None or own_directory == tree / ".git":
+        return own_directory
+    common = own_directory / (_first_line(own_directory / "commondir") or ".")
     directory = Path(os.path.realpath(common))
     return directory if (directory / "HEAD").is_file() and (directory / "objects").is_dir() else None
 
@@ -28,8 +28,8 @@ def git_directory(tree: Path) -> Path | None:
 def holds(tree: Path, files: Iterable[Path]) -> bool:
     """Return whether the checkout's repository contains any of these files."""
     names = [os.fsencode(file.relative_to(tree)) for file in files]
-    own = _own_directory(tree)
-    index = own / "index" if own and names else None
+    own_directory = _own_directory(tree)
+    index = own_directory / "index" if own_directory and names else None
     if index is None or not index.is_file():
         return False
     # https://git-scm.com/docs/index-format: versions 2 and 3 store each path in full, followed by a

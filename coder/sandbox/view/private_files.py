@@ -14,12 +14,12 @@ def private_files(tree: Path, patterns: Sequence[str]) -> tuple[Path, ...]:
 
     `patterns` are those of `coder.permissions.private_files`.
     """
-    found: list[Path] = []
+    paths: list[Path] = []
     for directory, names, files in os.walk(tree):
         names[:] = [name for name in names if name not in PASSED_OVER]
         relative = os.path.relpath(directory, tree).removeprefix(".").lstrip("/")
         for name in files:
             path = Path(directory, name)
             if denied(f"{relative}/{name}".lstrip("/"), patterns) and not path.is_symlink():
-                found.append(path)
-    return tuple(sorted(found))
+                paths.append(path)
+    return tuple(sorted(paths))
