@@ -90,9 +90,9 @@ class Git:
     """Git at explicit locations; no location is ever searched for in the tree."""
 
     directory: Path
-    """Where commands start: the top of the work tree, where there is one."""
+    """The working directory of commands: the top of the work tree, if there is one."""
     git_dir: Path | None = None
-    """None only while the repository is being found."""
+    """The git directory; None only while the repository is being searched for."""
     work_tree: Path | None = None
     index: Path | None = None
     """None for the work tree's own."""

@@ -49,7 +49,7 @@ def can_broker() -> bool:
 
     A short-lived thread tries it, since a filter applies to one thread.
     """
-    if _ptrace_scope() > 1:  # not even a parent may look at its child's memory
+    if _ptrace_scope() > 1:  # not even a parent may read its child's memory
         return False
     results = []
 

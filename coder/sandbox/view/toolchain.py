@@ -39,7 +39,7 @@ IN_HOMES = (
     ),
     *(".cache/pypoetry/virtualenvs", ".local/share/pypoetry/venv", ".virtualenvs"),
 )
-"""Where tools keep programs and environments, and no secrets."""
+"""Directories in which tools keep programs and environments, but no secrets."""
 PATH_FILE = re.compile(r"__editable__.*\.py|.*\.pth|.*\.egg-link")
 QUOTED = re.compile(r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"")
 PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
