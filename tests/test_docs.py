@@ -9,7 +9,9 @@ ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PLACES = (ROOT, ROOT / "coder", ROOT / "coder" / "verify", ROOT / "coder" / "strategies")
 """Directories that a mentioned path may be relative to."""
-MENTIONED = re.compile(r"`((?:[a-z][\w-]*/)+[a-z0-9_]+\.(?:py|json|toml)|(?:coder|docs|prompts|tests|tools)/(?:[\w-]+/)*)`")
+MENTIONED = re.compile(
+    r"`((?:[a-z][\w-]*/)+[a-z0-9_]+\.(?:py|json|toml)|(?:coder|docs|prompts|tests|tools)/(?:[\w-]+/)*)`"
+)
 
 
 def missing_paths(text: str) -> list[str]:

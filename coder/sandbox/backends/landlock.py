@@ -55,12 +55,9 @@ class Landlock:
         )
         signals = "" if self._abi >= SCOPED_ABI else ", and commands can send signals to your other programs"
         return (
-            "Commands run behind reduced walls (Landlock and seccomp): they have no sockets and no "
-            "/dev/shm, so tests with servers or "
+            "reduced isolation: commands have no sockets and no /dev/shm, so tests with servers or "
             "multiprocessing locks fail; the names and arguments of your other processes, and private "
-            "files of the worktree such as .env, "
-            f"can be read{signals}{metadata}. "
-            "`coder doctor` says how to get the full ones."
+            f"files of the worktree such as .env, can be read{signals}{metadata}"
         )
 
     def around(self, command: Command) -> Walled:

@@ -24,6 +24,7 @@ from coder.sandbox.view.linked_worktree import git_directory, holds
 from coder.sandbox.view.private_files import private_files
 from coder.sandbox.view.view import check_place, tools, view
 
+REDUCED = "Reduced sandbox: no network or shared memory (details: coder doctor)."
 LINE = 2000
 """Length in characters at which an incomplete line is passed on."""
 
@@ -122,7 +123,7 @@ class ProcessSandbox:
         """A sentence for the user about missing isolation; empty where isolation is full."""
         if self.walls is None:
             return "There is no sandbox: commands and tests run with all your rights."
-        return self.walls.reduced
+        return REDUCED if self.walls.reduced else ""
 
     @property
     def scratch(self) -> Path:
