@@ -1,4 +1,4 @@
-"""Which files of a tree import which, read from their sources without executing them."""
+"""Static import graph of a source tree, built without executing it."""
 
 import ast
 import os
@@ -26,68 +26,71 @@ DYNAMIC = frozenset(
     }
 )
 KEPT = 5000
-"""So many sources, those asked for last, are not parsed again."""
+"""Size of the cache of parsed sources, least recently used first out."""
 EVERYTHING = "*"
-"""In the place of a name: the file imports what nobody can read in its source."""
+"""Stands for a name where a file imports dynamically, so that it may import any file."""
 
 
 @lru_cache(maxsize=KEPT)
 def imported_names(text: str) -> frozenset[str]:
-    """Dotted names that a source imports, anywhere in it; those of relative imports begin with dots."""
+    """Return the dotted names that a source imports, anywhere in it; relative imports begin with dots."""
     try:
         tree = parsed(text)
     except (SyntaxError, ValueError):
         return frozenset({EVERYTHING})
-    found: set[str] = set()
+    names: set[str] = set()
     for node in ast.walk(tree):
         match node:
             case ast.Import():
-                found |= {alias.name for alias in node.names}
+                names |= {alias.name for alias in node.names}
             case ast.ImportFrom():
                 start = "." * node.level + (node.module or "")
-                found |= {start} | {
+                names |= {start} | {
                     f"{start}{'' if start.endswith('.') else '.'}{alias.name}" for alias in node.names
                 }
             case ast.Name(id=name) | ast.Attribute(attr=name) if name in DYNAMIC:
-                found.add(EVERYTHING)
-    return frozenset(found)
+                names.add(EVERYTHING)
+    return frozenset(names)
 
 
 class ImportGraph:
-    """Who is executed when a file is imported."""
+    """The files of a tree and which of them importing a file executes."""
 
     def __init__(self, tree: Path, names: Mapping[str, frozenset[str]]) -> None:
-        """`names` is what each Python file of the tree imports."""
+        """Build the graph from `names`, the imported names of each Python file of the tree."""
         self._known = frozenset(names)
         self._roots = [root.relative_to(tree).as_posix() for root in source_roots(tree)]
         self._paths: dict[str, set[str]] = {}
         for path in names:
-            for name in self._names_of(path):
+            for name in self._import_names(path):
                 self._paths.setdefault(name, set()).add(path)
         self._importers: dict[str, set[str]] = {}
         self._imported: dict[str, set[str]] = {}
-        self._to_everything = {path for path, found in names.items() if EVERYTHING in found}
-        for path, found in names.items():
-            self._imported[path] = self._files(path, found)
+        self._to_everything = {path for path, imports in names.items() if EVERYTHING in imports}
+        for path, imports in names.items():
+            self._imported[path] = self._resolve(path, imports)
             for imported in self._imported[path]:
                 self._importers.setdefault(imported, set()).add(path)
 
     def importers(self, path: str) -> frozenset[str]:
-        """Files that importing may execute this one, however indirectly, itself included."""
-        found = {path}
-        todo = deque(found)
+        """Return the files whose import may execute `path`, directly or indirectly, including itself."""
+        importers = {path}
+        todo = deque(importers)
         while todo:
-            new = (self._importers.get(todo.popleft(), set()) | self._to_everything) - found
-            found |= new
+            new = (self._importers.get(todo.popleft(), set()) | self._to_everything) - importers
+            importers |= new
             todo.extend(new)
-        return frozenset(found)
+        return frozenset(importers)
 
     def imported(self, path: str) -> frozenset[str]:
-        """Files that it names in its own imports, and those above it."""
+        """Return the files that the imports of `path` name, and packages and conftest.py files above it."""
         return frozenset(self._imported.get(path, ()))
 
-    def _names_of(self, path: str) -> Iterable[str]:
-        """Every dotted name that the file may be imported under: from the tree, from a source root, from above its packages."""
+    def _import_names(self, path: str) -> Iterable[str]:
+        """Yield every dotted name that the file may be imported under.
+
+        Names are relative to the tree, to each source root, and to the directory above its outermost package.
+        """
         pure = PurePosixPath(path)
         top = next(
             folder
@@ -99,52 +102,55 @@ class ImportGraph:
                 parts = pure.relative_to(start).with_suffix("").parts
                 yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
-    def _files(self, path: str, found: frozenset[str]) -> set[str]:
+    def _resolve(self, path: str, names: frozenset[str]) -> set[str]:
         package = PurePosixPath(path).parent.parts
         files: set[str] = set()
-        for name in found:
+        for name in names:
             level = len(name) - len(name.lstrip("."))
             parts = name.lstrip(".").split(".") if name.strip(".") else []
             absolute = [*package[: len(package) - level + 1], *parts] if level else parts
             for length in range(1, len(absolute) + 1):
                 files |= self._paths.get(".".join(absolute[:length]), set())
-        files |= {conftest for conftest in self._above(path) if conftest != path}
+        files |= {conftest for conftest in self._parents(path) if conftest != path}
         return files
 
-    def _above(self, path: str) -> set[str]:
-        """What is executed before the file itself: the packages that it lies in, and the conftest.py of its directories."""
-        found = set()
+    def _parents(self, path: str) -> set[str]:
+        """Return the packages and the conftest.py files above a file: they are executed before it."""
+        files = set()
         for folder in PurePosixPath(path).parents:
             for name in ("__init__.py", "conftest.py"):
-                above = (folder / name).as_posix()
-                if above in self._known:
-                    found.add(above)
-        return found
+                candidate = (folder / name).as_posix()
+                if candidate in self._known:
+                    files.add(candidate)
+        return files
 
 
 def importing(tree: Path, changed: Iterable[str]) -> frozenset[str]:
-    """The Python files of a tree that import one of these, however indirectly, themselves included."""
-    graph = _graph(tree)
+    """Return the Python files that import one of `changed`, directly or indirectly, including these."""
+    graph = _build_graph(tree)
     return frozenset(file for path in changed for file in graph.importers(path))
 
 
 def imported_by(tree: Path, tests: Iterable[str]) -> tuple[str, ...]:
-    """The sources that test files import, sorted; of a package also what it imports itself, for that is what it gives."""
-    graph = _graph(tree)
-    found = {file for test in tests for file in graph.imported(test)}
-    found |= {
-        file for package in found if package.endswith("__init__.py") for file in graph.imported(package)
+    """Return the sources that test files import, sorted.
+
+    For a package, the imports of its `__init__.py` count too: it re-exports them.
+    """
+    graph = _build_graph(tree)
+    imported = {file for test in tests for file in graph.imported(test)}
+    imported |= {
+        file for package in imported if package.endswith("__init__.py") for file in graph.imported(package)
     }
-    return tuple(sorted(path for path in found if not is_test_path(path)))
+    return tuple(sorted(path for path in imported if not is_test_path(path)))
 
 
-def _graph(tree: Path) -> ImportGraph:
+def _build_graph(tree: Path) -> ImportGraph:
     texts = {path: read_regular_text(tree / path) for path in files_of(tree) if path.endswith(".py")}
     return ImportGraph(tree, {path: imported_names(text) for path, text in texts.items()})
 
 
 def files_of(tree: Path) -> Iterator[str]:
-    """The files of a project, relative to the tree, without what is installed or hidden in it."""
+    """Yield the files of a project, relative to the tree, without installed and hidden ones."""
     for folder, folders, files in os.walk(tree):
         folders[:] = [
             name for name in folders if not name.startswith(".") and name not in NOT_OURS - {"build", "dist"}

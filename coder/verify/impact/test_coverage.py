@@ -1,4 +1,4 @@
-"""What each test of a tree calls and opens, kept from session to session by the content of the files."""
+"""Per-test coverage of a tree, cached between sessions by file content."""
 
 import hashlib
 import json
@@ -19,20 +19,20 @@ COLLECTING_SECONDS = 300.0
 
 
 class Entry(Value):
-    """What one test does, or many of one file."""
+    """Code executed and files opened by one test, or shared by several tests of one file."""
 
     calls: Mapping[str, tuple[int, ...]]
-    """First lines of the code that it executes, by path relative to the tree."""
+    """First lines of the executed code objects, by path relative to the tree."""
     read: tuple[str, ...] = ()
-    """Files of the tree that it opens."""
+    """Files of the tree that the test opens."""
     blind: bool = False
-    """It starts other processes, or traces itself: it may reach more."""
+    """Whether it starts other processes or traces itself, so that its coverage may be incomplete."""
     files: Mapping[str, str] = {}
-    """The content of all these files when it ran, as a hash each."""
+    """Hash of the content of each of these files at the time of the run."""
 
 
 class Reached(Value):
-    """All tests of one tree."""
+    """Coverage of all tests of one tree."""
 
     format: Literal[2] = 2
     content: str = ""
@@ -40,17 +40,17 @@ class Reached(Value):
     tests: tuple[str, ...] = ()
     """Node ids, in the order in which they are collected."""
     entries: tuple[Entry, ...] = ()
-    """All that any of them does, once."""
+    """Coverage entries, each different one once."""
     entry_of: Mapping[str, int] = {}
-    """Test -> the position of what it does: what is known of them, which may be less than all."""
+    """Test -> index of its entry; tests without known coverage are absent."""
     seconds: Mapping[str, float] = {}
-    """Processor time of each, in which it was watched."""
+    """Processor time of each test under observation."""
     executed: Mapping[str, tuple[int, ...]] = {}
-    """First lines of the code that is executed while tests are collected."""
+    """First lines of the code executed during collection, by path."""
     read: frozenset[str] = frozenset()
-    """Files that are read until then."""
+    """Files read during collection."""
     imports: Mapping[str, tuple[str, tuple[str, ...]]] = {}
-    """The hash of each Python file, and the names that it imports."""
+    """Hash of each Python file, and the names that it imports."""
 
 
 def learn(
@@ -63,14 +63,15 @@ def learn(
     limits: Limits,
     seconds: float,
 ) -> Reached:
-    """See again the tests of which not all is known, as far as the time reaches; what is known of the others is kept.
+    """Trace the tests whose coverage is not known, within `seconds`, and return the completed coverage.
 
-    Tests run in forks of one process, those of each file in its own.
+    Valid entries of `known` are kept. Tests run in forks of one process, those of each file in their own
+    fork.
     """
     tree = tree.resolve()
     hashes = {path: hash_of(tree / path) for path in files_of(tree)}
     imports = {
-        path: _imports(tree / path, hashes[path], known.imports.get(path))
+        path: _imports_of(tree / path, hashes[path], known.imports.get(path))
         for path in hashes
         if path.endswith(".py")
     }
@@ -78,20 +79,20 @@ def learn(
     if content == known.content and len(known.entry_of) == len(known.tests):
         return known
     entries = [*known.entries]
-    holding = [_holds(entry, hashes) for entry in entries]
-    entry_of = {test: number for test, number in known.entry_of.items() if holding[number]}
+    valid = [_is_valid(entry, hashes) for entry in entries]
+    entry_of = {test: number for test, number in known.entry_of.items() if valid[number]}
     seconds_of = dict(known.seconds)
     served = Served(project, tree, sandbox=sandbox, scratch=scratch, limits=limits)
     try:
         state = served.opened(seconds=COLLECTING_SECONDS)
-        missing = [test for test in state.tests if test not in entry_of]
+        unknown = [test for test in state.tests if test not in entry_of]
         lines = (
-            served.reach(missing, seconds=seconds, test_seconds=TEST_SECONDS)
-            if missing and not state.cold
+            served.reach(unknown, seconds=seconds, test_seconds=TEST_SECONDS)
+            if unknown and not state.cold
             else []
         )
     except Gone:
-        return Reached(imports=imports, **_kept(entries, entry_of, seconds_of, [*entry_of]))
+        return Reached(imports=imports, **_coverage_of(entries, entry_of, seconds_of, [*entry_of]))
     finally:
         served.close()
     for line in lines:
@@ -108,28 +109,28 @@ def learn(
     return Reached(
         content=content,
         tests=state.tests,
-        **_kept(entries, entry_of, seconds_of, state.tests),
+        **_coverage_of(entries, entry_of, seconds_of, state.tests),
         executed=state.executed,
         read=state.read | state.opened,
         imports=imports,
     )
 
 
-def _kept(
+def _coverage_of(
     entries: Sequence[Entry], entry_of: Mapping[str, int], seconds: Mapping[str, float], tests: Sequence[str]
 ) -> dict[str, Any]:
-    """What is known of these tests, and no more."""
-    known = {test: entry_of[test] for test in tests if test in entry_of}
-    places = {number: place for place, number in enumerate(dict.fromkeys(known.values()))}
+    """Return the fields of `Reached` for these tests, without entries that none of them uses."""
+    entry_of_test = {test: entry_of[test] for test in tests if test in entry_of}
+    index_of = {number: index for index, number in enumerate(dict.fromkeys(entry_of_test.values()))}
     return {
-        "entries": tuple(entries[number] for number in places),
-        "entry_of": {test: places[number] for test, number in known.items()},
-        "seconds": {test: seconds[test] for test in known},
+        "entries": tuple(entries[number] for number in index_of),
+        "entry_of": {test: index_of[number] for test, number in entry_of_test.items()},
+        "seconds": {test: seconds[test] for test in entry_of_test},
     }
 
 
 def load(file: Path) -> Reached:
-    """What was saved; nothing where there is none, or of another version."""
+    """Return saved coverage; empty if there is none or it has another format."""
     try:
         return Reached.model_validate_json(file.read_bytes())
     except (OSError, ValueError):
@@ -137,21 +138,25 @@ def load(file: Path) -> Reached:
 
 
 def save(reached: Reached, file: Path) -> None:
+    """Write coverage to a file, replacing it atomically."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    new = file.with_suffix(f".{os.getpid()}")
-    new.write_text(reached.model_dump_json(), encoding="utf-8")
-    new.replace(file)
+    temporary = file.with_suffix(f".{os.getpid()}")
+    temporary.write_text(reached.model_dump_json(), encoding="utf-8")
+    temporary.replace(file)
 
 
 def hash_of(file: Path) -> str:
+    """Return a short hash of a file's content, empty if it does not exist."""
     return hashlib.sha256(file.read_bytes()).hexdigest()[:16] if file.is_file() else ""
 
 
-def _imports(file: Path, digest: str, known: tuple[str, Sequence[str]] | None) -> tuple[str, tuple[str, ...]]:
-    if known is not None and known[0] == digest:
-        return digest, tuple(known[1])
+def _imports_of(
+    file: Path, digest: str, cached: tuple[str, Sequence[str]] | None
+) -> tuple[str, tuple[str, ...]]:
+    if cached is not None and cached[0] == digest:
+        return digest, tuple(cached[1])
     return digest, tuple(sorted(imported_names(read_regular_text(file))))
 
 
-def _holds(entry: Entry, hashes: Mapping[str, str]) -> bool:
+def _is_valid(entry: Entry, hashes: Mapping[str, str]) -> bool:
     return all(hashes.get(path, "") == digest for path, digest in entry.files.items())

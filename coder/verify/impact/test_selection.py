@@ -1,4 +1,4 @@
-"""Which test files a change can reach, read from the sources by name: they stand for a suite that takes long."""
+"""Static test selection: test files that a change can reach, by the names in the sources."""
 
 import ast
 import re
@@ -15,11 +15,13 @@ from coder.verify.project.configuration import may_configure, pytest_options
 LEVELS = 2
 """Levels of callers between a test and a changed definition."""
 COMMON = 40
-"""A name that so many source files hold says little about who uses this definition: its users are not followed further."""
+"""A name in more source files than this is too common to identify users of the definition, and is not
+followed further.
+"""
 HALF = 0.5
-"""Share of the test files from which on a name tells none of them from the others."""
+"""A name in more than this share of the test files does not discriminate between them."""
 DEFAULT_FILES = frozenset({"test_*.py", "*_test.py", "tests.py"})
-"""Names of test files that `is_test_file` knows."""
+"""Patterns of test files that `is_test_file` covers."""
 PROSE = frozenset({".adoc", ".cff", ".md", ".po", ".pot", ".rst", ".txt"})
 PROSE_FOLDERS = frozenset(
     {"doc", "docs", "changes", "changelog", "changelog.d", "newsfragments", "release-notes"}
@@ -33,13 +35,15 @@ class Impacted(Value):
     """The test files that a change can reach."""
 
     files: tuple[str, ...] = ()
-    """Nearest first: those that the change touches, those that name what changed, those that name what uses it."""
+    """Nearest first: changed test files, files that name a changed definition, files that name its users."""
     total: int = 0
-    """Test files in the suite."""
+    """Number of test files in the suite."""
 
 
 def impacted(old: Path, new: Path, changed: Sequence[str]) -> Impacted | None:
-    """Return the test files that a change can reach, those that it deletes included; None where that may be any of them.
+    """Return the test files that a change can reach, nearest first, including files that it deletes.
+
+    None if it may reach any test.
 
     Args:
         old: the tree before the change.
@@ -47,11 +51,11 @@ def impacted(old: Path, new: Path, changed: Sequence[str]) -> Impacted | None:
         changed: paths that differ, relative to both.
     """
     options = pytest_options(new)[1]
-    if not DEFAULT_FILES.issuperset(_patterns(options.get("python_files"))):
+    if not DEFAULT_FILES.issuperset(_option_words(options.get("python_files"))):
         return None
-    every = tuple(path for path in files_of(new) if path.endswith(".py"))
-    tests = sorted(path for path in every if is_test_file(path))
-    files = dict.fromkeys(filter(is_test_file, changed))  # those that it deletes too
+    python_files = tuple(path for path in files_of(new) if path.endswith(".py"))
+    tests = sorted(path for path in python_files if is_test_file(path))
+    files = dict.fromkeys(filter(is_test_file, changed))  # deleted ones too
     sources: list[str] = []
     helpers: list[str] = []
     for path in changed:
@@ -65,89 +69,98 @@ def impacted(old: Path, new: Path, changed: Sequence[str]) -> Impacted | None:
             return None
         else:
             (helpers if is_test_path(path) else sources).append(path)
-    if "--doctest-modules" in _patterns(options.get("addopts")):
+    if "--doctest-modules" in _option_words(options.get("addopts")):
         files |= dict.fromkeys(sources)
     if any(
-        _import_code(read_regular_text(old / path)) != _import_code(read_regular_text(new / path))
+        _import_effects(read_regular_text(old / path)) != _import_effects(read_regular_text(new / path))
         for path in (*sources, *helpers)
     ):
         return None
-    words = {test: _words(new / test) for test in tests}
+    words = {test: _words_of(new / test) for test in tests}
     names = {PurePosixPath(path).stem for path in helpers}
     files |= dict.fromkeys(test for test in tests if names & words[test])
-    others = {path: _words(new / path) for path in every if not is_test_path(path)} if sources else {}
-    for level in _levels(old, new, sources, others):
-        telling = {
+    others = (
+        {path: _words_of(new / path) for path in python_files if not is_test_path(path)} if sources else {}
+    )
+    for level in _caller_levels(old, new, sources, others):
+        distinctive = {
             name
             for name in level
-            if sum(name in held for held in words.values()) <= max(3, HALF * len(tests))
+            if sum(name in words_in_file for words_in_file in words.values()) <= max(3, HALF * len(tests))
         }
-        files |= dict.fromkeys(test for test in tests if telling & words[test])
+        files |= dict.fromkeys(test for test in tests if distinctive & words[test])
     return Impacted(files=tuple(files), total=len(tests))
 
 
 def naming(tree: Path, tests: Sequence[str]) -> tuple[str, ...]:
-    """Return test files of a tree: those of `tests` that it has, then others in which the name of one of these stands."""
+    """Return the existing ones of `tests`, then test files that mention the name of one of these."""
     stems = {PurePosixPath(path).stem for path in tests}
-    there = [path for path in tests if is_test_file(path) and (tree / path).is_file()]
+    existing = [path for path in tests if is_test_file(path) and (tree / path).is_file()]
     others = (
-        path for path in files_of(tree) if path.endswith(".py") and is_test_file(path) and path not in there
+        path
+        for path in files_of(tree)
+        if path.endswith(".py") and is_test_file(path) and path not in existing
     )
-    return (*there, *(path for path in others if stems & _words(tree / path)))
+    return (*existing, *(path for path in others if stems & _words_of(tree / path)))
 
 
 def count_tests(tree: Path) -> int:
-    """Return about how many tests a tree has: functions and methods that are named like one."""
+    """Return the approximate number of tests in a tree: functions and methods named like one."""
     files = (path for path in files_of(tree) if path.endswith(".py") and is_test_file(path))
     return sum(len(_TEST.findall(read_regular_text(tree / path))) for path in files)
 
 
-def _levels(
+def _caller_levels(
     old: Path, new: Path, sources: Sequence[str], words: Mapping[str, Collection[str]]
 ) -> Iterator[set[str]]:
-    """Yield the names of what changed, then of the definitions that use it, one level after another."""
-    found: set[str] = set()
+    """Yield the names of changed definitions, then of their users, one level of callers after another."""
+    level: set[str] = set()
     for path in sources:
-        found |= _changed_names(read_regular_text(old / path), read_regular_text(new / path)) or {
+        level |= _changed_names(read_regular_text(old / path), read_regular_text(new / path)) or {
             PurePosixPath(path).stem
         }
-    seen = set(found)
-    yield found
+    seen = set(level)
+    yield level
     for _ in range(LEVELS):
-        wanted = {name for name in found if sum(name in held for held in words.values()) <= COMMON}
-        found = set()
-        for path, held in words.items():
-            if wanted & set(held):
-                found |= _users(read_regular_text(new / path), wanted)
-        found -= seen
-        seen |= found
-        if not found:
+        rare = {
+            name for name in level if sum(name in words_in_file for words_in_file in words.values()) <= COMMON
+        }
+        level = set()
+        for path, words_in_file in words.items():
+            if rare & set(words_in_file):
+                level |= _using_definitions(read_regular_text(new / path), rare)
+        level -= seen
+        seen |= level
+        if not level:
             return
-        yield found
+        yield level
 
 
 def _changed_names(old: str, new: str) -> set[str]:
-    """Return the innermost definitions that differ, and the module's own names that do; of what has no own name, those around it."""
+    """Return the names of the innermost definitions and module variables that differ.
+
+    A definition that callers do not name, such as a dunder method, counts as its enclosing one.
+    """
     before, after = _bodies(old), _bodies(new)
     different = {
         qualified for qualified in {*before, *after} if before.get(qualified) != after.get(qualified)
     }
-    return {name for qualified in different if (name := _telling(qualified))}
+    return {name for qualified in different if (name := _callable_name(qualified))}
 
 
-def _telling(qualified: str) -> str:
-    """Return the last part that callers write: of `Point.__add__` that is `Point`."""
+def _callable_name(qualified: str) -> str:
+    """Return the last part of a qualified name that callers write: `Point` for `Point.__add__`."""
     parts = [part for part in qualified.split(".") if not (part.startswith("__") and part.endswith("__"))]
     return parts[-1] if parts else ""
 
 
 def _bodies(text: str) -> dict[str, str]:
-    """Return what each definition says itself, without the definitions inside of it, by its dotted name; the module's is empty."""
+    """Return the dump of each definition without nested ones, by dotted name; the module's name is empty."""
     try:
         module = parsed(text)
     except (SyntaxError, ValueError, RecursionError):
         return {}
-    found: dict[str, str] = {}
+    bodies: dict[str, str] = {}
 
     def visit(node: ast.AST, name: str) -> None:
         own: list[str] = []
@@ -158,29 +171,32 @@ def _bodies(text: str) -> dict[str, str]:
                 for target in child.targets if isinstance(child, ast.Assign) else [child.target]:
                     for leaf in ast.walk(target):
                         if isinstance(leaf, ast.Name):
-                            found[leaf.id] = ast.dump(child)
+                            bodies[leaf.id] = ast.dump(child)
             elif not name and isinstance(child, ast.Import | ast.ImportFrom):
-                found.update(
+                bodies.update(
                     {alias.asname or alias.name.partition(".")[0]: ast.dump(child) for alias in child.names}
                 )
             else:
                 own.append(ast.dump(child))
-        found[name] = "\n".join(own)
+        bodies[name] = "\n".join(own)
 
     visit(module, "")
-    return found
+    return bodies
 
 
-def _import_code(text: str) -> list[str]:
-    """Return what a module does as it is imported, beside binding its own names: it may reach any other module."""
+def _import_effects(text: str) -> list[str]:
+    """Return dumps of the statements that run at import and do more than bind names.
+
+    Such a statement may affect any other module.
+    """
     try:
         module = parsed(text)
     except (SyntaxError, ValueError, RecursionError):
         return [text]
-    return [ast.dump(statement) for statement in module.body if not _only_binds(statement)]
+    return [ast.dump(statement) for statement in module.body if not _is_binding(statement)]
 
 
-def _only_binds(statement: ast.stmt) -> bool:
+def _is_binding(statement: ast.stmt) -> bool:
     match statement:
         case (
             ast.FunctionDef()
@@ -199,13 +215,13 @@ def _only_binds(statement: ast.stmt) -> bool:
             return False
 
 
-def _users(text: str, names: set[str]) -> set[str]:
-    """Return the functions and classes of a source that use one of the names."""
+def _using_definitions(text: str, names: set[str]) -> set[str]:
+    """Return the functions and classes of a source that use one of `names`."""
     try:
         module = parsed(text)
     except (SyntaxError, ValueError, RecursionError):
         return set()
-    found: set[str] = set()
+    users: set[str] = set()
 
     def visit(node: ast.AST, name: str) -> None:
         for child in ast.iter_child_nodes(node):
@@ -218,19 +234,19 @@ def _users(text: str, names: set[str]) -> set[str]:
                 else ""
             )
             if used in names and name:
-                found.add(_telling(name.lstrip(".")))
+                users.add(_callable_name(name.lstrip(".")))
             visit(child, inner)
 
     visit(module, "")
-    return found - {""}
+    return users - {""}
 
 
-def _words(file: Path) -> frozenset[str]:
+def _words_of(file: Path) -> frozenset[str]:
     return frozenset(_WORD.findall(read_regular_text(file)))
 
 
-def _patterns(value: object) -> list[str]:
-    """Return the words of an option of pytest, which TOML files may give as a list."""
+def _option_words(value: object) -> list[str]:
+    """Return the words of a pytest option, which TOML files may give as a list."""
     return [str(word) for word in value] if isinstance(value, list) else str(value or "").split()
 
 

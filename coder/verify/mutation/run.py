@@ -1,4 +1,4 @@
-"""Asks a warm process how closely the tests watch a change."""
+"""Mutation testing in a warm process."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from coder.verify.mutation.mutants import guard, weighed
 from coder.verify.warm.warm_tests import Cold, WarmRunner
 
 SECONDS = 10.0
-"""For all variants together, once the tests are collected."""
+"""Time limit for all mutants together, after collection."""
 
 
 def watched(
@@ -24,46 +24,51 @@ def watched(
     after: TestReport,
     warm: WarmRunner,
 ) -> Guarded | None:
-    """Make the change otherwise, a place at a time; None where a warm process cannot tell.
+    """Run the targets and the tests that reach the change on mutants of it.
 
-    `changed` are the sources that differ between the trees; `warm` runs the tests of `new`, where `after` was the suite.
+    `changed` are the sources that differ between the trees; `warm` runs the tests of `new`, where `after` is
+    the report of the
+    suite. None if a warm process cannot run them.
     """
-    texts = {path: _text(new / path) for path in changed if path.endswith(".py") and (new / path).is_file()}
+    texts = {path: _read(new / path) for path in changed if path.endswith(".py") and (new / path).is_file()}
     if not texts or not targets or not _all_green(warm, {}, targets, SECONDS):
         return None
-    over = time.monotonic() + SECONDS
-    rest = [result.id for result in after.results if result.green and result.id not in targets]
-    reaching = cache(lambda: _reaching(new, [*texts], rest))
+    deadline = time.monotonic() + SECONDS
+    other_tests = [result.id for result in after.results if result.green and result.id not in targets]
+    impacted_tests = cache(lambda: _tests_importing(new, [*texts], other_tests))
 
     def notices(variant: Mapping[str, str]) -> bool | None:
-        green = _all_green(warm, variant, targets, over - time.monotonic())
-        if green and reaching():
-            green = _all_green(warm, variant, reaching(), over - time.monotonic())
+        green = _all_green(warm, variant, targets, deadline - time.monotonic())
+        if green and impacted_tests():
+            green = _all_green(warm, variant, impacted_tests(), deadline - time.monotonic())
         return None if green is None else not green
 
     return guard(
-        {path: _text(old / path) for path in texts}, texts, notices, in_time=lambda: time.monotonic() < over
+        {path: _read(old / path) for path in texts},
+        texts,
+        notices,
+        in_time=lambda: time.monotonic() < deadline,
     )
 
 
 def killed(tree: Path, sources: Sequence[str], tests: Sequence[str], warm: WarmRunner) -> Guarded | None:
-    """Make these sources wrong, a place at a time, and see which of it the tests notice; None where a warm process cannot tell."""
+    """Run `tests` on mutants of the given sources; None if a warm process cannot run them."""
     if not tests or not _all_green(warm, {}, tests, SECONDS):
         return None
-    over = time.monotonic() + SECONDS
-    texts = {path: _text(tree / path) for path in sources}
+    deadline = time.monotonic() + SECONDS
+    texts = {path: _read(tree / path) for path in sources}
 
     def notices(variant: Mapping[str, str]) -> bool | None:
-        green = _all_green(warm, variant, tests, over - time.monotonic())
+        green = _all_green(warm, variant, tests, deadline - time.monotonic())
         return None if green is None else not green
 
-    return weighed(texts, notices, in_time=lambda: time.monotonic() < over)
+    return weighed(texts, notices, in_time=lambda: time.monotonic() < deadline)
 
 
 def _all_green(
     warm: WarmRunner, edits: Mapping[str, str], tests: Sequence[str], seconds: float
 ) -> bool | None:
-    """None: not known."""
+    """Tell whether all tests pass with these edits; None if that cannot be determined."""
     ran = warm.run(edits, tests, seconds=max(seconds, 0.1), until_red=True)
     if isinstance(ran, Cold):
         return None
@@ -72,11 +77,11 @@ def _all_green(
     return True if ran.report.problem is None else None
 
 
-def _reaching(tree: Path, changed: Sequence[str], tests: Sequence[str]) -> tuple[str, ...]:
-    """The tests whose files import the changed ones, however indirectly."""
+def _tests_importing(tree: Path, changed: Sequence[str], tests: Sequence[str]) -> tuple[str, ...]:
+    """Return the tests whose files import the changed ones, directly or indirectly."""
     files = importing(tree, changed)
     return tuple(test for test in tests if file_of(test) in files)
 
 
-def _text(file: Path) -> str:
+def _read(file: Path) -> str:
     return file.read_bytes().decode("utf-8", "replace") if file.is_file() else ""
