@@ -1,1 +1,1 @@
-"""Runs the project's own tests and says what they prove."""
+"""Verification of changes by the project's own tests."""

@@ -1,4 +1,4 @@
-"""Turns a test command as a person types it into what is executed."""
+"""Parsing of test commands as a user types them."""
 
 import re
 import shlex
@@ -8,25 +8,28 @@ from pathlib import Path, PurePath
 from coder.core.values.base import Value
 
 LAUNCHERS = frozenset({"coverage", "hatch", "pdm", "pipenv", "poetry", "run", "uv", "-m", "--"})
-"""Words that may stand before `pytest` and only choose an environment, which the project's interpreter already is."""
+"""Words that may precede `pytest` and only choose an environment, which the project's interpreter already is.
+"""
 SHELL = re.compile(r"[|&;<>`$\n]")
 
 
 class Command(Value):
-    """A test command, taken apart."""
+    """A parsed test command."""
 
     text: str
-    """As the person would type it."""
+    """As the user would type it."""
     environment: Mapping[str, str] = {}
     """Assignments before the command."""
     argv: tuple[str, ...]
     """What to execute, without test ids."""
     is_pytest: bool
-    """Paths and pytest's options may be put behind it."""
+    """Whether paths and pytest options may be appended."""
 
 
 def parse(text: str, interpreter: Path) -> Command:
-    """Understand a command; pytest and python are those of `interpreter`, whatever launcher was named before them.
+    """Parse a test command, replacing `pytest` and `python` by those of `interpreter`.
+
+    A launcher that precedes them is dropped.
 
     Raises:
         ValueError: quotes do not match, or there is no command.
@@ -39,25 +42,28 @@ def parse(text: str, interpreter: Path) -> Command:
         raise ValueError("there is no command in it")
     if SHELL.search(text):
         return Command(text=text, argv=("sh", "-c", text), is_pytest=False)
-    at = next(
+    pytest_index = next(
         (index for index, word in enumerate(words) if PurePath(word).name in ("pytest", "py.test")), None
     )
-    if at is not None and all(_only_launches(word) for word in words[:at]):
-        as_module = words[:at][-1:] == ["-m"] or not (interpreter.parent / "pytest").is_file()
+    if pytest_index is not None and all(_is_launcher(word) for word in words[:pytest_index]):
+        as_module = words[:pytest_index][-1:] == ["-m"] or not (interpreter.parent / "pytest").is_file()
         start = ("-m", "pytest") if as_module else (str(interpreter.parent / "pytest"),)
         return Command(
             text=text,
             environment=environment,
-            argv=(str(interpreter), *start, *words[at + 1 :]),
+            argv=(str(interpreter), *start, *words[pytest_index + 1 :]),
             is_pytest=True,
         )
     if _is_python(words[0]):
         words[0] = str(interpreter)
-    return Command(text=text, environment=environment, argv=tuple(_naming_tests(words)), is_pytest=False)
+    return Command(text=text, environment=environment, argv=tuple(_with_verbosity(words)), is_pytest=False)
 
 
 def interpreter_of(text: str) -> Path | None:
-    """The interpreter that a command names by its whole path, itself or as the neighbour of its pytest; None where it names none."""
+    """Return the interpreter that a command names by absolute path, itself or beside its pytest.
+
+    None if it names none.
+    """
     try:
         words = [word for word in shlex.split(text) if not re.match(r"[A-Za-z_]\w*=", word)]
     except ValueError:
@@ -73,8 +79,8 @@ def interpreter_of(text: str) -> Path | None:
     return python if python is not None and python.is_absolute() and python.is_file() else None
 
 
-def _naming_tests(words: list[str]) -> list[str]:
-    """Python's own runner, and Django's, asked to name each test: without that only those that fail are known."""
+def _with_verbosity(words: list[str]) -> list[str]:
+    """Return a command of unittest or Django with the option to list each test, not only those that fail."""
     if any(re.match(r"-v|--verbos", word) for word in words):
         return words
     if words[1:3] == ["-m", "unittest"]:
@@ -83,7 +89,7 @@ def _naming_tests(words: list[str]) -> list[str]:
     return [*words, "--verbosity=2"] if django else words
 
 
-def _only_launches(word: str) -> bool:
+def _is_launcher(word: str) -> bool:
     return word in LAUNCHERS or word.startswith("-") or _is_python(word)
 
 

@@ -1,4 +1,4 @@
-"""What the repository's own files say about how it is tested."""
+"""Test configuration of a repository: pytest options, plugins, hinted test commands."""
 
 import json
 import re
@@ -38,21 +38,24 @@ PLUGIN_OF_OPTION = {
     "-n": "xdist",
 }
 RUN_FIRST = ("conftest.py", "sitecustomize.py", "usercustomize.py")
-"""Python that runs before any test, of its own accord."""
+"""Python files that run before any test without being imported by name."""
 SHADOWS = ("pytest", "_pytest", "pluggy", "unittest", "iniconfig")
-"""Modules of the test machinery: one of the project's own by such a name, at the top of a source root, is imported instead."""
+"""Modules of the test machinery: a project's own module of such a name at the top of a source root shadows
+it.
+"""
 NOT_IMPORTED = ("test", "site", "this")
-"""Of the standard library: folders of projects have these names, and nobody imports them."""
+"""Modules of the standard library whose names projects use for folders, and which nobody imports."""
 DISTRIBUTION_OF_MODULE = {
-    "xdist": "pytest-xdist", "random_order": "pytest-random-order", "yaml": "PyYAML", "PIL": "pillow", "bs4": "beautifulsoup4",
-    "dateutil": "python-dateutil", "dotenv": "python-dotenv", "jwt": "PyJWT", "sklearn": "scikit-learn", "attr": "attrs",
-    "OpenSSL": "pyOpenSSL", "Crypto": "pycryptodome", "cv2": "opencv-python-headless", "git": "GitPython", "serial": "pyserial",
+    "xdist": "pytest-xdist", "random_order": "pytest-random-order", "yaml": "PyYAML", "PIL": "pillow",
+    "bs4": "beautifulsoup4", "dateutil": "python-dateutil", "dotenv": "python-dotenv", "jwt": "PyJWT",
+    "sklearn": "scikit-learn", "attr": "attrs", "OpenSSL": "pyOpenSSL", "Crypto": "pycryptodome",
+    "cv2": "opencv-python-headless", "git": "GitPython", "serial": "pyserial",
 }  # fmt: skip
-"""Where it has another name."""
+"""Distribution names that differ from the module name."""
 
 
 def pytest_options(root: Path) -> tuple[str, dict[str, Any]]:
-    """The file that configures pytest and its options; an empty name where there is none."""
+    """Return the name of the file that configures pytest, and its options; an empty name if there is none."""
     for name in PYTEST_FILES:
         if (options := _options_in(root / name)) is not None:
             return name, options
@@ -60,14 +63,16 @@ def pytest_options(root: Path) -> tuple[str, dict[str, Any]]:
 
 
 def may_configure(path: str) -> bool:
-    """Can a file of this name decide how tests run?"""
+    """Tell whether a file of this name can affect how tests run."""
     return PurePosixPath(path).name in (*PYTEST_FILES, *RUN_FIRST)
 
 
 def is_injected(old: Path, path: str) -> bool:
-    """Is a file of this name loaded by the interpreter, or by pytest, of its own accord, or instead of a module that tests rely on?
+    """Tell whether a file loads implicitly, or shadows a module that tests rely on.
 
-    `old` is the tree before the change: what lay there under the same name is nothing new.
+    Such files are loaded by the interpreter or by pytest on their own. `old` is the tree before the change:
+    what existed there
+    under the same name is not new.
     """
     pure = PurePosixPath(path)
     if pure.suffix in (".pth", ".pyc", ".pyo") or any(
@@ -77,17 +82,17 @@ def is_injected(old: Path, path: str) -> bool:
     top = PurePosixPath(path.removeprefix("src/")).parts[0]
     name = top.removesuffix(".py")
     shadows = name in (*SHADOWS, *sys.stdlib_module_names) or name.startswith("coder_")
-    places = (old / root / other for root in ("", "src") for other in (name, f"{name}.py"))
+    existing = (old / root / other for root in ("", "src") for other in (name, f"{name}.py"))
     return (
         shadows
         and name not in NOT_IMPORTED
         and (top != name or pure.suffix == ".py")
-        and not any(place.exists() for place in places)
+        and not any(place.exists() for place in existing)
     )
 
 
 def how_tests_run(root: Path, path: str) -> str:
-    """The part of a file that decides how tests run, to be compared; empty for a file that does not."""
+    """Return the part of a file that affects how tests run, for comparison; empty if none does."""
     file = root / path
     name = PurePosixPath(path).name
     if name in RUN_FIRST:
@@ -107,9 +112,9 @@ def how_tests_run(root: Path, path: str) -> str:
 
 
 def needed_modules(options: dict[str, Any]) -> tuple[str, ...]:
-    """Modules of plugins without which pytest would refuse the configured options."""
+    """Return the plugin modules without which pytest would refuse the configured options."""
     needed: dict[str, None] = {}
-    words = _words(options.get("addopts", ""))
+    words = _split_option(options.get("addopts", ""))
     for index, word in enumerate(words):
         name = (
             words[index + 1]
@@ -133,22 +138,28 @@ def needed_modules(options: dict[str, Any]) -> tuple[str, ...]:
 
 
 def needed_distributions(options: dict[str, Any]) -> tuple[str, ...]:
-    """Names in `required_plugins`, without their versions."""
-    found = (re.match(r"[A-Za-z][\w.-]*", word) for word in _words(options.get("required_plugins", "")))
-    return tuple(match[0] for match in found if match)
+    """Return the names in `required_plugins`, without their versions."""
+    matches = (
+        re.match(r"[A-Za-z][\w.-]*", word) for word in _split_option(options.get("required_plugins", ""))
+    )
+    return tuple(match[0] for match in matches if match)
 
 
 def hinted_commands(root: Path) -> Iterator[tuple[str, str]]:
-    """Test commands found in files of the project as (command, where), best first."""
+    """Yield the test commands found in files of the project as (command, source), best first."""
     if command := read_toml(root / "pyproject.toml").get("tool", {}).get("coder", {}).get("test"):
         yield str(command), "[tool.coder] in pyproject.toml"
     for line in read_ini(root / "tox.ini").get("testenv", "commands", fallback="").splitlines():
         yield re.sub(r"\s*\{posargs[^}]*\}", "", line).strip(), "commands in tox.ini"
     makefile = root / "Makefile"
-    inside = False
+    in_test_target = False
     for line in read_text(makefile).splitlines():
-        inside = line.split(":")[0].split() in (["test"], ["tests"]) if not line.startswith("\t") else inside
-        if inside and line.startswith("\t"):
+        in_test_target = (
+            line.split(":")[0].split() in (["test"], ["tests"])
+            if not line.startswith("\t")
+            else in_test_target
+        )
+        if in_test_target and line.startswith("\t"):
             yield line.strip().lstrip("@-"), "the test target in Makefile"
 
 
@@ -169,7 +180,7 @@ def _options_in(file: Path) -> dict[str, Any] | None:
             return {} if "pytest" in file.stem else None
 
 
-def _words(value: Any) -> list[str]:
+def _split_option(value: Any) -> list[str]:
     try:
         return [str(word) for word in value] if isinstance(value, list) else shlex.split(str(value))
     except ValueError:

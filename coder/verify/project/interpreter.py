@@ -1,4 +1,4 @@
-"""Finds the interpreter that has the project and its test dependencies installed."""
+"""Discovery of the interpreter that has the project and its test dependencies installed."""
 
 import shutil
 import sys
@@ -14,25 +14,27 @@ ASK_SECONDS = 8.0
 
 
 def candidates(root: Path, *, environment: Mapping[str, str], sandbox: Sandbox) -> Iterator[tuple[Path, str]]:
-    """Interpreters that exist, each with a sentence on why it is one, the likeliest first; the last is coder's own."""
+    """Yield existing interpreters, each with the reason for it, likeliest first; the last is coder's own."""
     active = environment.get("VIRTUAL_ENV", "")
     if active and Path(active).resolve() != Path(sys.prefix).resolve():
-        yield from _at(Path(active), "the active virtual environment ($VIRTUAL_ENV)")
+        yield from _in_prefix(Path(active), "the active virtual environment ($VIRTUAL_ENV)")
     for name in (".venv", "venv", "env"):
-        yield from _at(root / name, f"{name} in the repository")
+        yield from _in_prefix(root / name, f"{name} in the repository")
     if chosen := read_text(root / ".pdm-python").strip():
-        yield from _at(Path(chosen).parent.parent, "pdm's choice (.pdm-python)")
-    for question, why in _questions(root):
-        if answer := _ask(question, root, sandbox):
-            yield from _at(Path(answer), why)
+        yield from _in_prefix(Path(chosen).parent.parent, "pdm's choice (.pdm-python)")
+    for query, why in _environment_queries(root):
+        if answer := _run_query(query, root, sandbox):
+            yield from _in_prefix(Path(answer), why)
     if environment.get("CONDA_PREFIX") and environment.get("CONDA_DEFAULT_ENV") != "base":
-        yield from _at(Path(environment["CONDA_PREFIX"]), "the active conda environment ($CONDA_PREFIX)")
+        yield from _in_prefix(
+            Path(environment["CONDA_PREFIX"]), "the active conda environment ($CONDA_PREFIX)"
+        )
     for directory in (
         *sorted(root.glob(".tox/py*"), reverse=True),
         *sorted(root.glob(".nox/*"), reverse=True),
     ):
         if any(directory.glob("lib/python*/site-packages/pytest")):
-            yield from _at(directory, f"{directory.relative_to(root)} in the repository")
+            yield from _in_prefix(directory, f"{directory.relative_to(root)} in the repository")
     yield (
         Path(sys.executable),
         "the interpreter that coder runs on, since no environment of the project was found",
@@ -40,33 +42,33 @@ def candidates(root: Path, *, environment: Mapping[str, str], sandbox: Sandbox) 
 
 
 def prefix_of(interpreter: Path) -> Path | None:
-    """The virtual environment that an interpreter belongs to."""
+    """Return the virtual environment that an interpreter belongs to, None outside of one."""
     prefix = interpreter.parent.parent
     return prefix if (prefix / "pyvenv.cfg").is_file() else None
 
 
-def _at(prefix: Path, why: str) -> Iterator[tuple[Path, str]]:
+def _in_prefix(prefix: Path, why: str) -> Iterator[tuple[Path, str]]:
     interpreter = prefix / "bin" / "python"
     if interpreter.exists():
         yield interpreter, why
 
 
-def _questions(root: Path) -> Iterator[tuple[Sequence[str], str]]:
-    """Commands of tools that keep their environments elsewhere, where the repository uses the tool and it is installed."""
+def _environment_queries(root: Path) -> Iterator[tuple[Sequence[str], str]]:
+    """Yield commands that print a tool's environment, for installed tools that the repository uses."""
     tool = read_toml(root / "pyproject.toml").get("tool", {})
-    for used, question in (
+    for used, query in (
         ((root / "poetry.lock").exists() or "poetry" in tool, ("poetry", "env", "info", "-p")),
         ((root / "Pipfile").exists(), ("pipenv", "--venv")),
         ("hatch" in tool and "envs" in tool["hatch"], ("hatch", "env", "find")),
     ):
-        if used and shutil.which(question[0]):
-            yield question, f"the answer of `{' '.join(question)}`"
+        if used and shutil.which(query[0]):
+            yield query, f"the answer of `{' '.join(query)}`"
 
 
-def _ask(question: Sequence[str], root: Path, sandbox: Sandbox) -> str:
+def _run_query(query: Sequence[str], root: Path, sandbox: Sandbox) -> str:
     try:
-        done = sandbox.run(question, cwd=root, policy=READ_ONLY, limits=Limits(wall_seconds=ASK_SECONDS))
+        execution = sandbox.run(query, cwd=root, policy=READ_ONLY, limits=Limits(wall_seconds=ASK_SECONDS))
     except SandboxError:
         return ""
-    lines = done.output.strip().splitlines()
-    return lines[-1].strip() if done.exit_code == 0 and lines else ""
+    lines = execution.output.strip().splitlines()
+    return lines[-1].strip() if execution.exit_code == 0 and lines else ""

@@ -1,4 +1,4 @@
-"""An environment of coder's own that is laid over the project's: cached by what is in it."""
+"""Package overlay: packages, cached by content, that tests find beside the project's environment."""
 
 import json
 import os
@@ -11,15 +11,16 @@ from coder.core.values.base import Value
 
 
 class Overlay(Value):
-    """Which packages one repository has been given, and where overlays are kept."""
+    """The packages chosen for one repository, and where overlays are stored."""
 
     interpreter: Path
     root: Path
     chosen: Path
-    """The file that names them."""
+    """File that lists the chosen packages."""
 
     @property
     def packages(self) -> tuple[str, ...]:
+        """The chosen packages; empty if none are, or the file cannot be read."""
         try:
             return tuple(map(str, json.loads(self.chosen.read_text(encoding="utf-8"))))
         except (OSError, ValueError, TypeError):
@@ -27,13 +28,13 @@ class Overlay(Value):
 
     @property
     def place(self) -> Path | None:
-        """Where they are installed, None where there are none."""
+        """The directory with the installed packages, None if there is none."""
         place = self.place_of(self.packages)
         return place if self.packages and place.is_dir() else None
 
     @property
     def told(self) -> str:
-        """A sentence for the evidence; empty where there is none."""
+        """A sentence about the packages for the evidence; empty without an overlay."""
         return (
             f"Packages of coder's own, which the project's environment lacks: {', '.join(self.packages)}."
             if self.place
@@ -41,10 +42,11 @@ class Overlay(Value):
         )
 
     def place_of(self, packages: Sequence[str]) -> Path:
-        """Named after all that decides what is in it: the interpreter, the packages, the system."""
+        """Return the directory for these packages, named by a hash of interpreter, packages and platform."""
         name = json.dumps([os.path.realpath(self.interpreter), sorted(packages), platform.platform()])
         return self.root / sha256(name.encode()).hexdigest()[:24]
 
     def choose(self, packages: Sequence[str]) -> None:
+        """Store `packages` as the chosen ones."""
         self.chosen.parent.mkdir(parents=True, exist_ok=True)
         self.chosen.write_text(json.dumps(sorted(packages)), encoding="utf-8")

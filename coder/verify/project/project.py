@@ -1,4 +1,4 @@
-"""How this project is tested: which interpreter, which command, and what is missing for it."""
+"""How a project is tested: interpreter, command, and missing test dependencies."""
 
 import json
 from collections.abc import Mapping
@@ -26,87 +26,88 @@ OLDEST_PYTEST = (6, 2)
 
 
 class Project(Value):
-    """The answer, with its reasons."""
+    """Discovered test setup of a repository, with the reasons for it."""
 
     interpreter: Path
     command: Command
     why: tuple[str, ...]
-    """Sentences for the person."""
+    """Sentences for the user."""
     environment: Mapping[str, str]
-    """What activating the interpreter's environment would set."""
+    """Variables that activating the interpreter's environment would set."""
     problem: Problem | None = None
-    """Why the tests cannot run as things are, and what to install where."""
+    """Why the tests cannot run at present, and what to install where."""
     options: tuple[str, ...] = ()
-    """Of pytest: what a run for evidence has to add here."""
+    """Additional pytest options for a run for evidence."""
     overlay: Overlay | None = None
-    """Packages of coder's own that tests find as well."""
+    """Packages installed by coder that tests find as well."""
     has_cache: bool = True
-    """False where the configuration turns pytest's cache off."""
+    """False if the configuration turns pytest's cache off."""
 
 
 def find_project(
     root: Path, *, sandbox: Sandbox, environment: Mapping[str, str], test_command: str | None = None
 ) -> Project:
-    """Find out how the repository at `root` (the person's checkout: a worktree has no environment in it) is tested.
+    """Discover how the repository at `root` is tested, without installing or changing anything.
 
-    Nothing is installed or changed.
+    `root` is the user's checkout: a worktree has no environment in it.
 
     Raises:
-        UserError: `test_command` cannot be understood.
+        UserError: `test_command` cannot be parsed.
     """
-    named = interpreter_of(test_command) if test_command else None
+    explicit = interpreter_of(test_command) if test_command else None
     interpreter, why = (
-        (named, "named in the test command")
-        if named
+        (explicit, "named in the test command")
+        if explicit
         else next(candidates(root, environment=environment, sandbox=sandbox))
     )
     reasons = [f"Interpreter: {interpreter}, {why}."]
     if (root / "uv.lock").exists() and not (root / ".venv").exists():
         reasons.append("uv.lock is here but no .venv: `uv sync` would make it.")
-    command, where = _command(root, interpreter, test_command)
+    command, where = _choose_command(root, interpreter, test_command)
     reasons.append(f"Test command: {command.text}, {where}.")
-    found = Project(
+    project = Project(
         interpreter=interpreter,
         command=command,
         why=tuple(reasons),
-        environment=_activated(interpreter, environment),
+        environment=_activation_environment(interpreter, environment),
     )
-    return _checked(found, root, sandbox)
+    return _probe_pytest(project, root, sandbox)
 
 
-def _command(root: Path, interpreter: Path, asked: str | None) -> tuple[Command, str]:
-    if asked is not None:
+def _choose_command(root: Path, interpreter: Path, test_command: str | None) -> tuple[Command, str]:
+    if test_command is not None:
         try:
-            return parse(asked, interpreter), "as given"
+            return parse(test_command, interpreter), "as given"
         except ValueError as error:
             raise UserError(
-                f"The test command {asked!r} cannot be understood: {error}. Give one such as 'python -m pytest'."
+                f"The test command {test_command!r} cannot be understood: {error}. "
+                "Give one such as 'python -m pytest'."
             ) from error
     file, _ = pytest_options(root)
     for text, where in hinted_commands(root):
-        own = where.startswith("[tool.coder]")
+        is_configured_for_coder = where.startswith("[tool.coder]")
         try:
             command = parse(text, interpreter)
         except ValueError as error:
-            if own:
+            if is_configured_for_coder:
                 raise UserError(
                     f"The test command {text!r} of {where} cannot be understood: {error}."
                 ) from error
             continue
-        if own or (command.is_pytest and not file and "{" not in text):
+        if is_configured_for_coder or (command.is_pytest and not file and "{" not in text):
             return command, f"from {where}"
     return parse(
         DEFAULT_COMMAND, interpreter
     ), f"the default, configured in {file}" if file else "the default"
 
 
-def _activated(interpreter: Path, environment: Mapping[str, str]) -> dict[str, str]:
+def _activation_environment(interpreter: Path, environment: Mapping[str, str]) -> dict[str, str]:
     search = f"{interpreter.parent}:{environment.get('PATH', '/usr/local/bin:/usr/bin:/bin')}"
     prefix = prefix_of(interpreter)
     return {"PATH": search, **({"VIRTUAL_ENV": str(prefix)} if prefix else {})}
 
 
-def _checked(project: Project, root: Path, sandbox: Sandbox) -> Project:
+def _probe_pytest(project: Project, root: Path, sandbox: Sandbox) -> Project:
     """Ask the interpreter whether it has pytest and the plugins that the configuration needs."""
     if not project.command.is_pytest:
         return project
@@ -121,56 +122,64 @@ def _checked(project: Project, root: Path, sandbox: Sandbox) -> Project:
         *needed_distributions(options),
     ]
     try:
-        done = sandbox.run(
+        execution = sandbox.run(
             words,
             cwd=PROBE.parent,
             environment=project.environment,
             policy=READ_ONLY,
             limits=Limits(wall_seconds=30.0),
         )
-        found = json.loads(done.output.splitlines()[-1])
+        probe = json.loads(execution.output.splitlines()[-1])
     except (SandboxError, ValueError, IndexError) as error:
-        text = f"{project.interpreter} could not be asked for its pytest ({error}). Check that it runs, or activate the project's environment."
+        text = (
+            f"{project.interpreter} could not be asked for its pytest ({error}). "
+            "Check that it runs, or activate the project's environment."
+        )
         return project.model_copy(update={"problem": Problem(kind="no_runner", text=text)})
     missing = [
-        DISTRIBUTION_OF_MODULE.get(name, name.replace("_", "-")) for name in found["missing_modules"]
-    ] + found["missing_distributions"]
+        DISTRIBUTION_OF_MODULE.get(name, name.replace("_", "-")) for name in probe["missing_modules"]
+    ] + probe["missing_distributions"]
     return project.model_copy(
         update={
-            "problem": _missing(project.interpreter, found["pytest"], list(dict.fromkeys(missing)), root),
+            "problem": _dependency_problem(
+                project.interpreter, probe["pytest"], list(dict.fromkeys(missing)), root
+            ),
             "has_cache": "no:cacheprovider" not in str(options.get("addopts", "")),
-            "options": ("--no-cov",) if found["has_cov"] else (),
-            "why": (*project.why, f"Python {found['python']}, pytest {found['pytest'] or 'missing'}."),
+            "options": ("--no-cov",) if probe["has_cov"] else (),
+            "why": (*project.why, f"Python {probe['python']}, pytest {probe['pytest'] or 'missing'}."),
         }
     )
 
 
-def _missing(interpreter: Path, version: str | None, plugins: list[str], root: Path) -> Problem | None:
+def _dependency_problem(
+    interpreter: Path, version: str | None, plugins: list[str], root: Path
+) -> Problem | None:
     if version is None:
-        wanted, what = ["pytest", *plugins], "pytest is not installed"
+        packages, what = ["pytest", *plugins], "pytest is not installed"
     elif tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < OLDEST_PYTEST:
-        wanted, what = (
+        packages, what = (
             ["pytest>=6.2", *plugins],
             f"pytest {version} is too old (6.2 is the oldest that works)",
         )
     elif plugins:
-        wanted, what = (
+        packages, what = (
             plugins,
-            f"pytest needs {', '.join(plugins)}, named in the project's configuration or command but not installed,",
+            f"pytest needs {', '.join(plugins)}, named in the project's configuration or command"
+            " but not installed,",
         )
     else:
         return None
     return Problem(
         kind="no_runner",
-        text=f"{what} in {interpreter}. Install it there: {_install(interpreter, wanted, root)}",
+        text=f"{what} in {interpreter}. Install it there: {_install_command(interpreter, packages, root)}",
     )
 
 
-def _install(interpreter: Path, wanted: list[str], root: Path) -> str:
-    names = " ".join(f"'{name}'" if ">" in name else name for name in wanted)
-    own = interpreter.is_relative_to(root)  # the lock file speaks of this environment and of no other
-    if own and (root / "uv.lock").exists():
+def _install_command(interpreter: Path, packages: list[str], root: Path) -> str:
+    names = " ".join(f"'{name}'" if ">" in name else name for name in packages)
+    is_in_repository = interpreter.is_relative_to(root)  # a lock file describes only this environment
+    if is_in_repository and (root / "uv.lock").exists():
         return f"uv add --dev {names}"
-    if own and (root / "poetry.lock").exists():
+    if is_in_repository and (root / "poetry.lock").exists():
         return f"poetry add --group dev {names}"
     return f"{interpreter} -m pip install {names}"

@@ -1,4 +1,4 @@
-"""Where a tree's importable code lies, so that a worktree can be put before whatever is installed."""
+"""Source roots of a tree, which let a worktree take precedence over installed packages."""
 
 import re
 import tomllib
@@ -29,9 +29,10 @@ NOT_MODULES = frozenset({"__init__", "conftest", "fabfile", "noxfile", "setup", 
 
 
 def source_roots(tree: Path) -> tuple[Path, ...]:
-    """Directories whose children are imported by name, most specific first.
+    """Return the directories whose children are imported by name, most specific first.
 
-    The tree's own root is one only where packages or modules of the project lie there: otherwise a `tools/` or `scripts/`
+    The root of the tree is one only if packages or modules of the project lie there: otherwise a `tools/` or
+    `scripts/`
     there would hide an installed package of that name.
     """
     declared = [tree / name for name in declared_roots(tree)]
@@ -49,7 +50,10 @@ def source_roots(tree: Path) -> tuple[Path, ...]:
 
 
 def module_name(path: str, tree: Path) -> str | None:
-    """The dotted name under which a source file is imported, None where it is no module; `path` is relative to `tree`."""
+    """Return the dotted name under which a source file is imported, None if it is not a module.
+
+    `path` is relative to `tree`.
+    """
     pure = PurePosixPath(path)
     if pure.suffix != ".py" or not all(part.isidentifier() for part in pure.with_suffix("").parts):
         return None
@@ -67,7 +71,7 @@ def module_name(path: str, tree: Path) -> str | None:
 
 
 def holds_code(directory: Path) -> bool:
-    """Do packages or modules of the project lie right in this directory?"""
+    """Tell whether packages or modules of the project lie directly in this directory."""
     if not directory.is_dir():
         return False
     if directory.name == "src" and any(directory.glob("*/*.py")):  # packages without __init__.py
@@ -76,17 +80,19 @@ def holds_code(directory: Path) -> bool:
 
 
 def is_package(path: Path) -> bool:
+    """Tell whether a directory is a regular package of the project itself."""
     return (path / "__init__.py").is_file() and path.name not in NOT_THE_PROJECT
 
 
 def is_module(path: Path) -> bool:
+    """Tell whether a file is an importable module of the project, not a test or a build script."""
     return path.suffix == ".py" and path.stem not in NOT_MODULES and not path.stem.startswith("test_")
 
 
 def declared_roots(tree: Path) -> Iterator[str]:
-    """What the build configuration says, for the backends in common use."""
+    """Yield the source directories that the build configuration declares, for the common backends."""
     tool = read_toml(tree / "pyproject.toml").get("tool", {})
-    yield from filter(None, _of_setuptools(tool.get("setuptools", {})))
+    yield from filter(None, _setuptools_roots(tool.get("setuptools", {})))
     for package in tool.get("poetry", {}).get("packages", []):
         yield package.get("from", "")
     build = tool.get("hatch", {}).get("build", {})
@@ -98,17 +104,17 @@ def declared_roots(tree: Path) -> Iterator[str]:
     ):
         if name:
             yield name
-    yield from _of_setup_files(tree)
+    yield from _setup_file_roots(tree)
 
 
-def _of_setuptools(section: dict[str, Any]) -> Iterator[str]:
+def _setuptools_roots(section: dict[str, Any]) -> Iterator[str]:
     yield section.get("package-dir", {}).get("", "")
     packages = section.get("packages", {})
     if isinstance(packages, dict):
         yield from packages.get("find", {}).get("where", [])
 
 
-def _of_setup_files(tree: Path) -> Iterator[str]:
+def _setup_file_roots(tree: Path) -> Iterator[str]:
     options = read_ini(tree / "setup.cfg")
     for line in options.get("options", "package_dir", fallback="").splitlines():
         name, _, directory = line.partition("=")
@@ -124,7 +130,7 @@ def _of_setup_files(tree: Path) -> Iterator[str]:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Empty where there is none, or it cannot be parsed: whoever needs it says so better."""
+    """Return a parsed TOML file; empty if it does not exist or cannot be parsed."""
     try:
         return tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError:
@@ -132,6 +138,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def read_ini(path: Path) -> ConfigParser:
+    """Return a parsed INI file; empty if it does not exist or cannot be parsed."""
     parser = ConfigParser(interpolation=None, strict=False)
     try:
         parser.read_string(read_text(path))
@@ -141,5 +148,5 @@ def read_ini(path: Path) -> ConfigParser:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a regular file, empty where there is none or it is a pipe or a link that leads out of its directory."""
+    """Return the text of a regular file; empty if it is missing, a pipe, or a link out of its directory."""
     return read_regular_text(path)

@@ -1,4 +1,4 @@
-"""Decides whether a red test is red for the right reason: its assertion, or the issue's own error."""
+"""Why a test is red: a reproduction of the issue, or another problem."""
 
 import re
 from collections.abc import Collection
@@ -13,18 +13,23 @@ NEVER = frozenset(
     {"Crash", "ImportError", "IndentationError", "ModuleNotFoundError", "SyntaxError", "TabError"}
 )
 NOT_ASSERTED = ("Timeout ", "async def functions are not natively supported")
-"""Beginnings of a `Failed` that no test wrote: of pytest-timeout, and of pytest where a plugin is missing."""
+"""Prefixes of `Failed` messages that no test raised: from pytest-timeout, and from pytest if a plugin is
+missing.
+"""
 TOO_LONG = "TooLong"
-"""A test of which our own plugin has found that it never ends."""
+"""Failure type that our own plugin reports for a test that does not end."""
 QUICKER = 3.0
-"""Times as long as it takes now, at least, a test has to have taken that is said to have never ended."""
+"""A test counts as one that never ended only if it took at least this many times as long as it takes now."""
 USING = frozenset({"AttributeError", "IndexError", "KeyError", "TypeError", "ValueError"})
-"""What a test stumbles over that uses what the code gave back, without asserting what that is."""
+"""Exceptions of a test that uses a wrong result without asserting on it."""
 IMPORTING = USING | {"ImportError", "ModuleNotFoundError"}
-"""And one that imports from the project what is not there."""
+"""The same, and those of a test that imports a name the project lacks."""
 OUTSIDE = re.compile(r"\((?:/|[A-Za-z]:\\)")
-"""Of `cannot import name 'x' from 'y' (path)`: the place of a module that is not in the tested tree."""
-NETWORK = "ConnectionError|ConnectionRefusedError|ConnectTimeout|TimeoutException|URLError|MaxRetryError|NewConnectionError|gaierror"
+"""The absolute path in `cannot import name 'x' from 'y' (path)`: the module is outside of the tested tree."""
+NETWORK = (
+    "ConnectionError|ConnectionRefusedError|ConnectTimeout|TimeoutException|URLError|MaxRetryError"
+    "|NewConnectionError|gaierror"
+)
 ENVIRONMENT = (
     (
         r"ModuleNotFoundError: No module named '?(?P<what>\w+)(?![\w.])",
@@ -43,14 +48,16 @@ ENVIRONMENT = (
     (r"\w*Error: \[Errno (?:11|12|23|24|28)\]", "memory, disk, processes or open files are used up"),
     (r"MemoryError\b|RuntimeError: can't start new thread", "memory or processes are used up"),
 )
-"""Patterns of `type: message`, and what they say; where only a part of a package is not there, the package is."""
+"""Patterns of `type: message`, and their descriptions; if only a part of a package is missing, the package
+exists.
+"""
 FIXTURES = frozenset({"setUp", "asyncSetUp", "tearDown", "asyncTearDown", "setup_method", "teardown_method"})
-"""unittest runs these inside of the call."""
+"""Methods that unittest runs within the call phase."""
 VARYING = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|\d+""")
 RAISE = re.compile(r">\s*\d*\s+raise\b")
-"""The line of an extract that raised."""
+"""The line of an extract that raised the exception."""
 TELLING = 15
-"""Characters from which on a message found in the issue is no coincidence."""
+"""A message of at least this many characters found in the issue is no coincidence."""
 
 
 def why_not(
@@ -61,37 +68,43 @@ def why_not(
     mended: Collection[str] = (),
     after: TestResult | None = None,
 ) -> str:
-    """Why a result on the base is no reproduction of the issue; empty where it is one.
+    """Return why a result on the base does not reproduce the issue; empty if it does.
 
-    `unchanged` says that the test stood like this in the base before the change: then any error from inside the project counts, in a
-    fixture and while a file is imported too, and one of the test itself that uses or imports what the project gave it. So does one that
-    a file of `mended` raises, the very sources that the change is made to. A test that did not end may have been slow only, going by how
-    long it takes `after` the change.
+    `unchanged` says that the test existed in this form on the base: then any error from inside the project
+    counts, also in
+    a fixture or during collection, and so does an error of the test itself that uses or imports what the
+    project gave it. An
+    error raised by a file of `mended`, the sources that the change edits, counts too. A test that did not end
+    may only have
+    been slow, judging by how long it takes `after` the change.
     """
     if not result.red or result.failure is None:
-        return _NOT_RED.get(result.outcome, "is red for an unknown reason")
+        return _REASONS_NOT_RED.get(result.outcome, "is red for an unknown reason")
     failure = result.failure
-    what = headline(failure)
-    if unchanged and _is_the_projects(result, failure):
+    summary = headline(failure)
+    if unchanged and _is_project_failure(result, failure):
         return ""
-    if before_it := _before_the_issue(result, failure):
-        return f"{before_it}: {what}"
+    if early := _early_failure(result, failure):
+        return f"{early}: {summary}"
     innermost = inside(failure)[-1:]
     if failure.type == TOO_LONG and (unchanged or (innermost and not is_test_path(innermost[0].path))):
-        return _merely_slow(result, after)
+        return _slowness_reason(result, after)
     if failure.type in ASSERTIONS or is_named(failure, issue):
         return ""
-    if _is_raised_by_a_double(failure):
+    if _is_forbidden_callback(failure):
         return ""
     if not innermost or is_test_path(innermost[0].path):
-        return f"fails in the test itself{_at(innermost)} and not in an assertion: {what}"
+        return f"fails in the test itself{_location(innermost)} and not in an assertion: {summary}"
     if innermost[0].path in mended:
         return ""
-    return f"raises{_at(innermost)} what the issue does not name ({what}): let the test assert what should be true instead"
+    return (
+        f"raises{_location(innermost)} what the issue does not name ({summary}): "
+        "let the test assert what should be true instead"
+    )
 
 
-def _before_the_issue(result: TestResult, failure: Failure) -> str:
-    """What kept the test from getting as far as the issue; empty where nothing did."""
+def _early_failure(result: TestResult, failure: Failure) -> str:
+    """Return what stopped the test before it exercised the issue; empty if nothing did."""
     if result.when == "collect":
         return "its file cannot be collected"
     if _in_fixture(result, failure):
@@ -109,29 +122,32 @@ def _in_fixture(result: TestResult, failure: Failure) -> bool:
     )
 
 
-def _is_the_projects(result: TestResult, failure: Failure) -> bool:
-    """Was it raised by the project, or by a test that cannot use, or import, what the project gives it?"""
-    lacking = _before_the_issue(result, failure) and environment(failure)
-    if lacking or failure.type == TOO_LONG or failure.message.startswith(NOT_ASSERTED):
+def _is_project_failure(result: TestResult, failure: Failure) -> bool:
+    """Tell whether the project raised it, or a test that cannot use or import what the project provides."""
+    is_environment = _early_failure(result, failure) and environment(failure)
+    if is_environment or failure.type == TOO_LONG or failure.message.startswith(NOT_ASSERTED):
         return False
-    own = inside(failure)
-    if own and not is_test_path(own[-1].path):
+    frames = inside(failure)
+    if frames and not is_test_path(frames[-1].path):
         return True
     return (
-        bool(own)
+        bool(frames)
         and not _in_fixture(result, failure)
         and failure.type in IMPORTING
         and not OUTSIDE.search(failure.message)
     )
 
 
-def _merely_slow(before: TestResult, after: TestResult | None) -> str:
+def _slowness_reason(before: TestResult, after: TestResult | None) -> str:
     if after is None or after.seconds * QUICKER < before.seconds:
         return ""
-    return f"had not ended after {before.seconds:.3g} s, and may have been slow only: now it takes {after.seconds:.3g} s"
+    return (
+        f"had not ended after {before.seconds:.3g} s, and may have been slow only: "
+        f"now it takes {after.seconds:.3g} s"
+    )
 
 
-_NOT_RED = {
+_REASONS_NOT_RED = {
     "passed": "passes already on the base",
     "xpassed": "passes already on the base",
     "skipped": "is skipped on the base",
@@ -140,7 +156,7 @@ _NOT_RED = {
 
 
 def inside(failure: Failure) -> tuple[Frame, ...]:
-    """The frames in the tested tree."""
+    """Return the frames inside the tested tree."""
     return tuple(
         frame
         for frame in failure.frames
@@ -149,43 +165,43 @@ def inside(failure: Failure) -> tuple[Frame, ...]:
 
 
 def is_named(failure: Failure, issue: str) -> bool:
-    """Does the issue name this exception, or quote its message, whatever names and numbers stand in it?"""
+    """Tell whether the issue names this exception or quotes its message, ignoring names and numbers in it."""
     if re.search(rf"\b{re.escape(failure.type)}\b", issue):
         return True
-    said = " ".join(issue.split())
-    first = " ".join(failure.message.partition("\n")[0].split())
-    constant = (part.strip(" .,:;") for part in VARYING.split(first))
-    return (len(first) >= TELLING and first in said) or any(
-        _tells(part) and part in said for part in constant
+    words = " ".join(issue.split())
+    first_line = " ".join(failure.message.partition("\n")[0].split())
+    constant_parts = (part.strip(" .,:;") for part in VARYING.split(first_line))
+    return (len(first_line) >= TELLING and first_line in words) or any(
+        _is_distinctive(part) and part in words for part in constant_parts
     )
 
 
-def _is_raised_by_a_double(failure: Failure) -> bool:
-    """Did the code under test call back into the test file, and a `raise` there says that this must not happen?"""
+def _is_forbidden_callback(failure: Failure) -> bool:
+    """Tell whether the code under test called back into the test file, where a `raise` forbids the call."""
     frames = inside(failure)
-    called_back = len(frames) > 2 and is_test_path(frames[-1].path) and not is_test_path(frames[-2].path)
-    failing = [line for line in failure.text.splitlines() if line.startswith(">")]
-    return called_back and bool(failing) and RAISE.match(failing[-1]) is not None
+    is_callback = len(frames) > 2 and is_test_path(frames[-1].path) and not is_test_path(frames[-2].path)
+    marked_lines = [line for line in failure.text.splitlines() if line.startswith(">")]
+    return is_callback and bool(marked_lines) and RAISE.match(marked_lines[-1]) is not None
 
 
-def _tells(part: str) -> bool:
+def _is_distinctive(part: str) -> bool:
     return len(part) >= TELLING and part.count(" ") >= 2
 
 
 def headline(failure: Failure) -> str:
-    """Type and first line of the message."""
-    first = failure.message.strip().partition("\n")[0][:200]
-    return f"{failure.type}: {first}" if first else failure.type
+    """Return type and first line of the message."""
+    first_line = failure.message.strip().partition("\n")[0][:200]
+    return f"{failure.type}: {first_line}" if first_line else failure.type
 
 
-def _at(frames: tuple[Frame, ...]) -> str:
+def _location(frames: tuple[Frame, ...]) -> str:
     return f" at {frames[0].path}:{frames[0].line}" if frames else ""
 
 
 def environment(failure: Failure) -> str:
-    """What the machine lacks, if the exception speaks of that."""
-    said = f"{failure.type}: {failure.message}"
-    for pattern, what in ENVIRONMENT:
-        if match := re.match(pattern, said):
-            return what.format(**{"what": "", **match.groupdict()})
+    """Return what the machine lacks, if the exception indicates that; otherwise empty."""
+    text = f"{failure.type}: {failure.message}"
+    for pattern, description in ENVIRONMENT:
+        if match := re.match(pattern, text):
+            return description.format(**{"what": "", **match.groupdict()})
     return ""

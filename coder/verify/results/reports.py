@@ -1,4 +1,4 @@
-"""Reads the reports of runners that are not pytest: JUnit XML, TAP, and what Python's unittest prints."""
+"""Parsing of test reports other than pytest's: JUnit XML, TAP and unittest output."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,8 @@ from coder.core.values.verdict import Failure, Frame, Outcome, TestResult, When
 LARGEST_XML = 64 << 20
 LONGEST_TEXT = 6000
 TAP_LINE = re.compile(
-    r"^(?P<failed>not )?ok\b(?:[ \t]+\d+)?[ \t]*-?[ \t]*(?P<name>[^#\n]*?)[ \t]*(?:#[ \t]*(?P<directive>skip|todo)\b[^\n]*)?$",
+    r"^(?P<failed>not )?ok\b(?:[ \t]+\d+)?[ \t]*-?[ \t]*(?P<name>[^#\n]*?)[ \t]*"
+    r"(?:#[ \t]*(?P<directive>skip|todo)\b[^\n]*)?$",
     re.I,
 )
 UNITTEST_TEST = re.compile(r"^\s*(?P<name>\w+) \((?P<owner>[\w.<>]+)\)")
@@ -37,11 +38,11 @@ ENDINGS: dict[str, Outcome] = {
 
 
 def reported(argv: Sequence[str], output: str, tree: Path, *, since: float) -> tuple[TestResult, ...]:
-    """The tests that a command told of, by whatever report it made; nothing where it made none that is known.
+    """Return the tests in whatever known report a command produced; empty if it produced none.
 
-    A JUnit file is one that the command names, written after `since` (seconds since the epoch).
+    A JUnit file counts if the command names it and it was written after `since` (seconds since the epoch).
     """
-    for file in _named_files(argv, tree):
+    for file in _xml_files_in(argv, tree):
         if (
             file.is_file()
             and not file.is_symlink()
@@ -52,23 +53,23 @@ def reported(argv: Sequence[str], output: str, tree: Path, *, since: float) -> t
     return unittest(output) or tap(output)
 
 
-def _named_files(argv: Sequence[str], tree: Path) -> Iterator[Path]:
+def _xml_files_in(argv: Sequence[str], tree: Path) -> Iterator[Path]:
     for word in re.findall(r"[^\s=:'\"]+\.xml\b", " ".join(argv)):
         yield tree / word
 
 
 def junit(text: str) -> tuple[TestResult, ...]:
-    """The test cases of a JUnit XML report, as `classname::name`; nothing where it is no such report."""
-    if "<!ENTITY" in text[:10_000]:  # what expands without end is no report
+    """Parse a JUnit XML report; ids are `classname::name`; empty if the text is no such report."""
+    if "<!ENTITY" in text[:10_000]:  # entities can expand without bound
         return ()
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError:
         return ()
-    return _numbered([_case(node) for node in root.iter("testcase")])
+    return _with_unique_ids([_parse_testcase(node) for node in root.iter("testcase")])
 
 
-def _case(node: ElementTree.Element) -> TestResult:
+def _parse_testcase(node: ElementTree.Element) -> TestResult:
     owner = node.get("classname") or node.get("file") or ""
     outcome: Outcome = "passed"
     failure = None
@@ -76,7 +77,7 @@ def _case(node: ElementTree.Element) -> TestResult:
         match child.tag:
             case "failure" | "error":
                 outcome = "failed" if child.tag == "failure" else "error"
-                failure = _failure(
+                failure = _parse_failure(
                     child.text or "", type=child.get("type") or "", message=child.get("message") or ""
                 )
             case "skipped":
@@ -93,14 +94,17 @@ def _case(node: ElementTree.Element) -> TestResult:
 
 
 def tap(output: str) -> tuple[TestResult, ...]:
-    """The tests of a TAP stream, by description; nothing without its plan line, so that a chance `ok` is no test."""
+    """Parse a TAP stream, with descriptions as ids.
+
+    Empty without its plan line, so that a chance `ok` is no test.
+    """
     lines = output.splitlines()
     if not any(re.fullmatch(r"\d+\.\.\d+(?:[ \t]*#.*)?", line.strip()) for line in lines):
         return ()
     results: list[TestResult] = []
     for index, line in enumerate(lines):
         if match := TAP_LINE.match(line):
-            told = "\n".join(_below(lines, index + 1))
+            diagnostics = "\n".join(_diagnostics(lines, index + 1))
             outcome: Outcome = "failed" if match["failed"] else "passed"
             if match["directive"]:
                 outcome = (
@@ -108,15 +112,15 @@ def tap(output: str) -> tuple[TestResult, ...]:
                     if match["directive"].lower() == "skip"
                     else ("xfailed" if match["failed"] else "xpassed")
                 )
-            failure = _failure(told, type="", message="") if outcome == "failed" else None
+            failure = _parse_failure(diagnostics, type="", message="") if outcome == "failed" else None
             results.append(
                 TestResult(id=match["name"] or f"test {len(results) + 1}", outcome=outcome, failure=failure)
             )
-    return _numbered(results)
+    return _with_unique_ids(results)
 
 
-def _below(lines: Sequence[str], start: int) -> Iterator[str]:
-    """The diagnostics that stand below a test's line."""
+def _diagnostics(lines: Sequence[str], start: int) -> Iterator[str]:
+    """Yield the diagnostic lines below a test's line."""
     for line in lines[start:]:
         if not line.startswith((" ", "#")):
             return
@@ -124,48 +128,55 @@ def _below(lines: Sequence[str], start: int) -> Iterator[str]:
 
 
 def unittest(output: str) -> tuple[TestResult, ...]:
-    """The tests that unittest named with -v; nothing where its last lines are missing, for then it did not come to its end."""
+    """Parse the output of `unittest -v`.
+
+    Empty if its final lines are missing, since the run was then cut off.
+    """
     text = output.replace("\r\n", "\n")
     end = UNITTEST_END.search(text)
     if end is None:
         return ()
     listing, *sections = text[: end.start()].split(RULE)
-    results = _listed(listing)
+    results = _parse_listing(listing)
     for section in sections:
         if fault := UNITTEST_FAULT.match(section):
-            before = results.get(_id(fault))
+            earlier = results.get(_test_id(fault))
             if (
-                before is None or not before.red or not (before.failure and before.failure.text)
-            ):  # of subtests the first is told
-                results[_id(fault)] = _result(
-                    fault, fault["kind"], _failure(section[fault.end() :], type="", message="")
+                earlier is None or not earlier.red or not (earlier.failure and earlier.failure.text)
+            ):  # of several failing subtests, the first counts
+                results[_test_id(fault)] = _to_result(
+                    fault, fault["kind"], _parse_failure(section[fault.end() :], type="", message="")
                 )
     return tuple(results.values())
 
 
-def _listed(listing: str) -> dict[str, TestResult]:
-    """By id, what the lines `name (owner) ... ok` say, whatever a test printed among them."""
-    found: dict[str, TestResult] = {}
+def _parse_listing(listing: str) -> dict[str, TestResult]:
+    """Return the results of the lines `name (owner) ... ok` by id, whatever a test printed in between."""
+    results: dict[str, TestResult] = {}
     test: re.Match[str] | None = None
     for line in listing.split("\n"):
         test = UNITTEST_TEST.match(line) or test
         ending = UNITTEST_ENDING.search(line)
         if test and ending:
-            told = ending["told"]
-            found[_id(test)], test = (
-                _result(test, told, Failure(type="", message="") if told in ("FAIL", "ERROR") else None),
+            ending_word = ending["told"]
+            results[_test_id(test)], test = (
+                _to_result(
+                    test,
+                    ending_word,
+                    Failure(type="", message="") if ending_word in ("FAIL", "ERROR") else None,
+                ),
                 None,
             )
-    return found
+    return results
 
 
-def _id(match: re.Match[str]) -> str:
-    """`module.Class.test`: since Python 3.11 the parentheses hold the name too."""
+def _test_id(match: re.Match[str]) -> str:
+    """Return `module.Class.test`: since Python 3.11 the parentheses contain the name too."""
     owner, name = match["owner"], match["name"]
     return owner if owner.endswith(f".{name}") else f"{owner}.{name}"
 
 
-def _result(test: re.Match[str], told: str, failure: Failure | None) -> TestResult:
+def _to_result(test: re.Match[str], ending: str, failure: Failure | None) -> TestResult:
     when: When = (
         "collect"
         if "_FailedTest" in test["owner"]
@@ -173,11 +184,11 @@ def _result(test: re.Match[str], told: str, failure: Failure | None) -> TestResu
         if test["name"] in ("setUpClass", "setUpModule")
         else "call"
     )
-    return TestResult(id=_id(test), outcome=ENDINGS.get(told, "skipped"), when=when, failure=failure)
+    return TestResult(id=_test_id(test), outcome=ENDINGS.get(ending, "skipped"), when=when, failure=failure)
 
 
-def _failure(text: str, *, type: str, message: str) -> Failure:
-    """What a traceback says; what the report itself says comes first."""
+def _parse_failure(text: str, *, type: str, message: str) -> Failure:
+    """Parse a traceback; type and message of the report itself take precedence."""
     body = text.strip()
     traceback = body.rpartition("Traceback (most recent call last):")[2]
     frames = tuple(
@@ -185,20 +196,20 @@ def _failure(text: str, *, type: str, message: str) -> Failure:
         for match in FRAME.finditer(traceback)
     )
     after = traceback[list(FRAME.finditer(traceback))[-1].end() :] if frames else traceback
-    told = NAMED.search(message) or NAMED.search(after)
+    exception = NAMED.search(message) or NAMED.search(after)
     return Failure(
-        type=(type or (told["type"] if told else "")).rpartition(".")[2] or "AssertionError",
-        message=(told["message"] if told else message or body.partition("\n")[0]).strip(),
+        type=(type or (exception["type"] if exception else "")).rpartition(".")[2] or "AssertionError",
+        message=(exception["message"] if exception else message or body.partition("\n")[0]).strip(),
         frames=frames,
         text=body[-LONGEST_TEXT:],
     )
 
 
-def _numbered(results: Sequence[TestResult]) -> tuple[TestResult, ...]:
-    """The same with ids that occur once: the second of a name gets `#2`."""
-    seen: dict[str, int] = {}
+def _with_unique_ids(results: Sequence[TestResult]) -> tuple[TestResult, ...]:
+    """Return the results with unique ids: the second of a name gets `#2`."""
+    counts: dict[str, int] = {}
     unique = []
     for result in results:
-        seen[result.id] = count = seen.get(result.id, 0) + 1
+        counts[result.id] = count = counts.get(result.id, 0) + 1
         unique.append(result if count == 1 else result.model_copy(update={"id": f"{result.id} #{count}"}))
     return tuple(unique)

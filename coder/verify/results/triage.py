@@ -1,4 +1,4 @@
-"""Says, before any model is asked, what class of failure a red test is."""
+"""Triage of red tests by class of failure, without a model."""
 
 import re
 import sys
@@ -17,14 +17,16 @@ CLOSE = 0.85
 
 
 def triage(result: TestResult, *, before: TestResult | None) -> tuple[Cause, str]:
-    """The class of a red result and half a sentence on why; `before` is the same test's result on the untouched base.
+    """Return the class of a red result and half a sentence on why.
 
-    The environment is to blame only where it was so on the base already: what a change brings about is the change's doing.
+    `before` is the result of the same test on the untouched base. The environment counts as the cause only if
+    the base failed
+    for the same lack: what the change brings about is its own fault.
     """
     failure = result.failure or Failure(type="", message="")
-    told = environment(failure)
-    if told and before is not None and before.failure is not None and environment(before.failure) == told:
-        return "environment", told
+    lack = environment(failure)
+    if lack and before is not None and before.failure is not None and environment(before.failure) == lack:
+        return "environment", lack
     if failure.type in ("Timeout", TOO_LONG) or failure.message.startswith("Timeout "):
         return "time-out", "it did not end in its time"
     if result.when == "collect":
@@ -41,7 +43,7 @@ def triage(result: TestResult, *, before: TestResult | None) -> tuple[Cause, str
 
 
 def triaged(result: TestResult, *, before: TestResult | None) -> TestResult:
-    """Return the result with its class, where it is red and has none yet."""
+    """Return the result with its class added, if it is red and has none."""
     return (
         result.model_copy(update={"cause": triage(result, before=before)[0]})
         if result.red and result.cause is None
@@ -50,9 +52,9 @@ def triaged(result: TestResult, *, before: TestResult | None) -> TestResult:
 
 
 def needed_packages(results: Sequence[TestResult], tree: Path) -> tuple[str, ...]:
-    """Return the modules for want of which all these results are red; empty where one of them fails otherwise.
+    """Return the missing modules that explain all of these red results; empty if one fails otherwise.
 
-    A name that is a module of the tree, or nearly one or one of the standard library, is taken for a slip of the pen.
+    A name that equals or resembles a module of the tree or of the standard library counts as a misspelling.
     """
     failures = [result.failure for result in results if result.failure]
     names = [
@@ -61,25 +63,25 @@ def needed_packages(results: Sequence[TestResult], tree: Path) -> tuple[str, ...
     ]
     if not names or len(names) < len(results) or not all(names):
         return ()
-    own = (
+    known_modules = (
         {path.stem for path in tree.rglob("*.py")}
         | {path.parent.name for path in tree.rglob("__init__.py")}
         | sys.stdlib_module_names
     )
-    if any(get_close_matches(name, own, n=1, cutoff=CLOSE) for name in names):
+    if any(get_close_matches(name, known_modules, n=1, cutoff=CLOSE) for name in names):
         return ()
     return tuple(dict.fromkeys(names))
 
 
 def unable(before: TestReport) -> str:
-    """What the machine lacks, where that is all that the tests say; empty where a single one got further."""
-    said = [environment(result.failure) if result.failure else "" for result in before.reds]
-    only = (
-        bool(said)
-        and all(said)
+    """Return what the machine lacks, if every test fails for that reason; empty if any test got further."""
+    lacks = [environment(result.failure) if result.failure else "" for result in before.reds]
+    is_only_cause = (
+        bool(lacks)
+        and all(lacks)
         and all(result.red or result.outcome == "skipped" for result in before.results)
     )
-    if not only:
+    if not is_only_cause:
         return ""
     remedy = system_package("\n".join(result.failure.message for result in before.reds if result.failure))
-    return ", ".join(dict.fromkeys(said)) + (f". {remedy}" if remedy else "")
+    return ", ".join(dict.fromkeys(lacks)) + (f". {remedy}" if remedy else "")

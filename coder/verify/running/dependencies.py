@@ -1,4 +1,4 @@
-"""Installs packages that tests lack into an overlay; the project's own environment stays as it is."""
+"""Installation of missing packages into an overlay, outside of the project's own environment."""
 
 import os
 import re
@@ -18,14 +18,14 @@ from coder.verify.running.problems import telling_line
 
 INSTALL_SECONDS = 300.0
 MISSING = re.compile(r"No module named '(?P<name>\w+)'$")
-"""A name with a dot in it is missing in a package that is there."""
+"""A dotted name is missing inside an installed package, and does not match."""
 PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input")
 WHEELS = ("--only-binary=:all:", "--no-warn-script-location")
-"""Nothing of a package is executed while it is installed."""
+"""Wheels only, so that installing a package executes none of its code."""
 
 
 class OverlayEquipment:
-    """The Equipment of one project."""
+    """`Equipment` of one project that installs into its overlay."""
 
     def __init__(
         self,
@@ -36,11 +36,14 @@ class OverlayEquipment:
         environment: Mapping[str, str],
         installed: Callable[[str], None],
     ) -> None:
-        """`environment` is the person's, whose settings for pip hold; `installed` hears a sentence on what tests find from then on."""
+        """Remember the user's pip settings from `environment`.
+
+        `installed` receives a sentence about the packages that tests find after an installation.
+        """
         self._project = project
         self._tree = tree
         self._sandbox = sandbox
-        self._settings = {
+        self._pip_settings = {
             name: value
             for name, value in environment.items()
             if name.startswith("PIP_") and name != "PIP_TARGET"
@@ -48,64 +51,74 @@ class OverlayEquipment:
         self._installed = installed
 
     def lacks(self, report: TestReport) -> tuple[str, ...]:
-        said = [
+        """Return the distributions of modules that red tests could not import, except the project's own."""
+        messages = [
             result.failure.message
             for result in report.reds
             if result.failure and result.failure.type == "ModuleNotFoundError"
         ]
         names = dict.fromkeys(
-            match["name"] for text in said if (match := MISSING.search(text.strip().partition("\n")[0]))
+            match["name"]
+            for message in messages
+            if (match := MISSING.search(message.strip().partition("\n")[0]))
         )
         return tuple(
             DISTRIBUTION_OF_MODULE.get(name, name.replace("_", "-"))
             for name in names
-            if not self._is_ours(name)
+            if not self._is_project_module(name)
         )
 
     def install(self, packages: Sequence[str]) -> str:
+        """Install packages into a new overlay and select it; return why it failed, or an empty string."""
         overlay = self._project.overlay
         if overlay is None:
             return "there is no place for it"
-        wanted = sorted({*overlay.packages, *packages})
-        place = overlay.place_of(wanted)
-        if not place.is_dir() and (problem := self._make(place, wanted)):
+        selected = sorted({*overlay.packages, *packages})
+        place = overlay.place_of(selected)
+        if not place.is_dir() and (problem := self._build(place, selected)):
             return problem
-        overlay.choose(wanted)
+        overlay.choose(selected)
         self._installed(overlay.told)
         return ""
 
-    def _make(self, place: Path, packages: Sequence[str]) -> str:
-        new = place.with_suffix(f".{os.getpid()}")
-        new.mkdir(parents=True)
+    def _build(self, place: Path, packages: Sequence[str]) -> str:
+        temporary = place.with_suffix(f".{os.getpid()}")
+        temporary.mkdir(parents=True)
         try:
-            (new / "constraints").write_text(self._versions(), encoding="utf-8")
-            options = (*WHEELS, "--target", str(new / "packages"), "--constraint", str(new / "constraints"))
-            done = self._pip(("install", *options, "--", *packages), new, Policy(network=True))
-            if done.exit_code != 0:
-                return f"{telling_line(done.output)} {system_package(done.output)}".strip()
-            (new / "packages").rename(place)
+            (temporary / "constraints").write_text(self._installed_versions(), encoding="utf-8")
+            options = (
+                *WHEELS,
+                "--target",
+                str(temporary / "packages"),
+                "--constraint",
+                str(temporary / "constraints"),
+            )
+            execution = self._run_pip(("install", *options, "--", *packages), temporary, Policy(network=True))
+            if execution.exit_code != 0:
+                return f"{telling_line(execution.output)} {system_package(execution.output)}".strip()
+            (temporary / "packages").rename(place)
         except SandboxError as error:
             return str(error)
         finally:
-            shutil.rmtree(new, ignore_errors=True)
+            shutil.rmtree(temporary, ignore_errors=True)
         return ""
 
-    def _versions(self) -> str:
-        """What is installed already: packages in the overlay hide it, so they have to be the same."""
-        listed = self._pip(("list", "--format=freeze"), self._project.interpreter.parent, READ_ONLY)
+    def _installed_versions(self) -> str:
+        """Return constraints for the installed packages, which the overlay hides: versions must be equal."""
+        listed = self._run_pip(("list", "--format=freeze"), self._project.interpreter.parent, READ_ONLY)
         return "".join(
             f"{line}\n" for line in listed.output.splitlines() if re.fullmatch(r"[\w.-]+==[\w.+!-]+", line)
         )
 
-    def _pip(self, words: Sequence[str], cwd: Path, policy: Policy) -> Execution:
+    def _run_pip(self, words: Sequence[str], cwd: Path, policy: Policy) -> Execution:
         argv = (str(self._project.interpreter), *PIP, *words)
-        environment = {**self._project.environment, **self._settings}
+        environment = {**self._project.environment, **self._pip_settings}
         return self._sandbox.run(
             argv, cwd=cwd, environment=environment, policy=policy, limits=Limits(wall_seconds=INSTALL_SECONDS)
         )
 
-    def _is_ours(self, name: str) -> bool:
-        """Is it of the project itself, and only not found?"""
+    def _is_project_module(self, name: str) -> bool:
+        """Tell whether a module belongs to the project itself and only could not be found."""
         places = {
             self._tree,
             *source_roots(self._tree),

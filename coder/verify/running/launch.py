@@ -1,4 +1,4 @@
-"""Starts pytest in the project's interpreter on a tree, with plugins of ours in it."""
+"""Command lines and environments of test runs with our pytest plugins loaded."""
 
 import json
 import os
@@ -19,15 +19,15 @@ VARIABLES = {
     "coder_trace": "CODER_TRACE_REQUEST",
     "coder_warm": "CODER_WARM_REQUEST",
 }
-"""Where each plugin looks for the file that says what it is to do."""
+"""Environment variable in which each plugin finds the path of its request file."""
 REPORT = "coder_pytest_report"
 DEFAULT_HASH_SEED = "0"
-"""Where the project's environment names none."""
+"""Used if the project's environment sets none."""
 NOT_OURS = frozenset({"site-packages", "node_modules", "venv", "env", "build", "dist"})
 
 
 class Launch(Value):
-    """How to start it."""
+    """Command line and environment of a test run."""
 
     argv: tuple[str, ...]
     environment: Mapping[str, str]
@@ -42,20 +42,20 @@ def launch(
     requests: Mapping[str, Mapping[str, Any]],
     options: Sequence[str] = (),
 ) -> Launch:
-    """Prepare a run of the tests at `paths`; `requests` says what each plugin is to do, which is written into `place`."""
+    """Prepare a run of the tests at `paths`, writing the request of each plugin into `place`."""
     command = project.command
     argv = command.argv if command.is_pytest else (str(project.interpreter), "-m", "pytest")
-    own = command.environment.get("PYTEST_ADDOPTS", "")
+    user_options = command.environment.get("PYTEST_ADDOPTS", "")
     variables = {}
     for plugin, request in requests.items():
         (place / plugin).write_text(
-            json.dumps({**request, "tree": str(tree), "addopts": own}), encoding="utf-8"
+            json.dumps({**request, "tree": str(tree), "addopts": user_options}), encoding="utf-8"
         )
         variables[VARIABLES[plugin]] = str(place / plugin)
-    # The cache goes elsewhere rather than away: projects may use its options and its fixture.
+    # The cache is relocated rather than disabled: projects may use its options and its fixture.
     cache = ["-o", f"cache_dir={place / 'cache'}"] if project.has_cache else []
     plugins = [word for plugin in requests for word in ("-p", plugin)]
-    ours = shlex.join([*plugins, f"--rootdir={tree}", *cache, *project.options, *options])
+    our_options = shlex.join([*plugins, f"--rootdir={tree}", *cache, *project.options, *options])
     return Launch(
         argv=(*argv, *paths),
         environment={
@@ -65,17 +65,20 @@ def launch(
             **variables,
             "PYTHONPATH": os.pathsep.join([*search_path(project, tree), str(TARGET)]),
             "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTEST_ADDOPTS": f"{own} {ours}".strip(),
+            "PYTEST_ADDOPTS": f"{user_options} {our_options}".strip(),
         },
     )
 
 
 def search_path(project: Project, tree: Path) -> list[str]:
-    """Directories to import from before the standard library: the tree's own, the command's, then packages that coder installed."""
-    own = filter(None, project.command.environment.get("PYTHONPATH", "").split(os.pathsep))
+    """Return the directories to import from before the standard library.
+
+    Those of the tree come first, then those of the command, then packages that coder installed.
+    """
+    command_paths = filter(None, project.command.environment.get("PYTHONPATH", "").split(os.pathsep))
     return [
         *map(str, source_roots(tree)),
-        *own,
+        *command_paths,
         *([str(project.overlay.place)] if project.overlay and project.overlay.place else []),
     ]
 
@@ -83,33 +86,45 @@ def search_path(project: Project, tree: Path) -> list[str]:
 def cold(
     project: Project, tree: Path, place: Path, *, paths: Sequence[str], request: Mapping[str, Any]
 ) -> Launch:
-    """Prepare a run for evidence: the runner starts inside of coder_start, which loads the recorder before the tree can be imported."""
-    started = launch(project, tree, place, paths=(), requests={REPORT: {**request, **_start(project, tree)}})
-    rest = project.command.argv[3 if _is_module(project) else 2 :]
-    argv = (str(project.interpreter), str(TARGET / "coder_start.py"), *rest, *paths)
-    return started.model_copy(update={"argv": argv, "environment": {**started.environment, "PYTHONPATH": ""}})
+    """Prepare a run for evidence.
+
+    The runner starts inside of coder_start, which loads the recorder before the tree can be imported.
+    """
+    launched = launch(
+        project, tree, place, paths=(), requests={REPORT: {**request, **_start_request(project, tree)}}
+    )
+    arguments = project.command.argv[3 if _runs_module(project) else 2 :]
+    argv = (str(project.interpreter), str(TARGET / "coder_start.py"), *arguments, *paths)
+    return launched.model_copy(
+        update={"argv": argv, "environment": {**launched.environment, "PYTHONPATH": ""}}
+    )
 
 
-def _start(project: Project, tree: Path) -> dict[str, Any]:
-    own_runner = any(
+def _start_request(project: Project, tree: Path) -> dict[str, Any]:
+    has_own_runner = any(
         (root / name).exists() for root in source_roots(tree) for name in ("_pytest", "pluggy", "iniconfig")
     )
-    script = "" if _is_module(project) else project.command.argv[1]
+    script = "" if _runs_module(project) else project.command.argv[1]
     runner = "unittest" if is_unittest(project.command) else "pytest"
-    return {"runner": runner, "script": script, "path": search_path(project, tree), "own_runner": own_runner}
+    return {
+        "runner": runner,
+        "script": script,
+        "path": search_path(project, tree),
+        "own_runner": has_own_runner,
+    }
 
 
-def _is_module(project: Project) -> bool:
+def _runs_module(project: Project) -> bool:
     return project.command.argv[1:2] == ("-m",)
 
 
 def is_unittest(command: Command) -> bool:
-    """Is this Python's own runner, started as a module?"""
+    """Tell whether a command starts Python's unittest as a module."""
     return command.argv[1:3] == ("-m", "unittest")
 
 
 def sources(tree: Path) -> Iterator[str]:
-    """The Python files of the project that are no tests, relative to the tree and sorted."""
+    """Yield the Python files of the project that are not tests, relative to the tree and sorted."""
     for folder, folders, files in os.walk(tree):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in NOT_OURS)
         for name in sorted(files):
@@ -119,12 +134,12 @@ def sources(tree: Path) -> Iterator[str]:
 
 
 def directories(tests: Sequence[str], tree: Path) -> tuple[str, ...]:
-    """The directories that hold the tests, each once, without those that lie inside of another."""
-    found = {Path(test.split("::")[0]).parent for test in tests if (tree / test.split("::")[0]).is_file()}
+    """Return the directories of test files, each once, without those inside of another one."""
+    parents = {Path(test.split("::")[0]).parent for test in tests if (tree / test.split("::")[0]).is_file()}
     return tuple(
         sorted(
             path.as_posix()
-            for path in found
-            if not any(other != path and path.is_relative_to(other) for other in found)
+            for path in parents
+            if not any(other != path and path.is_relative_to(other) for other in parents)
         )
     )

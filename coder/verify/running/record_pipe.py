@@ -1,4 +1,4 @@
-"""Takes a test run's records through a named pipe while it runs; target/coder_sign.py is the other end."""
+"""Named pipe for the signed records of a test run; target/coder_sign.py is the writing end."""
 
 import json
 import os
@@ -13,27 +13,31 @@ from types import TracebackType
 from typing import Any, Self
 
 LARGEST_BYTES = 16 << 20
-"""Of one record: more is no record."""
+"""Limit for one record, in bytes; a longer line is invalid."""
 GLANCE_SECONDS = 0.2
 
 
 class RecordPipe:
-    """The reading end: a pipe cannot be rewritten, and what is not sealed with this run's key was not written by our recorder."""
+    """Reading end of the pipe.
+
+    A pipe cannot be rewritten, and a record without a valid seal of this run's key did not come from our
+    recorder.
+    """
 
     def __init__(self, path: Path, take: Callable[[Mapping[str, Any]], None]) -> None:
-        """Make the pipe; `take` hears each record, in a thread of its own, until this is closed."""
+        """Create the pipe; `take` receives each record in a separate thread until the pipe is closed."""
         os.mkfifo(path, 0o600)
         self.path = path
         self.key = secrets.token_hex(16)
         self.forged = 0
-        """Lines that our recorder did not write."""
+        """Number of lines that our recorder did not write."""
         self._take = take
         self._count = 0
-        self._read = b""
-        # For reading and writing both, so that it never ends: a test may close the descriptors of its process.
+        self._partial_line = b""
+        # Opened for writing too, so that it never reports its end: a test may close the writer's descriptors.
         self._descriptor = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._follow, daemon=True)
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._read_continuously, daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -42,15 +46,15 @@ class RecordPipe:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Read what is left: the process that wrote has ended."""
-        self._over.set()
+        """Read the remaining records: the writing process has ended."""
+        self._stopped.set()
         self._thread.join()
         self._drain()
-        self.forged += bool(self._read)
+        self.forged += bool(self._partial_line)
         os.close(self._descriptor)
 
-    def _follow(self) -> None:
-        while not self._over.is_set():
+    def _read_continuously(self) -> None:
+        while not self._stopped.is_set():
             if select.select([self._descriptor], [], [], GLANCE_SECONDS)[0]:
                 self._drain()
 
@@ -60,13 +64,13 @@ class RecordPipe:
                 data = os.read(self._descriptor, 1 << 16)
             except BlockingIOError:
                 return
-            *lines, self._read = (self._read + data).split(b"\n")
-            if len(self._read) > LARGEST_BYTES:
-                self._read, lines = b"", [b"", *lines]
+            *lines, self._partial_line = (self._partial_line + data).split(b"\n")
+            if len(self._partial_line) > LARGEST_BYTES:
+                self._partial_line, lines = b"", [b"", *lines]
             for line in lines:
-                self._check(line)
+                self._verify(line)
 
-    def _check(self, line: bytes) -> None:
+    def _verify(self, line: bytes) -> None:
         seal, _, numbered = line.partition(b" ")
         number, _, record = numbered.partition(b" ")
         expected = blake2b(numbered, key=bytes.fromhex(self.key), digest_size=16).hexdigest().encode("ascii")

@@ -1,4 +1,4 @@
-"""Takes in what the recorder in a test process wrote, while it is written and afterwards."""
+"""Records of a test run, read while it is written and afterwards."""
 
 import json
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from coder.core.values.verdict import Body, Failure, Frame, Outcome, TestResult
 
 
 class Recording:
-    """One run as far as it has got: its records come one by one, or lie in a file."""
+    """State of one run, updated from single records or from a file of them."""
 
     def __init__(self, file: Path | None = None) -> None:
         self._file = file
@@ -18,33 +18,33 @@ class Recording:
         self._open: dict[str, None] = {}
         self._starts = 0
         self.collected: int | None = None
-        """Tests chosen to run; None: collection did not end."""
+        """Number of tests selected to run; None if collection did not end."""
         self.began = False
-        """Did a pytest session start with the plugin in it?"""
+        """Whether a pytest session started with the plugin loaded."""
         self.finished = False
         self.stopped = False
-        """Did the session end as it was asked to, before all chosen tests had run?"""
+        """Whether the session ended as requested, before all selected tests had run."""
         self.exit_status: int | None = None
         self.loaded: dict[str, list[str]] = {}
         """Watched module -> the files it was imported from."""
         self.reached: tuple[str, ...] = ()
 
     def read(self) -> None:
-        """Take in the lines of the file that are complete by now."""
+        """Process the new complete lines of the file."""
         if (
             self._file is None or not self._file.is_file() or self._file.is_symlink()
-        ):  # a pipe would be waited for, a link lead elsewhere
+        ):  # a pipe would block, a link could point anywhere
             return
         with self._file.open("rb") as file:
             file.seek(self._position)
-            whole, newline, _ = file.read().rpartition(b"\n")
-        self._position += len(whole) + len(newline)
-        for line in whole.splitlines():
+            complete, newline, _ = file.read().rpartition(b"\n")
+        self._position += len(complete) + len(newline)
+        for line in complete.splitlines():
             self.take(json.loads(line))
 
     @property
     def results(self) -> tuple[TestResult, ...]:
-        """In the order in which the tests first reported."""
+        """Results in the order in which the tests first reported."""
         return tuple(self._results.values())
 
     @property
@@ -54,7 +54,7 @@ class Recording:
 
     @property
     def ended_early(self) -> bool:
-        """Did the session end by itself before all chosen tests had run?"""
+        """Whether the session ended by itself before all selected tests had run."""
         return (
             self.finished
             and not self.stopped
@@ -64,7 +64,7 @@ class Recording:
 
     @property
     def progress(self) -> str:
-        """Such as `37 of 120 tests, 2 red`."""
+        """Progress in words, such as `37 of 120 tests, 2 red`."""
         if self.collected is None:
             return "collecting tests"
         red = sum(result.red for result in self._results.values())
@@ -72,7 +72,7 @@ class Recording:
         return f"{ran} of {self.collected} tests" + (f", {red} red" if red else "")
 
     def take(self, line: Mapping[str, Any]) -> None:
-        """Take in one record."""
+        """Process one record."""
         match line["kind"]:
             case "session":
                 self.began, self.finished = True, False
@@ -106,12 +106,15 @@ class Recording:
             failure=failure_of(line["failure"]) if outcome in ("failed", "error") else None,
             body=body_of(line.get("body")),
         )
-        known = self._results.get(result.id)
-        self._results[result.id] = result if known is None else merged(known, result)
+        earlier = self._results.get(result.id)
+        self._results[result.id] = result if earlier is None else merged(earlier, result)
 
 
 def outcome_of(line: Mapping[str, Any]) -> Outcome | None:
-    """What one phase says about its test; None: nothing yet, or it will be run again."""
+    """Return the outcome of a test that one phase determines, None if it determines none.
+
+    None also if the test will run again.
+    """
     match line["outcome"], line["when"]:
         case "passed", "setup" | "teardown":
             return None
@@ -127,20 +130,25 @@ def outcome_of(line: Mapping[str, Any]) -> Outcome | None:
             return None
 
 
-def merged(first: TestResult, then: TestResult) -> TestResult:
-    """Red wins, and the first red tells why: a test's phases, subtests and repetitions are one test."""
-    kept = then if then.red and not first.red else first
-    return kept.model_copy(update={"seconds": first.seconds + then.seconds, "body": then.body or first.body})
+def merged(first: TestResult, second: TestResult) -> TestResult:
+    """Merge two results of one test: phases, subtests or repetitions.
+
+    Red wins, and the first red result is kept.
+    """
+    decisive = second if second.red and not first.red else first
+    return decisive.model_copy(
+        update={"seconds": first.seconds + second.seconds, "body": second.body or first.body}
+    )
 
 
-def body_of(described: dict[str, Any] | None) -> Body | None:
-    return Body(**{**described, "lines": tuple(described["lines"])}) if described else None
+def body_of(record: dict[str, Any] | None) -> Body | None:
+    """Convert a recorded test body."""
+    return Body(**{**record, "lines": tuple(record["lines"])}) if record else None
 
 
-def failure_of(described: dict[str, Any]) -> Failure:
+def failure_of(record: dict[str, Any]) -> Failure:
+    """Convert a recorded failure."""
     frames = tuple(
-        Frame(path=path, line=line, function=function) for path, line, function in described["frames"]
+        Frame(path=path, line=line, function=function) for path, line, function in record["frames"]
     )
-    return Failure(
-        type=described["type"], message=described["message"], frames=frames, text=described["text"]
-    )
+    return Failure(type=record["type"], message=record["message"], frames=frames, text=record["text"])

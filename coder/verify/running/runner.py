@@ -1,4 +1,4 @@
-"""Runs the project's tests in any checkout of it and reads pytest's own reports."""
+"""Test runner: runs a project's tests in any checkout and reads the recorded results."""
 
 import os
 import threading
@@ -23,25 +23,33 @@ from coder.verify.running.workdirs import numbered_directory
 
 OUTPUT_TAIL = 4000
 PRINTED_BYTES = 64 << 20
-"""Kept of what a command prints that is no pytest: its report may be in it, a line a test."""
+"""Output limit for commands other than pytest: their report may be in the output, one line per test."""
 MOST_OBSERVED = 200
-"""With more tests named than this, only pytest is asked how they ended: to see it a second time takes time."""
+"""With more tests named, only pytest's own outcome is recorded, since observing test bodies takes time."""
 FORGED = Problem(
     kind="forged",
-    text="Something in the test process wrote records that are not the recorder's, so the results say nothing: look at what it executes.",
+    text="Something in the test process wrote records that are not the recorder's, "
+    "so the results say nothing: look at what it executes.",
 )
 MOST_PATHS = 500
-"""With more files than this named, all is collected and the plugin chooses."""
+"""With more files named, everything is collected and the plugin selects."""
 TEST_SECONDS, AGAIN_SECONDS, TIMES, SHARE = 60.0, 5.0, 20.0, 3.0
-"""A test never ends, and is red, that has used so much processor time, or so much once one did not end, or so many times as much as any
-that ended; in any case one that has used its share of what the run may take."""
+"""Limits of processor time after which a test counts as endless, and is red.
+
+A test may use TEST_SECONDS (AGAIN_SECONDS once a test did not end), or TIMES as much as the longest one that
+ended; in any case no more than the limit of the run divided by SHARE.
+"""
 
 
 class PytestRunner:
-    """The TestRunner of one project; a command that starts no pytest is known by its report, or by its exit code alone."""
+    """`TestRunner` of one project.
+
+    The result of a command that does not start pytest is read from its report, or else from its exit code
+    alone.
+    """
 
     def __init__(self, *, project: Project, sandbox: Sandbox, scratch: Path, limits: Limits) -> None:
-        """`scratch` is a directory outside of any tree that sandboxed commands may write."""
+        """Prepare to run; `scratch` is a directory outside of any tree that sandboxed commands may write."""
         self._project = project
         self._sandbox = sandbox
         self._scratch = scratch
@@ -51,6 +59,7 @@ class PytestRunner:
 
     @property
     def command(self) -> str:
+        """The test command as the user would type it."""
         return self._project.command.text
 
     def run(
@@ -62,6 +71,7 @@ class PytestRunner:
         expect_loaded: Sequence[str] = (),
         progress: Progress | None = None,
     ) -> TestReport:
+        """Run the suite, or only `tests`, in `tree` and return the report."""
         if self._project.problem is not None:
             return TestReport(command=self.command, problem=self._project.problem)
         tree = tree.resolve()
@@ -70,7 +80,7 @@ class PytestRunner:
         if tests and not paths and self._project.command.is_pytest:
             return TestReport(command=self.command, problem=not_there(tests))
         watched = {name: path for path in expect_loaded if (name := module_name(path, tree))}
-        limits = self._limits_of(timeout_seconds)
+        limits = self._run_limits(timeout_seconds)
         recording = Recording()
         with (
             numbered_directory(self._scratch, "run-") as place,
@@ -90,21 +100,25 @@ class PytestRunner:
                     "most": limits.wall_seconds / SHARE,
                 },
             }
-            started = self._started(tree, place, paths, request)
+            launched = self._prepare(tree, place, paths, request)
             try:
-                with _told(recording, progress):
-                    done = self._sandbox.run(
-                        started.argv, cwd=tree, environment=started.environment, limits=limits, private=place
+                with _reporting_progress(recording, progress):
+                    execution = self._sandbox.run(
+                        launched.argv,
+                        cwd=tree,
+                        environment=launched.environment,
+                        limits=limits,
+                        private=place,
                     )
             except SandboxError as error:
                 return TestReport(
                     command=self.command, problem=Problem(kind="stopped", text=" ".join(str(error).split()))
                 )
-        self._learn(recording.results)
-        done = done.model_copy(
-            update={"output": done.output.replace(f"{tree}/", "")}
-        )  # a worktree's path means nothing later
-        report = self._report(recording, done, tree, wall_seconds=limits.wall_seconds)
+        self._update_limits(recording.results)
+        execution = execution.model_copy(
+            update={"output": execution.output.replace(f"{tree}/", "")}
+        )  # the path of the worktree is meaningless later
+        report = self._build_report(recording, execution, tree, wall_seconds=limits.wall_seconds)
         if pipe.forged and not report.problem:
             return report.model_copy(update={"problem": FORGED})
         return (
@@ -113,7 +127,7 @@ class PytestRunner:
             else report.model_copy(update={"problem": wrong_code(recording.loaded, watched, tree)})
         )
 
-    def _started(self, tree: Path, place: Path, paths: Sequence[str], request: Mapping[str, Any]) -> Launch:
+    def _prepare(self, tree: Path, place: Path, paths: Sequence[str], request: Mapping[str, Any]) -> Launch:
         command = self._project.command
         if command.is_pytest or is_unittest(command):
             return cold(
@@ -122,81 +136,92 @@ class PytestRunner:
         environment = launch(self._project, tree, place, paths=(), requests={REPORT: request}).environment
         return Launch(argv=command.argv, environment=environment)
 
-    def _learn(self, results: Sequence[TestResult]) -> None:
-        """Where one test did not end, the next runs of single ones wait less long for such, but longer than for any that ends."""
+    def _update_limits(self, results: Sequence[TestResult]) -> None:
+        """Remember the longest passing test, and whether one did not end.
+
+        Later runs of single tests then wait less for an endless one, but longer than any test that ended
+        took.
+        """
         self._is_endless |= any(result.failure and result.failure.type == TOO_LONG for result in results)
         self._longest = max(self._longest, *(result.seconds for result in results if result.green), 0.0)
 
-    def _limits_of(self, timeout_seconds: float | None) -> Limits:
-        given = (
+    def _run_limits(self, timeout_seconds: float | None) -> Limits:
+        wall_limit = (
             {}
             if timeout_seconds is None
             else {"wall_seconds": min(timeout_seconds, self._limits.wall_seconds)}
         )
-        room = {} if self._project.command.is_pytest else {"output_bytes": PRINTED_BYTES}
-        return self._limits.model_copy(update={**given, **room})
+        output_limit = {} if self._project.command.is_pytest else {"output_bytes": PRINTED_BYTES}
+        return self._limits.model_copy(update={**wall_limit, **output_limit})
 
-    def _report(
-        self, recording: Recording, done: Execution, tree: Path, *, wall_seconds: float
+    def _build_report(
+        self, recording: Recording, execution: Execution, tree: Path, *, wall_seconds: float
     ) -> TestReport:
-        known = TestReport(
+        report = TestReport(
             command=self.command,
-            seconds=done.seconds,
-            exit_code=done.exit_code,
-            output=done.output[-OUTPUT_TAIL:],
+            seconds=execution.seconds,
+            exit_code=execution.exit_code,
+            output=execution.output[-OUTPUT_TAIL:],
             reached=recording.reached,
         )
         problem = problem_of(
-            recording, done, is_pytest=self._project.command.is_pytest, wall_seconds=wall_seconds
+            recording, execution, is_pytest=self._project.command.is_pytest, wall_seconds=wall_seconds
         )
         if recording.began or problem is not None or self._project.command.is_pytest:
             results = (*recording.results, *crashed(recording, problem))
-            return known.model_copy(
+            return report.model_copy(
                 update={
                     "results": results,
                     "problem": problem,
                     "indirect": not self._project.command.is_pytest,
                 }
             )
-        only = TestResult(
-            id=self.command, outcome="passed" if done.exit_code == 0 else "failed", seconds=done.seconds
+        exit_result = TestResult(
+            id=self.command,
+            outcome="passed" if execution.exit_code == 0 else "failed",
+            seconds=execution.seconds,
         )
-        if told := reported(
+        if reported_results := reported(
             self._project.command.argv,
-            "" if done.truncated else done.output,
+            "" if execution.truncated else execution.output,
             tree,
-            since=time.time() - done.seconds - 1,
+            since=time.time() - execution.seconds - 1,
         ):
-            unexplained = () if done.exit_code == 0 or any(result.red for result in told) else (only,)
-            return known.model_copy(update={"results": (*told, *unexplained), "indirect": True})
-        return known.model_copy(update={"results": (only,), "by_exit_code": True})
+            unexplained = (
+                ()
+                if execution.exit_code == 0 or any(result.red for result in reported_results)
+                else (exit_result,)
+            )
+            return report.model_copy(update={"results": (*reported_results, *unexplained), "indirect": True})
+        return report.model_copy(update={"results": (exit_result,), "by_exit_code": True})
 
 
 def normal(tests: Sequence[str], tree: Path) -> tuple[str, ...]:
-    """Test ids as pytest writes them, relative to the tree; nothing where the whole tree is meant."""
-    found = []
+    """Return test ids in pytest's form, relative to the tree; empty if they mean the whole tree."""
+    normalized = []
     for test in tests:
         path, colons, name = test.partition("::")
         path = os.path.normpath(path.removeprefix(f"{tree}/"))
         if path == "." and not colons:
             return ()
-        found.append(f"{path}{colons}{name}")
-    return tuple(dict.fromkeys(found))
+        normalized.append(f"{path}{colons}{name}")
+    return tuple(dict.fromkeys(normalized))
 
 
 def paths_of(tests: Sequence[str], tree: Path) -> tuple[str, ...]:
-    """The files and directories of test ids that are there, each once."""
+    """Return the existing files and directories of test ids, each once."""
     paths = dict.fromkeys(test.split("::")[0] for test in tests)
     return tuple(path for path in paths if path and (tree / path).exists())
 
 
 def not_there(tests: Sequence[str]) -> Problem:
+    """Return the problem that none of the tests exists."""
     text = f"None of the tests asked for exists: {', '.join(tests[:3])}{' ...' if len(tests) > 3 else ''}."
     return Problem(kind="no_tests", text=text)
 
 
 def crashed(recording: Recording, problem: Problem | None) -> Iterator[TestResult]:
-    """The tests in which the process died: what they test did that, so they are red."""
+    """Yield a red result for each test that was running when the process died: it caused that."""
     if problem is not None and problem.kind == "crash":
         for test in recording.running:
             yield TestResult(
@@ -207,31 +232,31 @@ def crashed(recording: Recording, problem: Problem | None) -> Iterator[TestResul
 
 
 def labelled(label: str, progress: Progress | None) -> Progress | None:
-    """The same listener, told which run a line belongs to."""
+    """Return a progress callback that puts a label before each line."""
     if progress is None:
         return None
     return lambda line: progress(f"{label}: {line}")
 
 
 @contextmanager
-def _told(recording: Recording, progress: Progress | None) -> Iterator[None]:
-    """Tell how far the run is, a few times a second, while it goes on."""
+def _reporting_progress(recording: Recording, progress: Progress | None) -> Iterator[None]:
+    """Report progress a few times a second while the block runs."""
     if progress is None:
         yield
         return
-    over = threading.Event()
+    finished = threading.Event()
 
-    def tell() -> None:
-        said = ""
-        while not over.wait(0.3):
-            if recording.began and (now := recording.progress) != said:
-                progress(now)
-                said = now
+    def report() -> None:
+        last_line = ""
+        while not finished.wait(0.3):
+            if recording.began and (current := recording.progress) != last_line:
+                progress(current)
+                last_line = current
 
-    teller = threading.Thread(target=tell, daemon=True)
-    teller.start()
+    thread = threading.Thread(target=report, daemon=True)
+    thread.start()
     try:
         yield
     finally:
-        over.set()
-        teller.join()
+        finished.set()
+        thread.join()

@@ -1,4 +1,4 @@
-"""Runs the failing tests and their neighbours and reads which lines each of them executed."""
+"""Line traces of failing tests and their neighbours, for fault localization."""
 
 import json
 import tempfile
@@ -20,11 +20,11 @@ from coder.verify.running.recording import Recording
 COLLECTING_SECONDS = 60.0
 """Allowed on top of the time for tracing, for starting and collecting."""
 TEST_SECONDS = 10.0
-"""Of processor time for one test; a test that hangs because of the bug is a failing test as well."""
+"""Processor time limit for one test; a test that hangs because of the bug counts as failing."""
 
 
 class PytestTracer:
-    """The Tracer of one project."""
+    """`Tracer` of one project."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class PytestTracer:
         limits: Limits,
         test_seconds: float = TEST_SECONDS,
     ) -> None:
-        """`scratch` is a directory outside of any tree that sandboxed commands may write."""
+        """Prepare to trace; `scratch` is a directory outside of any tree, writable for sandboxed commands."""
         self._project = project
         self._sandbox = sandbox
         self._scratch = scratch
@@ -45,6 +45,7 @@ class PytestTracer:
     def trace(
         self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None
     ) -> Traces:
+        """Run `tests` and their neighbours and return the lines that each of them executed."""
         if self._project.problem is not None:
             return Traces(problem=self._project.problem)
         tree = tree.resolve()
@@ -62,28 +63,31 @@ class PytestTracer:
                     "test_seconds": self._test_seconds,
                 },
             }
-            started = launch(self._project, tree, place, paths=directories(tests, tree), requests=requests)
+            launched = launch(self._project, tree, place, paths=directories(tests, tree), requests=requests)
             limits = self._limits.model_copy(update={"wall_seconds": seconds + COLLECTING_SECONDS})
             if progress is not None:
                 progress("tracing the failing tests and their neighbours")
             try:
-                done = self._sandbox.run(
-                    started.argv, cwd=tree, environment=started.environment, limits=limits
+                execution = self._sandbox.run(
+                    launched.argv, cwd=tree, environment=launched.environment, limits=limits
                 )
             except SandboxError as error:
                 return Traces(problem=Problem(kind="stopped", text=str(error)))
-            found = _read(place)
-        if not found.tests:
+            traces = _read_traces(place)
+        if not traces.tests:
             return Traces(
                 problem=Problem(
-                    kind="no_report", text=f"No test could be traced: {telling_line(done.output)}"
+                    kind="no_report", text=f"No test could be traced: {telling_line(execution.output)}"
                 )
             )
-        return found
+        return traces
 
 
-def _on_the_way(result: TestResult) -> dict[str, tuple[int, ...]]:
-    """The lines of the project in the traceback of what could not be collected: all that is known of what was executed for it."""
+def _traceback_lines(result: TestResult) -> dict[str, tuple[int, ...]]:
+    """Return the project lines in the traceback of a collection error.
+
+    Nothing else is known of what was executed for it.
+    """
     lines: dict[str, set[int]] = {}
     for frame in inside(result.failure) if result.failure else ():
         if not is_test_path(frame.path):
@@ -91,24 +95,28 @@ def _on_the_way(result: TestResult) -> dict[str, tuple[int, ...]]:
     return {path: tuple(sorted(numbers)) for path, numbers in lines.items()}
 
 
-def _read(place: Path) -> Traces:
+def _read_traces(place: Path) -> Traces:
     recording = Recording(place / "report")
     recording.read()
     results = {result.id: result for result in recording.results}
     if not (place / "lines").exists():
         return Traces()
-    whole = (place / "lines").read_text(encoding="ascii").rpartition("\n")[0]
-    told = [json.loads(line) for line in whole.split("\n") if line]
+    complete = (place / "lines").read_text(encoding="ascii").rpartition("\n")[0]
+    records = [json.loads(record) for record in complete.split("\n") if record]
     imported: dict[str, set[int]] = {}
-    for path, numbers in (pair for line in told if not line["id"] for pair in line["lines"].items()):
+    for path, numbers in (pair for record in records if not record["id"] for pair in record["lines"].items()):
         imported.setdefault(path, set()).update(numbers)
-    lost = [
-        Trace(result=result, lines=_on_the_way(result))
+    uncollected = [
+        Trace(result=result, lines=_traceback_lines(result))
         for result in recording.results
         if result.red and result.when == "collect"
     ]
-    ran = [Trace(result=results[line["id"]], lines=line["lines"]) for line in told if line["id"] in results]
+    ran = [
+        Trace(result=results[record["id"]], lines=record["lines"])
+        for record in records
+        if record["id"] in results
+    ]
     return Traces(
-        tests=(*lost, *ran),
+        tests=(*uncollected, *ran),
         imported={path: tuple(sorted(numbers)) for path, numbers in imported.items()},
     )

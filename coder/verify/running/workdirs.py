@@ -1,4 +1,4 @@
-"""Directories for test runs, empty for each and under the same few names: a path tells no run which side of a change it is on."""
+"""Work directories of test runs."""
 
 import shutil
 from collections.abc import Iterator
@@ -9,15 +9,18 @@ from pathlib import Path
 
 @contextmanager
 def numbered_directory(above: Path, name: str) -> Iterator[Path]:
-    """Make an empty directory below `above`, called `name` and the lowest free number, and remove it on exit."""
-    place = next(path for number in count() if _is_made(path := above / f"{name}{number}"))
+    """Create an empty directory `name` plus the lowest free number below `above`, and remove it on exit.
+
+    Every run uses the same few names, so that a path does not reveal which side of a change the run is on.
+    """
+    place = next(path for number in count() if _try_create(path := above / f"{name}{number}"))
     try:
         yield place
     finally:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def _is_made(path: Path) -> bool:
+def _try_create(path: Path) -> bool:
     try:
         path.mkdir()
     except FileExistsError:
