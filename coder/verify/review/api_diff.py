@@ -1,4 +1,4 @@
-"""The public names of a module, with what a caller must know of each."""
+"""Changes of a module's public API: removed names and changed signatures."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -7,64 +7,71 @@ from coder.python.parsing import parsed
 
 
 def surface_changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
-    """What callers may notice, half a sentence each: public names that are gone, and signatures that are others; texts by path.
+    """Describe removed public names and incompatible signatures, half a sentence each; texts by path.
 
-    Names added harm nobody, and neither do new parameters at the end that need not be given.
+    Added names are compatible, and so are new optional parameters at the end.
     """
-    told = []
+    changes = []
     for path in sorted(old):
-        before, after = _surface(old[path]), _surface(new.get(path, ""))
+        before, after = _public_api(old[path]), _public_api(new.get(path, ""))
         if before is None or after is None:
             continue
-        for name, was in before.items():
+        for name, parameters in before.items():
             if name not in after:
-                told.append(f"the public name `{name}` of {path} is gone")
-            elif not _serves(was, after[name]):
-                told.append(
-                    f"`{name}` of {path} is called otherwise now: `({', '.join(after[name])})` for `({', '.join(was)})`"
+                changes.append(f"the public name `{name}` of {path} is gone")
+            elif not _is_compatible(parameters, after[name]):
+                changes.append(
+                    f"`{name}` of {path} is called otherwise now: "
+                    f"`({', '.join(after[name])})` for `({', '.join(parameters)})`"
                 )
-    return told
+    return changes
 
 
-def _serves(was: tuple[str, ...], now: tuple[str, ...]) -> bool:
-    """Does every call that fitted still fit?"""
-    rest = [parameter for parameter in now if parameter not in was]
-    return [parameter for parameter in now if parameter in was] == [*was] and all(
-        "=" in word or word.startswith("*") for word in rest
+def _is_compatible(before: tuple[str, ...], after: tuple[str, ...]) -> bool:
+    """Tell whether every call that matched the old parameters matches the new ones."""
+    added = [parameter for parameter in after if parameter not in before]
+    return [parameter for parameter in after if parameter in before] == [*before] and all(
+        "=" in word or word.startswith("*") for word in added
     )
 
 
-def _surface(text: str) -> dict[str, tuple[str, ...]] | None:
-    """The parameters of each public function and method, nothing for other names; None where the text does not parse."""
+def _public_api(text: str) -> dict[str, tuple[str, ...]] | None:
+    """Return the parameters of each public function and method, empty for other names.
+
+    None if the text does not parse.
+    """
     try:
-        return dict(_public(parsed(text).body, ""))
+        return dict(_public_names(parsed(text).body, ""))
     except (SyntaxError, ValueError, RecursionError):
         return None
 
 
-def _public(body: list[ast.stmt], inside: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _public_names(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     for node in body:
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if (
                 not name.startswith("_") or name == "__init__"
             ):
-                yield inside + name, _parameters(node.args)
+                yield prefix + name, _parameters(node.args)
             case ast.ClassDef(name=name, body=methods) if not name.startswith("_"):
-                yield inside + name, ()
-                yield from _public(methods, f"{inside}{name}.")
+                yield prefix + name, ()
+                yield from _public_names(methods, f"{prefix}{name}.")
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)) if (
                 not name.startswith("_")
             ):
-                yield inside + name, ()
+                yield prefix + name, ()
 
 
 def _parameters(arguments: ast.arguments) -> tuple[str, ...]:
-    """Names in order; `=` for one that need not be given, stars as in the source, `*` before what must be named."""
+    """Return parameter names in order.
+
+    `=` marks an optional one, stars are as in the source, and `, named` marks a keyword-only one.
+    """
     positional = [*arguments.posonlyargs, *arguments.args]
     needed = len(positional) - len(arguments.defaults)
-    found = [f"{argument.arg}{'=' * (place >= needed)}" for place, argument in enumerate(positional)]
-    found += [f"*{arguments.vararg.arg}"] if arguments.vararg else []
+    parameters = [f"{argument.arg}{'=' * (place >= needed)}" for place, argument in enumerate(positional)]
+    parameters += [f"*{arguments.vararg.arg}"] if arguments.vararg else []
     for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        found.append(f"{argument.arg}, named{'=' * (default is not None)}")
-    found += [f"**{arguments.kwarg.arg}"] if arguments.kwarg else []
-    return tuple(found)
+        parameters.append(f"{argument.arg}, named{'=' * (default is not None)}")
+    parameters += [f"**{arguments.kwarg.arg}"] if arguments.kwarg else []
+    return tuple(parameters)

@@ -1,4 +1,4 @@
-"""What in a change itself speaks against taking its green tests at their word."""
+"""Checks that lower a verdict: weakened tests, special cases, swallowed exceptions."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -30,10 +30,13 @@ def doubts(
     targets: Iterable[str],
     issue: str = "",
 ) -> Iterator[str]:
-    """Reasons, half a sentence each, why a change from the tree `old` to the tree `new` may only look right.
+    """Yield reasons, half a sentence each, why a change may only appear correct.
 
-    It changed how tests run, took something away from tests, or treats the symptom: special cases for what the tests ask, every
-    exception swallowed. `changed` are the paths that differ, `red_before` ids of tests that failed on the base.
+    It changed how tests run, weakened tests, or treats the symptom: special cases for the inputs of the
+    tests, swallowed
+    exceptions. The change leads from the tree `old` to the tree `new`; `changed` are the paths that differ,
+    `red_before` ids of
+    tests that failed on the base.
     """
     configured = [
         path
@@ -45,10 +48,12 @@ def doubts(
         yield f"the change touches how tests run ({', '.join(configured)})"
     tests = [path for path in changed if is_test_path(path)]
     sources = [path for path in changed if not is_test_path(path)]
-    gone = [test for test in removed(texts(old, tests), texts(new, tests)) if _is_case_of(test, red_before)]
-    yield from _cut(f"{short(test)}, which failed before, is gone" for test in gone)
-    yield from _cut(weakened(texts(old, tests), texts(new, tests)))
-    asked = [
+    missing = [
+        test for test in removed(texts(old, tests), texts(new, tests)) if _is_case_of(test, red_before)
+    ]
+    yield from _limit(f"{short(test)}, which failed before, is gone" for test in missing)
+    yield from _limit(weakened(texts(old, tests), texts(new, tests)))
+    test_texts = [
         as_test(text) if path in sources else text
         for path, text in texts(new, dict.fromkeys(map(file_of, targets))).items()
     ]
@@ -69,13 +74,15 @@ def doubts(
         and not any(differs_in_code(before.get(path, ""), after[path]) for path in after)
     ):
         yield "nothing but comments and docstrings of the sources has changed"
-    yield from _cut(symptoms(before, after, asked, issue=issue))
-    yield from _cut(answers_in_data(texts(old, sources, DATA), texts(new, sources, DATA), asked))
+    yield from _limit(symptoms(before, after, test_texts, issue=issue))
+    yield from _limit(answers_in_data(texts(old, sources, DATA), texts(new, sources, DATA), test_texts))
     known = "\n".join((issue, *before.values(), *texts(old, tests).values()))
-    yield from _cut(reaching(before, after, are_tests=False, known=known))
-    yield from _cut(reaching(texts(old, tests), texts(new, tests), are_tests=True))
+    yield from _limit(reaching(before, after, are_tests=False, known=known))
+    yield from _limit(reaching(texts(old, tests), texts(new, tests), are_tests=True))
     known_js = "\n".join((issue, *texts(old, (*sources, *tests), SUFFIXES).values()))
-    yield from _cut(reaching_js(texts(old, sources, SUFFIXES), texts(new, sources, SUFFIXES), known=known_js))
+    yield from _limit(
+        reaching_js(texts(old, sources, SUFFIXES), texts(new, sources, SUFFIXES), known=known_js)
+    )
 
 
 def _is_case_of(test: str, ids: Collection[str]) -> bool:
@@ -83,7 +90,7 @@ def _is_case_of(test: str, ids: Collection[str]) -> bool:
 
 
 def texts(root: Path, paths: Iterable[str], suffixes: tuple[str, ...] = (".py",)) -> dict[str, str]:
-    """Return the files among them that are there and have one of the suffixes, by path."""
+    """Return the texts of existing files with one of the suffixes, by path."""
     files = {path: root / path for path in paths if path.endswith(suffixes)}
     return {
         path: file.read_text(encoding="utf-8", errors="replace")
@@ -92,6 +99,10 @@ def texts(root: Path, paths: Iterable[str], suffixes: tuple[str, ...] = (".py",)
     }
 
 
-def _cut(told: Iterable[str]) -> list[str]:
-    told = list(told)
-    return told if len(told) <= SHOWN else [*told[:SHOWN], f"{len(told) - SHOWN} more of this kind"]
+def _limit(findings: Iterable[str]) -> list[str]:
+    findings = list(findings)
+    return (
+        findings
+        if len(findings) <= SHOWN
+        else [*findings[:SHOWN], f"{len(findings) - SHOWN} more of this kind"]
+    )

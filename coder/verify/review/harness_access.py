@@ -1,4 +1,4 @@
-"""Constructs in changed Python code that reach for the process which tests run in, or ask whether it is a test's."""
+"""Access of changed Python code to the test process, and detection of test runs."""
 
 import ast
 import sys
@@ -124,7 +124,7 @@ SURROUNDINGS = frozenset(
         *("tempfile.gettempdir", "gettempdir"),
     }
 )
-"""Calls that tell where a program runs."""
+"""Calls that reveal where a program runs."""
 UNREADABLE = ("eval", "exec", "compile", "__import__")
 COMPARING = {
     "__eq__": True,
@@ -141,72 +141,80 @@ MARKS = ("/proc/", "pytest", "PYTEST", "CODER_", "sitecustomize", "unittest")
 def reaching(
     old: Mapping[str, str], new: Mapping[str, str], *, are_tests: bool, known: str = ""
 ) -> list[str]:
-    """Return what the changed files (texts by path) newly reach for, half a sentence each.
+    """Return new accesses of the changed files (texts by path) to the test process, half a sentence each.
 
-    Of tests only that counts which no test needs. An environment variable whose name is in `known` (the issue, the base's code, unchanged
-    tests) may be asked for, and a file may do what it did before.
+    For tests, only accesses that no test needs are counted. Environment variables whose names are in `known`
+    (the issue, the
+    base's code, unchanged tests) are allowed, and so is what a file did before.
     """
-    found: list[str] = []
+    accesses: list[str] = []
     for path, text in new.items():
-        there = {what for _, what in _all(parsed(old.get(path, "")), are_tests, known)}
-        found += [
+        before = {what for _, what in _all_accesses(parsed(old.get(path, "")), are_tests, known)}
+        accesses += [
             f"{path}:{line} {what}"
-            for line, what in _all(parsed(text), are_tests, known)
-            if what not in there
+            for line, what in _all_accesses(parsed(text), are_tests, known)
+            if what not in before
         ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(accesses))
 
 
-def _all(tree: ast.Module, are_tests: bool, known: str) -> Iterator[tuple[int, str]]:
-    yield from _in(tree, are_tests, known)
+def _all_accesses(tree: ast.Module, are_tests: bool, known: str) -> Iterator[tuple[int, str]]:
+    yield from _accesses(tree, are_tests, known)
     if not are_tests:
-        yield from _surroundings(tree)
+        yield from _environment_probes(tree)
 
 
-def _in(tree: ast.Module, are_tests: bool, known: str) -> Iterator[tuple[int, str]]:
-    modules = dict(_modules(tree))
-    documents = {
+def _accesses(tree: ast.Module, are_tests: bool, known: str) -> Iterator[tuple[int, str]]:
+    modules = dict(_module_aliases(tree))
+    string_statements = {
         id(node.value)
         for node in ast.walk(tree)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
-    plain = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    for node in _reachable(tree):
+    attribute_bases = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    for node in _relevant_nodes(tree):
         line = getattr(node, "lineno", 0)
-        yield from ((line, what) for what in _imports(node, are_tests))
-        yield from ((line, what) for what in _attributes(node, modules, are_tests, known))
+        yield from ((line, what) for what in _forbidden_imports(node, are_tests))
+        yield from ((line, what) for what in _attribute_accesses(node, modules, are_tests, known))
         if are_tests and isinstance(node, ast.FunctionDef) and node.name == "load_tests":
             yield line, "decides by itself which tests run (load_tests)"
-        if not are_tests and id(node) not in documents | plain and (what := _hidden(node, modules)):
+        if (
+            not are_tests
+            and id(node) not in string_statements | attribute_bases
+            and (what := _obscured_access(node, modules))
+        ):
             yield line, what
 
 
-def _reachable(tree: ast.Module) -> Iterator[ast.AST]:
-    """Yield the nodes of a module, without `sys.modules` where it is only asked for a name that is no test runner's."""
-    spared: set[int] = set()
+def _relevant_nodes(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield the nodes of a module, except harmless uses of `sys.modules`.
+
+    These test whether a module is imported that is no test runner.
+    """
+    exempt: set[int] = set()
     for node in ast.walk(tree):
         match node:
             case ast.Compare(
                 left=ast.Constant(value=str() as name),
                 ops=[ast.In() | ast.NotIn()],
-                comparators=[ast.Attribute(attr="modules") as asked],
+                comparators=[ast.Attribute(attr="modules") as attribute],
             ):
                 if name.partition(".")[0] not in RUNNERS and not name.startswith("coder"):
-                    spared.add(id(asked))
-    return (node for node in ast.walk(tree) if id(node) not in spared)
+                    exempt.add(id(attribute))
+    return (node for node in ast.walk(tree) if id(node) not in exempt)
 
 
-def _surroundings(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Yield line and half a sentence for each look at what differs between a test run and the program's own life."""
-    modules = dict(_modules(tree))
+def _environment_probes(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield line and half a sentence for each probe of how a test run differs from normal execution."""
+    modules = dict(_module_aliases(tree))
     for node in ast.walk(tree):
         match node:
-            case ast.Call(func=function) if (name := _dotted(function, modules)) in SURROUNDINGS:
+            case ast.Call(func=function) if (name := _resolved_name(function, modules)) in SURROUNDINGS:
                 yield node.lineno, f"looks at where it runs ({name})"
             case ast.Call(func=ast.Name(id="Path"), args=[]):
                 yield node.lineno, "looks at where it runs (Path())"
             case ast.Call(func=ast.Attribute(attr="exists" | "is_dir" | "is_file", value=value)) if (
-                _is_own_file(value, tree)
+                _is_from_own_path(value, tree)
             ):
                 yield node.lineno, "looks at the files beside it"
             case ast.Attribute(attr="handlers" | "hasHandlers", value=ast.Call(func=function)) if called(
@@ -218,13 +226,13 @@ def _surroundings(tree: ast.Module) -> Iterator[tuple[int, str]]:
             ):
                 yield node.lineno, "compares a stream with the process's own"
             case ast.comprehension(iter=values) | ast.For(iter=values) if (
-                _dotted(_receiver(values), modules) == "os.environ"
+                _resolved_name(_receiver(values), modules) == "os.environ"
             ):
                 yield values.lineno, "looks through all environment variables"
 
 
-def _is_own_file(node: ast.expr, tree: ast.Module) -> bool:
-    """Is this path made from `__file__`, here or in the module's variable of this name?"""
+def _is_from_own_path(node: ast.expr, tree: ast.Module) -> bool:
+    """Tell whether this path is derived from `__file__`, directly or through a variable of that name."""
     if any(isinstance(part, ast.Name) and part.id == "__file__" for part in ast.walk(node)):
         return True
     names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
@@ -238,7 +246,7 @@ def _is_own_file(node: ast.expr, tree: ast.Module) -> bool:
 
 
 def _receiver(node: ast.expr) -> ast.expr:
-    """Return what the items, keys or values are taken of; the expression itself where it is no such call."""
+    """Return the expression whose items, keys or values a call takes; other expressions as they are."""
     match node:
         case ast.Call(func=ast.Attribute(value=value, attr="items" | "keys" | "values" | "copy"), args=[]):
             return value
@@ -248,23 +256,25 @@ def _receiver(node: ast.expr) -> ast.expr:
             return node
 
 
-def _is_guarded(name: str, modules: Mapping[str, str]) -> bool:
-    """Does this name stand for a module by which a test's outcome can be reached?"""
+def _is_sensitive_module(name: str, modules: Mapping[str, str]) -> bool:
+    """Tell whether this name refers to a module through which a test's outcome could be changed."""
     top = modules.get(name, "").partition(".")[0]
     return top in ("sys", "os", "builtins", "importlib", "inspect", "types", *RUNNERS, *INTERNALS)
 
 
-def _hidden(node: ast.AST, modules: Mapping[str, str]) -> str:
-    """What cannot be read here, or makes everything equal; empty where a node is neither."""
+def _obscured_access(node: ast.AST, modules: Mapping[str, str]) -> str:
+    """Describe code that cannot be analysed or compares as equal to anything; empty for other nodes."""
     match node:
         case ast.Call(func=ast.Name(id=name)) if name in UNREADABLE:
             return f"executes code that cannot be read here ({name})"
         case ast.Call(
             func=ast.Name(id="getattr" | "setattr" | "delattr" | "vars"), args=[ast.Name(id=name), *rest]
-        ) if _is_guarded(name, modules):
-            hidden = not (rest and isinstance(rest[0], ast.Constant)) or modules[name] in ("sys", "os")
+        ) if _is_sensitive_module(name, modules):
+            is_obscured = not (rest and isinstance(rest[0], ast.Constant)) or modules[name] in ("sys", "os")
             return (
-                f"looks into the module {modules[name]} by a name that cannot be read here" if hidden else ""
+                f"looks into the module {modules[name]} by a name that cannot be read here"
+                if is_obscured
+                else ""
             )
         case ast.Call(func=function, args=[argument, *_]) if called(function).endswith("import_module"):
             return (
@@ -275,26 +285,26 @@ def _hidden(node: ast.AST, modules: Mapping[str, str]) -> str:
         case ast.Attribute(value=ast.Name(id=name), attr=attribute, ctx=context) if (
             modules.get(name) == "builtins"
         ):
-            writes = not isinstance(context, ast.Load) or attribute in (*UNREADABLE, "__dict__")
-            return f"reaches into builtins ({attribute})" if writes else ""
+            is_access = not isinstance(context, ast.Load) or attribute in (*UNREADABLE, "__dict__")
+            return f"reaches into builtins ({attribute})" if is_access else ""
         case ast.Name(id=name, ctx=ast.Load()) if modules.get(name) in ("sys", "os", "builtins", "gc"):
             return f"hands the module {modules[name]} on"
         case ast.Constant(value=str() as value) if any(mark in value for mark in MARKS):
             return f"names {next(mark for mark in MARKS if mark in value)}"
-        case ast.FunctionDef(name=name) if name in COMPARING and _compares_nothing(node):
+        case ast.FunctionDef(name=name) if name in COMPARING and _ignores_argument(node):
             return f"makes objects whose {name} looks at nothing"
         case _:
             return ""
 
 
-def _modules(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Names that stand for whole modules, and these."""
+def _module_aliases(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield names bound to whole modules, and the modules."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.asname or alias.name.partition(".")[0], alias.name) for alias in node.names)
 
 
-def _imports(node: ast.AST, are_tests: bool) -> Iterator[str]:
+def _forbidden_imports(node: ast.AST, are_tests: bool) -> Iterator[str]:
     names: list[str] = []
     match node:
         case ast.Import(names=aliases):
@@ -307,7 +317,7 @@ def _imports(node: ast.AST, are_tests: bool) -> Iterator[str]:
             wrong = [
                 alias.name
                 for alias in aliases
-                if alias.name in forbidden or (not are_tests and _is_asking(module, alias.name))
+                if alias.name in forbidden or (not are_tests and _is_probing(module, alias.name))
             ]
             yield from (f"imports {module}.{name}" for name in wrong)
     for name in names:
@@ -316,11 +326,13 @@ def _imports(node: ast.AST, are_tests: bool) -> Iterator[str]:
             yield f"imports {name}"
 
 
-def _is_asking(module: str, name: str) -> bool:
+def _is_probing(module: str, name: str) -> bool:
     return (module == "sys" and name not in HARMLESS_OF_SYS) or (module == "os" and name in ASKING_OF_OS)
 
 
-def _attributes(node: ast.AST, modules: Mapping[str, str], are_tests: bool, known: str) -> Iterator[str]:
+def _attribute_accesses(
+    node: ast.AST, modules: Mapping[str, str], are_tests: bool, known: str
+) -> Iterator[str]:
     if (
         isinstance(node, ast.Attribute)
         and node.attr in FRAMES
@@ -352,38 +364,41 @@ def _attributes(node: ast.AST, modules: Mapping[str, str], are_tests: bool, know
             yield f"looks into the private parts of {module} ({name})"
     if (
         not are_tests
-        and (variable := _variable(node, modules)) is not None
+        and (variable := _environment_variable(node, modules)) is not None
         and (not variable or variable not in known)
     ):
         yield f"asks for the environment variable {variable or 'whose name cannot be read here'}"
 
 
-def _variable(node: ast.AST, modules: Mapping[str, str]) -> str | None:
-    """The environment variable that an expression asks for, empty where its name is no literal; None where it asks for none."""
+def _environment_variable(node: ast.AST, modules: Mapping[str, str]) -> str | None:
+    """Return the environment variable that an expression reads, None if it reads none.
+
+    Empty if its name is not a literal.
+    """
     match node:
-        case ast.Call(func=function, args=[name, *_]) if _dotted(function, modules) in (
+        case ast.Call(func=function, args=[name, *_]) if _resolved_name(function, modules) in (
             "os.getenv",
             "os.environ.get",
             "os.environ.pop",
         ):
             return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else ""
-        case ast.Subscript(value=value, slice=name) if _dotted(value, modules) == "os.environ":
+        case ast.Subscript(value=value, slice=name) if _resolved_name(value, modules) == "os.environ":
             return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else ""
         case ast.Compare(left=name, ops=[ast.In() | ast.NotIn()], comparators=[value]) if (
-            _dotted(value, modules) == "os.environ"
+            _resolved_name(value, modules) == "os.environ"
         ):
             return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else ""
         case _:
             return None
 
 
-def _dotted(node: ast.expr, modules: Mapping[str, str]) -> str:
+def _resolved_name(node: ast.expr, modules: Mapping[str, str]) -> str:
     first, dot, rest = called(node).partition(".")
     return f"{modules.get(first, first)}{dot}{rest}"
 
 
-def _compares_nothing(function: ast.FunctionDef) -> bool:
-    """Does a comparison never look at what it compares with?"""
+def _ignores_argument(function: ast.FunctionDef) -> bool:
+    """Tell whether a comparison method never uses its argument."""
     parameters = [argument.arg for argument in function.args.args]
     if len(parameters) < 2:
         return True

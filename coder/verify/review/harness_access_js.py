@@ -1,4 +1,4 @@
-"""Constructs in changed JavaScript and TypeScript that reach for the process which tests run in, or ask whether it is a test's."""
+"""Access of changed JavaScript and TypeScript to the test process, and detection of test runs."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,8 @@ OF_SOURCES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         ),
         (_IMPORTING + r"(?:vitest|jest|@jest/\w+|mocha|chai|ava|tape|sinon|expect)\b", "imports {}"),
         (
-            r"\bprocess\.(?:exit|abort|kill|reallyExit|binding|_\w+|on|once|emit|exitCode|disconnect|send|channel|connected|ppid)\b",
+            r"\bprocess\.(?:exit|abort|kill|reallyExit|binding|_\w+|on|once|emit|exitCode|disconnect|send"
+            r"|channel|connected|ppid)\b",
             "uses {}",
         ),
         (r"\bprocess\.(?:argv|execArgv|title|mainModule|report|features|constrainedMemory)\b", "asks for {}"),
@@ -32,11 +33,13 @@ OF_SOURCES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             "looks at its callers ({})",
         ),
         (
-            r"\b[A-Z]\w*\.prototype\.\w+\s*=[^=]|\bObject\.defineProper(?:ty|ties)\(\s*(?:[A-Z]\w*\.prototype|process|globalThis|assert)",
+            r"\b[A-Z]\w*\.prototype\.\w+\s*=[^=]"
+            r"|\bObject\.defineProper(?:ty|ties)\(\s*(?:[A-Z]\w*\.prototype|process|globalThis|assert)",
             "replaces {}",
         ),
         (
-            r"\bassert(?:\.\w+)?\s*=[^=]|\bmock\.method\b|\bregisterHooks\b|\bsetUncaughtExceptionCaptureCallback\b",
+            r"\bassert(?:\.\w+)?\s*=[^=]|\bmock\.method\b|\bregisterHooks\b"
+            r"|\bsetUncaughtExceptionCaptureCallback\b",
             "replaces what tests call ({})",
         ),
         (r"\beval\s*\(|\bnew Function\s*\(", "executes code that cannot be read here ({})"),
@@ -48,19 +51,20 @@ _VARIABLE = re.compile(
 
 
 def reaching_js(old: Mapping[str, str], new: Mapping[str, str], *, known: str = "") -> list[str]:
-    """Return what the changed sources (texts by path) newly reach for, half a sentence each.
+    """Return new accesses of the changed sources (texts by path) to the test process, half a sentence each.
 
-    Read line by line with regular expressions: what is written so that they do not see it is not found. An environment variable whose
-    name is in `known` (the issue, the base's code, unchanged tests) may be asked for.
+    Detection is by regular expressions, line by line: deliberately obscured code is not found. Environment
+    variables whose
+    names are in `known` (the issue, the base's code, unchanged tests) are allowed.
     """
-    found: list[str] = []
+    accesses: list[str] = []
     for path, text in new.items():
-        there = {what for _, what in _in(old.get(path, ""), known)}
-        found += [f"{path}:{line} {what}" for line, what in _in(text, known) if what not in there]
-    return list(dict.fromkeys(found))
+        before = {what for _, what in _accesses(old.get(path, ""), known)}
+        accesses += [f"{path}:{line} {what}" for line, what in _accesses(text, known) if what not in before]
+    return list(dict.fromkeys(accesses))
 
 
-def _in(text: str, known: str) -> Iterator[tuple[int, str]]:
+def _accesses(text: str, known: str) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.splitlines(), 1):
         if _COMMENT.match(line):
             continue

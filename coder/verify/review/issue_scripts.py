@@ -1,4 +1,4 @@
-"""What can be asked where no test shows a change: the code that stands in the issue, and whether the changed modules can be imported."""
+"""Execution of an issue's code and import of changed modules, before and after a change."""
 
 import ast
 import os
@@ -26,25 +26,25 @@ _SESSION = re.compile(r"^[ \t]*>>> .*(?:\n[ \t]*\S.*)*", re.MULTILINE)
 
 
 class Shown(Value):
-    """What the scripts say of a change."""
+    """Results of the issue's scripts on both sides of a change."""
 
     fixed: tuple[str, ...] = ()
-    """First lines of pieces of code of the issue that fail on the base and work with the change."""
+    """First lines of code pieces of the issue that fail on the base and succeed with the change."""
     failing: tuple[str, ...] = ()
-    """Of those that fail on both."""
+    """First lines of those that fail on both sides."""
     lost: tuple[str, ...] = ()
-    """Changed modules that could be imported and cannot now."""
+    """Changed modules that could be imported before and cannot be now."""
 
 
 def pieces(issue: str) -> tuple[str, ...]:
-    """The code in an issue: fenced Python, and interpreter sessions wherever they stand."""
-    found = [dedent(match["code"]) for match in _FENCED.finditer(issue)]
-    found += [dedent(match[0]) for match in _SESSION.finditer(_FENCED.sub("", issue))]
-    return tuple(dict.fromkeys(piece for piece in found if ">>>" in piece or _is_code(piece)))[:MOST]
+    """Return the code in an issue: fenced Python, and interpreter sessions anywhere in it."""
+    candidates = [dedent(match["code"]) for match in _FENCED.finditer(issue)]
+    candidates += [dedent(match[0]) for match in _SESSION.finditer(_FENCED.sub("", issue))]
+    return tuple(dict.fromkeys(piece for piece in candidates if ">>>" in piece or _is_code(piece)))[:MOST]
 
 
 def _is_code(text: str) -> bool:
-    """Would it do anything that can fail?"""
+    """Tell whether the text is Python that executes anything that can fail."""
     try:
         body = parsed(text).body
     except (SyntaxError, ValueError):
@@ -57,7 +57,7 @@ def _is_code(text: str) -> bool:
 
 
 class Scripts:
-    """Runs them behind the walls, where nothing can be written, on both sides of a change."""
+    """Runs scripts in a read-only sandbox on both sides of a change."""
 
     def __init__(self, project: Project, sandbox: Sandbox, scratch: Path) -> None:
         self._project = project
@@ -69,26 +69,30 @@ class Scripts:
         fixed: list[str] = []
         failing: list[str] = []
         for piece in pieces(issue):
-            before, after = self._works(piece, old), self._works(piece, new)
+            before, after = self._succeeds(piece, old), self._succeeds(piece, new)
             if before is False and after is not None:
                 (fixed if after else failing).append(piece.strip().partition("\n")[0])
-        return Shown(fixed=tuple(fixed), failing=tuple(failing), lost=tuple(self._lost(old, new, changed)))
+        return Shown(
+            fixed=tuple(fixed),
+            failing=tuple(failing),
+            lost=tuple(self._unimportable_modules(old, new, changed)),
+        )
 
-    def _lost(self, old: Path, new: Path, changed: Sequence[str]) -> Iterator[str]:
+    def _unimportable_modules(self, old: Path, new: Path, changed: Sequence[str]) -> Iterator[str]:
         for path in changed:
             if (name := module_name(path, new)) and (old / path).is_file() and (new / path).is_file():
                 code = f"import {name}"
-                if self._works(code, new) is False and self._works(code, old):
+                if self._succeeds(code, new) is False and self._succeeds(code, old):
                     yield name
 
-    def _works(self, code: str, tree: Path) -> bool | None:
-        """None where it cannot be said."""
+    def _succeeds(self, code: str, tree: Path) -> bool | None:
+        """Run code in a tree and tell whether it succeeds; None if that cannot be determined."""
         with tempfile.TemporaryDirectory(prefix="script-", dir=self._scratch) as place:
             file = Path(place, "piece")
             file.write_text(code, encoding="utf-8")
             argv = (str(self._project.interpreter), str(TARGET / "coder_script.py"), str(file))
             try:
-                done = self._sandbox.run(
+                execution = self._sandbox.run(
                     argv,
                     cwd=tree,
                     environment=self._environment(tree),
@@ -97,7 +101,7 @@ class Scripts:
                 )
             except SandboxError:
                 return None
-        return {0: True, 1: False}.get(done.exit_code) if done.exit_code is not None else None
+        return {0: True, 1: False}.get(execution.exit_code) if execution.exit_code is not None else None
 
     def _environment(self, tree: Path) -> Mapping[str, str]:
         roots = os.pathsep.join(str(root) for root in source_roots(tree) or (tree,))

@@ -1,4 +1,4 @@
-"""The project's own linters, formatters, type checkers and security scanners: what they find in a change that they did not find before."""
+"""New findings of the project's own linters, formatters, type checkers and security scanners."""
 
 import re
 import shutil
@@ -15,27 +15,27 @@ from coder.verify.project.project import Project
 from coder.verify.project.roots import read_ini, read_text, read_toml
 
 SECONDS = 30.0
-_FOUND = re.compile(r"^(?P<path>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?P<text>.+)$", re.MULTILINE)
+_FINDING = re.compile(r"^(?P<path>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?P<text>.+)$", re.MULTILINE)
 _UNFORMATTED = re.compile(r"^(?:[Ww]ould reformat:? | +--> )(?P<path>.+?)(?::\d+)*$", re.MULTILINE)
 
 
 class Checker(Value):
-    """One program that reads files and complains."""
+    """A program that reports findings in files."""
 
     name: str
     arguments: tuple[str, ...]
-    """After `python -m NAME` or the program's name; the files follow."""
+    """Arguments after `python -m NAME` or the program's name; the files follow."""
     files: tuple[str, ...] = ()
-    """Whose being there configures it."""
+    """Files whose existence configures it."""
     table: str = ""
-    """Of `[tool.*]` in pyproject.toml."""
+    """Its table under `[tool.*]` in pyproject.toml."""
     section: str = ""
-    """Of setup.cfg or tox.ini."""
+    """Its section in setup.cfg or tox.ini."""
     formats: bool = False
     whole: tuple[str, ...] = (".",)
-    """What stands for the files where the whole project is meant."""
+    """Arguments that stand for the whole project in place of files."""
     cache: tuple[str, ...] = ()
-    """Arguments before the directory in which it may remember what it has checked."""
+    """Arguments before its cache directory."""
 
 
 RUFF = Checker(
@@ -74,38 +74,40 @@ CHECKERS = (
 USUAL = RUFF.model_copy(
     update={"arguments": (*RUFF.arguments, "--isolated", "--select=E9,F,B,S", "--ignore=S101")}
 )
-"""Where a project has none of its own: pyflakes', bugbear's and bandit's rules, in ruff."""
+"""For projects without a checker: the rules of pyflakes, bugbear and bandit, in ruff."""
 
 
 def checkers_of(root: Path) -> tuple[Checker, ...]:
-    """Those that the project configures."""
+    """Return the checkers that the project configures."""
     tables = read_toml(root / "pyproject.toml").get("tool", {})
     sections = {name for file in ("setup.cfg", "tox.ini") for name in read_ini(root / file)}
-    return tuple(checker for checker in CHECKERS if _configured(checker, root, tables, sections))
+    return tuple(checker for checker in CHECKERS if _is_configured(checker, root, tables, sections))
 
 
 def concerned(old: Path, new: Path) -> tuple[Checker, ...]:
-    """Those that both trees configure, each in its own way."""
+    """Return the checkers that both trees configure, but differently."""
     before = checkers_of(old)
-    there = (checker for checker in checkers_of(new) if checker in before)
-    return tuple(checker for checker in there if _configuration(checker, old) != _configuration(checker, new))
+    candidates = (checker for checker in checkers_of(new) if checker in before)
+    return tuple(
+        checker for checker in candidates if _configuration(checker, old) != _configuration(checker, new)
+    )
 
 
 def _configuration(checker: Checker, root: Path) -> object:
-    found: object = read_toml(root / "pyproject.toml").get("tool", {})
+    table: object = read_toml(root / "pyproject.toml").get("tool", {})
     for name in checker.table.split("."):
-        found = found.get(name) if isinstance(found, dict) else None
+        table = table.get(name) if isinstance(table, dict) else None
     inis = [read_ini(root / file) for file in ("setup.cfg", "tox.ini")]
     sections = [dict(ini[checker.section]) if checker.section in ini else None for ini in inis]
-    return found, sections, [read_text(root / name) for name in checker.files]
+    return table, sections, [read_text(root / name) for name in checker.files]
 
 
-def _configured(checker: Checker, root: Path, tables: Mapping[str, object], sections: set[str]) -> bool:
-    found: object = tables
+def _is_configured(checker: Checker, root: Path, tables: Mapping[str, object], sections: set[str]) -> bool:
+    table: object = tables
     for name in checker.table.split("."):
-        found = found.get(name) if isinstance(found, dict) else None
+        table = table.get(name) if isinstance(table, dict) else None
     return (
-        found is not None
+        table is not None
         or checker.section in sections
         or any((root / name).is_file() for name in checker.files)
     )
@@ -115,64 +117,73 @@ class Checks:
     """Runs a project's checkers on both sides of a change."""
 
     def __init__(self, project: Project, sandbox: Sandbox, scratch: Path) -> None:
-        """`scratch` is a directory outside of any tree that sandboxed commands may write."""
+        """Prepare to run; `scratch` is a directory outside of any tree, writable for sandboxed commands."""
         self._project = project
         self._sandbox = sandbox
         self._cache = scratch / "checks"
 
     def compared(self, old: Path, new: Path, changed: Sequence[str]) -> Checked:
-        """What checkers find in the changed files of the tree `new` and not in the tree `old`; trees are left as they are."""
-        there = [
+        """Return findings in the changed files of the tree `new` that the tree `old` lacks.
+
+        Nothing is written to the trees.
+        """
+        paths = [
             path
             for path in changed
             if path.endswith((".py", ".pyi")) and (new / path).is_file() and not path.startswith("-")
         ]
         checkers = checkers_of(new) or (USUAL,)
-        own = checkers != (USUAL,)
-        told: list[str] = []
+        is_configured = checkers != (USUAL,)
+        findings: list[str] = []
         ran, missing = [], []
-        for checker in checkers if there else ():
-            program = self._program(checker)
+        for checker in checkers if paths else ():
+            program = self._command_of(checker)
             if program is None:
-                missing += [checker.name] if own else []
+                missing += [checker.name] if is_configured else []
                 continue
             ran.append(checker.name)
-            before = self._found(program, checker, old, [path for path in there if (old / path).is_file()])
-            told += [
+            before = self._findings(program, checker, old, [path for path in paths if (old / path).is_file()])
+            findings += [
                 f"{checker.name}: {line}"
-                for line in _fresh(before, self._found(program, checker, new, there))
+                for line in _new_findings(before, self._findings(program, checker, new, paths))
             ]
-        ends: dict[str, list[str]] = {"mended": [], "failing": [], "broken": []}
+        commands_by_effect: dict[str, list[str]] = {"mended": [], "failing": [], "broken": []}
         for checker in concerned(old, new) if not any(path.endswith(".py") for path in changed) else ():
-            command, end = self._ends(checker, old, new)
-            ends.setdefault(end, []).append(command)
-        found = {name: tuple(ends[name]) for name in ("mended", "failing", "broken")}
+            command, effect = self._effect_of_configuration(checker, old, new)
+            commands_by_effect.setdefault(effect, []).append(command)
+        found = {name: tuple(commands_by_effect[name]) for name in ("mended", "failing", "broken")}
         return Checked(
-            new=tuple(told), ran=tuple(dict.fromkeys(ran)), missing=tuple(dict.fromkeys(missing)), **found
+            new=tuple(findings), ran=tuple(dict.fromkeys(ran)), missing=tuple(dict.fromkeys(missing)), **found
         )
 
-    def _ends(self, checker: Checker, old: Path, new: Path) -> tuple[str, str]:
-        """What a change of its configuration alone does to a checker's run over the whole project."""
-        words = (checker.name, *checker.arguments[: 1 if checker.name == "ruff" else 0], *checker.whole)
-        program = self._program(checker)
+    def _effect_of_configuration(self, checker: Checker, old: Path, new: Path) -> tuple[str, str]:
+        """Return the command of a checker and how a change of its configuration affects the whole project."""
+        command = (checker.name, *checker.arguments[: 1 if checker.name == "ruff" else 0], *checker.whole)
+        program = self._command_of(checker)
         passes = [self._passes(program, checker, tree) if program else None for tree in (old, new)]
-        known = {
+        effects = {
             (False, True): "mended",
             (False, False): "failing",
             (True, False): "broken",
             (None, True): "mended",
             (True, None): "broken",
         }
-        return " ".join(words), known.get((passes[0], passes[1]), "")
+        return " ".join(command), effects.get((passes[0], passes[1]), "")
 
     def _passes(self, program: Sequence[str], checker: Checker, tree: Path) -> bool | None:
-        """None where it cannot be run, as with a configuration that it refuses."""
-        cache = (*checker.cache, str(self._remembered(checker, ()))) if checker.cache else ()
-        done = self._done((*program, *checker.arguments, *cache, *checker.whole), cwd=tree)
-        return done.exit_code == 0 if done is not None and done.exit_code in (0, 1) else None
+        """Tell whether a checker passes on the whole project.
 
-    def _program(self, checker: Checker) -> tuple[str, ...] | None:
-        """How it is started: in the project's environment, else as found on its PATH."""
+        None if it cannot run, as with a configuration that it rejects.
+        """
+        cache = (*checker.cache, str(self._cache_directory(checker, ()))) if checker.cache else ()
+        execution = self._execute((*program, *checker.arguments, *cache, *checker.whole), cwd=tree)
+        return execution.exit_code == 0 if execution is not None and execution.exit_code in (0, 1) else None
+
+    def _command_of(self, checker: Checker) -> tuple[str, ...] | None:
+        """Return how to start a checker: in the project's environment, or from its PATH.
+
+        None if it is not installed.
+        """
         if (
             self._run(
                 (str(self._project.interpreter), "-m", checker.name, "--version"),
@@ -184,11 +195,11 @@ class Checks:
         found = shutil.which(checker.name, path=self._project.environment.get("PATH"))
         return (found,) if found else None
 
-    def _found(
+    def _findings(
         self, program: Sequence[str], checker: Checker, tree: Path, files: Sequence[str]
     ) -> list[tuple[str, str, str]]:
-        """Path, line and text of each finding in these files."""
-        cache = (*checker.cache, str(self._remembered(checker, files))) if checker.cache else ()
+        """Return path, line and text of each finding in these files."""
+        cache = (*checker.cache, str(self._cache_directory(checker, files))) if checker.cache else ()
         output = (
             self._run((*program, *checker.arguments, *cache, *files), cwd=tree, accept=(0, 1))
             if files
@@ -201,26 +212,29 @@ class Checks:
             return [(path, "1", "is not formatted") for path in paths]
         matches = [
             (match["path"].removeprefix(f"{tree}/").removeprefix("./"), match)
-            for match in _FOUND.finditer(output)
+            for match in _FINDING.finditer(output)
         ]
         return [(path, match["line"], match["text"].strip()) for path, match in matches if path in files]
 
-    def _remembered(self, checker: Checker, files: Sequence[str]) -> Path:
-        """A directory that both sides share, which knows nothing of the files in which they differ: times would not tell these apart."""
-        place = self._cache / checker.name
-        place.mkdir(parents=True, exist_ok=True)
+    def _cache_directory(self, checker: Checker, files: Sequence[str]) -> Path:
+        """Return the cache directory that both sides share, without entries of `files`.
+
+        The sides differ in these files, and modification times would not tell them apart.
+        """
+        directory = self._cache / checker.name
+        directory.mkdir(parents=True, exist_ok=True)
         stems = {_stem(path) for path in files}
-        for entry in place.rglob("*"):
+        for entry in directory.rglob("*"):
             if entry.is_file() and entry.name.partition(".")[0] in stems:
                 entry.unlink()
-        return place
+        return directory
 
     def _run(self, argv: Sequence[str], *, cwd: Path, accept: Sequence[int] = (0,)) -> str | None:
-        """What it prints; None where it does not run."""
-        done = self._done(argv, cwd=cwd)
-        return done.output if done is not None and done.exit_code in accept else None
+        """Return the output of a command, None if it cannot run or its exit code is not accepted."""
+        execution = self._execute(argv, cwd=cwd)
+        return execution.output if execution is not None and execution.exit_code in accept else None
 
-    def _done(self, argv: Sequence[str], *, cwd: Path) -> Execution | None:
+    def _execute(self, argv: Sequence[str], *, cwd: Path) -> Execution | None:
         limits = Limits(wall_seconds=SECONDS)
         try:
             return self._sandbox.run(
@@ -234,11 +248,13 @@ def _stem(path: str) -> str:
     return PurePosixPath(path).name.partition(".")[0]
 
 
-def _fresh(before: Sequence[tuple[str, str, str]], after: Sequence[tuple[str, str, str]]) -> Iterator[str]:
-    """What is there more often than before: lines move, so only path and text are compared."""
-    known = Counter((path, text) for path, _, text in before)
+def _new_findings(
+    before: Sequence[tuple[str, str, str]], after: Sequence[tuple[str, str, str]]
+) -> Iterator[str]:
+    """Yield findings that occur more often than before, comparing path and text only: lines move."""
+    counts = Counter((path, text) for path, _, text in before)
     for path, line, text in after:
-        if known[path, text] > 0:
-            known[path, text] -= 1
+        if counts[path, text] > 0:
+            counts[path, text] -= 1
         else:
             yield f"{path}:{line}: {text}"

@@ -1,4 +1,4 @@
-"""Marks of a change that treats the symptom: made for the test's inputs, or hiding the error, read from the sources."""
+"""Signs of a change overfitted to its tests: special-cased inputs and hidden errors, from the sources."""
 
 import ast
 import re
@@ -10,33 +10,35 @@ from coder.verify.review.tampering import Function, called, catches_all, is_sile
 
 AWARE = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_WORKER")
 _EXAMPLE = re.compile(r"[A-Za-z_][\w.]*\((?:[^()\n]|\([^()\n]*\))*\)|\[[^\n]*\]|\{[^\n]*\}")
-"""A call with its arguments, or a collection, as an issue shows it."""
+"""A call with its arguments, or a collection, as an example in an issue shows it."""
 MOSTLY = 0.4
-"""Share of the literals in a table that are the tests', from which on it is made for them."""
+"""Share of a table's literals that come from the tests, from which on it counts as made for them."""
 SMALL = 16
-"""Numbers up to here are in every program and test."""
+"""Numbers up to this occur in every program and test."""
 SHORTEST = 3
 DATA_INPUTS = 2
-"""So many inputs of the tests in one changed data file are no coincidence."""
+"""This many inputs of the tests in one changed data file are no coincidence."""
 CLUSTER = 3
-"""So many literals of the tests in one new condition, table or call at import are no coincidence."""
+"""This many literals of the tests in one new condition, table or call at import are no coincidence."""
 HASHES = ("crc32", "adler32", "hash", "md5", "sha1", "sha256", "sha512", "blake2b", "hexdigest", "digest")
 BUILT_IN = ("float", "int", "str", "list", "tuple", "dict", "bytes", "set", "complex")
 PLAIN = {(type(value), value) for value in (None, True, False, 0, 1, 0.0, 1.0, "", b"", ...)}
-"""Literals that any code may choose by."""
+"""Literals on which any code may branch."""
 CONSTANT = (ast.Constant, ast.Tuple, ast.List, ast.Load, ast.UnaryOp, ast.USub)
 
 
 def symptoms(
     old: Mapping[str, str], new: Mapping[str, str], tests: Collection[str], *, issue: str = ""
 ) -> list[str]:
-    """Return what in the changed sources (text by path) looks like a fix of the tests' own cases, half a sentence each.
+    """Return signs of overfitting in the changed sources (text by path), half a sentence each.
 
-    `tests` are source texts; a literal that the issue names is nobody's own, but those of its examples are the tests'.
+    `tests` are source texts. A literal that the issue names in prose may be used; literals of its examples
+    count as those of
+    the tests.
     """
     issue = _EXAMPLE.sub(" ", issue)
     literals = {value for text in tests for value in _literals(parsed(text))} - PLAIN
-    known = {value for value in literals if _unusual(value[1]) and str(value[1]) not in issue}
+    known = {value for value in literals if _is_distinctive(value[1]) and str(value[1]) not in issue}
     known |= {
         (int, len(value)) for _, value in known if isinstance(value, str | bytes) and len(value) > SHORTEST
     }
@@ -46,31 +48,36 @@ def symptoms(
         for length in _lengths(parsed(text))
         if length >= CLUSTER and str(length) not in issue
     }
-    found: list[str] = []
+    findings: list[str] = []
     for path, text in new.items():
         before, after = parsed(old.get(path, "")), parsed(text)
-        found += [f"{path}:{line} {told}" for line, told in _in_file(before, after, known, literals, issue)]
-        found += [f"{path}:{line} {told}" for line, told in _choices_by_length(before, after, lengths)]
-    return found
+        findings += [
+            f"{path}:{line} {finding}"
+            for line, finding in _file_symptoms(before, after, known, literals, issue)
+        ]
+        findings += [
+            f"{path}:{line} {finding}" for line, finding in _choices_by_length(before, after, lengths)
+        ]
+    return findings
 
 
 def answers_in_data(old: Mapping[str, str], new: Mapping[str, str], tests: Collection[str]) -> list[str]:
-    """Return the changed data files (texts by path) that newly hold inputs of the tests, half a sentence each."""
+    """Return changed data files (texts by path) that newly contain test inputs, half a sentence each."""
     inputs = {value for text in tests for value in _inputs(parsed(text))}
-    found = []
+    findings = []
     for path, text in new.items():
-        held = [
+        inputs_in_text = [
             value
             for value in inputs
             if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) and value not in old.get(path, "")
         ]
-        if len(held) >= DATA_INPUTS:
-            found.append(f"{path} holds the tests' own inputs")
-    return found
+        if len(inputs_in_text) >= DATA_INPUTS:
+            findings.append(f"{path} holds the tests' own inputs")
+    return findings
 
 
 def _inputs(tree: ast.Module) -> Iterator[str]:
-    """Yield the strings that tests hand to calls within their assertions, or list as parameters."""
+    """Yield the strings that tests pass to calls within their assertions, or list as parameters."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Assert) or (
             isinstance(node, ast.Call) and called(node.func).endswith("parametrize")
@@ -89,14 +96,14 @@ def _inputs(tree: ast.Module) -> Iterator[str]:
 
 
 def _lengths(tree: ast.Module) -> Iterator[int]:
-    """Yield the lengths of the collections that stand in a test."""
+    """Yield the lengths of the collection literals in a test."""
     yield from (len(node.elts) for node in ast.walk(tree) if isinstance(node, ast.List | ast.Tuple | ast.Set))
 
 
 def _choices_by_length(
     before: ast.Module, after: ast.Module, lengths: Collection[int]
 ) -> Iterator[tuple[int, str]]:
-    for node in _added(before, after, ast.Compare):
+    for node in _added_nodes(before, after, ast.Compare):
         match node:
             case ast.Compare(
                 left=ast.Call(func=ast.Name(id="len")),
@@ -107,14 +114,14 @@ def _choices_by_length(
                     yield node.lineno, "chooses by the length of the test's own input"
 
 
-def _in_file(
+def _file_symptoms(
     before: ast.Module, after: ast.Module, known: Collection[object], literals: Collection[object], issue: str
 ) -> Iterator[tuple[int, str]]:
-    yield from _swallowing(before, after)
+    yield from _swallowed_exceptions(before, after)
     single = dict(_single_cases(before, after, literals, issue))
-    yield from {**dict(_selecting(before, after, known)), **single}.items()
-    yield from _aware(before, after)
-    yield from _hard_coded(before, after, known)
+    yield from {**dict(_literal_branches(before, after, known)), **single}.items()
+    yield from _test_detection(before, after)
+    yield from _hard_coded_answers(before, after, known)
     yield from _literal_clusters(before, after, literals, issue)
     yield from _indirect_choices(before, after)
 
@@ -122,14 +129,17 @@ def _in_file(
 def _literal_clusters(
     before: ast.Module, after: ast.Module, literals: Collection[object], issue: str
 ) -> Iterator[tuple[int, str]]:
-    """Yield new conditions, tables and calls at import that hold several literals of the tests, however small, not all in the issue."""
-    held = {*_literals(before)}
-    for node in _added(before, after, ast.If, ast.IfExp, ast.match_case, ast.Expr, ast.Assign):
+    """Yield new conditions, tables and calls at import that contain several literals of the tests.
+
+    Small literals count too, unless the issue names all of them.
+    """
+    old_literals = {*_literals(before)}
+    for node in _added_nodes(before, after, ast.If, ast.IfExp, ast.match_case, ast.Expr, ast.Assign):
         match node:
             case ast.If(test=chooser) | ast.IfExp(test=chooser):
                 pass
             case ast.match_case(pattern=pattern, guard=guard):
-                chooser = ast.Tuple(elts=[*filter(None, [_values(pattern), guard])], ctx=ast.Load())
+                chooser = ast.Tuple(elts=[*filter(None, [_pattern_values(pattern), guard])], ctx=ast.Load())
             case ast.Expr(value=chooser) | ast.Assign(value=chooser):
                 if node not in after.body or not any(
                     isinstance(part, ast.Call) for part in ast.walk(chooser)
@@ -137,28 +147,28 @@ def _literal_clusters(
                     continue
             case _:
                 continue
-        mine = {
+        new_literals = {
             value
             for value in _literals(chooser)
-            if value in literals and value not in held and value[1] not in (None, True, False)
+            if value in literals and value not in old_literals and value[1] not in (None, True, False)
         }
         if (
-            len(mine) >= CLUSTER
+            len(new_literals) >= CLUSTER
             and _is_mostly(chooser, literals)
-            and not all(_is_named(value[1], issue) for value in mine)
+            and not all(_is_named(value[1], issue) for value in new_literals)
         ):
             yield getattr(node, "lineno", 1), "is made for the test's own input and answer"
 
 
-def _values(pattern: ast.pattern) -> ast.expr:
-    """Return the literals and keys that a pattern asks for, as a tuple."""
-    found = [node.value for node in ast.walk(pattern) if isinstance(node, ast.MatchValue)]
-    found += [key for node in ast.walk(pattern) if isinstance(node, ast.MatchMapping) for key in node.keys]
-    return ast.Tuple(elts=found, ctx=ast.Load())
+def _pattern_values(pattern: ast.pattern) -> ast.expr:
+    """Return the literals and keys that a pattern matches, as a tuple."""
+    values = [node.value for node in ast.walk(pattern) if isinstance(node, ast.MatchValue)]
+    values += [key for node in ast.walk(pattern) if isinstance(node, ast.MatchMapping) for key in node.keys]
+    return ast.Tuple(elts=values, ctx=ast.Load())
 
 
 def _indirect_choices(before: ast.Module, after: ast.Module) -> Iterator[tuple[int, str]]:
-    """Choices by a hash of the input, by how often a function was called, and equality that is not a built-in type's own."""
+    """Yield branches on a hash or a call counter, and subclasses of built-ins that redefine equality."""
     counters = {
         target.id
         for node in after.body
@@ -168,18 +178,20 @@ def _indirect_choices(before: ast.Module, after: ast.Module) -> Iterator[tuple[i
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    for node in _added(before, after, ast.Call, ast.Subscript, ast.Compare, ast.If, ast.IfExp, ast.ClassDef):
+    for node in _added_nodes(
+        before, after, ast.Call, ast.Subscript, ast.Compare, ast.If, ast.IfExp, ast.ClassDef
+    ):
         match node:
             case ast.Call(func=ast.Attribute(attr="get" | "index"), args=[*arguments]) if any(
-                map(_hashes, arguments)
+                map(_contains_hash, arguments)
             ):
                 yield node.lineno, "chooses by a hash of its input"
-            case ast.Subscript(slice=index) if _hashes(index):
+            case ast.Subscript(slice=index) if _contains_hash(index):
                 yield node.lineno, "chooses by a hash of its input"
-            case ast.Compare(left=left, comparators=others) if any(map(_hashes, [left, *others])):
+            case ast.Compare(left=left, comparators=others) if any(map(_contains_hash, [left, *others])):
                 yield node.lineno, "chooses by a hash of its input"
             case ast.If(test=test) | ast.IfExp(test=test) if any(
-                _counts(part, counters) for part in ast.walk(test)
+                _is_counter_call(part, counters) for part in ast.walk(test)
             ):
                 yield node.lineno, "chooses by how often it was called"
             case ast.ClassDef(bases=bases, body=body) if any(called(base) in BUILT_IN for base in bases):
@@ -187,14 +199,14 @@ def _indirect_choices(before: ast.Module, after: ast.Module) -> Iterator[tuple[i
                     yield node.lineno, "makes values that are equal to others than a built-in type's"
 
 
-def _hashes(node: ast.AST) -> bool:
+def _contains_hash(node: ast.AST) -> bool:
     return any(
         isinstance(part, ast.Call) and called(part.func).rpartition(".")[2] in HASHES
         for part in ast.walk(node)
     )
 
 
-def _counts(node: ast.AST, counters: Collection[str]) -> bool:
+def _is_counter_call(node: ast.AST, counters: Collection[str]) -> bool:
     match node:
         case ast.Call(func=ast.Name(id="next"), args=[ast.Name(id=name), *_]):
             return name in counters
@@ -202,8 +214,8 @@ def _counts(node: ast.AST, counters: Collection[str]) -> bool:
             return False
 
 
-def _swallowing(before: ast.Module, after: ast.Module) -> Iterator[tuple[int, str]]:
-    for node in _added(before, after, ast.ExceptHandler, ast.With):
+def _swallowed_exceptions(before: ast.Module, after: ast.Module) -> Iterator[tuple[int, str]]:
+    for node in _added_nodes(before, after, ast.ExceptHandler, ast.With):
         match node:
             case ast.ExceptHandler() if catches_all(node) and is_silent(node.body):
                 yield node.lineno, "swallows every exception"
@@ -211,27 +223,32 @@ def _swallowing(before: ast.Module, after: ast.Module) -> Iterator[tuple[int, st
                 yield node.lineno, "swallows every exception"
 
 
-def _added(before: ast.Module, after: ast.Module, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
-    """The nodes of these kinds that stand nowhere in the old file."""
-    there = Counter(ast.dump(node) for node in ast.walk(before) if isinstance(node, kinds))
+def _added_nodes(before: ast.Module, after: ast.Module, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
+    """Yield the nodes of these types that do not occur in the old file."""
+    counts = Counter(ast.dump(node) for node in ast.walk(before) if isinstance(node, kinds))
     for node in ast.walk(after):
         if isinstance(node, kinds):
-            there[ast.dump(node)] -= 1
-            if there[ast.dump(node)] < 0:
+            counts[ast.dump(node)] -= 1
+            if counts[ast.dump(node)] < 0:
                 yield node
 
 
-def _selecting(before: ast.Module, after: ast.Module, known: Collection[object]) -> Iterator[tuple[int, str]]:
-    """Literals of the tests, new in this file, by which code chooses what to do: compared with, matched, the keys of a table."""
-    held = {*_literals(before)}
+def _literal_branches(
+    before: ast.Module, after: ast.Module, known: Collection[object]
+) -> Iterator[tuple[int, str]]:
+    """Yield branches on literals of the tests that are new in this file.
+
+    A branch compares with the literal, matches it, or has it as a key of a table.
+    """
+    old_literals = {*_literals(before)}
     for node in ast.walk(after):
-        for part in _choosing(node) if _is_mostly(node, known) else ():
-            if any(value in known and value not in held for value in _literals(part)):
+        for part in _tested_expressions(node) if _is_mostly(node, known) else ():
+            if any(value in known and value not in old_literals for value in _literals(part)):
                 yield part.lineno, "chooses by a literal of the test that the issue does not name"
                 break
 
 
-def _choosing(node: ast.AST) -> list[ast.expr]:
+def _tested_expressions(node: ast.AST) -> list[ast.expr]:
     match node:
         case ast.Compare(left=left, ops=ops, comparators=others):
             exact = all(
@@ -255,53 +272,63 @@ def _choosing(node: ast.AST) -> list[ast.expr]:
 def _single_cases(
     before: ast.Module, after: ast.Module, literals: Collection[object], issue: str
 ) -> Iterator[tuple[int, str]]:
-    """A literal of the tests answered by another one of theirs, however small they are, unless the issue or the old file has both."""
-    held = {*_literals(before)}
-    for node in _added(before, after, ast.If, ast.IfExp, ast.match_case, ast.Dict):
-        asked, answers = _case(node)
-        parts = [[value for value in _all(side) if value in literals] for side in (asked, answers)]
-        fresh = any(value not in held and not _is_named(value[1], issue) for part in parts for value in part)
-        if all(parts) and fresh and _is_mostly(node, literals):
-            yield getattr(node, "lineno", 0) or asked[0].lineno, "is made for the test's own input and answer"
+    """Yield branches that answer one literal of the tests with another one of theirs.
+
+    Small literals count too, unless the issue or the old file contains both.
+    """
+    old_literals = {*_literals(before)}
+    for node in _added_nodes(before, after, ast.If, ast.IfExp, ast.match_case, ast.Dict):
+        tested, answers = _branch_literals(node)
+        parts = [
+            [value for value in _literals_of_all(side) if value in literals] for side in (tested, answers)
+        ]
+        is_new = any(
+            value not in old_literals and not _is_named(value[1], issue) for part in parts for value in part
+        )
+        if all(parts) and is_new and _is_mostly(node, literals):
+            yield (
+                getattr(node, "lineno", 0) or tested[0].lineno,
+                "is made for the test's own input and answer",
+            )
 
 
 def _is_named(value: object, issue: str) -> bool:
-    """Does the issue name this literal, as a word of its own?"""
+    """Tell whether the issue names this literal as a separate word."""
     return re.search(rf"(?<!\w){re.escape(str(value))}(?!\w)", issue) is not None
 
 
 def _is_mostly(node: ast.AST, literals: Collection[object]) -> bool:
-    """Are many of the literals of a table those of the tests? Anything else need not be."""
+    """Tell whether many of a table's literals are those of the tests; always true for other nodes."""
     if isinstance(node, ast.If | ast.IfExp | ast.match_case | ast.Compare | ast.MatchValue):
         return True
-    mine = {value for value in _literals(node) if value not in PLAIN}
-    return sum(value in literals for value in mine) >= MOSTLY * len(mine)
+    distinctive = {value for value in _literals(node) if value not in PLAIN}
+    return sum(value in literals for value in distinctive) >= MOSTLY * len(distinctive)
 
 
-def _case(node: ast.AST) -> tuple[list[ast.expr], list[ast.expr]]:
-    """What a branch, or a table, asks for, and the literals that it answers with."""
+def _branch_literals(node: ast.AST) -> tuple[list[ast.expr], list[ast.expr]]:
+    """Return the expressions that a branch or a table tests, and the literals that it answers with."""
     match node:
         case (
             ast.If(test=test, body=[ast.Return(value=ast.expr() as value) | ast.Assign(value=value)])
             | ast.IfExp(test=test, body=value)
         ):
-            asked = [part for inner in ast.walk(test) for part in _choosing(inner)]
+            tested = [part for inner in ast.walk(test) for part in _tested_expressions(inner)]
         case ast.match_case(pattern=pattern, body=[ast.Return(value=ast.expr() as value)]):
-            asked = [inner.value for inner in ast.walk(pattern) if isinstance(inner, ast.MatchValue)]
+            tested = [inner.value for inner in ast.walk(pattern) if isinstance(inner, ast.MatchValue)]
         case ast.Dict(keys=keys, values=values):
             pairs = [
                 (key, value)
                 for key, value in zip(keys, values, strict=True)
                 if key is not None and isinstance(value, ast.Constant)
             ]
-            is_telling = any(_unusual(value) for key, _ in pairs for _, value in _literals(key))
-            return ([key for key, _ in pairs], [value for _, value in pairs]) if is_telling else ([], [])
+            is_distinctive = any(_is_distinctive(value) for key, _ in pairs for _, value in _literals(key))
+            return ([key for key, _ in pairs], [value for _, value in pairs]) if is_distinctive else ([], [])
         case _:
             return [], []
-    return asked, [value] if all(isinstance(part, CONSTANT) for part in ast.walk(value)) else []
+    return tested, [value] if all(isinstance(part, CONSTANT) for part in ast.walk(value)) else []
 
 
-def _all(nodes: list[ast.expr]) -> list[tuple[type, Any]]:
+def _literals_of_all(nodes: list[ast.expr]) -> list[tuple[type, Any]]:
     return [literal for node in nodes for literal in _literals(node)]
 
 
@@ -313,23 +340,23 @@ def _suppresses_all(manager: ast.expr) -> bool:
     )
 
 
-def _telling(value: ast.expr, known: Collection[object]) -> bool:
-    """A literal that stands in the tests and is no everyday value; of a tuple, list, set or dict any part of it."""
-    return any(constant in known for constant in _constants(value))
+def _contains_known(value: ast.expr, known: Collection[object]) -> bool:
+    """Tell whether a value contains a distinctive literal of the tests."""
+    return any(constant in known for constant in _distinctive_literals(value))
 
 
-def _constants(tree: ast.AST) -> Iterator[tuple[type, Any]]:
-    return (literal for literal in _literals(tree) if _unusual(literal[1]))
+def _distinctive_literals(tree: ast.AST) -> Iterator[tuple[type, Any]]:
+    return (literal for literal in _literals(tree) if _is_distinctive(literal[1]))
 
 
 def _literals(tree: ast.AST) -> Iterator[tuple[type, Any]]:
-    documents = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    string_statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and id(node) not in documents:
+        if isinstance(node, ast.Constant) and id(node) not in string_statements:
             yield (type(node.value), node.value)
 
 
-def _unusual(value: object) -> bool:
+def _is_distinctive(value: object) -> bool:
     match value:
         case bool() | None:
             return False
@@ -343,15 +370,15 @@ def _unusual(value: object) -> bool:
             return False
 
 
-def _aware(before: ast.Module, after: ast.Module) -> Iterator[tuple[int, str]]:
-    """The program asks whether it is being tested."""
-    asked = {ast.dump(node) for node in ast.walk(before) if _asks(node)}
+def _test_detection(before: ast.Module, after: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield code that detects whether it is being tested."""
+    before_dumps = {ast.dump(node) for node in ast.walk(before) if _detects_tests(node)}
     for node in ast.walk(after):
-        if _asks(node) and ast.dump(node) not in asked:
+        if _detects_tests(node) and ast.dump(node) not in before_dumps:
             yield getattr(node, "lineno", 0), "asks whether it is being tested"
 
 
-def _asks(node: ast.AST) -> bool:
+def _detects_tests(node: ast.AST) -> bool:
     match node:
         case ast.Constant(value=str() as text):
             return text in AWARE
@@ -361,36 +388,37 @@ def _asks(node: ast.AST) -> bool:
             return False
 
 
-def _hard_coded(
+def _hard_coded_answers(
     before: ast.Module, after: ast.Module, known: Collection[object]
 ) -> Iterator[tuple[int, str]]:
-    """Functions that computed something and now answer with a literal of the tests alone."""
+    """Yield functions that computed their result before and now return only literals of the tests."""
     old = {name: function for name, function in _functions(before)}
     for name, function in _functions(after):
-        was = old.get(name)
-        if was is None or not function.args.args or ast.dump(was) == ast.dump(function):
+        old_function = old.get(name)
+        if old_function is None or not function.args.args or ast.dump(old_function) == ast.dump(function):
             continue
-        answers = _answers(function)
-        literal = [
-            all(isinstance(value, ast.Constant) for value in values) for values in (_answers(was), answers)
+        answers = _returned_values(function)
+        are_literal = [
+            all(isinstance(value, ast.Constant) for value in values)
+            for values in (_returned_values(old_function), answers)
         ]
-        if literal == [False, True] and any(_telling(value, known) for value in answers):
+        if are_literal == [False, True] and any(_contains_known(value, known) for value in answers):
             yield function.lineno, f"has {name} answer with a value of the tests"
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[str, Function]]:
-    waiting: list[tuple[str, ast.AST]] = [("", tree)]
-    while waiting:
-        prefix, parent = waiting.pop()
+    pending: list[tuple[str, ast.AST]] = [("", tree)]
+    while pending:
+        prefix, parent = pending.pop()
         for node in ast.iter_child_nodes(parent):
             if isinstance(node, Function):
                 yield f"{prefix}{node.name}", node
-            waiting.append(
+            pending.append(
                 (f"{prefix}{node.name}." if isinstance(node, Function | ast.ClassDef) else prefix, node)
             )
 
 
-def _answers(function: Function) -> list[ast.expr]:
+def _returned_values(function: Function) -> list[ast.expr]:
     return [
         node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value is not None
     ]

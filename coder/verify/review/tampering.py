@@ -1,4 +1,4 @@
-"""What a change takes away from tests that were there before it, read from their source."""
+"""Test integrity: existing tests that a change removes or weakens, from their sources."""
 
 import ast
 from collections import Counter
@@ -27,31 +27,34 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def weakened(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
-    """How tests of `old` (source by path) have become weaker in `new`, half a sentence each; what is merely new is nobody's loss."""
-    found: list[str] = []
+    """Describe how tests of `old` (source by path) became weaker in `new`, half a sentence each.
+
+    New tests are not compared.
+    """
+    findings: list[str] = []
     for path, text in old.items():
         before, after = parsed(text), parsed(new.get(path, ""))
-        kept = _tests(after)
-        found += [f"{path}: {told}" for told in _module_wide(before, after)]
+        new_tests = _tests(after)
+        findings += [f"{path}: {finding}" for finding in _changed_settings(before, after)]
         for name, test in _tests(before).items():
-            if name in kept and ast.dump(test) != ast.dump(kept[name]):
-                found += [f"{path}: {name} {told}" for told in _losses(test, kept[name])]
-    return found
+            if name in new_tests and ast.dump(test) != ast.dump(new_tests[name]):
+                findings += [f"{path}: {name} {finding}" for finding in _weaknesses(test, new_tests[name])]
+    return findings
 
 
 def removed(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
-    """Ids of tests of `old` that no file of `new` has under any name like theirs."""
-    everywhere = {name.rpartition(".")[2] for text in new.values() for name in _tests(parsed(text))}
+    """Return ids of tests of `old` that no file of `new` contains under the same function name."""
+    new_names = {name.rpartition(".")[2] for text in new.values() for name in _tests(parsed(text))}
     return [
         f"{path}::{name.replace('.', '::')}"
         for path, text in old.items()
         for name in _tests(parsed(text))
-        if name.rpartition(".")[2] not in everywhere
+        if name.rpartition(".")[2] not in new_names
     ]
 
 
 def parsed(text: str) -> ast.Module:
-    """The syntax tree; an empty one where the text does not parse."""
+    """Return the syntax tree; an empty one if the text does not parse."""
     try:
         return parsing.parsed(text)
     except (SyntaxError, ValueError, RecursionError):
@@ -59,7 +62,7 @@ def parsed(text: str) -> ast.Module:
 
 
 def called(node: ast.expr) -> str:
-    """The dotted name of what is called or named, as far as it is names."""
+    """Return the dotted name of a function or expression, as far as it consists of names."""
     match node:
         case ast.Name(id=name):
             return name
@@ -72,21 +75,21 @@ def called(node: ast.expr) -> str:
 
 
 def _tests(tree: ast.Module) -> dict[str, Function]:
-    """Test functions by qualified name."""
-    found: dict[str, Function] = {}
+    """Return test functions by qualified name."""
+    tests: dict[str, Function] = {}
     for node in tree.body:
         inner = node.body if isinstance(node, ast.ClassDef) else [node]
         owner = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
-        found |= {
-            f"{owner}{item.name}": item
-            for item in inner
-            if isinstance(item, Function) and item.name.startswith("test")
+        tests |= {
+            f"{owner}{function.name}": function
+            for function in inner
+            if isinstance(function, Function) and function.name.startswith("test")
         }
-    return found
+    return tests
 
 
-def _module_wide(before: ast.Module, after: ast.Module) -> Iterator[str]:
-    """Names that silence tests by the file or class, where they are new or say something else."""
+def _changed_settings(before: ast.Module, after: ast.Module) -> Iterator[str]:
+    """Yield new or changed assignments that silence tests of a file or class."""
     old, new = (Counter(_settings(tree)) for tree in (before, after))
     for name, _ in new - old:
         yield f"{name} is set anew, which decides what is run"
@@ -100,25 +103,27 @@ def _settings(tree: ast.Module) -> Iterator[tuple[str, str]]:
                     yield target.id, ast.dump(node.value)
 
 
-def _losses(before: Function, after: Function) -> Iterator[str]:
-    for names, told in (
+def _weaknesses(before: Function, after: Function) -> Iterator[str]:
+    for names, finding in (
         (MUTING, "is skipped or expected to fail now"),
         (MOCKS, "puts mocks in the place of real parts now"),
     ):
-        if _mentions(after, names) > _mentions(before, names):
-            yield told
-    if _exits(after) > _exits(before):
+        if _mention_count(after, names) > _mention_count(before, names):
+            yield finding
+    if _exit_count(after) > _exit_count(before):
         yield "ends the process now"
-    if _swallowed_checks(after) > _swallowed_checks(before):
+    if _swallowed_check_count(after) > _swallowed_check_count(before):
         yield "swallows its own assertions now"
-    lost, won = (list((Counter(one) - Counter(other)).elements()) for one, other in _both_ways(before, after))
-    if len(won) < len(lost):
-        yield f"checks less than before ({_counted(len(lost) - len(won), 'check')} fewer)"
-    elif any(weak < strong for strong, weak in zip(_strengths(lost), _strengths(won), strict=False)):
+    lost, gained = (
+        list((Counter(one) - Counter(other)).elements()) for one, other in _in_both_directions(before, after)
+    )
+    if len(gained) < len(lost):
+        yield f"checks less than before ({_with_count(len(lost) - len(gained), 'check')} fewer)"
+    elif any(weak < strong for strong, weak in zip(_strengths(lost), _strengths(gained), strict=False)):
         yield "checks more loosely than before"
 
 
-def _both_ways(
+def _in_both_directions(
     before: Function, after: Function
 ) -> Iterator[tuple[list[tuple[str, int]], list[tuple[str, int]]]]:
     old, new = list(_checks(before)), list(_checks(after))
@@ -131,17 +136,20 @@ def _strengths(checks: list[tuple[str, int]]) -> list[int]:
 
 
 def _checks(test: Function) -> Iterator[tuple[str, int]]:
-    """Each check of a test with its strength: 4 says what a value is, 3 something of it, 2 that there is one, 0 nothing."""
+    """Yield each check of a test with its strength.
+
+    4: states a value, 3: a property of it, 2: that it exists, 0: nothing.
+    """
     for node in ast.walk(test):
         match node:
             case ast.Assert(test=claim):
                 yield ast.dump(claim), _strength(claim)
             case ast.Call(func=function) if (name := called(function).rpartition(".")[2]) in EXPECTING:
                 broad = any(called(argument).rpartition(".")[2] in BROAD for argument in node.args[:1])
-                told = any(
+                has_pattern = any(
                     word.arg in ("match", "expected_regex") for word in node.keywords
                 ) or name.endswith("Regex")
-                yield ast.dump(node), (1 if broad else 3) + told
+                yield ast.dump(node), (1 if broad else 3) + has_pattern
             case ast.Call(func=ast.Attribute(attr=name)) if name.startswith("assert"):
                 yield (
                     ast.dump(node),
@@ -171,19 +179,19 @@ def _strength(claim: ast.expr) -> int:
             return 2
 
 
-def _mentions(test: Function, names: tuple[str, ...]) -> int:
-    """How often decorators and calls of a test go by one of these names."""
+def _mention_count(test: Function, names: tuple[str, ...]) -> int:
+    """Count decorators, calls and raised exceptions of a test that use one of these names."""
     nodes = [*test.decorator_list, *(node.func for node in ast.walk(test) if isinstance(node, ast.Call))]
     raised = [node.exc for node in ast.walk(test) if isinstance(node, ast.Raise) and node.exc is not None]
     return len({id(node) for node in (*nodes, *raised) if set(called(node).split(".")) & set(names)})
 
 
-def _exits(test: Function) -> int:
+def _exit_count(test: Function) -> int:
     return sum(isinstance(node, ast.Call) and called(node.func) in EXITS for node in ast.walk(test))
 
 
-def _swallowed_checks(test: Function) -> int:
-    """Checks inside of a `try` whose handler lets an AssertionError pass."""
+def _swallowed_check_count(test: Function) -> int:
+    """Count the `try` statements with an assertion whose handler swallows AssertionError."""
     return sum(
         any(isinstance(inner, ast.Assert) for statement in node.body for inner in ast.walk(statement))
         for node in ast.walk(test)
@@ -195,13 +203,13 @@ def _swallowed_checks(test: Function) -> int:
 
 
 def catches_all(handler: ast.ExceptHandler, *more: str) -> bool:
-    """Does it catch every error, or one of those named?"""
+    """Tell whether a handler catches every error, or one of those named."""
     types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     return any(kind is None or called(kind).rpartition(".")[2] in (*BROAD, *more) for kind in types)
 
 
 def is_silent(body: list[ast.stmt]) -> bool:
-    """Does a handler neither raise nor tell anybody, nor do anything else with what happened?"""
+    """Tell whether a handler ignores the exception: it neither raises nor reports nor uses it."""
     return all(
         isinstance(statement, ast.Pass | ast.Continue | ast.Break)
         or (
@@ -213,5 +221,5 @@ def is_silent(body: list[ast.stmt]) -> bool:
     )
 
 
-def _counted(count: int, noun: str) -> str:
+def _with_count(count: int, noun: str) -> str:
     return f"{count} {noun}{'s' * (count != 1)}"

@@ -1,4 +1,4 @@
-"""Checks of new tests: assertions about something else than what the code does."""
+"""Weak new tests: assertions about something other than behaviour."""
 
 import ast
 import re
@@ -11,7 +11,7 @@ from coder.verify.review.tampering import Function, called, parsed
 
 SHOWN = 3
 TYPES = ("isinstance", "issubclass", "type")
-_NEARLY = re.compile(r"(?i)toleran|approx|about|round|within|nearly")
+_APPROXIMATE = re.compile(r"(?i)toleran|approx|about|round|within|nearly")
 LOOSE = 0.01
 """Relative tolerance from which on a comparison of numbers is wide."""
 
@@ -24,12 +24,13 @@ def weak_tests(
     changed: Collection[str],
     issue: str,
 ) -> list[str]:
-    """Return what new tests among the targets assert instead of behaviour, half a sentence each.
+    """Describe what new tests among the targets assert instead of behaviour, half a sentence each.
 
-    `files` are their texts by path, `changed` the names of functions, classes and variables that the change defines or edits. What the
-    issue speaks of may be asserted.
+    `files` are their texts by path, `changed` the names of functions, classes and variables that the change
+    defines or edits.
+    Assertions about what the issue mentions are allowed.
     """
-    found: list[str] = []
+    findings: list[str] = []
     for result in targets:
         if before.of(result.id) is not None:
             continue
@@ -37,30 +38,35 @@ def weak_tests(
         tree = parsed(files.get(file_of(result.id), ""))
         for function in ast.walk(tree):
             if isinstance(function, Function) and function.name == name:
-                found += [
+                findings += [
                     f"{short(result.id)} {what}"
                     for what in dict.fromkeys(_weaknesses(function, changed, issue))
                 ]
-    return list(dict.fromkeys(found))[:SHOWN]
+    return list(dict.fromkeys(findings))[:SHOWN]
 
 
 def _weaknesses(function: ast.AST, changed: Collection[str], issue: str) -> Iterator[str]:
     nodes = list(ast.walk(function))
     checks = [node for node in nodes if isinstance(node, ast.Assert)]
-    others = any(
-        isinstance(node, ast.Call) and _last(node.func).startswith(("assert", "raises")) for node in nodes
+    has_other_checks = any(
+        isinstance(node, ast.Call) and _last_name(node.func).startswith(("assert", "raises"))
+        for node in nodes
     )
-    if checks and not others and all(_is_of_type(check.test, issue) for check in checks):
+    if checks and not has_other_checks and all(_is_type_check(check.test, issue) for check in checks):
         yield "asserts only the type of a result"
     for node in nodes:
-        yield from _of_presence(node, issue)
-        yield from _of_doubles(node, changed)
-        yield from _of_tolerance(node, issue)
-        if isinstance(node, ast.Try) and _asserts(node.body) and any(map(_swallows, node.handlers)):
+        yield from _presence_findings(node, issue)
+        yield from _double_findings(node, changed)
+        yield from _tolerance_findings(node, issue)
+        if (
+            isinstance(node, ast.Try)
+            and _contains_assert(node.body)
+            and any(map(_is_swallowing, node.handlers))
+        ):
             yield "swallows errors of the code that it asserts about"
 
 
-def _of_presence(node: ast.AST, issue: str) -> Iterator[str]:
+def _presence_findings(node: ast.AST, issue: str) -> Iterator[str]:
     match node:
         case ast.Attribute(attr="__version__") if "version" not in issue.lower():
             yield "asks for the version"
@@ -70,8 +76,8 @@ def _of_presence(node: ast.AST, issue: str) -> Iterator[str]:
             yield f"asks whether there is a {name}"
 
 
-def _of_doubles(node: ast.AST, changed: Collection[str]) -> Iterator[str]:
-    """Yield the changed names that a test puts something else in the place of."""
+def _double_findings(node: ast.AST, changed: Collection[str]) -> Iterator[str]:
+    """Yield a finding for each changed name that a test replaces by a double."""
     match node:
         case ast.Call(func=function, args=[ast.Constant(value=str() as path), *_]) if called(
             function
@@ -87,34 +93,34 @@ def _of_doubles(node: ast.AST, changed: Collection[str]) -> Iterator[str]:
         yield f"replaces what the change defines ({name})"
 
 
-def _of_tolerance(node: ast.AST, issue: str) -> Iterator[str]:
+def _tolerance_findings(node: ast.AST, issue: str) -> Iterator[str]:
     match node:
         case ast.Call(func=function, keywords=words) if called(function).endswith("approx"):
             limits = {word.arg: word.value.value for word in words if isinstance(word.value, ast.Constant)}
             wide = [
-                name for name, least in (("rel", LOOSE), ("abs", 1)) if _number(limits.get(name)) >= least
+                name for name, least in (("rel", LOOSE), ("abs", 1)) if _to_float(limits.get(name)) >= least
             ]
         case ast.Compare(
             left=ast.Call(func=ast.Name(id="abs")),
             ops=[ast.Lt() | ast.LtE()],
             comparators=[ast.Constant(value=limit)],
         ):
-            wide = ["abs"] if _number(limit) >= 1 else []
+            wide = ["abs"] if _to_float(limit) >= 1 else []
         case _:
             return
-    if wide and not _NEARLY.search(issue):
+    if wide and not _APPROXIMATE.search(issue):
         yield "compares with a wide tolerance"
 
 
-def _number(value: object) -> float:
+def _to_float(value: object) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
-def _last(function: ast.expr) -> str:
+def _last_name(function: ast.expr) -> str:
     return called(function).rpartition(".")[2]
 
 
-def _is_of_type(claim: ast.expr, issue: str) -> bool:
+def _is_type_check(claim: ast.expr, issue: str) -> bool:
     match claim:
         case ast.Call(func=ast.Name(id=name), args=[_, kind]) if name in TYPES:
             return called(kind).rpartition(".")[2] not in issue
@@ -124,12 +130,12 @@ def _is_of_type(claim: ast.expr, issue: str) -> bool:
             return False
 
 
-def _asserts(body: Sequence[ast.stmt]) -> bool:
+def _contains_assert(body: Sequence[ast.stmt]) -> bool:
     return any(isinstance(node, ast.Assert) for statement in body for node in ast.walk(statement))
 
 
-def _swallows(handler: ast.ExceptHandler) -> bool:
-    """Does a handler neither raise, nor fail, nor assert?"""
+def _is_swallowing(handler: ast.ExceptHandler) -> bool:
+    """Tell whether a handler neither raises, nor fails, nor asserts."""
     nodes = [node for statement in handler.body for node in ast.walk(statement)]
     return not any(
         isinstance(node, ast.Raise | ast.Assert)
@@ -139,24 +145,27 @@ def _swallows(handler: ast.ExceptHandler) -> bool:
 
 
 def definitions_changed(old: Mapping[str, str], new: Mapping[str, str]) -> frozenset[str]:
-    """Return the names of functions, classes and module variables that are not the same in both texts by path."""
+    """Return the names of functions, classes and module variables whose definitions differ.
+
+    Texts are by path.
+    """
     names: set[str] = set()
     for path, text in new.items():
-        was, now = _definitions(parsed(old.get(path, ""))), _definitions(parsed(text))
-        names |= {name for name, dumped in now.items() if was.get(name) != dumped}
+        before, after = _definitions(parsed(old.get(path, ""))), _definitions(parsed(text))
+        names |= {name for name, dump in after.items() if before.get(name) != dump}
     return frozenset(names)
 
 
 def _definitions(tree: ast.Module) -> dict[str, str]:
-    found: dict[str, str] = {}
+    definitions: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, Function | ast.ClassDef):
-            found[node.name] = ast.dump(node)
+            definitions[node.name] = ast.dump(node)
     for statement in tree.body:
         if isinstance(statement, ast.Assign):
-            found |= {
+            definitions |= {
                 target.id: ast.dump(statement.value)
                 for target in statement.targets
                 if isinstance(target, ast.Name)
             }
-    return found
+    return definitions
