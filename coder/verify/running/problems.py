@@ -18,7 +18,10 @@ def problem_of(
     """Return why the results of a test command cannot be used, None if they can."""
     if execution.timed_out:
         position = f", in {recording.running[0]}" if recording.running else ""
-        text = f"The tests did not end within {wall_seconds:g} s; the limit came after {recording.progress}{position}."
+        text = (
+            f"The tests did not end within {wall_seconds:g} s; "
+            f"the limit came after {recording.progress}{position}."
+        )
         return Problem(kind="timeout", text=text)
     if execution.exceeded:
         return Problem(

@@ -1,4 +1,4 @@
-"""Asks a process in the sandbox through named pipes; target/coder_channel.py is the other end."""
+"""Requests to a process in the sandbox through named pipes; target/coder_channel.py is the other end."""
 
 import json
 import os
@@ -11,30 +11,31 @@ from coder.verify.running.tree_edits import put
 
 
 class Channel:
-    """Our end."""
+    """The host's end of a request channel."""
 
     def __init__(self, place: Path, name: str) -> None:
-        files = [place / f"{name}.{way}" for way in ("requests", "answers")]
+        files = [place / f"{name}.{direction}" for direction in ("requests", "answers")]
         for file in files:
             os.mkfifo(file, 0o600)
-        self._asked = place / f"{name}.asked"
-        # For reading and writing both: then neither end waits for the other to be opened, and none ever ends.
+        self._request_file = place / f"{name}.asked"
+        # Opened for reading and writing: then opening does not block, and the pipe never reports its end.
         self._requests, self._answers = (os.open(file, os.O_RDWR | os.O_CLOEXEC) for file in files)
-        self._read = b""
+        self._buffer = b""
 
     def send(self, request: Mapping[str, Any]) -> None:
-        # In a file, for it can be longer than what a pipe takes while nobody reads it.
-        put(self._asked, json.dumps(request).encode("ascii"))
+        """Write the request into its file and signal it."""
+        # In a file, since a request can exceed the capacity of a pipe that nobody reads yet.
+        put(self._request_file, json.dumps(request).encode("ascii"))
         os.write(self._requests, b"\n")
 
     def line(self, seconds: float) -> str | None:
-        """The next line; None if none is complete after so long."""
-        if b"\n" not in self._read and select.select([self._answers], [], [], seconds)[0]:
-            self._read += os.read(self._answers, 1 << 16)
-        line, newline, rest = self._read.partition(b"\n")
+        """Return the next line, None if none is complete within `seconds`."""
+        if b"\n" not in self._buffer and select.select([self._answers], [], [], seconds)[0]:
+            self._buffer += os.read(self._answers, 1 << 16)
+        line, newline, rest = self._buffer.partition(b"\n")
         if not newline:
             return None
-        self._read = rest
+        self._buffer = rest
         return line.decode("ascii")
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""A test process that stays: started once in the sandbox, asked through named pipes."""
+"""Test server: a sandboxed process, started once, that forks for each requested run."""
 
 import json
 import shutil
@@ -21,70 +21,70 @@ from coder.verify.warm.channel import Channel
 from coder.verify.warm.hot_swap import Replacement
 
 LIFE_SECONDS = 7 * 86_400.0
-"""The sandbox's limit for the process itself; each request has its own."""
+"""Time limit of the sandbox for the process itself; each request has its own limit."""
 GLANCE_SECONDS = 0.1
 COLLECTING_SECONDS = 60.0
 SPARE_SECONDS = 20.0
-"""For an answer, on top of what the run itself may take."""
+"""Added to the time limit of a run when waiting for its answer."""
 
 
 OnRed = Callable[[str], None] | None
-"""Hears of the first red test of a run as soon as it is."""
+"""Receives the id of the first red test of a run as soon as it fails."""
 
 
 class Asked(Value):
-    """One run, as the recorder in the process wants it."""
+    """Request for one run, as the recorder in the process expects it."""
 
     select: tuple[str, ...]
     watch: Mapping[str, str]
-    """Changed modules, and their paths: where were they imported from?"""
+    """Changed modules and their paths, to check where they are imported from."""
     seconds: float
-    """Of the whole run."""
+    """Time limit of the whole run."""
     test_seconds: float
-    """Of processor time, for each test."""
+    """Limit of processor time for each test."""
     until_red: bool = False
-    """Does the run end with the first red test?"""
+    """Whether the run ends at the first red test."""
     in_order: bool = False
-    """Are tests run in the order in which they are asked for, and not as they are collected?"""
+    """Whether tests run in the requested order instead of collection order."""
 
 
 class Gone(Exception):
-    """The process has ended, or does not answer."""
+    """Raised if the process has ended or does not answer."""
 
 
 class Unsure(Exception):
-    """What a fork would say may not be what a process of its own says."""
+    """Raised if the result of a fork may differ from that of a separate process."""
 
 
 class State(Value):
-    """What the process said when it had collected the tests."""
+    """State of the process after collection."""
 
     loaded: frozenset[str]
-    """Files of the tree that were imported before anything was collected."""
+    """Files of the tree that were imported before collection."""
     opened: frozenset[str]
-    """Files of the tree that were read before anything was collected."""
+    """Files of the tree that were read before collection."""
     read: frozenset[str] = frozenset()
-    """Files of the tree that were read as text until all was collected."""
+    """Files of the tree that were read as text by the end of collection."""
     executed: Mapping[str, tuple[int, ...]] = {}
     """First lines of the code that was executed until then, by path."""
     tests: tuple[str, ...] = ()
-    """Node ids, in the order in which they were collected."""
+    """Node ids, in collection order."""
     cold: str = ""
-    """Why no fork can be trusted."""
+    """Why results of forks are not reliable; empty if they are."""
     unfit: str = ""
-    """Why no fork of the process that has collected the tests can be."""
+    """Why forks of the process that collected the tests are not reliable; empty if they are."""
 
 
 @dataclass(frozen=True)
 class Forked:
-    """What has become of a fork."""
+    """Result of a fork."""
 
     recording: Recording
     done: Execution
 
 
 class Served:
-    """The process: one that has started, and a fork of it that has collected the tests."""
+    """Client of the process: one that has started, and a fork of it that has collected the tests."""
 
     def __init__(
         self,
@@ -97,44 +97,51 @@ class Served:
         paths: Sequence[str] = (),
         options: Sequence[str] = (),
     ) -> None:
-        """`scratch` is a directory outside of any tree that sandboxed commands may write; `paths` and `options` are for pytest."""
+        """Start the process; `paths` and `options` are for pytest.
+
+        `scratch` is a directory outside of any tree that sandboxed commands may write.
+        """
         self._scratch = tempfile.TemporaryDirectory(prefix="w-", dir=scratch, ignore_cleanup_errors=True)
         self.place = Path(self._scratch.name)
         self.temporary = self.place / "t"
         self.temporary.mkdir()
         self._channels = {name: Channel(self.place, name) for name in ("started", "collected", "run")}
-        self._constant = {"tree": str(tree), "addopts": project.command.environment.get("PYTEST_ADDOPTS", "")}
+        self._common_request = {
+            "tree": str(tree),
+            "addopts": project.command.environment.get("PYTEST_ADDOPTS", ""),
+        }
         self._sandbox = sandbox
         self._limits = limits.model_copy(update={"wall_seconds": LIFE_SECONDS})
         requests: Mapping[str, Mapping[str, Any]] = {
             "coder_pytest_report": {"report": str(self.place / "collecting"), "select": [], "watch": []},
             "coder_warm": {"place": str(self.place), "temporary": str(self.temporary)},
         }
-        started = launch(project, tree, self.place, paths=paths, requests=requests, options=options)
+        launched = launch(project, tree, self.place, paths=paths, requests=requests, options=options)
         self._output = ""
-        self._used = self._unsettled = False
-        """Has something been put down for a run; may something of it be running still, though it has answered?"""
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._serve, args=(started, tree), daemon=True)
+        self._has_files = self._may_be_running = False
+        """Whether files were written for a run; whether parts of it may still be running after its answer."""
+        self._has_ended = threading.Event()
+        self._thread = threading.Thread(target=self._run_process, args=(launched, tree), daemon=True)
         self._thread.start()
 
     def swapped(self, replacements: Sequence[Replacement], asked: Asked, on_red: OnRed) -> Forked:
-        """Run tests in a fork that has collected them, with other bodies of functions.
+        """Run tests with replaced function bodies in a fork of the process that has collected them.
 
         Raises:
-            Gone, Unsure.
+            Gone: the process has ended or does not answer.
+            Unsure: the result of the fork may differ from that of a separate process.
         """
-        request, place = self._prepared(asked)
+        request, place = self._prepare(asked)
         swaps = [asdict(replacement) for replacement in replacements]
-        return self._forked(
+        return self._run_fork(
             "run", {**request, "swaps": swaps, "temporary": str(place / "t")}, place, asked, on_red
         )
 
     def try_out(self, request: Mapping[str, Any], *, seconds: float) -> None:
-        """Let many edits be tried, until all were or a file called stop appears in `place`; results appear in a file there.
+        """Try many edits, until all are done or a file `stop` appears in `place`; results go to a file there.
 
         Raises:
-            Gone.
+            Gone: the process has ended or does not answer.
         """
         self.opened(seconds=COLLECTING_SECONDS)
         place = {name: str(self.place / name) for name in ("candidates", "results", "stop")}
@@ -142,76 +149,85 @@ class Served:
         self.answer("collected", seconds=seconds + SPARE_SECONDS)
 
     def reach(self, tests: Sequence[str], *, seconds: float, test_seconds: float) -> list[dict[str, Any]]:
-        """What each test calls and opens, one dictionary a test, as far as the time reaches.
+        """Trace the calls and opened files of each test, one dictionary per test, within the time limit.
 
         Raises:
-            Gone.
+            Gone: the process has ended or does not answer.
         """
         results = self.place / "reached"
         asked = Asked(select=(), watch={}, seconds=seconds, test_seconds=test_seconds)
-        request, place = self._prepared(asked)
-        mine = {"kind": "reach", "tests": [*tests], "results": str(results), "temporary": str(place / "t")}
-        self._channels["collected"].send({**request, **mine})
+        request, place = self._prepare(asked)
+        request_fields = {
+            "kind": "reach",
+            "tests": [*tests],
+            "results": str(results),
+            "temporary": str(place / "t"),
+        }
+        self._channels["collected"].send({**request, **request_fields})
         self.answer("collected", seconds=seconds + SPARE_SECONDS)
         text = results.read_text(encoding="ascii") if results.exists() else ""
         return [json.loads(line) for line in text.rpartition("\n")[0].split("\n") if line]
 
     def imported(self, paths: Sequence[str], asked: Asked, on_red: OnRed) -> Forked:
-        """Run tests in a fork that imports the project and collects the tests at `paths` anew.
+        """Run tests in a fork that imports the project and collects the tests at `paths` again.
 
         Raises:
-            Gone.
+            Gone: the process has ended or does not answer.
         """
-        request, place = self._prepared(asked)
+        request, place = self._prepare(asked)
         (place / "request").write_text(json.dumps(request), encoding="ascii")
-        mine = {
+        request_fields = {
             "kind": "run",
             "report": str(place / "request"),
             "output": str(place / "output"),
             "paths": [*paths],
         }
-        return self._forked(
-            "started", {**request, **mine, "temporary": str(place / "t")}, place, asked, on_red
+        return self._run_fork(
+            "started", {**request, **request_fields, "temporary": str(place / "t")}, place, asked, on_red
         )
 
     def settle(self) -> None:
-        """Wait until nothing runs any more of what was asked last, and clear away what it has put down.
+        """Wait until nothing of the last request runs any more, and remove the files of its run.
 
         Raises:
-            Gone.
+            Gone: the process has ended or does not answer.
         """
-        if self._unsettled:
+        if self._may_be_running:
             self.answer("run", seconds=SPARE_SECONDS)
-        place = self.place / "run"
-        for entry in (*_entries(place), *_entries(place / "t"), self.place / "cache") if self._used else ():
+        directory = self.place / "run"
+        for entry in (
+            (*_entries(directory), *_entries(directory / "t"), self.place / "cache")
+            if self._has_files
+            else ()
+        ):
             if entry.is_symlink() or entry.is_file():
                 entry.unlink()
-            elif entry != place / "t":
+            elif entry != directory / "t":
                 shutil.rmtree(entry, ignore_errors=True)
-        self._used = self._unsettled = False
+        self._has_files = self._may_be_running = False
 
-    def _prepared(self, asked: Asked) -> tuple[dict[str, Any], Path]:
-        """What the recorder is to do in one run, and a directory for it."""
+    def _prepare(self, asked: Asked) -> tuple[dict[str, Any], Path]:
+        """Return the recorder's request for one run, and a directory for it."""
         self.settle()
-        self._used = True
+        self._has_files = True
         place = self.place / "run"
         (place / "t").mkdir(parents=True, exist_ok=True)
         return {
             **asked.model_dump(),
             "limit": asked.test_seconds,
             "report": str(place / "report"),
-            **self._constant,
+            **self._common_request,
         }, place
 
-    def _forked(
+    def _run_fork(
         self, name: str, request: Mapping[str, Any], place: Path, asked: Asked, on_red: OnRed
     ) -> Forked:
-        began = time.monotonic()
+        start = time.monotonic()
         self._channels[name].send(request)
         while "red" in (answer := self.answer(name, seconds=asked.seconds + SPARE_SECONDS)):
             if on_red is not None:
                 on_red(answer["red"])
-        self._unsettled = name == "run" and "settled" not in answer
+        self._may_be_running = name == "run" and "settled" not in answer
         if "cold" in answer:
             raise Unsure(answer["cold"])
         recording = Recording(place / "report")
@@ -222,70 +238,70 @@ class Served:
             else ""
         )
         code = None if answer["timed_out"] else answer["code"]
-        done = Execution(
-            exit_code=code, output=output, seconds=time.monotonic() - began, timed_out=answer["timed_out"]
+        execution = Execution(
+            exit_code=code, output=output, seconds=time.monotonic() - start, timed_out=answer["timed_out"]
         )
-        return Forked(recording=recording, done=done)
+        return Forked(recording=recording, done=execution)
 
     def answer(self, name: str, *, seconds: float) -> dict[str, Any]:
-        """Wait for what the process says next.
+        """Wait for the next answer of the process.
 
         Raises:
-            Gone: nothing came.
+            Gone: no answer came.
         """
         waited = 0.0
         while (line := self._channels[name].line(GLANCE_SECONDS)) is None:
             waited += GLANCE_SECONDS
-            if self._ended.is_set() or waited > seconds:
+            if self._has_ended.is_set() or waited > seconds:
                 raise Gone(
                     "the test process has ended"
-                    if self._ended.is_set()
+                    if self._has_ended.is_set()
                     else "the test process does not answer"
                 )
-        found: dict[str, Any] = json.loads(line)
-        if found.get("gone"):
+        answer: dict[str, Any] = json.loads(line)
+        if answer.get("gone"):
             raise Gone("the tests could not be collected")
-        return found
+        return answer
 
     def opened(self, *, seconds: float) -> State:
-        """Wait until the tests are collected, and say what has been seen by then.
+        """Wait until the tests are collected, and return the state of the process.
 
         Raises:
             Gone: pytest could not be started.
         """
-        told: dict[str, Any] = {}
+        state: dict[str, Any] = {}
         try:
             self.answer("collected", seconds=seconds)
-            told = json.loads((self.place / "ready").read_text(encoding="utf-8"))
+            state = json.loads((self.place / "ready").read_text(encoding="utf-8"))
         except Gone as error:
             if not (self.place / "started").exists():
                 raise Gone(f"pytest could not be started: {self._output}") from error
-            told = {"unfit": str(error)}
+            state = {"unfit": str(error)}
         started = json.loads((self.place / "started").read_text(encoding="utf-8"))
-        return State.model_validate({**told, **started})
+        return State.model_validate({**state, **started})
 
     def close(self) -> None:
         """End the process with all its forks."""
-        if not self._ended.is_set():
+        if not self._has_ended.is_set():
             self._channels["started"].send({"kind": "end"})
         self._thread.join()
         for channel in self._channels.values():
             channel.close()
         self._scratch.cleanup()
 
-    def _serve(self, started: Launch, tree: Path) -> None:
+    def _run_process(self, launched: Launch, tree: Path) -> None:
         try:
-            done = self._sandbox.run(
-                started.argv, cwd=tree, environment=started.environment, limits=self._limits
+            execution = self._sandbox.run(
+                launched.argv, cwd=tree, environment=launched.environment, limits=self._limits
             )
-            self._output = telling_line(done.output)
-        except SandboxError:  # stopped, or never started: whoever waits for an answer is told
+            self._output = telling_line(execution.output)
+        except SandboxError:  # stopped or never started: `answer` raises Gone
             return
         finally:
-            self._ended.set()
+            self._has_ended.set()
 
 
 def _entries(place: Path) -> list[Path]:
-    if place.is_symlink():  # made by a test, to lead elsewhere
+    if place.is_symlink():  # a test may have created it
         place.unlink()
     return [*place.iterdir()] if place.is_dir() else []

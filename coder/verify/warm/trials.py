@@ -1,4 +1,4 @@
-"""Tries many candidate edits in one process of the project's interpreter that has collected the tests once."""
+"""Trials of many candidate edits in one process that has collected the tests."""
 
 import json
 import os
@@ -19,14 +19,16 @@ from coder.verify.warm.test_server import Gone, Served
 
 GLANCE_SECONDS = 0.02
 LEAST_ANSWERED = 0.5
-"""Who has come less far than so in the time has not been asked; else all are heard as far as the slowest has come."""
+"""An edit that answered a smaller share of the calls is left out; the others are compared up to the slowest
+one.
+"""
 
 
 class PytestTrials:
-    """The Trials of one project."""
+    """`Trials` of one project."""
 
     def __init__(self, *, project: Project, sandbox: Sandbox, scratch: Path, limits: Limits) -> None:
-        """`scratch` is a directory outside of any tree that sandboxed commands may write."""
+        """Prepare for trials; `scratch` is a directory outside of any tree, writable in the sandbox."""
         self._project = project
         self._sandbox = sandbox
         self._scratch = scratch
@@ -41,9 +43,10 @@ class PytestTrials:
         seconds: float,
         patient: bool = False,
     ) -> Generator[Tried]:
+        """Yield the outcome of each edit, in order, within the time limit."""
         tree = tree.resolve()
-        guards = _guards(edits)
-        with closing(self._served(tree, [*tests, *guards])) as served:
+        guards = _guards_of(edits)
+        with closing(self._start_server(tree, [*tests, *guards])) as served:
             functions = write_candidates(served.place / "candidates", tree, edits, guards)
             request = {
                 "tests": [*tests],
@@ -52,19 +55,20 @@ class PytestTrials:
                 "jobs": processors(),
                 "patient": patient,
             }
-            asking = threading.Thread(target=self._ask, args=(served, request, seconds))
-            asking.start()
+            requester = threading.Thread(target=self._request_trials, args=(served, request, seconds))
+            requester.start()
             try:
-                for told in follow(served.place / "results", asking):
-                    yield Tried(edit=edits[told["index"]], outcome=told["outcome"], test=told["test"])
+                for record in follow(served.place / "results", requester):
+                    yield Tried(edit=edits[record["index"]], outcome=record["outcome"], test=record["test"])
             finally:
                 (served.place / "stop").touch()
-                asking.join()
+                requester.join()
 
     def compare(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Compared:
+        """Return how the unchanged code and each edit answer the calls that the tests make."""
         tree = tree.resolve()
-        guards = _guards(edits)
-        with closing(self._served(tree, [*tests, *guards])) as served:
+        guards = _guards_of(edits)
+        with closing(self._start_server(tree, [*tests, *guards])) as served:
             functions = write_candidates(served.place / "candidates", tree, edits, guards)
             request = {
                 "tests": [*tests],
@@ -73,12 +77,12 @@ class PytestTrials:
                 "compare": True,
                 "sources": [*sources(tree)],
             }
-            self._ask(served, request, seconds)
+            self._request_trials(served, request, seconds)
             results = served.place / "results"
-            whole = results.read_bytes().rpartition(b"\n")[0] if results.exists() else b""
-            return _compared([json.loads(line) for line in whole.splitlines()], len(edits))
+            complete = results.read_bytes().rpartition(b"\n")[0] if results.exists() else b""
+            return _to_comparison([json.loads(line) for line in complete.splitlines()], len(edits))
 
-    def _served(self, tree: Path, tests: Sequence[str]) -> Served:
+    def _start_server(self, tree: Path, tests: Sequence[str]) -> Served:
         options = ["-s", "--assert=plain", "-p", "no:faulthandler"]
         return Served(
             self._project,
@@ -90,98 +94,108 @@ class PytestTrials:
             options=options,
         )
 
-    def _ask(self, served: Served, request: Mapping[str, Any], seconds: float) -> None:
+    def _request_trials(self, served: Served, request: Mapping[str, Any], seconds: float) -> None:
         try:
             served.try_out(request, seconds=seconds)
-        except (
-            Gone
-        ):  # stopped, or nothing could be collected: whoever follows the results sees that none come any more
+        except Gone:  # stopped or nothing collected: readers of the results see their writer end
             return
 
 
-def _guards(edits: Sequence[Edit]) -> list[str]:
+def _guards_of(edits: Sequence[Edit]) -> list[str]:
     return [*dict.fromkeys(test for edit in edits for test in edit.guards)]
 
 
-def _compared(told: Sequence[Mapping[str, Any]], count: int) -> Compared:
-    """What the process has written: the calls, the unchanged code's answers twice, then those of each edit as far as it came."""
-    if len(told) != count + 3:
+def _to_comparison(records: Sequence[Mapping[str, Any]], count: int) -> Compared:
+    """Return the answers that the process recorded.
+
+    Records hold the calls, the answers of the unchanged code twice, then those of each edit as far as it got.
+    Calls whose two
+    answers differ are left out.
+    """
+    if len(records) != count + 3:
         return Compared()
-    calls, first, second, *edits = told[0]["calls"], *(line["answers"] for line in told[1:])
-    reach = min(
+    calls, first, second, *edits = records[0]["calls"], *(record["answers"] for record in records[1:])
+    common = min(
         len(first),
         len(second),
         *(len(answers) for answers in edits if len(answers) >= LEAST_ANSWERED * len(first)),
         len(calls),
     )
-    sure = [place for place in range(reach) if first[place] == second[place]]
-    complete = [answers if len(answers) >= reach else [] for answers in edits]
+    stable = [index for index in range(common) if first[index] == second[index]]
+    complete = [answers if len(answers) >= common else [] for answers in edits]
     return Compared(
-        calls=tuple(calls[place] for place in sure),
-        before=tuple(first[place] for place in sure),
-        after=tuple(tuple(answers[place] for place in sure) if answers else () for answers in complete),
+        calls=tuple(calls[index] for index in stable),
+        before=tuple(first[index] for index in stable),
+        after=tuple(tuple(answers[index] for index in stable) if answers else () for answers in complete),
     )
 
 
 def processors() -> int:
+    """Return the number of usable processors."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def write_candidates(
     file: Path, tree: Path, edits: Sequence[Edit], guards: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """One JSON line an edit, with the new text of the function that has to be compiled again; the functions as they are now come back."""
+    """Write one JSON line per edit, with the new text of the function to recompile.
+
+    Return the unchanged functions.
+    """
     modules: dict[str, Module] = {}
     functions: dict[tuple[str, int], dict[str, Any]] = {}
-    places: dict[tuple[str, int], int] = {}
-    number = {test: index for index, test in enumerate(guards)}
+    index_of: dict[tuple[str, int], int] = {}
+    guard_number = {test: index for index, test in enumerate(guards)}
     with file.open("w", encoding="ascii") as lines:
         for edit in edits:
             if edit.path not in modules:
                 modules[edit.path] = Module((tree / edit.path).read_bytes().decode())
             module = modules[edit.path]
             outer = module.function_of(edit.changes)
-            if outer and (edit.path, outer.start) not in places:
-                places[edit.path, outer.start] = len(places)
+            if outer and (edit.path, outer.start) not in index_of:
+                index_of[edit.path, outer.start] = len(index_of)
                 functions[edit.path, outer.start] = module.described(outer)
             line = {
                 "path": edit.path,
                 "changes": [(change.start, change.end, change.text) for change in edit.changes],
-                "function": places[edit.path, outer.start] if outer else None,
+                "function": index_of[edit.path, outer.start] if outer else None,
                 "source": module.alone(outer, edit.changes) if outer else "",
-                "guards": [number[test] for test in edit.guards],
+                "guards": [guard_number[test] for test in edit.guards],
             }
             lines.write(json.dumps(line) + "\n")
     return [*functions.values()]
 
 
 def follow(file: Path, writer: threading.Thread) -> Iterator[dict[str, Any]]:
-    """The lines of a growing file in the order of their `index`, until its writer has ended; a line without one is the last."""
-    waiting: dict[int, dict[str, Any]] = {}
-    following, position = 0, 0
+    """Yield the lines of a growing file in order of their `index`, until its writer ends.
+
+    A line without an index is the last one.
+    """
+    pending: dict[int, dict[str, Any]] = {}
+    next_index, position = 0, 0
     while True:
-        ended = not writer.is_alive()
-        whole = _read(file, position)
-        position += len(whole)
-        for line in whole.splitlines():
-            told = json.loads(line)
-            if "index" not in told:
+        has_ended = not writer.is_alive()
+        complete = _read_lines(file, position)
+        position += len(complete)
+        for line in complete.splitlines():
+            record = json.loads(line)
+            if "index" not in record:
                 return
-            waiting[told["index"]] = told
-        while following in waiting:
-            yield waiting.pop(following)
-            following += 1
-        if ended:
+            pending[record["index"]] = record
+        while next_index in pending:
+            yield pending.pop(next_index)
+            next_index += 1
+        if has_ended:
             return
-        if not whole:
+        if not complete:
             time.sleep(GLANCE_SECONDS)
 
 
-def _read(file: Path, position: int) -> bytes:
-    """What has been written behind a position, whole lines only."""
+def _read_lines(file: Path, position: int) -> bytes:
+    """Return the complete lines written after a position."""
     if not file.exists():
         return b""
-    with file.open("rb") as opened:
-        opened.seek(position)
-        whole, newline, _ = opened.read().rpartition(b"\n")
-    return whole + newline
+    with file.open("rb") as stream:
+        stream.seek(position)
+        complete, newline, _ = stream.read().rpartition(b"\n")
+    return complete + newline

@@ -1,4 +1,4 @@
-"""A base kept ready: its tests collected in a warm process, and known what each of them reaches."""
+"""Warm base: collected tests and traced coverage of the base, prepared in the background."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -17,11 +17,11 @@ from coder.verify.warm.warm_tests import Cold, Edits, Ran, WarmRunner
 
 
 class FirstLook(Value):
-    """What is known of a change before any run in a clean worktree."""
+    """Result of a warm run before any run in a clean worktree."""
 
     reach: Reach = Reach(everything=True, why="it is not known yet")
     suspects: tuple[str, ...] = ()
-    """Tests that passed on the base and are red in a warm process with the change."""
+    """Tests that passed on the base and fail in a warm process with the change."""
     runs: tuple[Run, ...] = ()
 
 
@@ -29,7 +29,10 @@ NOT_YET = Cold(reason="the tests are not collected yet")
 
 
 class Standby:
-    """Gets ready in a thread of its own, once somebody wants it; until then, and where it cannot, whoever asks is told so at once."""
+    """Prepares the base in the background, on demand.
+
+    Until it is ready, and if it cannot be prepared, all queries return immediately.
+    """
 
     def __init__(
         self,
@@ -39,27 +42,31 @@ class Standby:
         learn: Callable[[Path], Impact],
         stop: Callable[[], None],
     ) -> None:
-        """`checkout` makes a clean worktree of the base; `learn` sees what each of its tests reaches, for minutes, until `stop`."""
+        """Store how to prepare the base, without starting.
+
+        `checkout` creates a clean worktree of the base; `learn` traces what each test reaches, for minutes,
+        until `stop`.
+        """
         self._checkout = checkout
         self._warm_of = warm
         self._learn = learn
         self._stop = stop
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
-        self._over = threading.Event()
+        self._is_closing = threading.Event()
         self._warm: WarmRunner | None = None
         self._impact: Impact | None = None
 
     def begin(self) -> None:
-        """Return at once; a second time does nothing."""
+        """Start the preparation and return immediately; a second call does nothing."""
         with self._lock:
-            if self._thread is None and not self._over.is_set():
+            if self._thread is None and not self._is_closing.is_set():
                 self._thread = threading.Thread(target=self._prepare, daemon=True)
                 self._thread.start()
 
     @property
     def ready(self) -> bool:
-        """Is it known what the tests reach?"""
+        """Whether the coverage of the tests is known."""
         return self._impact is not None
 
     def run(
@@ -70,16 +77,16 @@ class Standby:
         return warm.run(edits, tests, in_order=in_order, on_red=on_red) if warm is not None else NOT_YET
 
     def reach(self, edits: Edits) -> Reach:
-        """The tests that may end otherwise with these texts."""
+        """Return the tests whose outcome these texts may change."""
         impact = self._impact
         return (
             impact.reach(edits) if impact is not None else Reach(everything=True, why="it is not known yet")
         )
 
     def close(self) -> None:
-        """Take the worktree and the process away; `stop` is called where something still runs."""
+        """End the process and remove the worktree; `stop` is called if tracing still runs."""
         with self._lock:
-            self._over.set()
+            self._is_closing.set()
         if self._thread is not None:
             if self._impact is None:
                 self._stop()
@@ -88,44 +95,51 @@ class Standby:
     def _prepare(self) -> None:
         try:
             self._keep_base_ready()
-        except (
-            FileNotFoundError
-        ):  # the session has ended and removed its worktrees while this thread read one: nobody asks any more
+        except FileNotFoundError:  # the session ended and removed its worktrees while this thread read one
             self._warm = self._impact = None
 
     def _keep_base_ready(self) -> None:
         with self._checkout() as tree, self._warm_of(tree) as warm:
             warm.wait()
             self._warm = warm
-            if not self._over.is_set():
+            if not self._is_closing.is_set():
                 self._impact = self._learn(tree)
-                next((path for path in self._impact.prepared() if self._over.is_set()), None)
-            self._over.wait()
+                next((path for path in self._impact.prepared() if self._is_closing.is_set()), None)
+            self._is_closing.wait()
             self._warm = self._impact = None
 
 
 def edits_of(tree: Path, paths: Sequence[str]) -> Edits | None:
-    """The texts at these paths, None where there is no file; None at all where one is no plain file of UTF-8."""
+    """Return the texts at these paths, None for a missing file.
+
+    None altogether if one of them is not a regular UTF-8 file.
+    """
     try:
-        found = {path: Tree(tree).read(path) for path in paths}
-        return {path: content[0].decode() if content is not None else None for path, content in found.items()}
+        contents = {path: Tree(tree).read(path) for path in paths}
+        return {
+            path: content[0].decode() if content is not None else None for path, content in contents.items()
+        }
     except (PatchError, UnicodeDecodeError):
         return None
 
 
 def first_look(standby: Standby, edits: Edits, before: TestReport, progress: Progress | None) -> FirstLook:
-    """Run what the change reaches, warm; it says what to look at first, and proves nothing."""
+    """Run the tests that the change reaches in the warm process, as a hint of what to run first."""
     reach = standby.reach(edits)
-    told = progress or (lambda _line: None)
+    report_progress = progress or (lambda _line: None)
     if reach.everything:
         return FirstLook(reach=reach)
-    ran = standby.run(edits, reach.soonest, in_order=True, on_red=lambda test: told(f"{test} is red"))
+    ran = standby.run(
+        edits, reach.soonest, in_order=True, on_red=lambda test: report_progress(f"{test} is red")
+    )
     if not isinstance(ran, Ran):
         return FirstLook(reach=reach)
     counts = ran.report.counts
-    told(f"{counts.passed + counts.failed} tests that the change reaches, {counts.failed} red")
+    report_progress(f"{counts.passed + counts.failed} tests that the change reaches, {counts.failed} red")
     suspects = tuple(
-        result.id for result in ran.report.reds if (was := before.of(result.id)) is not None and was.green
+        result.id
+        for result in ran.report.reds
+        if (earlier := before.of(result.id)) is not None and earlier.green
     )
     return FirstLook(
         reach=reach, suspects=suspects, runs=(run_of("first look, warm", reach.tests, ran.report),)

@@ -1,4 +1,4 @@
-"""Runs the tests of one tree again and again with different edits, in forks of a process that has collected them."""
+"""Repeated test runs of one tree with different edits, in forks of a process that has collected the tests."""
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,32 +23,36 @@ from coder.verify.warm.hot_swap import Replacement, replacements_of
 from coder.verify.warm.test_server import Asked, Forked, Gone, OnRed, Served, State, Unsure
 
 BUILT = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".pxd", ".pyd", ".pyx", ".rs", ".so"})
-"""Files that a build turns into what is imported, or that it makes."""
+"""Suffixes of build inputs and outputs: changes to them need a build."""
 UNKNOWN_SECONDS, LEAST_SECONDS, TIMES = 60.0, 2.0, 10.0
-"""Processor time that a test may use: so much where it is not known, else a multiple of the most that one has taken, but not less."""
+"""Limit of processor time for a test: UNKNOWN_SECONDS if it was never timed, else TIMES its longest run, and at
+least LEAST_SECONDS.
+"""
 Edits = Mapping[str, str | None]
 
 
 class Ran(Value):
-    """A run that is worth what a run in a process of its own would be."""
+    """A run as reliable as one in a separate process."""
 
     report: TestReport
     how: Literal["swapped", "imported"]
-    """swapped: functions got other bodies in a process that has collected all; imported: the project was imported and collected anew."""
+    """swapped: function bodies were replaced in a process that had collected the tests; imported: the project
+    was imported and collected again.
+    """
     why: str = ""
     """Why nothing could be swapped."""
     stopped: bool = False
-    """At the first red test, as was asked."""
+    """Whether it stopped at the first red test, as requested."""
 
 
 class Cold(Value):
-    """Only a process of its own could tell."""
+    """Refusal of a warm run: only a separate process gives a reliable result."""
 
     reason: str
 
 
 class WarmRunner:
-    """One tree; what a run leaves behind there is removed before the next one, what anybody else puts there as well."""
+    """Runs tests of one tree warm; before each run, files that anything added to the tree are removed."""
 
     def __init__(
         self,
@@ -60,21 +64,23 @@ class WarmRunner:
         limits: Limits,
         paths: Sequence[str] = (),
     ) -> None:
-        """Start collecting, and return at once; `scratch` is a directory outside of any tree that sandboxed commands may write.
+        """Start collecting, and return immediately.
 
-        `paths` are the test files to collect; none is all of them.
+        `scratch` is a directory outside of any tree that sandboxed commands may write; `paths` are the test
+        files to collect, none
+        means all.
         """
         self._tree = tree.resolve()
         self._command = project.command.text
         self._wall_seconds = limits.wall_seconds
         self._lock = threading.Lock()
         self._names: dict[str, str | None] = {}
-        self._taken: dict[str, float] = {}
+        self._longest_seconds: dict[str, float] = {}
         self._state: State | None = None
         self._keeper: Keeper | None = None
-        self._tidier = ThreadPoolExecutor(max_workers=1)
-        self._tidying: Future[str] | None = None
-        self._cold = (
+        self._cleanup_executor = ThreadPoolExecutor(max_workers=1)
+        self._cleanup: Future[str] | None = None
+        self._refusal = (
             project.problem.text
             if project.problem
             else ""
@@ -83,7 +89,7 @@ class WarmRunner:
         )
         self._served = (
             None
-            if self._cold
+            if self._refusal
             else Served(project, self._tree, sandbox=sandbox, scratch=scratch, limits=limits, paths=paths)
         )
 
@@ -97,43 +103,49 @@ class WarmRunner:
         until_red: bool = False,
         on_red: OnRed = None,
     ) -> Ran | Cold:
-        """Run the suite, or just `tests` (node ids or paths), on the tree with other texts at some paths (None: no such file).
+        """Run the suite, or only `tests` (node ids or paths), with other texts at some paths.
 
-        `seconds` is the limit of the run; None is the project's own. Tests run in the order in which they are collected, or `in_order`:
-        in that of their ids in `tests`, and then all others.
+        None as text means no such file. `seconds` is the limit of the run; None is the project's own. Tests
+        run in collection
+        order, or `in_order`: those in `tests` in the given order, then all others.
         """
         with self._lock:
             try:
                 self._get_ready()
-                if self._served is None or self._state is None or self._cold:
-                    return Cold(reason=self._cold)
+                if self._served is None or self._state is None or self._refusal:
+                    return Cold(reason=self._refusal)
                 texts = {path: text_of(self._tree / path) for path in edits}
                 edits = {path: text for path, text in edits.items() if text != texts[path]}
-                swappable = self._swappable(edits, texts)
-                with self._afterwards_tidied(), written(self._tree, edits):
-                    asked = self._asked(edits, normal(tests, self._tree), seconds or self._wall_seconds)
-                    asked = asked.model_copy(update={"until_red": until_red, "in_order": in_order})
-                    return self._ran(edits, swappable, asked, on_red)
+                swappable = self._find_replacements(edits, texts)
+                with self._cleaning_up(), written(self._tree, edits):
+                    request = self._to_request(
+                        edits, normal(tests, self._tree), seconds or self._wall_seconds
+                    )
+                    request = request.model_copy(update={"until_red": until_red, "in_order": in_order})
+                    return self._run_warm(edits, swappable, request, on_red)
             except Gone as error:
-                self._cold = str(error)
-                return Cold(reason=self._cold)
+                self._refusal = str(error)
+                return Cold(reason=self._refusal)
 
     def wait(self) -> str:
-        """Wait until the tests are collected, and until nothing is left of the last run; returns why none can be run, or nothing."""
+        """Wait until the tests are collected and the last run is cleaned up.
+
+        Return why none can run, or an empty string.
+        """
         with self._lock:
             try:
                 self._get_ready()
             except Gone as error:
-                self._cold = str(error)
-            return self._cold
+                self._refusal = str(error)
+            return self._refusal
 
     def close(self) -> None:
-        """End the process; the tree is as it was."""
+        """End the process and restore the tree."""
         with self._lock:
             with suppress(Gone):
-                self._settled()
-            self._tidier.shutdown()
-            self._cold = "it has been closed"
+                self._wait_for_cleanup()
+            self._cleanup_executor.shutdown()
+            self._refusal = "it has been closed"
             if self._served is not None:
                 self._served.close()
                 self._served = None
@@ -147,71 +159,80 @@ class WarmRunner:
         self.close()
 
     def _get_ready(self) -> None:
-        """Wait until the tests are collected, and until the tree is as it was."""
+        """Wait until the tests are collected and the tree is restored."""
         if self._served is not None and self._state is None:
             self._state = self._served.opened(seconds=self._wall_seconds)
-            self._cold = self._state.cold
+            self._refusal = self._state.cold
             self._keeper = Keeper(self._tree)
         else:
-            self._settled()
+            self._wait_for_cleanup()
 
     @contextmanager
-    def _afterwards_tidied(self) -> Iterator[None]:
-        """Begin to take away what a run leaves behind when it has ended; who asked for the run need not wait for that."""
+    def _cleaning_up(self) -> Iterator[None]:
+        """Start the cleanup in the background when the block ends; the caller need not wait for it."""
         try:
             yield
         finally:
-            self._tidying = self._tidier.submit(self._tidy)
+            self._cleanup = self._cleanup_executor.submit(self._clean_up)
 
-    def _tidy(self) -> str:
-        """Returns the path of a file that was changed, which cannot be mended, or nothing."""
+    def _clean_up(self) -> str:
+        """Remove what the run added; return the path of a changed file, or an empty string.
+
+        Changed files cannot be restored.
+        """
         if self._served is not None:
             self._served.settle()
         return self._keeper.tidy() if self._keeper is not None else ""
 
-    def _settled(self) -> None:
-        """Wait until the tree is as it was."""
-        if self._tidying is not None:
-            tidying, self._tidying = self._tidying, None
-            if changed := tidying.result():
-                self._cold = (
-                    self._cold or f"{changed} in the tree is not what it was: the tests have changed it"
+    def _wait_for_cleanup(self) -> None:
+        """Wait until the tree is restored."""
+        if self._cleanup is not None:
+            cleanup, self._cleanup = self._cleanup, None
+            if changed := cleanup.result():
+                self._refusal = (
+                    self._refusal or f"{changed} in the tree is not what it was: the tests have changed it"
                 )
 
-    def _asked(self, edits: Edits, tests: tuple[str, ...], seconds: float) -> Asked:
-        watch = {name: path for path in edits if not is_test_path(path) and (name := self._name(path))}
-        return Asked(select=tests, watch=watch, seconds=seconds, test_seconds=self._test_seconds(tests))
+    def _to_request(self, edits: Edits, tests: tuple[str, ...], seconds: float) -> Asked:
+        watch = {name: path for path in edits if not is_test_path(path) and (name := self._module_name(path))}
+        return Asked(select=tests, watch=watch, seconds=seconds, test_seconds=self._test_limit(tests))
 
-    def _ran(
-        self, edits: Edits, swappable: Sequence[Replacement] | str, asked: Asked, on_red: OnRed
+    def _run_warm(
+        self, edits: Edits, swappable: Sequence[Replacement] | str, request: Asked, on_red: OnRed
     ) -> Ran | Cold:
         assert self._served is not None
         assert self._state is not None
-        paths = paths_of(asked.select, self._tree)
-        if asked.select and not paths:
+        paths = paths_of(request.select, self._tree)
+        if request.select and not paths:
             return Ran(
-                report=TestReport(command=self._command, problem=not_there(asked.select)), how="swapped"
+                report=TestReport(command=self._command, problem=not_there(request.select)), how="swapped"
             )
-        if used := next((path for path in edits if path in self._state.loaded | self._state.opened), ""):
+        if loaded_path := next(
+            (path for path in edits if path in self._state.loaded | self._state.opened), ""
+        ):
             return Cold(
-                reason=f"{used} is used before any test is collected, by a plugin of pytest or as its configuration"
+                reason=f"{loaded_path} is used before any test is collected, by a plugin of pytest or as its configuration"
             )
         why = swappable if isinstance(swappable, str) else ""
         if not isinstance(swappable, str):
             try:
-                return self._made(self._served.swapped(swappable, asked, on_red), asked, how="swapped")
+                return self._to_result(
+                    self._served.swapped(swappable, request, on_red), request, how="swapped"
+                )
             except Unsure as error:
                 why = str(error)
-        if reason := self._not_importable(edits):
+        if reason := self._import_obstacle(edits):
             return Cold(reason=reason)
-        return self._made(self._served.imported(paths, asked, on_red), asked, how="imported", why=why)
+        return self._to_result(
+            self._served.imported(paths, request, on_red), request, how="imported", why=why
+        )
 
-    def _swappable(self, edits: Edits, texts: Edits) -> tuple[Replacement, ...] | str:
-        """All that the edits are, if they are nothing but other bodies of functions that no import has called; else why not."""
+    def _find_replacements(self, edits: Edits, texts: Edits) -> tuple[Replacement, ...] | str:
+        """Return the replaced function bodies that make up the edits, or why there are other changes."""
         assert self._state is not None
         if self._state.unfit:
             return self._state.unfit
-        found: list[Replacement] = []
+        all_replacements: list[Replacement] = []
         for path, text in edits.items():
             before = texts[path]
             if is_test_path(path) or not path.endswith(".py") or text is None or before is None:
@@ -221,11 +242,11 @@ class WarmRunner:
             replacements = replacements_of(path, before, text)
             if replacements is None:
                 return f"{path} differs in more than what its functions do"
-            found += replacements
-        return tuple(found)
+            all_replacements += replacements
+        return tuple(all_replacements)
 
-    def _not_importable(self, edits: Edits) -> str:
-        """Why importing the project anew would not be enough."""
+    def _import_obstacle(self, edits: Edits) -> str:
+        """Return why importing the project again would not be enough; empty if it is."""
         assert self._state is not None
         for path, text in edits.items():
             if may_configure(path) and PurePosixPath(path).name != "conftest.py":
@@ -236,45 +257,49 @@ class WarmRunner:
                 return f"{path} is not in both, and a plugin of pytest may have looked for it"
         return ""
 
-    def _name(self, path: str) -> str | None:
+    def _module_name(self, path: str) -> str | None:
         if path not in self._names:
             self._names[path] = module_name(path, self._tree)
         return self._names[path]
 
-    def _test_seconds(self, tests: Sequence[str]) -> float:
-        known = [self._taken[test] for test in tests if test in self._taken]
-        if len(known) < len(tests) or not tests:
+    def _test_limit(self, tests: Sequence[str]) -> float:
+        seconds_known = [self._longest_seconds[test] for test in tests if test in self._longest_seconds]
+        if len(seconds_known) < len(tests) or not tests:
             is_meant = meant(tests)
-            known = [seconds for test, seconds in self._taken.items() if not tests or is_meant(test)]
-        return max(LEAST_SECONDS, TIMES * max(known)) if known else UNKNOWN_SECONDS
+            seconds_known = [
+                seconds for test, seconds in self._longest_seconds.items() if not tests or is_meant(test)
+            ]
+        return max(LEAST_SECONDS, TIMES * max(seconds_known)) if seconds_known else UNKNOWN_SECONDS
 
-    def _made(
-        self, forked: Forked, asked: Asked, *, how: Literal["swapped", "imported"], why: str = ""
+    def _to_result(
+        self, forked: Forked, request: Asked, *, how: Literal["swapped", "imported"], why: str = ""
     ) -> Ran:
-        recording, done = forked.recording, forked.done
-        problem = problem_of(recording, done, is_pytest=True, wall_seconds=asked.seconds)
-        late = next(
+        recording, execution = forked.recording, forked.done
+        problem = problem_of(recording, execution, is_pytest=True, wall_seconds=request.seconds)
+        endless = next(
             (result for result in recording.results if result.failure and result.failure.type == TOO_LONG),
             None,
         )
-        if late is not None and late.failure is not None:
-            problem = Problem(kind="timeout", text=f"{late.id} did not end: {late.failure.message}.")
+        if endless is not None and endless.failure is not None:
+            problem = Problem(kind="timeout", text=f"{endless.id} did not end: {endless.failure.message}.")
         for result in recording.results:
             if result.green:
-                self._taken[result.id] = max(result.seconds, self._taken.get(result.id, 0.0))
+                self._longest_seconds[result.id] = max(
+                    result.seconds, self._longest_seconds.get(result.id, 0.0)
+                )
         report = TestReport(
             command=self._command,
             results=(*recording.results, *crashed(recording, problem)),
-            seconds=done.seconds,
-            exit_code=recording.exit_status if recording.finished else done.exit_code,
-            problem=problem or wrong_code(recording.loaded, asked.watch, self._tree),
-            output=done.output.replace(f"{self._tree}/", "")[-OUTPUT_TAIL:],
+            seconds=execution.seconds,
+            exit_code=recording.exit_status if recording.finished else execution.exit_code,
+            problem=problem or wrong_code(recording.loaded, request.watch, self._tree),
+            output=execution.output.replace(f"{self._tree}/", "")[-OUTPUT_TAIL:],
         )
         return Ran(report=report, how=how, why=why, stopped=recording.stopped)
 
 
 def text_of(file: Path) -> str | None:
-    """None where there is no file, or none of UTF-8, which no edit is equal to."""
+    """Return the text of a file, None if it is missing or not UTF-8, which no edit equals."""
     try:
         return file.read_bytes().decode()
     except (FileNotFoundError, UnicodeDecodeError):
