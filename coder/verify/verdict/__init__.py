@@ -1,1 +1,1 @@
-"""Verdicts: red before, green after, nothing broken, and the evidence for it."""
+"""Verdicts on changes: red on the base, green on the change, nothing broken, and the evidence."""

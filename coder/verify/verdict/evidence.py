@@ -1,4 +1,4 @@
-"""A verdict as it goes with a commit: trailers for its message, a page for its note."""
+"""Evidence for a verdict: commit trailers and a report in Markdown."""
 
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
@@ -8,11 +8,11 @@ from coder.core.values.verdict import Checked, Counts, Guarded, Run, TestReport,
 from coder.verify.results.failure_reasons import headline
 
 TRAILED = 5
-"""So many target tests are named in trailers; the page names all."""
+"""Number of target tests named in trailers; the report names all."""
 
 
 def run_of(label: str, tests: Sequence[str], report: TestReport) -> Run:
-    """A run as the evidence tells of it."""
+    """Summarize a test run for the evidence."""
     return Run(
         label=label,
         command=report.command,
@@ -25,27 +25,29 @@ def run_of(label: str, tests: Sequence[str], report: TestReport) -> Run:
 
 
 def hash_of(file: Path) -> str:
-    """SHA-256 of a file's content; empty where there is none."""
+    """Return the SHA-256 of a file's content, empty if it does not exist."""
     return sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
 
 
 def trailers(verdict: Verdict) -> tuple[str, ...]:
-    """`Key: value` lines for the end of the commit message."""
+    """Return `Key: value` lines for the end of the commit message."""
     lines = [f"Coder-Verdict: {verdict.kind}"]
     lines += [f"Coder-Test: {target}" for target in verdict.targets[:TRAILED]]
     if len(verdict.targets) > TRAILED:
         lines.append(f"Coder-Test: and {len(verdict.targets) - TRAILED} more")
     if verdict.before is not None and verdict.after is not None:
-        lines.append(f"Coder-Suite: {_counts(verdict.after)}; before: {_counts(verdict.before)}")
+        lines.append(
+            f"Coder-Suite: {_format_counts(verdict.after)}; before: {_format_counts(verdict.before)}"
+        )
     return tuple(line.replace("\n", " ") for line in lines)
 
 
 def page(verdict: Verdict) -> str:
-    """The whole report, Markdown."""
-    return "\n".join(_page(verdict)) + "\n"
+    """Return the whole report in Markdown."""
+    return "\n".join(_report_lines(verdict)) + "\n"
 
 
-def _page(verdict: Verdict) -> Iterator[str]:
+def _report_lines(verdict: Verdict) -> Iterator[str]:
     yield f"# {verdict.label}"
     yield ""
     yield verdict.reason
@@ -65,14 +67,14 @@ def _page(verdict: Verdict) -> Iterator[str]:
         yield ""
         yield from (f"- `{target}`" for target in verdict.targets)
         yield ""
-    yield from _listed("Passed before the change and do not pass now:", verdict.broken)
-    yield from _listed("Not green on the change:", verdict.still_red)
+    yield from _result_list("Passed before the change and do not pass now:", verdict.broken)
+    yield from _result_list("Not green on the change:", verdict.still_red)
     yield from (f"- noted: {note}" for note in verdict.notes)
     yield from [""] if verdict.notes else []
-    yield from _runs(verdict)
-    yield from _guarded(verdict.guarded)
-    yield from _checked(verdict.checked)
-    yield from (f"- {told}" for told in verdict.circumstances)
+    yield from _run_table(verdict)
+    yield from _mutation_lines(verdict.guarded)
+    yield from _checker_lines(verdict.checked)
+    yield from (f"- {sentence}" for sentence in verdict.circumstances)
     yield from (
         f"- `{path}`, the same on both sides: SHA-256 `{digest}`" for path, digest in verdict.hashes.items()
     )
@@ -80,25 +82,28 @@ def _page(verdict: Verdict) -> Iterator[str]:
     yield f"- seconds: {verdict.seconds:.1f}"
 
 
-def _runs(verdict: Verdict) -> Iterator[str]:
-    """Each run of tests with what came of it."""
+def _run_table(verdict: Verdict) -> Iterator[str]:
+    """Yield a table of the test runs with their results."""
     if verdict.runs:
         yield "| run | tests | result | exit code | seconds |"
         yield "|---|---|---|---|---|"
         for run in verdict.runs:
-            asked = f"{len(run.tests)} chosen" if run.tests else "all"
-            told = f"{_counts(run.counts)}{f'; {run.problem}' if run.problem else ''}".replace("|", "\\|")
-            yield f"| {run.label} | {asked} | {told} | {'' if run.exit_code is None else run.exit_code} | {run.seconds:.1f} |"
+            scope = f"{len(run.tests)} chosen" if run.tests else "all"
+            result = f"{_format_counts(run.counts)}{f'; {run.problem}' if run.problem else ''}".replace(
+                "|", "\\|"
+            )
+            exit_code = "" if run.exit_code is None else run.exit_code
+            yield f"| {run.label} | {scope} | {result} | {exit_code} | {run.seconds:.1f} |"
         yield ""
 
 
-def _guarded(guarded: Guarded | None) -> Iterator[str]:
-    """How many variants of the change a test notices, and where none does."""
+def _mutation_lines(guarded: Guarded | None) -> Iterator[str]:
+    """Yield how many mutants of the change the tests catch, and the surviving ones."""
     if guarded is None:
         return
-    noticed = guarded.tried - len(guarded.unguarded)
-    far = "" if guarded.ended else ", as far as time went"
-    yield f"Guard: {noticed} of {guarded.tried} variants of the change are noticed by a test{far}."
+    caught = guarded.tried - len(guarded.unguarded)
+    cutoff = "" if guarded.ended else ", as far as time went"
+    yield f"Guard: {caught} of {guarded.tried} variants of the change are noticed by a test{cutoff}."
     yield ""
     yield from (
         f"- `{place.path}:{place.line}` {place.what}, and no test fails" for place in guarded.unguarded
@@ -106,8 +111,8 @@ def _guarded(guarded: Guarded | None) -> Iterator[str]:
     yield from [""] if guarded.unguarded else []
 
 
-def _checked(checked: Checked | None) -> Iterator[str]:
-    """What linters and their like newly find."""
+def _checker_lines(checked: Checked | None) -> Iterator[str]:
+    """Yield new findings of linters and similar tools."""
     if checked is None:
         return
     if checked.ran:
@@ -120,7 +125,7 @@ def _checked(checked: Checked | None) -> Iterator[str]:
         yield ""
 
 
-def _listed(title: str, results: Sequence[TestResult]) -> Iterator[str]:
+def _result_list(title: str, results: Sequence[TestResult]) -> Iterator[str]:
     if results:
         yield title
         yield ""
@@ -131,5 +136,5 @@ def _listed(title: str, results: Sequence[TestResult]) -> Iterator[str]:
         yield ""
 
 
-def _counts(counts: Counts) -> str:
+def _format_counts(counts: Counts) -> str:
     return f"{counts.passed} passed, {counts.failed} failed, {counts.skipped} skipped"

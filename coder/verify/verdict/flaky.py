@@ -1,4 +1,4 @@
-"""Tells what a change has broken from what fails by turns, or by the order in which tests run."""
+"""Separation of broken tests from flaky and order-dependent ones."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,24 +7,24 @@ from coder.core.values.verdict import TestReport, TestResult
 from coder.verify.results.comparison import passes, short
 
 Run = Callable[[str, Sequence[str]], TestReport]
-"""Runs tests, under a label for whoever watches."""
+"""Runs tests, under a label for progress reports."""
 
 
 class Examined(Value):
-    """What became of tests that seemed broken."""
+    """Classification of tests that appeared broken."""
 
     blamed: tuple[TestResult, ...] = ()
-    """They fail on the change each time that they run as they ran first, and never on the base."""
+    """Fail on the change in every run under the same conditions, and never on the base."""
     flaky: tuple[str, ...] = ()
-    """They have failed and passed on the change, run in the same way."""
+    """Failed and passed on the change under the same conditions."""
     notes: tuple[str, ...] = ()
-    """What was seen of those that are not blamed, and of those that fail after other tests only; half a sentence each."""
+    """Observations on tests that are not blamed or depend on the order; half a sentence each."""
 
 
 def examine(
     suspected: Sequence[TestResult], order: Sequence[str], *, on_change: Run, on_base: Run
 ) -> Examined:
-    """Run what failed alone, and where that is not what happened before, again behind all that ran before it, on both sides.
+    """Run failed tests again alone, then unexplained ones after all tests that preceded them, on both sides.
 
     `order` holds the ids of all tests in the order in which they ran.
     """
@@ -36,19 +36,20 @@ def examine(
         return Examined(blamed=tuple(blamed))
     before = before_last(order, [result.id for result in unsure])
     in_order = on_change("again in order, on the change", before)
-    again = [result for result in unsure if not passes(in_order, result.id)]
-    base_in_order = on_base("again in order, on the base", before) if again else TestReport(command="")
+    still_red = [result for result in unsure if not passes(in_order, result.id)]
+    base_in_order = on_base("again in order, on the base", before) if still_red else TestReport(command="")
     flaky, notes = [], []
     for result in unsure:
         name = short(result.id)
-        if result not in again:
+        if result not in still_red:
             flaky.append(result.id)
             notes.append(f"{name} is flaky: it has failed and passed on the change")
         elif passes(base_in_order, result.id):
             blamed.append(result)
-            alone_it = "passes" if passes(alone, result.id) else "fails on the base as well"
+            alone_outcome = "passes" if passes(alone, result.id) else "fails on the base as well"
             notes.append(
-                f"{name} depends on the order: alone it {alone_it}, after other tests it fails on the change"
+                f"{name} depends on the order: alone it {alone_outcome}, "
+                "after other tests it fails on the change"
             )
         else:
             notes.append(f"{name} is flaky or depends on the order, on the base as well")
@@ -60,12 +61,12 @@ def examine(
 
 
 def before_last(order: Sequence[str], tests: Sequence[str]) -> list[str]:
-    """The ids up to the last of the tests; with those that are not there at the end."""
-    there = [index for index, test in enumerate(order) if test in frozenset(tests)]
-    return [*dict.fromkeys([*(order[: there[-1] + 1] if there else ()), *tests])]
+    """Return the ids up to the last of the tests; missing tests come at the end."""
+    positions = [index for index, test in enumerate(order) if test in frozenset(tests)]
+    return [*dict.fromkeys([*(order[: positions[-1] + 1] if positions else ()), *tests])]
 
 
 def recovered(reds: Sequence[TestResult], order: Sequence[str], *, on_change: Run) -> tuple[TestResult, ...]:
-    """Those of the red tests that are green when they and all before them run again: they are flaky."""
+    """Return the red tests that are green when they and all tests before them run again: they are flaky."""
     again = on_change("again in order, on the change", before_last(order, [result.id for result in reds]))
     return tuple(result for result in reds if passes(again, result.id))

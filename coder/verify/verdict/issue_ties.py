@@ -1,4 +1,4 @@
-"""Ties between red tests of the base and an issue: shared examples, error messages, distinctive identifiers."""
+"""Ties between red tests of the base and an issue: examples, error messages, distinctive identifiers."""
 
 import ast
 import builtins
@@ -16,12 +16,14 @@ from coder.python.parsing import parsed
 from coder.verify.impact.import_graph import files_of
 
 RARE = 0.05
-"""Share of the project's test files up to which an identifier is distinctive, one file at least; of its tests, for a word in a name."""
+"""An identifier is distinctive if at most this share of the test files contain it, or one file; a word, if at
+most this share of the test names do.
+"""
 TITLED = frozenset({".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".rb", ".php"})
-"""Languages whose tests have titles."""
+"""Suffixes of languages whose tests have titles."""
 MOST_TITLED_FILES = 2000
 MOST_NAMES = 3
-"""So many test names at least may hold a distinctive word."""
+"""A distinctive word may always occur in this many test names."""
 _CALL = re.compile(r"[A-Za-z_][\w.]*\((?:[^()\n]|\([^()\n]*\))+\)")
 _QUOTED = re.compile(r"(?P<quote>[\"'`])(?P<text>[^\"'`\n]{4,80})(?P=quote)")
 _NUMBERED = re.compile(r"(?<![\w.:/-])\d[\d:./-]*[:./-]\d+(?![\w:/-])")
@@ -29,35 +31,37 @@ _ERROR = re.compile(r"\b\w*(?:Error|Exception|Warning)\b: (?P<message>[^\n`]{8,2
 _WORD = re.compile(r"[A-Za-z_]\w{2,}")
 _CALLED = re.compile(r"([A-Za-z_]\w{2,})\(")
 _SUITE_FAILS = re.compile(
-    r"(?i)\b(?:tests?|suite|build|CI)\b[^.\n]{0,40}\b(?:fail|red|broken)|\b(?:fail|red|broken)\w*\b[^.\n]{0,20}\btests?\b"
+    r"(?i)\b(?:tests?|suite|build|CI)\b[^.\n]{0,40}\b(?:fail|red|broken)"
+    r"|\b(?:fail|red|broken)\w*\b[^.\n]{0,20}\btests?\b"
 )
 
 
 def ties(issue: str, reds: Sequence[TestResult], tree: Path, tests: Collection[str]) -> Mapping[str, Tie]:
-    """Return how each red test is tied to the issue, by id; tests that nothing ties are left out.
+    """Return how each red test is tied to the issue, by id, without tests that nothing ties.
 
-    `tree` holds the tested code; `tests` are the ids of all tests in it. An issue that says no more than that tests fail is tied to all
+    `tree` holds the tested code; `tests` are the ids of all tests in it. An issue that only says that tests
+    fail is tied to all
     red ones.
     """
-    bodies = {result.id: _body(_file_text(tree, result.id), result.id) for result in reds}
-    strong = {result.id: kind for result in reds if (kind := _strong(issue, result, bodies[result.id]))}
+    bodies = {result.id: _test_body(_file_text(tree, result.id), result.id) for result in reds}
+    strong = {result.id: kind for result in reds if (kind := _strong_tie(issue, result, bodies[result.id]))}
     rest = [result for result in reds if result.id not in strong]
-    identifiers = {result.id: _identifiers(issue, result, bodies[result.id]) for result in rest}
-    rare = _rare(
+    identifiers = {result.id: _shared_identifiers(issue, result, bodies[result.id]) for result in rest}
+    distinctive = _distinctive_names(
         {name for names in identifiers.values() for name in names}, tree, {file_of(test) for test in tests}
     )
-    named = _rare_words(words_of(issue).keys(), tests)
+    distinctive_words = _distinctive_words(words_of(issue).keys(), tests)
     weak = [
         test
         for test, names in identifiers.items()
-        if names & rare or words_of(test.partition("::")[2]).keys() & named
+        if names & distinctive or words_of(test.partition("::")[2]).keys() & distinctive_words
     ]
     if not strong and not weak and _SUITE_FAILS.search(issue):
         weak = [result.id for result in reds]
     return {**strong, **dict.fromkeys(weak, "identifier")}
 
 
-def _strong(issue: str, result: TestResult, body: str) -> Tie | None:
+def _strong_tie(issue: str, result: TestResult, body: str) -> Tie | None:
     if _examples(issue) & _examples(body):
         return "example"
     failure = result.failure
@@ -74,20 +78,23 @@ def _strong(issue: str, result: TestResult, body: str) -> Tie | None:
 
 
 def _examples(text: str) -> set[str]:
-    """Calls with literal arguments, quoted values and values such as 09:30, as both an issue and a test write them."""
+    """Return examples as both an issue and a test write them.
+
+    These are calls with literal arguments, quoted values, and values such as 09:30.
+    """
     calls = {re.sub(r"\s+", "", call).replace('"', "'") for call in _CALL.findall(text)}
-    found = {
+    examples = {
         call.partition("(")[0].rpartition(".")[2] + "(" + call.partition("(")[2]
         for call in calls
         if re.search(r"[\d']", call)
     }
-    found |= {
+    examples |= {
         match["text"] for match in _QUOTED.finditer(text) if re.search(r"[^A-Za-z_.]", match["text"].strip())
     }
-    return found | set(_NUMBERED.findall(text))
+    return examples | set(_NUMBERED.findall(text))
 
 
-def _identifiers(issue: str, result: TestResult, body: str) -> set[str]:
+def _shared_identifiers(issue: str, result: TestResult, body: str) -> set[str]:
     """Return identifiers that the issue shares with the test's body or its failing frames."""
     frames = result.failure.frames if result.failure else ()
     functions = {frame.function for frame in frames if not Path(frame.path).is_absolute()}
@@ -101,7 +108,10 @@ def _identifiers(issue: str, result: TestResult, body: str) -> set[str]:
 
 
 def _is_identifier(name: str, issue: str) -> bool:
-    """Is this word used as a name in the issue: with an underscore or inner capitals, in backticks, or called?"""
+    """Tell whether the issue uses this word as a name.
+
+    A name has an underscore or inner capitals, stands in backticks, or is called.
+    """
     return bool(
         "_" in name
         or re.search(r"[a-z][A-Z]", name)
@@ -109,24 +119,28 @@ def _is_identifier(name: str, issue: str) -> bool:
     )
 
 
-def _rare(names: Collection[str], tree: Path, files: Collection[str]) -> set[str]:
-    """Return the names that few of the test files hold."""
+def _distinctive_names(names: Collection[str], tree: Path, files: Collection[str]) -> set[str]:
+    """Return the names that few of the test files contain."""
     if not names:
         return set()
     words = [set(_WORD.findall(read_regular_text(tree / path))) for path in files]
-    most = max(1, len(files) * RARE)
-    return {name for name in names if sum(name in held for held in words) <= most}
+    limit = max(1, len(files) * RARE)
+    return {name for name in names if sum(name in words_in_file for words_in_file in words) <= limit}
 
 
-def _rare_words(words: Collection[str], tests: Collection[str]) -> set[str]:
-    """Return the words that few of the tests have in their names."""
-    counted = Counter(word for test in tests for word in words_of(test.partition("::")[2]).keys() & words)
-    most = max(MOST_NAMES, len(tests) * RARE)
-    return {word for word, count in counted.items() if count <= most}
+def _distinctive_words(words: Collection[str], tests: Collection[str]) -> set[str]:
+    """Return the words that occur in few of the test names."""
+    counts = Counter(word for test in tests for word in words_of(test.partition("::")[2]).keys() & words)
+    limit = max(MOST_NAMES, len(tests) * RARE)
+    return {word for word, count in counts.items() if count <= limit}
 
 
 def _file_text(tree: Path, test: str) -> str:
-    """Return the text of a test's file; of the files that hold its title in quotes where the id names no file, as in TAP reports."""
+    """Return the text of a test's file.
+
+    If the id names no file, as in TAP reports, return the texts of all files that contain its title in
+    quotes.
+    """
     if (tree / file_of(test)).is_file():
         return read_regular_text(tree / file_of(test))
     title = test.rpartition("::")[2]
@@ -135,8 +149,8 @@ def _file_text(tree: Path, test: str) -> str:
     return "\n".join(text for text in texts if any(f"{quote}{title}{quote}" in text for quote in "\"'`"))
 
 
-def _body(text: str, test: str) -> str:
-    """Return the source of a test's function; of another language than Python, the whole file."""
+def _test_body(text: str, test: str) -> str:
+    """Return the source of a test's function; for other languages than Python, the whole file."""
     if not file_of(test).endswith(".py"):
         return text
     name = test.rpartition("::")[2].partition("[")[0]

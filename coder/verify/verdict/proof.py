@@ -1,4 +1,4 @@
-"""Turns changes into verdicts: red on the base, green on the change, and nothing broken, each seen in a clean worktree."""
+"""Verification of changes in clean worktrees: red on the base, green on the change, nothing broken."""
 
 import threading
 import time
@@ -25,19 +25,22 @@ from coder.verify.warm.warm_base import FirstLook, Standby, edits_of, first_look
 from coder.verify.warm.warm_tests import Ran
 
 TESTS_PER_SECOND = 50
-"""So many tests a second are expected of a suite whose time is not known yet, before it is tried as a whole."""
+"""Speed assumed of a suite that was never timed, to decide whether to run it as a whole."""
 MOST_RED = 20
-"""Of a suite that was cut off, so many failing tests join the impacted ones."""
-ENDLESS = "A test of code that never ends must end by itself: run the code in a daemon thread and assert that it is done in time."
+"""Number of failing tests of a suite that was cut off that are run with the impacted ones."""
+ENDLESS = (
+    "A test of code that never ends must end by itself: "
+    "run the code in a daemon thread and assert that it is done in time."
+)
 
 AFTER_OTHERS = (
-    "passes by itself, and failed among the others: look for what tests leave to each other (a default or a class's own list, a cache, a "
-    "file), and have one test show it"
+    "passes by itself, and failed among the others: look for what tests leave to each other "
+    "(a default or a class's own list, a cache, a file), and have one test show it"
 )
 
 
 class WorktreeVerifier:
-    """The Verifier of one base and one issue."""
+    """`Verifier` of one base and one issue."""
 
     def __init__(
         self,
@@ -52,12 +55,15 @@ class WorktreeVerifier:
         standby: Standby | None = None,
         suite: SuiteLimits = WHOLE,
     ) -> None:
-        """`asked` are tests that the user named; where it `needs_ties`, other tests of the base prove only what is tied to the issue.
+        """Prepare to verify changes of one base.
+
+        `asked` are tests that the user named; if it `needs_ties`, other tests of the base prove only what is
+        tied to the issue.
 
         `circumstances` are sentences about the interpreter and the test command, for the evidence.
 
-        `instruments` are for the second look at what broke nothing; `standby` keeps the base ready; `suite` says how much
-        of the suite is run.
+        `instruments` examine changes that broke nothing; `standby` keeps the base warm; `suite` limits how
+        much of the suite is run.
         """
         self._trees = trees
         self._runner = runner
@@ -66,7 +72,7 @@ class WorktreeVerifier:
         self._suite = suite
         self._impacted_base: dict[tuple[str, ...], TestReport] = {}
         self._compared: dict[str, tuple[TestReport, TestReport]] = {}
-        """The reports on the base and on the change that were compared, by the tree that was judged."""
+        """Reports on the base and on the change that were compared, by the verified tree."""
         self._issue = issue
         self._asked = asked
         self._needs_ties = needs_ties
@@ -75,22 +81,25 @@ class WorktreeVerifier:
         self._lock = threading.Lock()
         self._baseline: TestReport | None = None
         self._is_whole = False
-        """Had the suite on the base all of its time?"""
+        """Whether the suite on the base ran without a reduced time limit."""
 
     def baseline(self, progress: Progress | None = None, *, whole: bool = False) -> TestReport:
-        report = self._measure(progress, None if whole else self._suite.whole_seconds)
+        """Return the report of the suite on the untouched base, measured once."""
+        report = self._measure_baseline(progress, None if whole else self._suite.whole_seconds)
         if not whole or report.problem is None or report.problem.kind != "timeout" or self._is_whole:
             return report
-        return self._measure(progress, None, anew=True)
+        return self._measure_baseline(progress, None, anew=True)
 
-    def _measure(self, progress: Progress | None, seconds: float | None, *, anew: bool = False) -> TestReport:
+    def _measure_baseline(
+        self, progress: Progress | None, seconds: float | None, *, anew: bool = False
+    ) -> TestReport:
         with self._lock:
             if self._baseline is None or (anew and not self._is_whole):
                 self._is_whole = seconds is None
                 with self._trees.checkout(self._trees.base, ()) as tree:
-                    if seconds is not None and (why := self._why_not_whole(tree, seconds)):
+                    if seconds is not None and (reason := self._reason_for_part(tree, seconds)):
                         self._baseline = TestReport(
-                            command=self._runner.command, problem=Problem(kind="timeout", text=why)
+                            command=self._runner.command, problem=Problem(kind="timeout", text=reason)
                         )
                     else:
                         self._baseline = self._runner.run(
@@ -98,8 +107,8 @@ class WorktreeVerifier:
                         )
             return self._baseline
 
-    def _why_not_whole(self, tree: Path, seconds: float) -> str:
-        """Return why the whole suite is not even tried, as far as that is known before it is run; empty where it is."""
+    def _reason_for_part(self, tree: Path, seconds: float) -> str:
+        """Return why the whole suite is not tried, as far as known before it runs; empty if it is."""
         if self._suite.only_impacted:
             return "Only the impacted tests are run, as was asked."
         if (tests := count_tests(tree)) > seconds * TESTS_PER_SECOND:
@@ -109,7 +118,7 @@ class WorktreeVerifier:
         return ""
 
     def renew(self, circumstance: str) -> None:
-        """Forget the base's results: tests run in another environment from here on."""
+        """Discard the results of the base: the test environment has changed."""
         with self._lock:
             self._baseline = self._ties = None
             self._is_whole = False
@@ -117,6 +126,7 @@ class WorktreeVerifier:
             self._circumstances = (*self._circumstances, circumstance)
 
     def reproduces(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Reproduced:
+        """Run the tests of a patch without its source part, and return which fail for the right reason."""
         changed = self._trees.changed(patch.tree)
         tests = [path for path in changed if is_test_path(path)]
         with self._trees.checkout(patch.tree, tests) as tree:
@@ -126,24 +136,28 @@ class WorktreeVerifier:
                     rejected=("The change adds or changes no test file, and no test was named.",)
                 )
             sources = tuple(path for path in changed if path not in tests and (tree / path).is_file())
-            told = labelled("reproduction", progress)
+            report_progress = labelled("reproduction", progress)
             seconds = patience(self._baseline)
             report = self._runner.run(
-                tree, [*named, *files], timeout_seconds=seconds, expect_loaded=sources, progress=told
+                tree,
+                [*named, *files],
+                timeout_seconds=seconds,
+                expect_loaded=sources,
+                progress=report_progress,
             )
         if report.by_exit_code:
             return Reproduced(
                 rejected=(f"`{report.command}` gives an exit code and no reasons.",), results=report.results
             )
-        old = self._passing_before(files)
-        is_named = meant(named)
-        right, rejected = [], [_hint(report.problem)] if report.problem else []
+        passing_on_base = self._tests_passing_on_base(files)
+        is_requested = meant(named)
+        reproducing, rejected = [], [_describe_problem(report.problem)] if report.problem else []
         for result in report.results:
             reason = why_not(result, issue=self._issue, unchanged=file_of(result.id) not in changed)
             reason = AFTER_OTHERS if result.green and self._was_red(result.id) else reason
             if not reason:
-                right.append(result.id)
-            elif result.red or result.id not in old or is_named(result.id):
+                reproducing.append(result.id)
+            elif result.red or result.id not in passing_on_base or is_requested(result.id):
                 rejected.append(f"{result.id}: {reason}")
         rejected += [
             f"{name}: there is no such test"
@@ -151,10 +165,11 @@ class WorktreeVerifier:
             if not any(meant([name])(result.id) for result in report.results)
         ]
         if report.problem is not None and report.problem.kind == "wrong_code":
-            right = []
-        return Reproduced(tests=tuple(right), rejected=tuple(rejected), results=report.results)
+            reproducing = []
+        return Reproduced(tests=tuple(reproducing), rejected=tuple(rejected), results=report.results)
 
     def ties(self) -> Mapping[str, Tie]:
+        """Return how red tests of the base are tied to the issue; empty before the base was measured."""
         before = self._baseline
         if before is None or not self._needs_ties:
             return {}
@@ -171,7 +186,10 @@ class WorktreeVerifier:
             return ties(self._issue, before.reds, tree, [result.id for result in before.results])
 
     def _choose_scope(self, patch: Patch, progress: Progress | None) -> tuple[TestReport, Impacted | None]:
-        """Return the base's results that a change is compared with, and the test files that stand for the suite; None is the whole."""
+        """Return the base results for comparison, and the test files that stand for the suite.
+
+        None means the whole suite.
+        """
         whole = self.baseline(progress)
         if whole.problem is None or whole.problem.kind != "timeout" or whole.indirect:
             return whole, None
@@ -183,18 +201,22 @@ class WorktreeVerifier:
             part = part.model_copy(update={"files": tuple(dict.fromkeys((*part.files, *red)))})
             files = tuple(path for path in part.files if (old / path).is_file())
             if files and files not in self._impacted_base:
-                seconds, told = self._suite.impacted_seconds, labelled("impacted tests, base", progress)
+                seconds, report_progress = (
+                    self._suite.impacted_seconds,
+                    labelled("impacted tests, base", progress),
+                )
                 self._impacted_base[files] = self._runner.run(
-                    old, files, timeout_seconds=seconds, progress=told
+                    old, files, timeout_seconds=seconds, progress=report_progress
                 )
         return self._impacted_base.get(files, TestReport(command=self._runner.command)), part
 
     def _was_red(self, test: str) -> bool:
-        """Was it red on the base, among all others?"""
-        known = self._baseline.of(test) if self._baseline else None
-        return known is not None and known.red
+        """Tell whether a test was red on the base, run among all others."""
+        result = self._baseline.of(test) if self._baseline else None
+        return result is not None and result.red
 
     def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
+        """Judge a change and return the verdict."""
         started = time.monotonic()
         before, part = self._choose_scope(patch, progress)
         first = self._first_look(patch, before, progress)
@@ -231,6 +253,7 @@ class WorktreeVerifier:
         )
 
     def guard(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
+        """Return the latest verdict with the findings of mutation testing and linters."""
         if self._instruments is None or verdict.tree not in self._compared:
             return verdict
         before, after = self._compared[verdict.tree]
@@ -248,6 +271,7 @@ class WorktreeVerifier:
         *,
         around: Around = nullcontext,
     ) -> TestReport:
+        """Run tests on uncommitted code, in a warm process if possible."""
         if self._standby is not None:
             self._standby.begin()
             edits = edits_of(worktree, paths)
@@ -257,15 +281,17 @@ class WorktreeVerifier:
             return self._runner.run(worktree, tests, progress=progress)
 
     def explain(self, verdict: Verdict) -> str:
+        """Return a summary of the verdict for the model."""
         if self._standby is not None:
-            self._standby.begin()  # another try will follow
+            self._standby.begin()  # another attempt will follow
         return distil(verdict)
 
     def evidence(self, verdict: Verdict) -> Evidence:
+        """Return the evidence to attach to the commit."""
         return Evidence(trailers=trailers(verdict), page=page(verdict))
 
     def _first_look(self, patch: Patch, before: TestReport, progress: Progress | None) -> FirstLook:
-        """What the tests that the change reaches say in a warm process, where one is ready: which of them to run first."""
+        """Run the tests that the change reaches warm, if possible, to learn which of them to run first."""
         if self._standby is None or not self._standby.ready:
             return FirstLook()
         edits = self._trees.edits(patch.tree)
@@ -275,17 +301,17 @@ class WorktreeVerifier:
             else first_look(self._standby, edits, before, labelled("first look", progress))
         )
 
-    def _passing_before(self, files: Sequence[str]) -> frozenset[str]:
-        """Tests in these files that pass on the base, without waiting for the whole suite."""
+    def _tests_passing_on_base(self, files: Sequence[str]) -> frozenset[str]:
+        """Return tests in these files that pass on the base, without waiting for the whole suite."""
         report = self._baseline if self._baseline is None or self._baseline.problem is None else None
         if report is None and files:
             with self._trees.checkout(self._trees.base, ()) as tree:
-                there = [path for path in files if (tree / path).is_file()]
-                report = self._runner.run(tree, there) if there else None
+                existing = [path for path in files if (tree / path).is_file()]
+                report = self._runner.run(tree, existing) if existing else None
         results: tuple[TestResult, ...] = report.results if report is not None else ()
         return frozenset(result.id for result in results if result.green)
 
 
-def _hint(problem: Problem) -> str:
-    """What is wrong with a run, and how a test of what hangs is written."""
+def _describe_problem(problem: Problem) -> str:
+    """Return a problem in words; for a time-out, with advice on testing code that hangs."""
     return f"{problem.text} {ENDLESS}" if problem.kind == "timeout" else problem.text

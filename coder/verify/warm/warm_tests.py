@@ -25,8 +25,8 @@ from coder.verify.warm.test_server import Asked, Forked, Gone, OnRed, Served, St
 BUILT = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".pxd", ".pyd", ".pyx", ".rs", ".so"})
 """Suffixes of build inputs and outputs: changes to them need a build."""
 UNKNOWN_SECONDS, LEAST_SECONDS, TIMES = 60.0, 2.0, 10.0
-"""Limit of processor time for a test: UNKNOWN_SECONDS if it was never timed, else TIMES its longest run, and at
-least LEAST_SECONDS.
+"""Limit of processor time for a test: UNKNOWN_SECONDS if it was never timed, else TIMES its longest run, and
+at least LEAST_SECONDS.
 """
 Edits = Mapping[str, str | None]
 
@@ -211,7 +211,8 @@ class WarmRunner:
             (path for path in edits if path in self._state.loaded | self._state.opened), ""
         ):
             return Cold(
-                reason=f"{loaded_path} is used before any test is collected, by a plugin of pytest or as its configuration"
+                reason=f"{loaded_path} is used before any test is collected, "
+                "by a plugin of pytest or as its configuration"
             )
         why = swappable if isinstance(swappable, str) else ""
         if not isinstance(swappable, str):
