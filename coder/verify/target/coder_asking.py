@@ -1,6 +1,6 @@
-"""Asks what edits answer to the calls that tests make, each edit in a fork of its own; it runs in the project's interpreter.
+"""Comparison of edits by their answers to the calls that tests make, each edit in its own fork.
 
-Stdlib only, Python 3.8 or later.
+Runs in the project's interpreter. Standard library only, Python 3.8 or later.
 """
 
 # ruff: noqa: PTH118, PTH123 - a test may have replaced pathlib
@@ -18,16 +18,17 @@ from coder_fork import Child  # type: ignore[import-not-found]
 from coder_questions import Questions  # type: ignore[import-not-found]
 
 RECORDING_LIMIT = 5.0
-"""Seconds of processor time for a test of which the calls are recorded."""
+"""Processor time limit, in seconds, for a test whose calls are recorded."""
 COMPARE_SECONDS, FIRST_SHARE = 10.0, 0.25
-"""At most so long for all the calls that one candidate answers; so much of the whole time for recording them, and for the unchanged code
-to answer them."""
+"""Time limit in seconds for all answers of one candidate; share of the whole time for recording the calls,
+and for the answers of the unchanged code.
+"""
 SLOW = 0.1
-"""Seconds after which a call of the unchanged code is not asked again: the others have less time for it."""
+"""Seconds after which a call of the unchanged code is not repeated, to leave time for the others."""
 
 
 class Asking:
-    """The comparison that one request is about."""
+    """The comparison for one request."""
 
     def __init__(self, trials: Any) -> None:
         self.trials = trials
@@ -35,24 +36,31 @@ class Asking:
         self.before: list[str] = []
 
     def compare(self) -> None:
-        """Write how the unchanged code, twice, and each of the candidates answer the calls that the tests make, and others like them."""
+        """Write the answers of the unchanged code, twice, and of each candidate to the same calls.
+
+        The calls are those that the tests make, and variations of them.
+        """
         with open(self.request["candidates"], encoding="utf-8") as file:
             candidates = [json.loads(line) for line in file]
         for answer in self.trials.all_of(Child(candidates, self.answers, seconds=self.request["seconds"])):
             self.trials.write(**answer)
 
     def answers(self, candidates: list[Any]) -> Iterator[Any]:
-        """Runs in a fork, which records the calls and forks again for each candidate."""
-        functions = {item["function"]: item["path"] for item in candidates if item["function"] is not None}
+        """Record the calls and yield all answers; runs in a fork, which forks again for each candidate."""
+        functions = {
+            candidate["function"]: candidate["path"]
+            for candidate in candidates
+            if candidate["function"] is not None
+        }
         recorder = Recorder(
             frozenset(os.path.join(self.request["tree"], path) for path in self.request["sources"]),
             frozenset(
                 self.key_of(path, self.request["functions"][number]) for number, path in functions.items()
             ),
         )
-        enough = time.monotonic() + self.left * FIRST_SHARE
+        recording_end = time.monotonic() + self.left * FIRST_SHARE
         for test in [*self.trials.targets, *self.request["guards"]]:
-            if test in self.trials.items and time.monotonic() < enough:
+            if test in self.trials.items and time.monotonic() < recording_end:
                 recorder.begin(failing=test in self.trials.targets)
                 sys.setprofile(recorder)
                 self.trials.run(test, None, RECORDING_LIMIT)
@@ -64,53 +72,62 @@ class Asking:
             recorder,
             [self.trials.swapper.imported[path] for path in paths if path in self.trials.swapper.imported],
         )
-        first = self.asked(None, questions, self.left * FIRST_SHARE)
-        questions.keep([seconds < SLOW for _, seconds in first])
-        self.before = [told for told, seconds in first if seconds < SLOW]
+        base_answers = self.asked(None, questions, self.left * FIRST_SHARE)
+        questions.keep([seconds < SLOW for _, seconds in base_answers])
+        self.before = [candidate_answers for candidate_answers, seconds in base_answers if seconds < SLOW]
         yield {"index": -1, "calls": questions.described()}
         yield {"index": -1, "answers": self.before}
         others = [(-1, None), *enumerate(candidates)]
         for number, (index, candidate) in enumerate(others):
-            told = self.asked(candidate, questions, self.left / (len(others) - number))
-            yield {"index": index, "answers": [answer for answer, _ in told]}
+            candidate_answers = self.asked(candidate, questions, self.left / (len(others) - number))
+            yield {"index": index, "answers": [answer for answer, _ in candidate_answers]}
 
     @property
     def left(self) -> float:
+        """Seconds left until the deadline."""
         return float(self.trials.deadline - time.monotonic())
 
     def key_of(self, path: str, function: dict[str, Any]) -> Any:
-        """As coder_swap.key_of makes it of the function's code."""
+        """Return the key that coder_swap.key_of gives the function's code."""
         return os.path.join(self.request["tree"], path), function["name"], function["line"]
 
     def asked(self, candidate: dict[str, Any] | None, questions: Questions, seconds: float) -> list[Any]:
-        """The answers in a fork of their own, each with the seconds that it took; as far as the time reaches."""
-        most = min(seconds, COMPARE_SECONDS)
-        told: list[Any] = self.trials.all_of(
-            Child([candidate], lambda batch: self.answer(batch[0], questions, most), seconds=most)
+        """Return the answers of one candidate from its own fork, each with its seconds.
+
+        Answers after the time limit are missing.
+        """
+        limit = min(seconds, COMPARE_SECONDS)
+        answers: list[Any] = self.trials.all_of(
+            Child([candidate], lambda batch: self.answer(batch[0], questions, limit), seconds=limit)
         )
-        return told
+        return answers
 
     def answer(self, candidate: dict[str, Any] | None, questions: Questions, seconds: float) -> Iterator[Any]:
+        """Yield the answers of one candidate.
+
+        If they equal those of the unchanged code and the function ran before, the module is executed again
+        first.
+        """
         deadline = time.monotonic() + seconds
         undo = None if candidate is None else self.trials.put_into_effect(candidate, alone=True)
         if undo is None or not self.trials.swapper.stale:
             yield from self.timed(questions, deadline)
             return
-        told = [*self.timed(questions, deadline)]
-        if [answer for answer, _ in told] == self.before[
-            : len(told)
-        ]:  # what the function has made may be what matters
+        answers = [*self.timed(questions, deadline)]
+        if [answer for answer, _ in answers] == self.before[
+            : len(answers)
+        ]:  # objects made by the old function may hide the difference
             undo()
             self.trials.put_into_effect(candidate, alone=True, again=True)
-            told = [*self.timed(questions, deadline)]
-        yield from told
+            answers = [*self.timed(questions, deadline)]
+        yield from answers
 
     def timed(self, questions: Questions, deadline: float) -> Iterator[Any]:
-        """Each answer with the seconds that it took, up to the first after the deadline."""
+        """Yield each answer with its seconds, up to the first one after the deadline."""
         before = time.monotonic()
-        for told in questions.answers():
+        for answer in questions.answers():
             after = time.monotonic()
-            yield told, after - before
+            yield answer, after - before
             if after > deadline:
                 return
             before = time.monotonic()

@@ -1,7 +1,8 @@
-"""Sees what code of the tested tree does to the machinery that observes it; it runs in the project's interpreter.
+"""Audit hook that detects access of the tested tree to the machinery that observes it.
 
-Standard library only, Python 3.8 or later. An audit hook (PEP 578) cannot be taken back. What shares the process could still evade it:
-it is there so that the usual ways are seen, and named.
+Runs in the project's interpreter. Standard library only, Python 3.8 or later. An audit hook (PEP 578) cannot
+be removed.
+Code in the same process could still evade it: it detects and names the usual ways.
 """
 
 from __future__ import annotations
@@ -69,14 +70,18 @@ MACHINERY = (
 
 
 HARMLESS = frozenset(("__doc__", "__module__", "__name__", "__qualname__"))
-"""Attributes that say how something is called, whoever sets them."""
+"""Attributes that only name an object; setting them is harmless."""
 
 
 class Audit:
-    """Remembers by which file of the tree something was reached for."""
+    """Records which file of the tree accessed the machinery."""
 
     def __init__(self, tree: str, own: tuple[str, ...]) -> None:
-        """`own` are our own files and directories: of a run's directory the rest is the tests' HOME and TMPDIR."""
+        """Install the hook.
+
+        `own` are our own files and directories: the rest of a run's directory belongs to the tests, as HOME
+        and TMPDIR.
+        """
         self.tree = tree.rstrip("/") + "/"
         self.own = own
         self.found: dict[str, None] = {}
@@ -106,7 +111,10 @@ class Audit:
         return isinstance(path, str) and path.startswith(OF_PROCESSES + self.own)
 
     def note(self, event: str, frame: FrameType | None) -> None:
-        """Blame the file of the tree that did it itself; code without a file is that of whoever executes it."""
+        """Record the file of the tree that performed the access.
+
+        Code without a file is attributed to its caller.
+        """
         while frame is not None and frame.f_code.co_filename.startswith("<"):
             frame = frame.f_back
         if frame is not None and frame.f_code.co_filename.startswith(self.tree) and len(self.found) < SHOWN:
@@ -117,7 +125,7 @@ class Audit:
         self.kept = dict(functions())
 
     def changed(self) -> Iterable[str]:
-        """Functions of the machinery that are others than those kept."""
+        """Return the recorded accesses, including functions of the machinery replaced since `keep`."""
         for name, value in functions() if self.kept else ():
             if self.kept.get(name, value) != value and len(self.found) < SHOWN:
                 self.found[f"replaced: {name}"] = None
@@ -125,14 +133,14 @@ class Audit:
 
 
 def is_harmless(event: str, arguments: tuple[Any, ...]) -> bool:
-    """Does this event only name something, or read a code object, which cannot be changed?"""
+    """Tell whether an event only names an object or reads a code object, which is immutable."""
     if not event.startswith("object.__"):
         return False
     return arguments[1] in HARMLESS or (event == "object.__getattr__" and arguments[1] == "__code__")
 
 
 def functions() -> Iterable[tuple[str, Any]]:
-    """Each function of the machinery that is loaded, with its code: name, (function, code)."""
+    """Yield name and (function, code) of each function of the loaded machinery."""
     for name in MACHINERY:
         holder = loaded(name)
         for key, value in list(vars(holder).items()) if holder is not None else ():
@@ -148,7 +156,7 @@ def functions() -> Iterable[tuple[str, Any]]:
 
 
 def loaded(name: str) -> Any:
-    """A module, or a class of one; None where it is not imported."""
+    """Return a module, or a class in one, by dotted name; None if it is not imported."""
     module, _, attribute = name.rpartition(".")
     found = sys.modules.get(name) or vars(sys.modules.get(module, ModuleType(""))).get(attribute)
     return found if isinstance(found, (ModuleType, type)) else None

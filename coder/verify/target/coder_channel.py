@@ -1,6 +1,7 @@
-"""Takes requests from a file and answers through a named pipe; it runs in the project's interpreter.
+"""Channel to the host: requests come from a file, answers go through a named pipe.
 
-Stdlib only, Python 3.8 or later. A second named pipe tells that there is a request.
+A second named pipe signals a request. Runs in the project's interpreter. Standard library only, Python 3.8 or
+later.
 """
 
 # ruff: noqa: PTH118, PTH123
@@ -13,28 +14,29 @@ from typing import Any
 
 
 class Channel:
-    """This process's end."""
+    """The target's end of a request channel."""
 
     def __init__(self, place: str, name: str) -> None:
-        # For reading and writing both: then neither end waits for the other to be opened, and none ever ends.
+        # Opened for reading and writing: then opening does not block, and the pipe never reports its end.
         self.requests = os.open(os.path.join(place, f"{name}.requests"), os.O_RDWR)
         self.answers = os.open(os.path.join(place, f"{name}.answers"), os.O_RDWR)
         self.asked = os.path.join(place, f"{name}.asked")
 
     def next(self, seconds: float | None = None) -> dict[str, Any] | None:
-        """The next request; None if none comes in so many seconds."""
+        """Return the next request, None if none arrives within `seconds`."""
         if seconds is not None and not select.select([self.requests], [], [], seconds)[0]:
             return None
         os.read(self.requests, 1)
         return self.asked_for()
 
     def asked_for(self) -> dict[str, Any]:
-        """The latest request, again."""
-        with open(self.asked, encoding="utf-8") as file:  # which needs no import
+        """Return the latest request again."""
+        with open(self.asked, encoding="utf-8") as file:  # open() needs no import
             request: dict[str, Any] = json.load(file)
         return request
 
     def answer(self, **fields: Any) -> None:
+        """Send the fields as one line of JSON."""
         os.write(self.answers, json.dumps(fields).encode("ascii") + b"\n")
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
-"""A pytest process that has collected the tests and forks for each request; it runs in the project's interpreter.
+"""Pytest process that has collected the tests and forks for each request.
 
-Stdlib only, Python 3.8 or later, pytest 6.2 or later.
+Runs in the project's interpreter. Standard library only, Python 3.8 or later, pytest 6.2 or later.
 """
 
 # ruff: noqa: PTH118, PTH123, B905 - a test may have replaced pathlib; zip is strict from Python 3.10 on
@@ -33,20 +33,22 @@ from coder_watch import Calls, Opened  # type: ignore[import-not-found]
 
 INTERRUPTED, INTERNAL_ERROR = 2, 3
 IDLE_SECONDS = 0.03
-"""Without a request for so long, there is time to fork ahead of the next one."""
+"""After so long without a request, a fork is made ahead of the next one."""
 SILENT_SECONDS = 120.0
-"""Without a word from the tests of one file while they are seen: if one waits for ever, nothing is known of those left."""
+"""Time limit without output while the tests of one file are traced: if one waits forever, the rest stays
+unknown.
+"""
 MOST_TOUCHED = 300 << 20
-"""Of memory that a fork may copy ahead."""
+"""Largest memory, in bytes, that a fork copies in advance."""
 
 
 class Collected:
-    """Takes the place of pytest's own loop over the tests."""
+    """Replacement of pytest's loop over the tests."""
 
     def __init__(self, channel: Channel, request: dict[str, Any], opened: Opened) -> None:
         self.channel = channel
         self.runs = Channel(request["place"], "run")
-        """Requests to run tests go past this process: the fork that waits takes them."""
+        """Channel for requests to run tests: the waiting fork takes them, not this process."""
         self.request = request
         self.opened = opened
         self.calls = Calls()
@@ -75,14 +77,14 @@ class Collected:
         executed = [*self.calls.now().values()]
         self.swapper.look_around(executed)
         tree = self.request["tree"]
-        told = {
+        state = {
             "read": self.opened.inside(tree, guessing=any(map(is_guessing, self.items))),
             "unfit": unfit,
             "executed": lines_of(executed, tree),
             "tests": [item.nodeid for item in self.items],
         }
         with open(os.path.join(self.request["place"], "ready"), "w", encoding="utf-8") as file:
-            json.dump(told, file)
+            json.dump(state, file)
         adopt()
         gc.collect()
         gc.freeze()
@@ -91,19 +93,22 @@ class Collected:
             self.serve(self.heard(None if self.spare else IDLE_SECONDS))
 
     def heard(self, seconds: float | None) -> int:
-        """The descriptor on which something has come; -1 if nothing has in so many seconds."""
+        """Return the descriptor that is ready, -1 if none is within `seconds`."""
         others = self.spare.pipe if self.spare else self.runs.requests
         ready = select.select([self.channel.requests, others], [], [], seconds)[0]
         return ready[0] if ready else -1
 
     def serve(self, descriptor: int) -> None:
+        """Handle one request, or make or finish the spare fork."""
         if descriptor == self.channel.requests:
-            asked = self.channel.next()
-            if asked["kind"] == "try":
-                Trials(self.items, self.swapper, {**asked, "tree": self.request["tree"]}, self.opened).judge()
+            request = self.channel.next()
+            if request["kind"] == "try":
+                Trials(
+                    self.items, self.swapper, {**request, "tree": self.request["tree"]}, self.opened
+                ).judge()
                 self.channel.answer(tried=True)
             else:
-                self.reach(asked)
+                self.reach(request)
                 self.channel.answer(reached=True)
         elif self.spare is None:
             self.spare = Child([], self.run, seconds=0.0)
@@ -114,7 +119,7 @@ class Collected:
                 self.runs.answer(settled=True, **ended)
 
     def unfit(self) -> str:
-        """Why a fork of this process is not what a process of its own would be; empty where it is."""
+        """Return why a fork of this process differs from a separate process; empty if it does not."""
         threads = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
         if threads:
             return f"a thread runs since the tests were collected ({threads[0]})"
@@ -123,7 +128,7 @@ class Collected:
         return ""
 
     def ended(self, child: Child) -> dict[str, Any]:
-        """Wait for a fork that has begun to run tests, and take away what is left of it: how it ended."""
+        """Wait for a fork that has started to run tests, clean up after it, and return how it ended."""
         child.read(0)
         child.seconds = child.answers[0] if child.answers else 0.0
         child.deadline = time.monotonic() + child.seconds
@@ -135,7 +140,7 @@ class Collected:
         return {"code": code_of(status), "timed_out": expired}
 
     def run(self, _batch: list[Any]) -> Iterator[Any]:
-        """In the fork: wait for a request, then do what pytest would do with the edited functions."""
+        """Wait for a request in the fork, then run the tests as pytest would with the edited functions."""
         self.settle()
         self.channel.close()
         if not select.select([self.runs.requests], [], [], 0)[0]:
@@ -146,6 +151,7 @@ class Collected:
         yield True
 
     def answer_to(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Run the requested tests with the edited functions and return the answer."""
         missing = [name for name in request["select"] if name not in self.positions]
         if missing:
             return {"cold": f"{missing[0]} was not collected"}
@@ -155,8 +161,10 @@ class Collected:
             return {"cold": str(reason)}
         self.use(request["temporary"])
         self.limited.become(request, self.runs.answer)
-        wanted = {position for name in request["select"] for position in self.positions[name]}
-        items = [self.items[position] for position in sorted(wanted)] if request["select"] else [*self.items]
+        positions = {position for name in request["select"] for position in self.positions[name]}
+        items = (
+            [self.items[position] for position in sorted(positions)] if request["select"] else [*self.items]
+        )
         items.sort(key=self.limited.place)
         self.session.items = items
         self.session.testscollected = len(items)
@@ -165,12 +173,12 @@ class Collected:
         return {"code": 0, "timed_out": False}
 
     def reach(self, request: dict[str, Any]) -> None:
-        """Let the tests of each file be seen in a fork of its own, as long as there is time."""
+        """Trace the tests of each file in a fork of their own, within the time limit."""
         deadline = time.monotonic() + request["seconds"]
-        wanted = frozenset(request["tests"])
+        requested = frozenset(request["tests"])
         files: dict[str, list[Any]] = {}
         for item in self.items:
-            if item.nodeid in wanted:
+            if item.nodeid in requested:
                 files.setdefault(item.nodeid.partition("::")[0], []).append(item)
         for items in files.values():
             child = Child(items, lambda items: self.see(request, items), seconds=SILENT_SECONDS)
@@ -180,6 +188,7 @@ class Collected:
             end_orphans(*([self.spare.pid] if self.spare else []))
 
     def see(self, request: dict[str, Any], items: list[Any]) -> Iterator[Any]:
+        """Trace tests in the fork; yields once a second."""
         self.settle()
         self.channel.close()
         self.runs.close()
@@ -189,9 +198,10 @@ class Collected:
         yield from Reach(self.request["tree"], self.opened, request["results"]).run(items)
 
     def put_into_effect(self, swaps: list[Any]) -> None:
+        """Swap the edited functions in this process."""
         for swap in reversed(
             swaps
-        ):  # from the end of each file, so that what is replaced later lies where it lay
+        ):  # from the end of each file, so that positions of later replacements stay valid
             path = os.path.join(self.request["tree"], swap["path"])
             if path in self.swapper.imported:
                 self.swapper.swap(path, swap["function"], swap["source"])
@@ -200,14 +210,14 @@ class Collected:
             linecache.cache.pop(path, None)
 
     def settle(self) -> None:
-        """Take nothing over from the process that was forked but what it has imported and collected."""
+        """Separate this fork from its parent's captured output, random state and garbage collection."""
         manager = self.session.config.pluginmanager.get_plugin("capturemanager")
-        if manager is not None:  # its files are shared by all forks
+        if manager is not None:  # forks share its files
             manager.stop_global_capturing()
             silence()
             manager.start_global_capturing()
         self.session.config.option.tbstyle = (
-            "value"  # nobody reads pytest's own rendering, which takes most of the time of a failure
+            "value"  # pytest's rendering is not read, and takes most of the time of a failure
         )
         random.seed()
         if "numpy" in sys.modules and hasattr(sys.modules["numpy"], "random"):
@@ -215,7 +225,7 @@ class Collected:
         gc.unfreeze()
 
     def use(self, temporary: str) -> None:
-        """Put temporary files into a directory that is the run's own."""
+        """Use a separate directory for temporary files."""
         os.environ["TMPDIR"] = temporary
         tempfile.tempdir = None
         factory = getattr(self.session.config, "_tmp_path_factory", None)
@@ -223,7 +233,7 @@ class Collected:
             factory._basetemp, factory._given_basetemp = None, Path(temporary, "pytest")
 
     def exit_status(self, items: list[Any]) -> int:
-        """Run the tests as pytest's own loop does."""
+        """Run the tests as pytest's own loop does, and return its exit status."""
         protocol = self.session.config.hook.pytest_runtest_protocol
         try:
             for item, following in zip(items, [*items[1:], None]):
@@ -232,17 +242,21 @@ class Collected:
                     return INTERRUPTED
         except (KeyboardInterrupt, pytest.exit.Exception):
             return INTERRUPTED
-        except BaseException:  # noqa: BLE001 - a plugin has failed, as pytest says of it
+        except BaseException:  # noqa: BLE001 - a plugin failed; pytest calls it an internal error
             return INTERNAL_ERROR
         return 1 if self.session.testsfailed else 0
 
 
 def is_guessing(item: Any) -> bool:
+    """Tell whether a test is property-based (Hypothesis)."""
     return bool(getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
 
 
 def touch_memory() -> None:
-    """Copy now what this fork shares with others and will write to: a fork pays that when it runs, most of all in its first test."""
+    """Copy the shared memory that this fork will write to in advance.
+
+    Otherwise the fork pays for it while it runs, mostly in its first test.
+    """
     with open("/proc/self/statm", "rb") as file:
         resident = int(file.read().split()[1]) * resource.getpagesize()
     if resident < MOST_TOUCHED:
@@ -251,7 +265,11 @@ def touch_memory() -> None:
 
 
 def names_of(nodeid: str) -> Iterator[str]:
-    """All names that mean a test: its own id, its function's without parameters, its class's, its file's, its directories'."""
+    """Yield all names that select a test.
+
+    They are its own id, and those of its function without parameters, its class, its file and its
+    directories.
+    """
     path, _, rest = nodeid.partition("::")
     folders = path.split("/")
     names = ["/".join(folders[: index + 1]) for index in range(len(folders))]
@@ -261,6 +279,7 @@ def names_of(nodeid: str) -> Iterator[str]:
 
 
 def is_socket(descriptor: int) -> bool:
+    """Tell whether a descriptor is an open socket."""
     try:
         return stat.S_ISSOCK(os.fstat(descriptor).st_mode)
     except OSError:

@@ -1,7 +1,8 @@
-"""Lets edits answer the same calls, so that one can see where they differ; it runs in the project's interpreter.
+"""Recording of calls, and answers of edited code to them, to find where edits differ.
 
-The calls are those that tests make into the project, and others made from them by small changes of their arguments.
-Stdlib only, Python 3.8 or later.
+The calls are those that tests make into the project, and variations of their arguments. Runs in the project's
+interpreter.
+Standard library only, Python 3.8 or later.
 """
 
 from __future__ import annotations
@@ -24,13 +25,14 @@ from coder_swap import key_of  # type: ignore[import-not-found]  # they all lie 
 
 MOST_OF_ONE, MOST_RECORDED = 12, 60
 MOST_OF_FAILING, MOST_OF_TEST = 8, 4
-"""Calls of one edited function that are taken from all failing tests, and from one test: others should be heard as well."""
+"""Limits of calls of one edited function from all failing tests, and from one test, to leave room for others.
+"""
 MOST_ELEMENTS, DEEPEST, LONGEST = 40, 4, 120
 CALL_SECONDS = 0.2
 REST, FURTHER = "*", "**"
-"""Under these names stand the arguments that have none of their own, and those whose names are not the function's."""
+"""Keys of the extra positional arguments, and of the extra keyword arguments."""
 NEVER_ASKED = inspect.CO_NESTED | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-"""Kinds of functions that nothing finds again, or that have to be awaited."""
+"""Flags of functions that cannot be found again by name, or must be awaited."""
 SHARED: Any = (
     ModuleType,
     MappingProxyType,
@@ -40,26 +42,29 @@ SHARED: Any = (
     type({}.values()),
     type({}.items()),
 )
-"""Kinds of what cannot be copied and is only looked at."""
+"""Types whose values cannot be copied and are only read."""
 WAYS: dict[Any, Any] = {
     **{kind: lambda _: "itself" for kind in SHARED},
     type(threading.Lock()): lambda _: (threading.Lock, ()),
     type(threading.RLock()): lambda _: (threading.RLock, ()),
 }
-"""How copyreg takes them: a text stands for the very object, a pair for a call that makes another."""
+"""Reducers for copyreg: a string stands for the object itself, a pair for a call that makes a new one."""
 READ = "fget"
-"""What of a property is called."""
+"""Attribute of a property that holds its function."""
 
 
 class TooLong(BaseException):
-    """A call or a test has used more processor time than it may."""
+    """Raised when a call or a test has used more processor time than allowed."""
 
 
 class Recorder:
-    """Notes the calls that come from outside of the sources, and all those of edited functions, with copies of their arguments."""
+    """Profiler that records calls from outside of the sources, and all calls of edited functions.
+
+    Arguments are copied.
+    """
 
     def __init__(self, sources: frozenset[str], edited: frozenset[Any]) -> None:
-        """`edited` has the key of each function's code, as coder_swap knows it."""
+        """Prepare to record; `edited` contains the coder_swap key of each edited function's code."""
         self.sources = sources
         self.edited = edited
         self.calls: list[Any] = []
@@ -70,7 +75,7 @@ class Recorder:
         self.most = MOST_OF_ONE
 
     def begin(self, *, failing: bool) -> None:
-        """Another test."""
+        """Start recording another test."""
         self.of_test.clear()
         self.most = MOST_OF_FAILING if failing else MOST_OF_ONE
 
@@ -93,7 +98,7 @@ class Recorder:
         if not edited or self.of_test.get(code, 0) < MOST_OF_TEST:
             self.counts[code] = self.counts.get(code, 0) + 1
             self.of_test[code] = self.of_test.get(code, 0) + 1
-            sys.setprofile(None)  # what copying calls is no call of the tests
+            sys.setprofile(None)  # calls made by copying are not calls of the tests
             with contextlib.suppress(Exception):
                 given = given_of(frame)
                 (self.inner if edited else self.calls).append(
@@ -103,45 +108,54 @@ class Recorder:
 
 
 def given_of(frame: FrameType) -> dict[str, Any]:
-    """What a function has been given, in the order of its parameters; it has just been called."""
+    """Return the arguments of a function that was just called, in the order of its parameters.
+
+    Raises:
+        ValueError: a generator is resumed, not called.
+    """
     code = frame.f_code
-    named = code.co_argcount + code.co_kwonlyargcount
-    further = code.co_varnames[
-        named : named
+    named_count = code.co_argcount + code.co_kwonlyargcount
+    variadic = code.co_varnames[
+        named_count : named_count
         + bool(code.co_flags & inspect.CO_VARARGS)
         + bool(code.co_flags & inspect.CO_VARKEYWORDS)
     ]
-    if code.co_flags & inspect.CO_GENERATOR and len(frame.f_locals) > named + len(further):
+    if code.co_flags & inspect.CO_GENERATOR and len(frame.f_locals) > named_count + len(variadic):
         raise ValueError("it goes on where it has been before")
-    given = {name: frame.f_locals[name] for name in code.co_varnames[: code.co_argcount]}
-    given[REST] = frame.f_locals[further[0]] if code.co_flags & inspect.CO_VARARGS else ()
-    given.update({name: frame.f_locals[name] for name in code.co_varnames[code.co_argcount : named]})
+    arguments = {name: frame.f_locals[name] for name in code.co_varnames[: code.co_argcount]}
+    arguments[REST] = frame.f_locals[variadic[0]] if code.co_flags & inspect.CO_VARARGS else ()
+    arguments.update(
+        {name: frame.f_locals[name] for name in code.co_varnames[code.co_argcount : named_count]}
+    )
     if code.co_flags & inspect.CO_VARKEYWORDS:
-        given[FURTHER] = frame.f_locals[further[-1]]
-    return given
+        arguments[FURTHER] = frame.f_locals[variadic[-1]]
+    return arguments
 
 
 def qualified(frame: FrameType, given: dict[str, Any]) -> tuple[str, ...]:
-    """How to find the function again from its module: its name, after its class's where it is a method.
+    """Return the path of a function from its module: its name, after its class's if it is a method.
 
-    Raises LookupError where there is no such way. A class that the function is called of finds it, and is no argument then.
+    A class on which the function is called is removed from its arguments.
+
+    Raises:
+        LookupError: the function cannot be found by name.
     """
     name = frame.f_code.co_name
     owner = given.get("self", given.get("cls"))
     kind = owner if isinstance(owner, type) else type(owner)
-    for item in (
+    for owner_class in (
         kind.__mro__
         if owner is not None
-        else [item for item in frame.f_globals.values() if isinstance(item, type)]
+        else [owner_class for owner_class in frame.f_globals.values() if isinstance(owner_class, type)]
     ):
-        function = vars(item).get(name)
+        function = vars(owner_class).get(name)
         if code_of(function) is frame.f_code:
             if isinstance(function, classmethod):
                 del given["cls"]
             return (
-                (*item.__qualname__.split("."), name, READ)
+                (*owner_class.__qualname__.split("."), name, READ)
                 if isinstance(function, property)
-                else (*item.__qualname__.split("."), name)
+                else (*owner_class.__qualname__.split("."), name)
             )
     if not callable(frame.f_globals.get(name)):
         raise LookupError(name)
@@ -149,13 +163,13 @@ def qualified(frame: FrameType, given: dict[str, Any]) -> tuple[str, ...]:
 
 
 def code_of(function: Any) -> Any:
-    """The code of a function, or of what a decorator or a property is made of."""
+    """Return the code of a function, or of the function inside a decorator or a property."""
     function = getattr(function, READ, function)
     return getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
 
 
 def deeply(given: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of all that can be copied: what cannot, and holds nothing by itself, does for both; a lock is a new one."""
+    """Copy arguments deeply; values that cannot be copied and hold no state are shared, locks are new."""
     table = copyreg.dispatch_table
     before = {kind: table[kind] for kind in WAYS if kind in table}
     table.update(WAYS)
@@ -168,10 +182,15 @@ def deeply(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def copied(given: Mapping[str, Any]) -> dict[str, Any]:
-    made = deeply(given)
-    if any(isinstance(value, (GeneratorType, *ITERATORS)) for value in made.values()):
+    """Copy arguments deeply.
+
+    Raises:
+        ValueError: reading an argument would change it.
+    """
+    copies = deeply(given)
+    if any(isinstance(value, (GeneratorType, *ITERATORS)) for value in copies.values()):
         raise ValueError("reading an argument changes it")
-    return made
+    return copies
 
 
 ITERATORS: Any = (
@@ -185,31 +204,35 @@ ITERATORS: Any = (
 
 
 def answers(calls: list[Any]) -> Iterator[str]:
-    """A line for each call: what it gives or raises, what it leaves in its arguments, and what it prints; tabs stand between these."""
+    """Yield a line for each call, with its parts separated by tabs.
+
+    The parts are the result or exception, the arguments afterwards, and the output.
+    """
     signal.signal(signal.SIGPROF, too_long)
     for module, name, given in calls:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-            told = answer(module, name, given)
-        yield f"{told}\t{printed.getvalue()[: LONGEST * 4]!r}" if printed.getvalue() else told
+            result = answer(module, name, given)
+        yield f"{result}\t{printed.getvalue()[: LONGEST * 4]!r}" if printed.getvalue() else result
 
 
 def answer(module: str, name: tuple[str, ...], given: Mapping[str, Any]) -> str:
+    """Call a function and return its result and the arguments afterwards, or the exception, as text."""
     try:
-        found: Any = sys.modules[module]
+        function: Any = sys.modules[module]
         for part in name:
-            found = getattr(found, part)
-        mine = deeply(given)
-        names = [*mine]
-        place = names.index(REST)
-        positional = [*(mine[item] for item in names[:place]), *mine[REST]]
-        named = {item: mine[item] for item in names[place + 1 :] if item != FURTHER}
+            function = getattr(function, part)
+        arguments = deeply(given)
+        names = [*arguments]
+        rest_index = names.index(REST)
+        positional = [*(arguments[key] for key in names[:rest_index]), *arguments[REST]]
+        keywords = {key: arguments[key] for key in names[rest_index + 1 :] if key != FURTHER}
         signal.setitimer(signal.ITIMER_PROF, CALL_SECONDS, 0.05)
-        result = shown(found(*positional, **named, **mine.get(FURTHER, {})), 0)
+        result = shown(function(*positional, **keywords, **arguments.get(FURTHER, {})), 0)
         signal.setitimer(signal.ITIMER_PROF, 0)
-        left = {one: value for one, value in mine.items() if one != REST or value}
-        return f"{result}\t{shown(left, 0)}"
-    except BaseException as error:  # noqa: BLE001 - whatever it is, it is the answer
+        arguments_after = {key: value for key, value in arguments.items() if key != REST or value}
+        return f"{result}\t{shown(arguments_after, 0)}"
+    except BaseException as error:  # noqa: BLE001 - any exception is the answer
         signal.setitimer(signal.ITIMER_PROF, 0)
         return f"raises {type(error).__name__}"
 
@@ -219,7 +242,7 @@ def too_long(_number: int, _frame: FrameType | None) -> None:
 
 
 def shown(value: Any, depth: int) -> str:
-    """A value as text that is the same in each process; addresses and the order of sets say nothing."""
+    """Return a value as text that is the same in every process, without addresses and the order of sets."""
     kind = type(value).__name__
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
         return repr(value)[: LONGEST * 4]
@@ -227,7 +250,8 @@ def shown(value: Any, depth: int) -> str:
         return kind
     if isinstance(value, dict):
         pairs = itertools.islice(value.items(), MOST_ELEMENTS)
-        return f"{kind}{{{', '.join(f'{shown(key, depth + 1)}: {shown(one, depth + 1)}' for key, one in pairs)}}}"
+        texts = [f"{shown(key, depth + 1)}: {shown(element, depth + 1)}" for key, element in pairs]
+        return f"{kind}{{{', '.join(texts)}}}"
     if isinstance(value, (set, frozenset)):
         return f"{kind}{{{', '.join(sorted(shown(item, depth + 1) for item in value))}}}"
     if isinstance(value, (list, tuple)) or hasattr(value, "__next__"):
@@ -236,29 +260,29 @@ def shown(value: Any, depth: int) -> str:
         )
     if callable(value):
         return kind
-    held = state(value)
-    return kind if held is None else f"{kind}({shown(held, depth + 1)})"
+    attributes = state(value)
+    return kind if attributes is None else f"{kind}({shown(attributes, depth + 1)})"
 
 
 def state(value: Any) -> dict[str, Any] | None:
-    """What an object holds, in its dictionary and in slots; None where it has neither."""
+    """Return the attributes of an object, from its dictionary and slots; None if it has neither."""
     slots = [vars(kind).get("__slots__", ()) for kind in type(value).__mro__]
     names = [name for slot in slots for name in ((slot,) if isinstance(slot, str) else slot)]
-    own = getattr(value, "__dict__", None)
-    held = {
-        **(own if isinstance(own, dict) else {}),
+    dictionary = getattr(value, "__dict__", None)
+    attributes = {
+        **(dictionary if isinstance(dictionary, dict) else {}),
         **{name: getattr(value, name) for name in names if hasattr(value, name)},
     }
-    return held if names or isinstance(own, dict) else None
+    return attributes if names or isinstance(dictionary, dict) else None
 
 
 def described(call: Any) -> str:
-    """A call as one would write it, cut to a line."""
+    """Return a call as source code, cut to a line."""
     _, name, given = call
-    written = [(key, value) for key, value in given.items() if key not in ("self", REST, FURTHER)]
+    named = [(key, value) for key, value in given.items() if key not in ("self", REST, FURTHER)]
     arguments = [
         *(shown(value, 2) for value in given[REST]),
-        *(f"{key}={shown(value, 2)}" for key, value in (*written, *given.get(FURTHER, {}).items())),
+        *(f"{key}={shown(value, 2)}" for key, value in (*named, *given.get(FURTHER, {}).items())),
     ]
     text = f"{'.'.join(part for part in name if part != READ)}({', '.join(arguments)})"
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

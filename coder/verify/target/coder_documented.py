@@ -1,6 +1,6 @@
-"""Asks whether functions still do what the examples in their documentation show; it runs in the project's interpreter.
+"""Doctest examples of functions, to check whether edits still satisfy them.
 
-Stdlib only, Python 3.8 or later.
+Runs in the project's interpreter. Standard library only, Python 3.8 or later.
 """
 
 from __future__ import annotations
@@ -16,37 +16,37 @@ from coder_compare import CALL_SECONDS, too_long  # type: ignore[import-not-foun
 
 MOST = 60
 SHOWN, KEPT = ">>> ", "as documented"
-"""How an example is named among the calls, and what the answer to one is that comes out as it is written."""
+"""Prefix of examples among the calls, and the answer of an example with the documented result."""
 
 
 def examples(modules: list[Any]) -> dict[str, Any]:
-    """The examples of modules, one piece of documentation each, by the name of what it documents."""
+    """Return the docstrings of modules that contain examples, as doctests by the documented name."""
     finder = doctest.DocTestFinder(exclude_empty=True)
-    found: dict[str, Any] = {}
+    tests: dict[str, Any] = {}
     for module in modules:
         with contextlib.suppress(
             Exception
-        ):  # whatever its attributes do when they are looked at: it has no examples then
-            found.update(
+        ):  # attributes may raise anything when inspected: the module then has no examples
+            tests.update(
                 {SHOWN + test.name: test for test in finder.find(module, module.__name__) if test.examples}
             )
-    return dict(list(found.items())[:MOST])
+    return dict(list(tests.items())[:MOST])
 
 
 def documented(names: list[str], modules: list[Any]) -> Iterator[str]:
-    """One answer for each piece of documentation."""
+    """Yield one answer for each docstring."""
     signal.signal(signal.SIGPROF, too_long)
     runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
-    here = examples(modules)
+    tests = examples(modules)
     for name in names:
-        if name not in here:
+        if name not in tests:
             yield "gone"
             continue
         try:
             signal.setitimer(signal.ITIMER_PROF, 2 * CALL_SECONDS, 0.05)
-            failed, tried = runner.run(here[name], out=io.StringIO().write)[:2]
+            failed, tried = runner.run(tests[name], out=io.StringIO().write)[:2]
             signal.setitimer(signal.ITIMER_PROF, 0)
             yield f"{failed} of {tried} otherwise" if failed else KEPT
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it is the answer
+        except BaseException as error:  # noqa: BLE001 - any exception is the answer
             signal.setitimer(signal.ITIMER_PROF, 0)
             yield f"raises {type(error).__name__}"

@@ -1,6 +1,6 @@
-"""Describes an exception in the terms of the tested tree; it runs in the project's interpreter.
+"""Description of an exception relative to the tested tree.
 
-Standard library only, Python 3.8 or later.
+Runs in the project's interpreter. Standard library only, Python 3.8 or later.
 """
 
 # ruff: noqa: PTH118 - a test may have replaced pathlib
@@ -18,11 +18,14 @@ FRAMES = 30
 SECTION = 1200
 """Characters kept of each captured stream, from its end."""
 REAL: dict[str, str] = {}
-"""Where the files of frames really lie."""
+"""Cache of resolved paths of source files."""
 
 
 def failure_in(report: Any) -> dict[str, Any]:
-    """The failure in a report, from pytest's own words where no exception was seen (a crashed worker, a strict xfail)."""
+    """Return the failure in a report.
+
+    It comes from pytest's text if no exception was seen (crashed worker, strict xfail).
+    """
     described: dict[str, Any] = getattr(report, "coder_failure", None) or {}
     words = str(report.longrepr or "")
     if not described:
@@ -39,7 +42,7 @@ def failure_in(report: Any) -> dict[str, Any]:
 
 
 def unwrapped(value: BaseException) -> BaseException:
-    """What a doctest raised, instead of the exception that doctest puts around it."""
+    """Return the exception that a doctest raised, without the wrapper of doctest."""
     if type(value).__name__ != "UnexpectedException":
         return value
     _, raised, _ = getattr(value, "exc_info", (None, None, None))
@@ -47,6 +50,7 @@ def unwrapped(value: BaseException) -> BaseException:
 
 
 def failure_of(value: BaseException, tree: str, rendered: Any) -> dict[str, Any]:
+    """Describe an exception: type, message, frames, and a text with source lines."""
     message = message_of(value).replace(tree + os.sep, "")
     frames = list(frames_of(value, tree))
     shown = [source_at(frame, tree) for frame in telling(frames)]
@@ -65,6 +69,7 @@ def failure_of(value: BaseException, tree: str, rendered: Any) -> dict[str, Any]
 
 
 def message_of(value: BaseException) -> str:
+    """Return an exception's message, cut to MESSAGE characters."""
     try:
         return str(value)[:MESSAGE]
     except Exception as error:  # noqa: BLE001 - an exception's own __str__ may do anything
@@ -72,21 +77,22 @@ def message_of(value: BaseException) -> str:
 
 
 def frames_of(value: BaseException, tree: str) -> Iterator[tuple[str, int, str]]:
-    """From the first frame inside the tree on, the middle of a deep recursion left out."""
-    found = []
+    """Yield the frames from the first one inside the tree on, without the middle of a deep recursion."""
+    frames = []
     traceback = value.__traceback__
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        found.append((relative(code.co_filename, tree), traceback.tb_lineno, code.co_name))
+        frames.append((relative(code.co_filename, tree), traceback.tb_lineno, code.co_name))
         traceback = traceback.tb_next
     if isinstance(value, SyntaxError) and value.filename:
-        found.append((relative(value.filename, tree), value.lineno or 0, ""))
-    inside = [index for index, frame in enumerate(found) if is_inside(frame)]
-    found = found[inside[0] :] if inside else found[-3:]
-    yield from found if len(found) <= FRAMES else found[:5] + found[5 - FRAMES :]
+        frames.append((relative(value.filename, tree), value.lineno or 0, ""))
+    inside_indices = [index for index, frame in enumerate(frames) if is_inside(frame)]
+    frames = frames[inside_indices[0] :] if inside_indices else frames[-3:]
+    yield from frames if len(frames) <= FRAMES else frames[:5] + frames[5 - FRAMES :]
 
 
 def relative(path: str, tree: str) -> str:
+    """Return a path relative to the tree if it lies inside of it."""
     if path not in REAL:
         REAL[path] = os.path.realpath(path)
     for form in (path, REAL[path]):
@@ -96,24 +102,27 @@ def relative(path: str, tree: str) -> str:
 
 
 def is_inside(frame: tuple[str, int, str]) -> bool:
+    """Tell whether a frame lies inside the tree."""
     return not frame[0].startswith(("/", "<"))
 
 
 def telling(frames: list[tuple[str, int, str]]) -> list[tuple[str, int, str]]:
-    """The frame of the test and the two innermost ones inside the tree, outermost first."""
+    """Return the frame of the test and the two innermost ones inside the tree, outermost first."""
     inside = [frame for frame in frames if is_inside(frame)]
     return inside if len(inside) <= 3 else [inside[0], *inside[-2:]]
 
 
 def source_at(frame: tuple[str, int, str], tree: str) -> str:
+    """Return a frame with its source lines."""
     path, line, function = frame
-    shown = [f"{path}:{line} in {function}" if function else f"{path}:{line}"]
+    lines = [f"{path}:{line} in {function}" if function else f"{path}:{line}"]
     for number in range(max(line - 2, 1), line + 2):
         text = linecache.getline(os.path.join(tree, path), number).rstrip()
         if text:
-            shown.append(f"{'>' if number == line else ' '} {number:4} {text[:200]}")
-    return "\n".join(shown)
+            lines.append(f"{'>' if number == line else ' '} {number:4} {text[:200]}")
+    return "\n".join(lines)
 
 
 def tail(text: str) -> str:
+    """Return the end of a text, at most SECTION characters."""
     return text if len(text) <= SECTION else "..." + text[-SECTION:]

@@ -1,6 +1,6 @@
-"""Forks of this process that can be waited for and ended with all that they have started.
+"""Forks of this process that can be awaited and ended together with all their descendants.
 
-Stdlib only, Python 3.8 or later.
+Standard library only, Python 3.8 or later.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ MADV_POPULATE_WRITE = 23
 
 
 class Child:
-    """A fork that answers with a line of JSON for each thing done."""
+    """A fork that sends a line of JSON for each completed step."""
 
     def __init__(self, batch: list[Any], work: Callable[[list[Any]], Iterator[Any]], seconds: float) -> None:
-        """`seconds` is how long it may take from one answer to the next."""
+        """Fork and start the work; `seconds` is the time limit between two answers."""
         self.batch = batch
         self.seconds = seconds
         self.deadline = time.monotonic() + seconds
@@ -36,25 +36,27 @@ class Child:
         if self.pid == 0:
             become(work, batch, answer)
         os.close(answer)
-        with contextlib.suppress(OSError):  # it has done so itself, or has ended
+        with contextlib.suppress(OSError):  # the child did so itself, or has ended
             os.setpgid(self.pid, self.pid)
 
     @property
     def expired(self) -> bool:
+        """Whether the time limit for the next answer has passed."""
         return time.monotonic() > self.deadline
 
     @property
     def answers(self) -> list[Any]:
+        """The answers received so far."""
         return [json.loads(line) for line in self.said.rpartition(b"\n")[0].splitlines()]
 
     def read(self, seconds: float) -> None:
-        """Take in what there is, waiting for at most so long."""
+        """Read available answers, waiting at most `seconds`."""
         if select.select([self.pipe], [], [], seconds)[0]:
             data = os.read(self.pipe, 1 << 16)
             self.said += data
             self.ended = not data
             self.deadline = time.monotonic() + self.seconds
-        elif seconds and has_ended(self.pid):  # a process that it has started may hold the pipe open
+        elif seconds and has_ended(self.pid):  # one of its descendants may hold the pipe open
             while not self.ended and select.select([self.pipe], [], [], 0)[0]:
                 data = os.read(self.pipe, 1 << 16)
                 self.said += data
@@ -62,7 +64,7 @@ class Child:
             self.ended = True
 
     def kill(self) -> int:
-        """End it with all that it has started; returns the status that it ended with."""
+        """Kill the fork with all its descendants in the process group; return its wait status."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
         _, status = os.waitpid(self.pid, 0)
@@ -75,43 +77,47 @@ def become(work: Callable[[list[Any]], Iterator[Any]], batch: list[Any], answer:
     try:
         os.setpgid(0, 0)
         silence()
-        for said in work(batch):
-            os.write(answer, json.dumps(said).encode("ascii") + b"\n")
+        for message in work(batch):
+            os.write(answer, json.dumps(message).encode("ascii") + b"\n")
     finally:
         os._exit(0)
 
 
 def silence() -> None:
-    """Nothing comes in, and what goes out goes nowhere."""
-    nothing = os.open(os.devnull, os.O_RDWR)
+    """Redirect standard input, output and error to the null device."""
+    null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
-        os.dup2(nothing, descriptor)
-    os.close(nothing)
+        os.dup2(null, descriptor)
+    os.close(null)
 
 
 def limit(kind: int, most: int) -> None:
+    """Lower the soft limit of a resource."""
     _, hard = resource.getrlimit(kind)
     resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
 def has_ended(pid: int) -> bool:
-    """Its status stays there to be waited for."""
+    """Tell whether a child has ended, leaving its status to be waited for."""
     return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def code_of(status: int) -> int:
-    """As subprocess says it: negative for a signal."""
+    """Convert a wait status to an exit code as in subprocess: negative for a signal."""
     return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
 def adopt() -> None:
-    """Become the parent of whatever is left behind below this process."""
+    """Become the subreaper of orphaned descendants (Linux only)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def populate() -> None:
-    """Copy now, all at once, whatever memory this fork shares and may write to; where the kernel cannot, each page is copied when it is."""
+    """Copy all private writable memory of this fork at once.
+
+    If the kernel cannot, pages are copied one by one when written.
+    """
     if sys.platform != "linux":
         return
     advise = ctypes.CDLL(None).madvise
@@ -123,7 +129,7 @@ def populate() -> None:
 
 
 def end_orphans(*kept: int) -> None:
-    """Kill all children but those named, and what they leave behind in turn."""
+    """Kill all children except the listed ones, and orphans that these leave behind in turn."""
     deadline = time.monotonic() + 5.0
     while time.monotonic() < deadline:
         try:
@@ -142,12 +148,12 @@ def end_orphans(*kept: int) -> None:
 
 
 def children() -> list[int]:
-    """The children of this process, from /proc."""
-    found = []
-    mine = str(os.getpid()).encode()
+    """Return the children of this process, from /proc."""
+    pids = []
+    own_pid = str(os.getpid()).encode()
     for name in os.listdir("/proc") if os.path.isdir("/proc") else ():  # noqa: PTH208, PTH112 - a test may have replaced pathlib
         if name.isdigit():
             with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:  # noqa: PTH123
-                if stat.read().rpartition(b")")[2].split()[1] == mine:
-                    found.append(int(name))
-    return found
+                if stat.read().rpartition(b")")[2].split()[1] == own_pid:
+                    pids.append(int(name))
+    return pids

@@ -1,6 +1,6 @@
-"""pytest plugins that end a test, or a run, where it has to end, and say what is red first; they run in the project's interpreter.
+"""Pytest plugins that limit the time of tests, order them, and report the first red one.
 
-Stdlib only, Python 3.8 or later, pytest 6.2 or later.
+Run in the project's interpreter. Standard library only, Python 3.8 or later, pytest 6.2 or later.
 """
 
 from __future__ import annotations
@@ -16,26 +16,33 @@ import pytest
 
 
 class TooLong(BaseException):
-    """A test has used more processor time than it may; no `except Exception` of the project keeps it alive."""
+    """Raised when a test has used too much processor time.
+
+    `except Exception` in the project does not catch it.
+    """
 
 
 def is_nowhere(frame: FrameType | None) -> bool:
-    """Between two lines? pytest cannot show what is raised there, and the next moment will do as well."""
+    """Tell whether a frame is between two lines: pytest cannot show an exception raised there."""
     return frame is None or frame.f_lineno is None
 
 
 class Limited:
-    """Runs tests in the order asked for, and says which is red first; ends a run there if asked, or where one uses too much time."""
+    """Plugin that runs tests in the requested order and reports the first red one.
+
+    It ends the run there if requested, or at a test that uses too much time.
+    """
 
     def __init__(self, request: dict[str, Any] | None = None, say: Callable[..., None] | None = None) -> None:
         self.expired = self.red = False
         self.become(request or {"select": [], "in_order": False}, say)
 
     def become(self, request: dict[str, Any], say: Callable[..., None] | None = None) -> None:
+        """Take over the settings of a request."""
         self.request = request
         self.say = say
         self.places = (
-            {name: place for place, name in enumerate(request["select"])} if request["in_order"] else {}
+            {name: position for position, name in enumerate(request["select"])} if request["in_order"] else {}
         )
 
     @pytest.hookimpl(trylast=True)
@@ -43,6 +50,7 @@ class Limited:
         items.sort(key=self.place)
 
     def place(self, item: Any) -> int:
+        """Return the position of a test in the requested order."""
         return self.places.get(item.nodeid, len(self.places))
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
@@ -61,7 +69,7 @@ class Limited:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self) -> None:
-        if self.expired:  # it has ended, and what is told of it takes time as well
+        if self.expired:  # it has ended, and making its report takes time as well
             signal.setitimer(signal.ITIMER_PROF, 0)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
@@ -69,12 +77,13 @@ class Limited:
             self.hear(report.nodeid)
 
     def hear(self, red: str) -> None:
-        """Of a red test."""
+        """Report a test as red."""
         if not self.red and self.say is not None:
             self.say(red=red)
         self.red = True
 
     def too_long(self, _number: int, frame: FrameType | None) -> None:
+        """Raise TooLong in the running test."""
         if is_nowhere(frame):
             return
         self.expired = True
@@ -82,13 +91,18 @@ class Limited:
 
 
 class Endless:
-    """Ends a test that uses far more processor time than any test that ends: it has failed where it was, and the others are run.
+    """Plugin that ends a test that uses far more processor time than any other, and runs the remaining ones.
 
-    Where the project has a use for the timer of its own, or runs its tests in another thread, nothing is done.
+    If the project uses the timer itself, or runs its tests in another thread, nothing is done.
     """
 
     def __init__(self, floor: float, again: float, times: float, longest: float, most: float) -> None:
-        """A test may use `floor` seconds, or `times` as many as the `longest` that ended; once one did not end `again` is the floor."""
+        """Set the limits, in seconds of processor time.
+
+        A test may use `floor`, or `times` as much as the `longest` that ended, at most `most`; once one did
+        not end, `again` is
+        the floor.
+        """
         self.floor, self.again, self.times, self.longest, self.most = floor, again, times, longest, most
         self.expired = False
 
@@ -106,16 +120,18 @@ class Endless:
 
     @property
     def seconds(self) -> float:
+        """Current limit in seconds of processor time."""
         return min(self.most, max(self.floor, self.times * self.longest))
 
     def watched(self) -> Generator[None, None, None]:
+        """Limit the processor time of one phase of a test."""
         if (
             threading.current_thread() is not threading.main_thread()
             or signal.getsignal(signal.SIGPROF) is not signal.SIG_DFL
         ):
             yield
             return
-        self.expired, began = False, time.process_time()
+        self.expired, start = False, time.process_time()
         signal.signal(signal.SIGPROF, self.too_long)
         signal.setitimer(signal.ITIMER_PROF, self.seconds, 0.1)
         yield
@@ -124,9 +140,10 @@ class Endless:
         if self.expired:
             self.floor = min(self.floor, self.again)
         else:
-            self.longest = max(self.longest, time.process_time() - began)
+            self.longest = max(self.longest, time.process_time() - start)
 
     def too_long(self, _number: int, frame: FrameType | None) -> None:
+        """Raise TooLong in the running test."""
         if is_nowhere(frame):
             return
         self.expired = True

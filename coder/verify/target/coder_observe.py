@@ -1,6 +1,6 @@
-"""Sees whether a test's own function ran to its end, whatever the test runner says of it; it runs in the project's interpreter.
+"""Observation of whether a test's own function ran to its end, independent of the test runner.
 
-Standard library only, Python 3.8 or later.
+Runs in the project's interpreter. Standard library only, Python 3.8 or later.
 """
 
 from __future__ import annotations
@@ -14,21 +14,24 @@ MOST_LINES = 400
 MONITORING: Any = getattr(sys, "monitoring", None)
 SETTRACE, GETTRACE = sys.settrace, sys.gettrace
 TOOLS = (4, 3, 5)
-"""Numbers that no debugger, coverage tool or profiler has by convention."""
+"""Tool ids that no debugger, coverage tool or profiler uses by convention."""
 
 
 class Observer:
-    """Watches one test function at a time: `seen` is None where nobody could watch, else how its body went."""
+    """Observes one test function at a time.
+
+    `seen` is None if observation was impossible, else how the body ran.
+    """
 
     def __init__(self) -> None:
         self.seen: dict[str, Any] | None = None
         self.now: dict[str, Any] | None = None
-        """What is seen while it is watched."""
+        """Observations of the current test."""
         self.code: CodeType | None = None
         self.tool: int | None = None
 
     def begin(self, function: Any) -> None:
-        """Watch the innermost function of `function`, which decorators may have wrapped."""
+        """Observe the innermost function of `function`, which decorators may have wrapped."""
         self.seen = self.now = self.code = None
         innermost = inspect.unwrap(function) if callable(function) else None
         innermost = getattr(getattr(innermost, "hypothesis", None), "inner_test", innermost)
@@ -40,11 +43,12 @@ class Observer:
             self.now = seen
 
     def end(self) -> None:
-        """Stop watching; what somebody else has taken over meanwhile was not seen."""
+        """Stop observing; if another tool took over meanwhile, nothing was observed."""
         if self.now is not None and self.unwatch():
             self.seen = dict(self.now, lines=sorted(self.now["lines"])[:MOST_LINES])
 
     def watch(self, seen: dict[str, Any]) -> bool:
+        """Start tracing; return whether that is possible."""
         if MONITORING is None:
             if GETTRACE() is not None:  # a debugger, or coverage
                 return False
@@ -56,8 +60,8 @@ class Observer:
             return False
         MONITORING.use_tool_id(self.tool, "coder_observe")
         events = MONITORING.events
-        counted = {events.PY_START: "started", events.PY_RETURN: "ended"}
-        for event, name in counted.items():
+        counters = {events.PY_START: "started", events.PY_RETURN: "ended"}
+        for event, name in counters.items():
             MONITORING.register_callback(
                 self.tool, event, lambda _code, _at, *_value, name=name: count(seen, name)
             )
@@ -68,40 +72,42 @@ class Observer:
         return True
 
     def unwatch(self) -> bool:
+        """Stop tracing; return whether this observer was still in place."""
         if MONITORING is None:
-            mine = bool(GETTRACE() is self.hook)
-            if mine:
+            is_own = bool(GETTRACE() is self.hook)
+            if is_own:
                 SETTRACE(None)
-            return mine
-        mine = bool(MONITORING.get_tool(self.tool) == "coder_observe")
-        if mine:
+            return is_own
+        is_own = bool(MONITORING.get_tool(self.tool) == "coder_observe")
+        if is_own:
             MONITORING.set_local_events(self.tool, self.code, 0)
             MONITORING.free_tool_id(self.tool)
-        return mine
+        return is_own
 
     def tracer(self, seen: dict[str, Any]) -> Any:
-        """Before Python 3.12: frames of other functions are left alone."""
+        """Return a trace function for Python before 3.12; frames of other functions are not traced."""
         code, raised = self.code, False
 
-        def inside(_frame: FrameType, event: str, _argument: Any) -> Any:
+        def trace_body(_frame: FrameType, event: str, _argument: Any) -> Any:
             nonlocal raised
             if event == "line":
                 seen["lines"].setdefault(_frame.f_lineno)
             elif event == "return" and not raised:
                 seen["ended"] += 1
             raised = event == "exception"
-            return inside
+            return trace_body
 
-        def entered(frame: FrameType, event: str, _argument: Any) -> Any:
+        def trace_calls(frame: FrameType, event: str, _argument: Any) -> Any:
             nonlocal raised
             if frame.f_code is not code or event != "call":
                 return None
             seen["started"] += 1
             raised = False
-            return inside
+            return trace_body
 
-        return entered
+        return trace_calls
 
 
 def count(seen: dict[str, Any], name: str) -> None:
+    """Increment a counter."""
     seen[name] += 1

@@ -1,6 +1,6 @@
-"""Prints, as one JSON line, what the interpreter that runs it can import: `coder_probe.py [MODULE...] [-- DISTRIBUTION...]`.
+"""Probe of what an interpreter can import, printed as one line of JSON.
 
-Stdlib only, Python 3.8 or later.
+Usage: `coder_probe.py [MODULE...] [-- DISTRIBUTION...]`. Standard library only, Python 3.8 or later.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 
 
 def has_module(name: str) -> bool:
+    """Tell whether a module can be found."""
     try:
         return importlib.util.find_spec(name) is not None
     except (ImportError, ValueError):
@@ -19,6 +20,7 @@ def has_module(name: str) -> bool:
 
 
 def version(distribution: str) -> str | None:
+    """Return the version of an installed distribution, None if it is missing."""
     try:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
@@ -26,16 +28,17 @@ def version(distribution: str) -> str | None:
 
 
 def main() -> None:
+    """Print the result of the probe."""
     words = sys.argv[1:]
-    split = words.index("--") if "--" in words else len(words)
+    separator = words.index("--") if "--" in words else len(words)
     found = {
         "python": sys.version.split()[0],
         "pytest": version("pytest") if has_module("pytest") else None,
         "has_cov": has_module("pytest_cov"),
         "missing_modules": [
-            name for name in words[:split] if not has_module(name) and not has_module(f"_pytest.{name}")
+            name for name in words[:separator] if not has_module(name) and not has_module(f"_pytest.{name}")
         ],
-        "missing_distributions": [name for name in words[split + 1 :] if version(name) is None],
+        "missing_distributions": [name for name in words[separator + 1 :] if version(name) is None],
     }
     print(json.dumps(found))
 

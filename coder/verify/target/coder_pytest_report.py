@@ -1,8 +1,12 @@
-"""A pytest plugin that writes what happened, as JSON lines; it runs in the tested project's interpreter.
+"""Pytest plugin that writes the results of a run as JSON lines.
 
-Stdlib only, Python 3.8 or later, pytest 6.2 or later. Loaded with `-p` through PYTEST_ADDOPTS. What to do comes from coder_start, which
-reads it before anything of the project is imported, or else from the JSON file named in CODER_PYTEST_REQUEST; both variables are taken
-back, so that a pytest that a test starts is none of our business. (PYTEST_DONT_REWRITE: coder_start imports it before pytest does.)
+Runs in the project's interpreter. Standard library only, Python 3.8 or later, pytest 6.2 or later. Loaded
+with `-p` through
+PYTEST_ADDOPTS. The request comes from coder_start, which reads it before anything of the project is imported,
+or else from
+the JSON file named in CODER_PYTEST_REQUEST; both variables are removed, so that a pytest started by a test is
+not affected.
+(PYTEST_DONT_REWRITE: coder_start imports it before pytest does.)
 """
 
 # A test may have replaced pathlib, and this must still write.
@@ -26,11 +30,11 @@ PHASES = ("setup", "call", "teardown")
 VARIABLES = ("CODER_PYTEST_REQUEST", "PYTEST_ADDOPTS")
 OURS = {name: os.environ.pop(name) for name in VARIABLES if name in os.environ}
 STARTED: list[Any] = []
-"""What coder_start hands over: the request, the path of the file that it was in, and the audit."""
+"""Set by coder_start: the request, the path of its file, and the audit."""
 
 
 def read_request() -> dict[str, Any]:
-    """Return what the runner asks for; the user's own options go back to where they were."""
+    """Return the request of the runner, and restore the user's own options."""
     if STARTED:
         request: dict[str, Any] = STARTED[0][0]
     else:
@@ -64,7 +68,10 @@ pytest_configure = pytest.hookimpl(tryfirst=True)(pytest_configure)
 
 
 class Recorder:
-    """Writes one line a phase; in an xdist worker it only adds to the reports that go to the controller."""
+    """Plugin that writes one line per phase.
+
+    In an xdist worker it only extends the reports for the controller.
+    """
 
     def __init__(self, config: Any, request: dict[str, Any], is_worker: bool) -> None:
         self.config = config
@@ -74,32 +81,36 @@ class Recorder:
         self.observer = Observer() if request.get("observe") else None
         self.request = request
         self.reached: dict[str, None] = {}
-        """What code of the tree has done to the machinery that observes it, as the audit tells it."""
+        """Accesses of the tree's code to the machinery that observes it, from the audit."""
         self.is_worker = is_worker
         self.pid = os.getpid()
         self.loaded: dict[str, list[str]] = {}
         self.stopped = False
-        """Was the session ended as was asked, before all tests had run?"""
+        """Whether the session ended as requested, before all tests had run."""
         self.collecting: list[dict[str, Any]] = []
-        """What was written about files that could not be collected, or were skipped."""
-        # Bound now: a test may replace or forbid what the modules offer by the time that its report is written.
+        """Records of files that could not be collected, or were skipped."""
+        # Bound now: a test may have replaced these functions by the time its report is written.
         self.calls = (os.open, os.write, os.fstat, os.getpid, json.dumps)
         self.opened: tuple[Any, ...] = ()
-        """The report's path, its descriptor, and what that one led to when it was opened."""
+        """Path of the report, its descriptor, and the identity of the open file."""
         config.option.maxfail = 0
         config.option.continue_on_collection_errors = True
 
     def write(self, kind: str, **fields: Any) -> None:
+        """Write one record."""
         _, write, _, getpid, dumps = self.calls
         if self.is_worker or getpid() != self.pid:
             return
         record = dumps(dict(fields, kind=kind), default=str).encode("ascii")
-        left = (record if self.sign is None else self.sign(record)) + b"\n"
-        while left:
-            left = left[write(self.descriptor(), left) :]
+        remaining = (record if self.sign is None else self.sign(record)) + b"\n"
+        while remaining:
+            remaining = remaining[write(self.descriptor(), remaining) :]
 
     def descriptor(self) -> int:
-        """Of the report: a test may close every descriptor there is, and open others in their places."""
+        """Return the descriptor of the report.
+
+        It is opened again if a test closed it or opened another file in its place.
+        """
         open_, _, fstat, _, _ = self.calls
         path = self.request["report"]
         if self.opened and self.opened[0] == path:
@@ -111,7 +122,7 @@ class Recorder:
         return descriptor
 
     def begin_again(self, request: dict[str, Any], count: int) -> None:
-        """In a fork: write what a session that runs `count` of the collected tests would have written by now."""
+        """Write, in a fork, what a session of `count` of the collected tests would have written by now."""
         self.request, self.pid = request, self.calls[3]()
         self.pytest_sessionstart()
         files = frozenset(name.partition("::")[0] for name in request["select"])
@@ -125,10 +136,10 @@ class Recorder:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: Any, items: list[Any]) -> None:
-        wanted = frozenset(self.request["select"])
-        if wanted:
-            others = [item for item in items if not is_selected(item.nodeid, wanted)]
-            items[:] = [item for item in items if is_selected(item.nodeid, wanted)]
+        selected = frozenset(self.request["select"])
+        if selected:
+            others = [item for item in items if not is_selected(item.nodeid, selected)]
+            items[:] = [item for item in items if is_selected(item.nodeid, selected)]
             config.hook.pytest_deselected(items=others)
 
     def pytest_collection_finish(self, session: Any) -> None:
@@ -140,7 +151,7 @@ class Recorder:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_setupnodes(self) -> None:
-        # For the workers about to be started, which write nothing themselves; no test runs in this process.
+        # For the workers about to start, which write nothing themselves; no test runs in this process.
         if self.file:
             OURS["CODER_PYTEST_REQUEST"] = self.file
             with open(self.file, "w", encoding="utf-8") as file:
@@ -152,9 +163,9 @@ class Recorder:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        told = getattr(node, "workeroutput", {})
-        self.add_loaded(told.get("coder_loaded", {}))
-        self.reached.update(dict.fromkeys(told.get("coder_reached", ())))
+        output = getattr(node, "workeroutput", {})
+        self.add_loaded(output.get("coder_loaded", {}))
+        self.reached.update(dict.fromkeys(output.get("coder_reached", ())))
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_make_collect_report(self) -> Generator[None, Any, None]:
@@ -205,7 +216,7 @@ class Recorder:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: Any) -> None:
-        if report.when == "setup" and report.passed:  # it says nothing yet
+        if report.when == "setup" and report.passed:  # the outcome is not known yet
             return
         self.write(
             "phase",
@@ -230,23 +241,26 @@ class Recorder:
         )
 
     def look(self) -> None:
+        """Add new findings of the audit."""
         try:
             self.reached.update(dict.fromkeys(self.audit.changed() if self.audit is not None else ()))
-        except Exception as error:  # noqa: BLE001 - the finish record has to be written all the same
+        except Exception as error:  # noqa: BLE001 - the finish record must be written in any case
             self.reached[f"the functions of pytest could not be compared: {type(error).__name__}"] = None
 
     def add_loaded(self, found: dict[str, list[str]]) -> None:
+        """Add the files that watched modules were imported from."""
         for name, paths in found.items():
             known = self.loaded.setdefault(name, [])
             known.extend(path for path in paths if path not in known)
 
 
 def place_of(status: os.stat_result) -> tuple[int, int]:
+    """Return the identity of a file: device and inode."""
     return status.st_dev, status.st_ino
 
 
 def is_selected(nodeid: str, wanted: frozenset[str]) -> bool:
-    """A test is meant by its own id, by its function's without parameters, its class's, its file's, or a directory's."""
+    """Tell whether a test is selected by its id, function without parameters, class, file or directory."""
     path, _, rest = nodeid.partition("::")
     names = rest.partition("[")[0].split("::") if rest else []
     folders = path.split("/")
@@ -258,6 +272,7 @@ def is_selected(nodeid: str, wanted: frozenset[str]) -> bool:
 
 
 def loaded_from(watched: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield each watched module that is imported, with its resolved path."""
     for name in watched:
         path = getattr(sys.modules.get(name), "__file__", None)
         if isinstance(path, str):

@@ -1,6 +1,6 @@
-"""All that edits are asked to tell them apart: recorded calls, calls made of these, examples of the documentation.
+"""Questions that tell edits apart: recorded calls, variations of them, documented examples.
 
-It runs in the project's interpreter. Stdlib only, Python 3.8 or later.
+Runs in the project's interpreter. Standard library only, Python 3.8 or later.
 """
 
 # ruff: noqa: B905 - zip is strict from Python 3.10 on
@@ -14,11 +14,11 @@ from coder_documented import documented, examples  # type: ignore[import-not-fou
 from coder_varied import varied  # type: ignore[import-not-found]
 
 MOST, MOST_INNER = 320, 160
-"""Of calls into the project, and of the edited functions themselves, with what is made of them."""
+"""Limits of calls into the project, and of calls of the edited functions, variations included."""
 
 
 class Questions:
-    """The same for each edit."""
+    """The same questions for each edit."""
 
     def __init__(self, recorder: Recorder, modules: list[Any]) -> None:
         self.calls = [*varied(recorder.inner, MOST_INNER), *varied(recorder.calls, MOST)]
@@ -26,15 +26,16 @@ class Questions:
         self.examples = [*examples(modules)]
 
     def keep(self, kept: list[bool]) -> None:
-        """Ask no more than those of the first questions of which this is so."""
-        behind = kept[len(self.calls) :]
+        """Drop the questions whose flag is false; questions without a flag are dropped as well."""
+        example_flags = kept[len(self.calls) :]
         self.calls = [call for call, keep in zip(self.calls, kept) if keep]
-        self.examples = [example for example, keep in zip(self.examples, behind) if keep]
+        self.examples = [example for example, keep in zip(self.examples, example_flags) if keep]
 
     def described(self) -> list[str]:
+        """Return all questions as text."""
         return [*(described(call) for call in self.calls), *self.examples]
 
     def answers(self) -> Iterator[str]:
-        """One for each, in their order."""
+        """Yield one answer per question, in order."""
         yield from answers(self.calls)
         yield from documented(self.examples, self.modules)

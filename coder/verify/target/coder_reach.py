@@ -1,6 +1,6 @@
-"""Sees which functions each test calls and which files it opens; it runs in the project's interpreter.
+"""Per-test tracing of called functions and opened files.
 
-Stdlib only, Python 3.8 or later, pytest 6.2 or later.
+Runs in the project's interpreter. Standard library only, Python 3.8 or later, pytest 6.2 or later.
 """
 
 # ruff: noqa: B905 - a test may have replaced pathlib; zip is strict from Python 3.10 on
@@ -18,7 +18,7 @@ from coder_watch import Calls, Opened  # type: ignore[import-not-found]  # they 
 
 
 class Reach:
-    """Runs tests and writes a line for each."""
+    """Runs tests and writes the coverage of each as one line."""
 
     def __init__(self, tree: str, opened: Opened, results: str) -> None:
         self.tree = tree
@@ -27,11 +27,11 @@ class Reach:
         self.results = results
         self.fixtures: dict[int, Seen] = {}
         self.told: dict[str, str] = {}
-        """What a test does, and the first one that does that: parametrised tests are often alike."""
+        """Coverage -> the first test that has it: parametrized tests often share theirs."""
 
     def run(self, items: list[Any]) -> Iterator[bool]:
-        """Says once a second that it goes on."""
-        said = time.monotonic()
+        """Run and trace the tests; yields about once a second as a sign of life."""
+        last_yield = time.monotonic()
         items[0].config.pluginmanager.register(self, "coder_reach")
         for item, following in zip(items, [*items[1:], None]):
             self.opened.forget()
@@ -47,45 +47,47 @@ class Reach:
             self.write(item.nodeid, seen, complete=complete, seconds=time.process_time() - started)
             if item.session.shouldfail or item.session.shouldstop:
                 return
-            if time.monotonic() > said + 1.0:
-                said = time.monotonic()
+            if time.monotonic() > last_yield + 1.0:
+                last_yield = time.monotonic()
                 yield True
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_fixture_setup(self, fixturedef: Any) -> Generator[None, None, None]:
-        """What is set up for several tests is reached by all of them, not only by the first."""
+        """Attribute the setup of a shared fixture to all tests that use it, not only to the first."""
         if fixturedef.scope == "function":
             yield
             return
-        outside = self.now()
+        before = self.now()
         self.opened.forget()
         self.calls.again({})
         yield
-        mine = self.fixtures[id(fixturedef)] = self.now()
-        outside.add(mine)
-        self.calls.again(outside.calls)
-        self.opened.paths, self.opened.processes = dict(outside.paths), outside.processes
+        setup = self.fixtures[id(fixturedef)] = self.now()
+        before.add(setup)
+        self.calls.again(before.calls)
+        self.opened.paths, self.opened.processes = dict(before.paths), before.processes
 
     def now(self) -> Seen:
+        """Return the coverage recorded so far."""
         return Seen(self.calls.now(), dict(self.opened.paths), self.opened.processes)
 
     def write(self, test: str, seen: Seen, *, complete: bool, seconds: float) -> None:
+        """Write the coverage of a test, or a reference to an earlier test with the same coverage."""
         self.opened.paths = seen.paths
-        does: dict[str, Any] = {
+        coverage: dict[str, Any] = {
             "calls": lines_of([*seen.calls.values()], self.tree),
             "read": self.opened.inside(self.tree),
-            # What another process does, or what something else traces, is not seen.
+            # Other processes, and code traced by another tool, are not observed.
             "blind": seen.processes or not complete,
         }
-        first = self.told.setdefault(json.dumps(does, sort_keys=True), test)
-        line = {"id": test, "seconds": seconds, **(does if first == test else {"like": first})}
+        first = self.told.setdefault(json.dumps(coverage, sort_keys=True), test)
+        line = {"id": test, "seconds": seconds, **(coverage if first == test else {"like": first})}
         descriptor = os.open(self.results, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         os.write(descriptor, json.dumps(line).encode("ascii") + b"\n")
         os.close(descriptor)
 
 
 class Seen:
-    """What was seen in one stretch of time."""
+    """Calls and opened files of a period of time."""
 
     def __init__(self, calls: dict[int, CodeType], paths: dict[Any, None], processes: bool) -> None:
         self.calls = calls
@@ -93,15 +95,16 @@ class Seen:
         self.processes = processes
 
     def add(self, other: Seen) -> None:
+        """Merge other coverage into this one."""
         self.calls.update(other.calls)
         self.paths.update(other.paths)
         self.processes = self.processes or other.processes
 
 
 def lines_of(codes: list[CodeType], tree: str) -> dict[str, list[int]]:
-    """First lines of codes, by path relative to the tree."""
-    found: dict[str, set[int]] = {}
+    """Return the first lines of code objects, by path relative to the tree."""
+    lines_by_path: dict[str, set[int]] = {}
     for code in codes:
         if code.co_filename.startswith(tree + os.sep):
-            found.setdefault(code.co_filename[len(tree) + 1 :], set()).add(code.co_firstlineno)
-    return {path: sorted(lines) for path, lines in found.items()}
+            lines_by_path.setdefault(code.co_filename[len(tree) + 1 :], set()).add(code.co_firstlineno)
+    return {path: sorted(lines) for path, lines in lines_by_path.items()}

@@ -1,4 +1,7 @@
-"""Runs one piece of code of an issue in the project's interpreter: python coder_script.py FILE; exit 1 says that it fails."""
+"""Runner for one piece of an issue's code: `python coder_script.py FILE`.
+
+Runs in the project's interpreter. Exit code 1 means that the code fails.
+"""
 
 import doctest
 import sys
@@ -6,7 +9,7 @@ from pathlib import Path
 
 
 def main(file: str) -> int:
-    """Code that raises ends the process as Python does."""
+    """Execute the code, or its doctest examples; an exception ends the process as usual."""
     text = Path(file).read_text(encoding="utf-8")
     if ">>>" not in text:
         exec(compile(text, "the issue", "exec"), {"__name__": "__main__"})

@@ -1,6 +1,7 @@
-"""Writes records that only whoever knows a run's key can have written; it runs in the project's interpreter.
+"""Signatures of records, which require the key of the run.
 
-Standard library only, Python 3.8 or later. The reader is another process (coder.verify.running.record_pipe).
+Runs in the project's interpreter. Standard library only, Python 3.8 or later. The reader is another process
+(coder.verify.running.record_pipe).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from hashlib import blake2b
 
 
 def signer(key: str) -> Callable[[bytes], bytes]:
-    """Return what puts number and seal before a record."""
+    """Return a function that puts a seal and a sequence number before a record."""
     secret = bytes.fromhex(key)
     count = 0
 

@@ -1,6 +1,6 @@
-"""Runs one test at a time in a process that has collected it, and says no more than how it ends; it runs in the project's interpreter.
+"""Execution of single collected tests, with nothing but their outcome.
 
-Stdlib only, Python 3.8 or later, pytest 6.2 or later.
+Runs in the project's interpreter. Standard library only, Python 3.8 or later, pytest 6.2 or later.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from coder_straight import forget  # type: ignore[import-not-found]
 
 
 class Single:
-    """The tests by their ids; a plugin of pytest while they run."""
+    """Tests by id; a pytest plugin while they run."""
 
     def __init__(self, items: dict[str, Any], tree: str) -> None:
         self.items = items
@@ -33,9 +33,11 @@ class Single:
             self.straight = item.config.pluginmanager.get_plugin("coder_straight")
 
     def run(self, test: str, following: str | None, *, limit: float, waiting: float) -> str:
-        """`passed`, `failed` or `timeout`, after seconds of processor time or on the wall.
+        """Run a test and return `passed`, `failed` or `timeout`.
 
-        What it shares with the following test stays set up, unless it is not green: then it is the last.
+        `limit` is in seconds of processor time, `waiting` in seconds of wall time. Fixtures shared with the
+        `following` test stay
+        set up, unless the test is not green: then nothing follows.
         """
         item = self.items[test]
         self.expired = self.part_failed = passed = False
@@ -43,7 +45,7 @@ class Single:
         try:
             with filtered(item):
                 passed = self.passes(item, self.items[following] if following else None)
-        except BaseException:  # noqa: BLE001, S110 - an exit, an interrupt, our own time limit: whatever it was, the test is not green
+        except BaseException:  # noqa: BLE001, S110 - exit, interrupt or time limit: the test is not green
             pass
         finally:
             coder_timers.end()
@@ -54,25 +56,26 @@ class Single:
         return "timeout" if self.expired else "failed"
 
     def passes(self, item: Any, following: Any) -> bool:
+        """Run a test's phases and tell whether it passes."""
         if self.straight.fits(item) and not item.get_closest_marker("xfail"):
-            telling = self.straight.telling(item, following)
+            failed_call = self.straight.telling(item, following)
             forget(item)
-            return telling is None
+            return failed_call is None
         reports = runtestprotocol(item, log=False, nextitem=following)
-        ran = any(report.when == "call" and report.outcome == "passed" for report in reports)
-        return ran and not any(report.failed for report in reports)
+        has_passed_call = any(report.when == "call" and report.outcome == "passed" for report in reports)
+        return has_passed_call and not any(report.failed for report in reports)
 
     def too_long(self, _number: int, _frame: FrameType | None) -> None:
-        """No `except Exception` of the project keeps a test alive that has used more processor time than it may."""
+        """Raise TooLong, which `except Exception` in the project does not catch."""
         self.expired = True
         raise TooLong("the test has used all the processor time that it may")
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Only subtests report here: runtestprotocol was asked not to."""
+        """Record a failed subtest; other reports are suppressed in runtestprotocol."""
         self.part_failed = self.part_failed or report.failed
 
     def pytest_runtest_makereport(self, item: Any, call: Any) -> Any:
-        """A failure without its text, which would take longer to write than the test to run."""
+        """Return a failure without its text, which would take longer to render than the test to run."""
         if call.excinfo is None or isinstance(call.excinfo.value, (pytest.skip.Exception, unittest.SkipTest)):
             return None
         return pytest.TestReport(
@@ -87,23 +90,29 @@ class Single:
 
 
 def filtered(item: Any) -> contextlib.AbstractContextManager[Any]:
-    """Warnings as the project has them around its tests, such as `filterwarnings = error`; nothing where it has no wish of its own."""
+    """Return a context with the project's warning filters, such as `filterwarnings = error`.
+
+    Empty if the project has none.
+    """
     options = getattr(item.config, "known_args_namespace", None)
-    wishes = (
+    filters = (
         item.config.getini("filterwarnings")
         or getattr(options, "pythonwarnings", None)
         or item.get_closest_marker("filterwarnings")
     )
-    if not wishes or not item.config.pluginmanager.has_plugin("warnings"):
+    if not filters or not item.config.pluginmanager.has_plugin("warnings"):
         return contextlib.nullcontext()
     return catch_warnings_for_item(config=item.config, ihook=item.ihook, when="runtest", item=item)  # type: ignore[no-any-return, unused-ignore]
 
 
 def shared(item: Any, tree: str) -> bool:
-    """Does it use a fixture of the project's that tests share for a whole session? What that holds was made by the code that was tried."""
+    """Tell whether a test uses a session fixture of the project.
+
+    Such a fixture may hold objects made by the tried code.
+    """
     definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {}).values()
     functions = [
-        inspect.unwrap(entry.func) for several in definitions for entry in several if entry.scope == "session"
+        inspect.unwrap(entry.func) for entries in definitions for entry in entries if entry.scope == "session"
     ]
     return any(
         getattr(getattr(function, "__code__", None), "co_filename", tree).startswith(tree)
@@ -112,8 +121,10 @@ def shared(item: Any, tree: str) -> bool:
 
 
 def tear_down(session: Any, *, down_to_session: bool) -> None:
-    """All that is still set up, or all but what plugins have set up for the whole session; not by the hook, for plugins expect theirs to be
-    called once a test."""
+    """Tear down everything that is still set up, or all but the session fixtures of plugins.
+
+    Not through the hook, since plugins expect it once per test.
+    """
     setups = session._setupstate
     if hasattr(setups, "teardown_all"):  # before pytest 7
         setups.teardown_all()

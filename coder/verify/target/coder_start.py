@@ -1,9 +1,13 @@
-"""Starts a test runner for evidence: the recorder is loaded before anything of the tested tree can be imported.
+"""Start of a test runner for evidence, with the recorder loaded before the tested tree can be imported.
 
-Standard library only, Python 3.8 or later; it runs in the project's interpreter, as a script. The JSON file named in
-CODER_PYTEST_REQUEST holds, beside what the recorder reads: `runner` (pytest or unittest), `path` (directories that come before the standard
-library, as PYTHONPATH would have them), `script` (the runner's own script; empty where it is started as `python -m`, which puts the working
-directory first) and `own_runner` (the tree is pytest's own repository). The file is gone before any code of the project runs.
+Standard library only, Python 3.8 or later; runs as a script in the project's interpreter. The JSON file named
+in
+CODER_PYTEST_REQUEST holds, beside the recorder's settings: `runner` (pytest or unittest), `path` (directories
+before the
+standard library, as in PYTHONPATH), `script` (the runner's own script; empty for `python -m`, which puts the
+working directory
+first) and `own_runner` (the tree is pytest's own repository). The file is deleted before any code of the
+project runs.
 """
 
 # ruff: noqa: PTH100, PTH108, PTH109, PTH120, PTH123 - nothing is imported that the project may have a module for
@@ -16,7 +20,7 @@ import sys
 
 
 def main() -> None:
-    """Become the runner that the request names; its arguments are those of this process."""
+    """Become the requested runner; its arguments are those of this process."""
     here = os.path.dirname(os.path.abspath(__file__))
     file = os.environ.pop("CODER_PYTEST_REQUEST")
     with open(file, encoding="utf-8") as opened:
@@ -25,11 +29,11 @@ def main() -> None:
     from coder_audit import Audit  # type: ignore[import-not-found]  # they all lie beside this file
 
     audit = Audit(request["tree"], (file, request["report"], here))
-    rest = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]
+    other_entries = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]
     project = [os.path.dirname(request["script"]) if request["script"] else os.getcwd(), *request["path"]]
-    sys.path[:] = [*(project if request["own_runner"] else []), here, *rest]
+    sys.path[:] = [*(project if request["own_runner"] else []), here, *other_entries]
     recorder = prepared(request, file, audit)
-    sys.path[:] = [*project, *rest, here]
+    sys.path[:] = [*project, *other_entries, here]
     os.environ["PYTHONPATH"] = os.pathsep.join(request["path"])
     if request["runner"] == "unittest":
         recorder.run()
@@ -42,7 +46,7 @@ def main() -> None:
 
 
 def prepared(request: dict[str, object], file: str, audit: object):  # type: ignore[no-untyped-def]  # noqa: ANN201
-    """The recorder of the runner, which binds all that it needs as it is imported."""
+    """Return the recorder of the runner, which binds all functions that it needs at import."""
     if request["runner"] == "unittest":
         from coder_unittest_report import Recorder  # type: ignore[import-not-found]
 

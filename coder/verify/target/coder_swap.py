@@ -1,6 +1,6 @@
-"""Puts edited functions into effect in a process that has imported their module; it runs in the project's interpreter.
+"""Hot swapping of edited functions in a process that has imported their module.
 
-Stdlib only, Python 3.8 or later.
+Runs in the project's interpreter. Standard library only, Python 3.8 or later.
 """
 
 # ruff: noqa: PTH123, B905 - a test may have replaced pathlib; zip is strict from Python 3.10 on
@@ -19,40 +19,43 @@ from typing import Any
 
 CACHE = type(functools.lru_cache()(int))
 SIMPLE = (bool, int, float, complex, str, bytes, tuple, frozenset, type(None))
-"""Kinds of values that are the same by chance: only the same name elsewhere means that they came from the same place."""
+"""Types whose values can be identical by chance: only an equal name elsewhere shows the same origin."""
 
 
 class Cold(Exception):
-    """The edit has no sure effect on this process."""
+    """Raised if an edit has no reliable effect on this process."""
 
 
 class Swapper:
-    """Knows the functions of the project that are alive."""
+    """Index of the live functions of the project."""
 
     def __init__(self, tree: str) -> None:
         self.tree = tree + os.sep
         self.functions: dict[str, dict[Any, list[FunctionType]]] = {}
-        """File -> key -> the functions made from that code."""
+        """File -> key -> the function objects with that code."""
         self.caches: list[Any] = []
-        """Results of project functions that outlive a test."""
+        """Caches of project functions that outlive a test."""
         self.imported: dict[str, Any] = {}
         self.holders: dict[Any, list[tuple[ModuleType, str]]] = {}
-        """What a module's value is known by -> the modules that hold it, each with the name."""
+        """Identity of a module's value -> the modules that hold it, each with the name."""
         self.executed: set[Any] = set()
-        """Keys of code that has been executed by now: what it made may be anywhere."""
+        """Keys of code executed so far: objects that it created may be anywhere."""
         self.before: dict[Any, CodeType] = {}
         self.stale = False
-        """Has what was swapped last been called before, so that what came of that is as it was?"""
+        """Whether the last swapped function ran before, so that its earlier effects remain."""
 
     def look_around(self, executed: list[CodeType]) -> None:
-        """Once, when all is imported that the tests import; `executed` is what was executed for that."""
-        for thing in gc.get_objects():
-            if self.is_ours(thing):
-                self.functions.setdefault(thing.__code__.co_filename, {}).setdefault(
-                    key_of(thing.__code__), []
-                ).append(thing)
-            elif type(thing) is CACHE and self.is_ours(thing.__wrapped__):
-                self.caches.append(thing)
+        """Index all functions, caches and modules, once everything that the tests import is imported.
+
+        `executed` is the code that ran for these imports.
+        """
+        for object_ in gc.get_objects():
+            if self.is_ours(object_):
+                self.functions.setdefault(object_.__code__.co_filename, {}).setdefault(
+                    key_of(object_.__code__), []
+                ).append(object_)
+            elif type(object_) is CACHE and self.is_ours(object_.__wrapped__):
+                self.caches.append(object_)
         for module in list(sys.modules.values()):
             path = getattr(module, "__file__", None)
             if isinstance(path, str):
@@ -62,18 +65,24 @@ class Swapper:
         self.executed = {key_of(code) for code in executed if code.co_filename.startswith(self.tree)}
 
     def is_ours(self, thing: Any) -> bool:
+        """Tell whether an object is a function of the tree."""
         return type(thing) is FunctionType and thing.__code__.co_filename.startswith(self.tree)
 
     def forget_results(self) -> None:
+        """Clear the caches of project functions."""
         for cache in self.caches:
             cache.cache_clear()
 
     def swap(
         self, path: str, function: dict[str, Any], source: str, *, anyway: bool = False
     ) -> Callable[[], None]:
-        """Let all that is made of a function run the new source, `anyway` also where it is stale then; returns what undoes it.
+        """Let all function objects made from a function run the new source; return a callable that undoes it.
 
-        Raises SyntaxError or ValueError where the text does not compile, Cold where it has no sure effect.
+        `anyway` allows it even if the function is stale then.
+
+        Raises:
+            SyntaxError, ValueError: the text does not compile.
+            Cold: the edit has no reliable effect.
         """
         self.check_import(path)
         self.stale = False
@@ -84,31 +93,31 @@ class Swapper:
         replaced: list[tuple[FunctionType, CodeType, CodeType]] = []
         made: list[tuple[FunctionType, type, FunctionType]] = []
         for before, after in self.pairs(self.before[place], new):
-            live = [
-                item
-                for item in self.functions.get(path, {}).get(key_of(before), ())
-                if are_same(item.__code__, before)
+            live_functions = [
+                function_object
+                for function_object in self.functions.get(path, {}).get(key_of(before), ())
+                if are_same(function_object.__code__, before)
             ]
-            if after is new and not live:
+            if after is new and not live_functions:
                 raise Cold("there is no such function in the process")
-            # With the same number of free variables but others, Python would bind them wrongly and say nothing.
-            for item in live:
-                if item.__code__.co_freevars == after.co_freevars:
-                    replaced.append((item, item.__code__, after))
+            # With as many but different free variables, Python would silently bind them wrongly.
+            for function_object in live_functions:
+                if function_object.__code__.co_freevars == after.co_freevars:
+                    replaced.append((function_object, function_object.__code__, after))
                 else:
-                    made.append((item, *made_for_class(item, after)))
+                    made.append((function_object, *made_for_class(function_object, after)))
         if self.stale and not anyway:
             raise Cold(f"{function['name']} was called while the tests were collected")
-        for one, _, after in replaced:
-            one.__code__ = after
+        for function_object, _, after in replaced:
+            function_object.__code__ = after
         for _, owner, method in made:
             setattr(owner, method.__name__, method)
         return lambda: restore(replaced, made)
 
     def execute_again(self, path: str, text: str) -> None:
-        """Execute a module's new text in its own namespace; whoever holds what it made before gets what it has made now.
+        """Execute a module's new text in its own namespace, and update the holders of its old values.
 
-        Nearly what importing it would do, and nothing can undo it: what holds here has to be confirmed in a process of its own.
+        Almost equal to importing it, and irreversible: results must be confirmed in a separate process.
         """
         self.check_import(path)
         module = self.imported[path]
@@ -120,9 +129,9 @@ class Swapper:
             new = vars(module).get(name, old)
             if new is old:
                 continue
-            for other, there in self.holders.get(known_by(old, name), ()):
-                if other is not module and vars(other).get(there) is old:
-                    setattr(other, there, new)
+            for other, attribute in self.holders.get(known_by(old, name), ()):
+                if other is not module and vars(other).get(attribute) is old:
+                    setattr(other, attribute, new)
             children: list[Any] = (
                 type.__subclasses__(old) if isinstance(old, type) and isinstance(new, type) else []
             )
@@ -131,24 +140,24 @@ class Swapper:
                     child.__bases__ = tuple(new if parent is old else parent for parent in child.__bases__)
 
     def check_import(self, path: str) -> None:
-        """What the import did must be what importing the edited file would do."""
+        """Raise Cold unless importing the edited file would do what the original import did."""
         loader = getattr(getattr(self.imported[path], "__spec__", None), "loader", None)
         if type(loader) is not importlib.machinery.SourceFileLoader:
             raise Cold("the module was imported in a way of its own")
 
     def pairs(self, old: CodeType, new: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
-        """The function's old and new code, and those of the functions in it."""
-        olds, news = inner_codes(old), inner_codes(new)
-        alike = [code.co_name for code in olds] == [code.co_name for code in news]
-        if not alike or own(old) != own(new):
+        """Yield the function's old and new code, then those of the functions inside of it."""
+        old_codes, new_codes = inner_codes(old), inner_codes(new)
+        have_same_names = [code.co_name for code in old_codes] == [code.co_name for code in new_codes]
+        if not have_same_names or own(old) != own(new):
             self.check_change(old, new)
         yield old, new
-        if alike:
-            for before, after in zip(olds, news):
+        if have_same_names:
+            for before, after in zip(old_codes, new_codes):
                 yield from self.pairs(before, after)
 
     def check_change(self, old: CodeType, new: CodeType) -> None:
-        """Nothing but a call may have depended on what differs."""
+        """Raise Cold if anything but a call may have depended on the difference."""
         self.stale = self.stale or key_of(old) in self.executed
         if documentation(old) != documentation(new):
             raise Cold("the documentation of a function may have been copied")
@@ -156,21 +165,24 @@ class Swapper:
             raise Cold("a function became another kind of function")
 
     def move(self, path: str, behind: int, lines: int) -> None:
-        """Let what lies behind a line of a file lie further down."""
-        moved: dict[int, CodeType] = {}
+        """Shift the line numbers of all functions below a line of a file."""
+        code_of_id: dict[int, CodeType] = {}
         for key, functions in self.functions.get(path, {}).items():
             for function in functions if key[2] > behind else ():
                 code = function.__code__
-                if id(code) not in moved:
-                    moved[id(code)] = further_down(code, lines)
-                function.__code__ = moved[id(code)]
+                if id(code) not in code_of_id:
+                    code_of_id[id(code)] = further_down(code, lines)
+                function.__code__ = code_of_id[id(code)]
 
 
 KIND = 0x20 | 0x80 | 0x100 | 0x200 | 0x04 | 0x08
-"""Generator, coroutine, iterable coroutine, asynchronous generator, and whether further arguments are taken."""
+"""Generator, coroutine, iterable coroutine, asynchronous generator, and whether *args and **kwargs are
+accepted.
+"""
 
 
 def known_by(value: Any, name: str) -> Any:
+    """Return the identity of a module's value; for simple types together with its name."""
     return (id(value), name) if type(value) in SIMPLE else id(value)
 
 
@@ -178,19 +190,23 @@ def restore(
     replaced: list[tuple[FunctionType, CodeType, CodeType]],
     made: list[tuple[FunctionType, type, FunctionType]],
 ) -> None:
-    for live, before, _ in replaced:
-        live.__code__ = before
+    """Undo a swap."""
+    for function, before, _ in replaced:
+        function.__code__ = before
     for method, owner, _ in made:
         setattr(owner, method.__name__, method)
 
 
 def made_for_class(method: FunctionType, code: CodeType) -> tuple[type, FunctionType]:
-    """The class of a method, and what that becomes where it says `super()` now, or no longer does: it is bound when it is made."""
+    """Return the class of a method, and a new method for its class.
+
+    `super()` needs a `__class__` cell, which is bound when a function object is made.
+    """
     owner: Any = sys.modules.get(method.__module__)
     for name in method.__qualname__.split(".")[:-1]:
         owner = getattr(owner, name, None)
-    own = isinstance(owner, type) and vars(owner).get(method.__name__) is method
-    if not own or {*code.co_freevars, *method.__code__.co_freevars} != {"__class__"}:
+    is_own = isinstance(owner, type) and vars(owner).get(method.__name__) is method
+    if not is_own or {*code.co_freevars, *method.__code__.co_freevars} != {"__class__"}:
         raise Cold("it uses other variables of what surrounds it")
     closure = (CellType(owner),) if code.co_freevars else None
     new = FunctionType(code, method.__globals__, method.__name__, method.__defaults__, closure)
@@ -201,11 +217,15 @@ def made_for_class(method: FunctionType, code: CodeType) -> tuple[type, Function
 
 
 def key_of(code: CodeType) -> Any:
+    """Return the key of code: file, name and first line."""
     return (code.co_filename, code.co_name, code.co_firstlineno)
 
 
 def are_same(one: CodeType, other: CodeType) -> bool:
-    """Tells two lambdas in one line apart; the bytecode itself depends on what else the module holds, such as its imports."""
+    """Tell whether two codes are the same function, as opposed to two lambdas in one line.
+
+    The bytecode is not compared: it depends on other contents of the module, such as its imports.
+    """
     return (one.co_varnames, one.co_names, one.co_freevars) == (
         other.co_varnames,
         other.co_names,
@@ -214,7 +234,7 @@ def are_same(one: CodeType, other: CodeType) -> bool:
 
 
 def own(code: CodeType) -> Any:
-    """All that a code does itself, without its lines and the functions in it."""
+    """Return everything that determines what code does itself, without line numbers and nested functions."""
     constants = [
         (type(constant), repr(constant)) for constant in code.co_consts if not isinstance(constant, CodeType)
     ]
@@ -230,11 +250,13 @@ def own(code: CodeType) -> Any:
 
 
 def documentation(code: CodeType) -> Any:
+    """Return the docstring of code, None without one."""
     first = code.co_consts[0] if code.co_consts else None
     return first if isinstance(first, str) else None
 
 
 def further_down(code: CodeType, lines: int) -> CodeType:
+    """Return code with shifted line numbers."""
     constants = tuple(
         further_down(constant, lines) if isinstance(constant, CodeType) else constant
         for constant in code.co_consts
@@ -243,6 +265,7 @@ def further_down(code: CodeType, lines: int) -> CodeType:
 
 
 def compiled(function: dict[str, Any], source: str, path: str) -> CodeType:
+    """Compile the source of a function, with the future features of its module."""
     flags = 0
     for name in function["future"]:
         flags |= getattr(__future__, name).compiler_flag
@@ -251,7 +274,7 @@ def compiled(function: dict[str, Any], source: str, path: str) -> CodeType:
 
 
 def found_in(code: CodeType, function: dict[str, Any]) -> CodeType:
-    """The code of the one function that a module, or the classes in it, define."""
+    """Return the code of the one function that a module, or a class in it, defines."""
     for inner in inner_codes(code):
         if inner.co_name == function["name"] and inner.co_firstlineno == function["line"]:
             return inner
@@ -261,10 +284,12 @@ def found_in(code: CodeType, function: dict[str, Any]) -> CodeType:
 
 
 def inner_codes(code: CodeType) -> list[CodeType]:
+    """Return the code objects nested directly in code."""
     return [constant for constant in code.co_consts if isinstance(constant, CodeType)]
 
 
 def edited(path: str, changes: list[Any]) -> str:
+    """Return the text of a file after the changes (start, end, new text)."""
     with open(path, encoding="utf-8", newline="") as file:
         text = file.read()
     for start, end, new in reversed(changes):
@@ -273,7 +298,7 @@ def edited(path: str, changes: list[Any]) -> str:
 
 
 def overlay(path: str, text: str) -> Callable[[], None]:
-    """Let the module be imported with this text, whenever it is; returns what ends that."""
+    """Make the module import with this text, now or later; return a callable that ends that."""
     code = compile(text, path, "exec", dont_inherit=True)
     loader: Any = importlib.machinery.SourceFileLoader
     original = loader.get_code

@@ -1,6 +1,6 @@
-"""Limits the time that one test takes in this process; it runs in the project's interpreter.
+"""Time limits of single tests in this process.
 
-Stdlib only, Python 3.8 or later.
+Runs in the project's interpreter. Standard library only, Python 3.8 or later.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from types import FrameType
 
 
 def begin(seconds: float, waiting: float, handler: Callable[[int, FrameType | None], None]) -> None:
-    """Call a handler, again and again, once so much processor time has been used, or so many seconds have passed.
+    """Call the handler repeatedly after a limit of processor time (`seconds`) or wall time (`waiting`).
 
-    What waits for what never comes uses no processor time.
+    A test that waits forever uses no processor time.
     """
     for number, timer, limit in (
         (signal.SIGPROF, signal.ITIMER_PROF, seconds),
@@ -24,6 +24,6 @@ def begin(seconds: float, waiting: float, handler: Callable[[int, FrameType | No
 
 
 def end() -> None:
-    """From here on time does not count."""
+    """Stop both timers."""
     signal.setitimer(signal.ITIMER_PROF, 0)
     signal.setitimer(signal.ITIMER_REAL, 0)

@@ -1,7 +1,9 @@
-"""A pytest plugin that writes which lines of the project each test executes, as JSON lines; it runs in the project's interpreter.
+"""Pytest plugin that writes the project lines that each test executes, as JSON lines.
 
-Stdlib only, Python 3.8 or later, pytest 6.2 or later. Loaded with `-p` beside coder_pytest_report, which says how the
-tests ended. What to do comes from the JSON file named in CODER_TRACE_REQUEST.
+Runs in the project's interpreter. Standard library only, Python 3.8 or later, pytest 6.2 or later. Loaded
+with `-p` beside
+coder_pytest_report, which reports how the tests ended. The request is the JSON file named in
+CODER_TRACE_REQUEST.
 """
 
 # A test may have replaced pathlib, and this must still write.
@@ -30,25 +32,29 @@ SHOWING = (
     (rewrite, "_format_assertmsg"),
     (unittest.case, "safe_repr"),
 )
-"""What failing assertions call to show their values."""
+"""Functions with which failing assertions show their values."""
 COLLECTING = ((rewrite, "_rewrite_test"),)
-"""What pytest does with each test file before it is executed: much, and nothing of it is the project's."""
+"""Functions with which pytest prepares each test file: slow, and no code of the project."""
 MOST_AGAIN, MOST_CALLS = 20_000, 200_000
-"""So many lines of one piece of the project's code in turn, and calls of any, bring one test nothing new: more takes the time of others."""
+"""Limits of consecutive known lines of one code object, and of calls, per test: more would cost time without
+new lines.
+"""
 AGAIN_SECONDS = 1.0
-"""Of processor time for a test once another one did not end: where one loops for ever, that others do as well is soon seen."""
+"""Processor time limit of a test once another one did not end: in an endless loop, the others are likely to
+hang too.
+"""
 REQUEST_FILE = os.environ.pop(VARIABLE, "")
 
 
 class TooLong(BaseException):
-    """One test has used more processor time than it may; no `except Exception` of the project keeps it alive."""
+    """Raised when a test has used too much processor time; `except Exception` does not catch it."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if REQUEST_FILE:
         with open(REQUEST_FILE, encoding="utf-8") as file:
             config.pluginmanager.register(Tracing(json.load(file)), "coder_tracing")
-        # One process: what runs in xdist's workers would be traced there, and told nowhere.
+        # One process: traces of xdist's workers would be lost.
         config.option.dist, config.option.tx = "no", []
 
 
@@ -56,7 +62,10 @@ pytest_configure = pytest.hookimpl(tryfirst=True)(pytest_configure)
 
 
 class Tracing:
-    """Runs the failing tests first, then their neighbours while there is time, and writes one line for each."""
+    """Plugin that traces the failing tests, then their neighbours while time remains.
+
+    It writes one line for each test.
+    """
 
     def __init__(self, request: dict[str, Any]) -> None:
         self.request = request
@@ -85,12 +94,16 @@ class Tracing:
         self.hide(SHOWING)
 
     def hide(self, functions: tuple[tuple[Any, str], ...]) -> None:
+        """Wrap functions so that code executed by them is not traced."""
         for module, name in functions:
             if hasattr(module, name):
                 setattr(module, name, self.unseen(getattr(module, name)))
 
     def unseen(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """What is executed to show a value (`__repr__`, mostly) has nothing to do with why the assertion fails."""
+        """Return a function that is not traced.
+
+        Code executed to show a value (mostly `__repr__`) is unrelated to the failure of an assertion.
+        """
 
         def wrapped(*arguments: Any) -> Any:
             self.tracer.pause()
@@ -102,7 +115,10 @@ class Tracing:
         return wrapped
 
     def apart(self, function: Callable[[Any, ModuleType], None]) -> Callable[[Any, ModuleType], None]:
-        """What a module does when it is imported is done by none of the tests, though it be one that comes to import it."""
+        """Return a function whose lines are attributed to the import.
+
+        Otherwise they would count for the test that happens to import the module first.
+        """
 
         def wrapped(loader: Any, module: ModuleType) -> None:
             state = self.tracer.turn(self.imported)
@@ -123,7 +139,7 @@ class Tracing:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_setup(self) -> Generator[None, None, None]:
-        """Each phase by itself: between them pytest and its plugins write their reports."""
+        """Trace each phase separately: in between, pytest and its plugins write their reports."""
         self.tracer.go_on()
         yield
         self.tracer.pause()
@@ -147,44 +163,54 @@ class Tracing:
         self.tracer.pause()
 
     def tell(self, nodeid: str) -> None:
+        """Write the lines of a test, and those of imports since the last one."""
         self.write(nodeid, self.tracer.lines)
         if self.imported:
             self.write("", self.imported)
             self.imported.clear()
 
     def write(self, nodeid: str, lines: dict[str, set[int]]) -> None:
-        told = {"id": nodeid, "lines": {path: sorted(numbers) for path, numbers in lines.items() if numbers}}
+        """Write one record."""
+        record = {
+            "id": nodeid,
+            "lines": {path: sorted(numbers) for path, numbers in lines.items() if numbers},
+        }
         descriptor = os.open(self.request["lines"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        os.write(descriptor, json.dumps(told).encode("ascii") + b"\n")
+        os.write(descriptor, json.dumps(record).encode("ascii") + b"\n")
         os.close(descriptor)
 
 
 def too_long(_number: int, frame: FrameType | None) -> None:
+    """Raise TooLong in the running test."""
     if frame is None or frame.f_lineno is None:  # pytest cannot show what is raised between two lines
         return
     raise TooLong("the test has used all the processor time that it may")
 
 
 def distance(nodeid: str, first: list[str]) -> tuple[int, int]:
-    """The failing tests themselves, then those of their files, then those whose paths have the most in common with theirs."""
-    for index, one in enumerate(first):
-        if nodeid == one or nodeid.startswith((one + "[", one + "::")):
+    """Return a sort key by distance from the failing tests.
+
+    These come first, then tests of their files, then others by the longest common prefix of the paths.
+    """
+    for index, test in enumerate(first):
+        if nodeid == test or nodeid.startswith((test + "[", test + "::")):
             return (0, index)
     path = nodeid.split("::")[0]
-    if any(path == item.split("::")[0] for item in first):
+    if any(path == test.split("::")[0] for test in first):
         return (1, 0)
-    return (2, -max((shared(path, item) for item in first), default=0))
+    return (2, -max((shared(path, test) for test in first), default=0))
 
 
 def shared(path: str, other: str) -> int:
-    """How many characters two paths begin with in common: names alike are near, too."""
+    """Return the length of the common prefix of two paths: similar names count as near."""
     return next(
-        (index for index, (one, two) in enumerate(zip(path, other)) if one != two), min(len(path), len(other))
+        (index for index, (first, second) in enumerate(zip(path, other)) if first != second),
+        min(len(path), len(other)),
     )
 
 
 class Monitoring:
-    """Sees each line once a test, with the means of Python 3.12 and later."""
+    """Tracer that sees each line once per test, with sys.monitoring (Python 3.12 and later)."""
 
     def __init__(self, sources: dict[str, str]) -> None:
         self.sources = sources
@@ -193,9 +219,11 @@ class Monitoring:
         self.tool = next(number for number in (4, 3, 5, 1, 2, 0) if self.monitoring.get_tool(number) is None)
 
     def restart(self) -> None:
+        """Discard the recorded lines."""
         self.lines = {}
 
     def go_on(self) -> None:
+        """Start or continue tracing."""
         self.monitoring.use_tool_id(self.tool, "coder")
         self.monitoring.register_callback(self.tool, self.monitoring.events.LINE, self.line)
         self.monitoring.set_events(self.tool, self.monitoring.events.LINE)
@@ -208,23 +236,25 @@ class Monitoring:
         return self.monitoring.DISABLE
 
     def turn(self, lines: dict[str, set[int]]) -> Any:
-        """Add what is seen from now on to other lines; comes back with what takes it back."""
+        """Record into other lines from now on; return the previous state."""
         state, self.lines = self.lines, lines
         return state
 
     def turn_back(self, state: Any) -> None:
+        """Restore a previous state."""
         self.lines = state
         self.monitoring.restart_events()
 
     def pause(self) -> None:
+        """Stop tracing."""
         self.monitoring.set_events(self.tool, 0)
         self.monitoring.free_tool_id(self.tool)
 
 
 class Settrace:
-    """Sees the lines that are executed, which is slow, with what every Python has.
+    """Tracer with sys.settrace, for every Python; slow.
 
-    Code that has been seen often without a new line is no longer looked at in the same test; nor is anything, in the end.
+    Code that ran often without a new line is no longer traced in the same test; eventually nothing is.
     """
 
     def __init__(self, sources: dict[str, str]) -> None:
@@ -250,11 +280,11 @@ class Settrace:
             sys.settrace(None)
         if code not in self.seeing:
             self.seeing[code] = self.of(code, self.lines.setdefault(path, set()))
-            frame.f_trace_lines = True  # of a generator that another test has seen enough of
+            frame.f_trace_lines = True  # a generator may have been switched off during another test
         return self.seeing[code]
 
     def of(self, code: CodeType, lines: set[int]) -> Callable[..., Any]:
-        """What sees the lines of one piece of code, and stops where there is nothing new."""
+        """Return a trace function for one code object that stops itself when no new lines appear."""
         seeing, known, again = self.seeing, set(), 0
 
         def see(frame: FrameType, event: str, _argument: Any) -> Callable[..., Any]:
@@ -275,7 +305,7 @@ class Settrace:
         return see
 
     def turn(self, lines: dict[str, set[int]]) -> Any:
-        """Add what is seen from now on to other lines; comes back with what takes it back."""
+        """Record into other lines from now on; return the previous state."""
         state = self.lines, self.seeing
         self.lines, self.seeing = lines, {}
         return state

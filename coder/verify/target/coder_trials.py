@@ -1,7 +1,9 @@
-"""Tries many edits in forks of a process that has collected the tests; it runs in the project's interpreter.
+"""Trials of many edits in forks of a process that has collected the tests.
 
-Stdlib only, Python 3.8 or later, pytest 6.2 or later. Nothing in the tree is written: in each fork the code of the edited function is
-replaced in memory, or the edited module is what gets imported where it has not been imported so far.
+Runs in the project's interpreter. Standard library only, Python 3.8 or later, pytest 6.2 or later. The tree
+is not written: in each
+fork the code of the edited function is replaced in memory, or the edited module is imported if it has not
+been so far.
 """
 
 # ruff: noqa: PTH110, PTH118, PTH123, B905 - a test may have replaced pathlib; zip is strict from Python 3.10 on
@@ -23,28 +25,36 @@ from coder_single import Single  # type: ignore[import-not-found]
 from coder_swap import Cold, Swapper, edited, overlay  # type: ignore[import-not-found]
 
 FIRST_LIMIT = 5.0
-"""Seconds of processor time for one test on the unchanged code; afterwards a multiple of what it took."""
+"""Processor time limit, in seconds, for one test on the unchanged code; afterwards a multiple of its time."""
 LEAST_LIMIT, TIMES = 0.1, 10.0
 ENDLESS = 0.01
-"""A loop without end says nothing about how long the test takes when it ends: as long as others, but no less than so many seconds."""
+"""Least assumed seconds of a test that did not end: an endless loop does not show its usual time, so that of
+others is used.
+"""
 LEAST_WAITING, WAITING = 0.3, 3.0
-"""Seconds on the wall, and times what the test took there: one that waits for what never comes uses no processor time."""
+"""Least wall time in seconds, and multiple of the test's wall time: a test that waits forever uses no
+processor time.
+"""
 PATIENT_LIMIT, PATIENT_WAITING = 2.0, 5.0
-"""The least for each test where one that failed at once may take longer when it passes."""
+"""Least limits for each test, if tests that failed at once may take longer when they pass."""
 ALONE = 32
-"""So many candidates, the likeliest, are tried in forks of their own, where nothing that another one did can reach them."""
+"""This many candidates, the likeliest, are tried in their own forks, where no other candidate can affect
+them.
+"""
 BATCH = 32
 CANARIES = 3
-"""So many guards are run on the unchanged code at the end of a batch: where one is red now, something was left behind."""
+"""This many guards run on the unchanged code at the end of a batch: a red one means that state was left
+behind.
+"""
 MEMORY = 3 << 30
 FILE_SIZE = 256 << 20
 
 
 class Trials:
-    """The candidates of one request."""
+    """The trials of one request."""
 
     def __init__(self, items: list[Any], swapper: Swapper, request: dict[str, Any], opened: Any) -> None:
-        """`opened` is the coder_watch.Opened of this process."""
+        """Prepare the trials; `opened` is the coder_watch.Opened of this process."""
         self.request = request
         self.swapper = swapper
         self.opened = opened
@@ -63,77 +73,90 @@ class Trials:
                 factory.getbasetemp()
 
     def judge(self) -> None:
-        warnings.simplefilter("ignore")  # of forking with threads about, for one
+        """Compare the candidates or try them all, as requested."""
+        warnings.simplefilter("ignore")  # such as the one about forking with threads
         if self.request.get("compare"):
             Asking(self).compare()
         elif self.measured():
             self.try_all()
 
     def write(self, **fields: Any) -> None:
+        """Write one record."""
         os.write(self.results, json.dumps(fields).encode("ascii") + b"\n")
 
     @property
     def over(self) -> bool:
+        """Whether the time is over, or a stop was requested."""
         return time.monotonic() > self.deadline or os.path.exists(self.request["stop"])
 
     def all_of(self, child: Child) -> list[Any]:
-        """What a fork has answered when it has ended, or time has."""
+        """Return the answers of a fork once it ends, or the time is over."""
         while not child.ended and not child.expired and not self.over:
             child.read(0.05)
         child.kill()
         return list(child.answers)
 
     def measured(self) -> bool:
-        """Run everything on the unchanged code, once: what is not red here cannot turn green, what is red guards nothing."""
-        # In pytest's own order: what one test sets up for the session, a later one may need.
+        """Run all tests once on the unchanged code, and set targets, guards and limits.
+
+        Return whether targets remain. A test that is not red here cannot turn green, and a red one guards
+        nothing.
+        """
+        # In pytest's own order: a later test may need what an earlier one set up for the session.
         targets, guards = set(self.targets), set(self.request["guards"])
         self.targets = [test for test in self.items if test in targets]
         tests = [*self.targets, *(test for test in self.items if test in guards - targets)]
         answers = self.all_of(
             Child([], lambda _: self.measure(tests), seconds=FIRST_LIMIT * (1 + len(tests)))
         )
-        # Of a test that was run twice, the first run says how it ends and what it takes at first, the last what it takes then.
-        found = {test: (green, seconds) for test, green, seconds, *_ in reversed(answers)}
+        # Of a test that ran twice, the first run gives outcome and initial time, the last the usual time.
+        result_of = {test: (green, seconds) for test, green, seconds, *_ in reversed(answers)}
         warm = {test: seconds for test, _, seconds, *_ in answers}
-        ending = [warm[test] for test, (green, _) in found.items() if green]
-        usual = max(ENDLESS, sum(ending) / max(len(ending), 1))
+        green_seconds = [warm[test] for test, (green, _) in result_of.items() if green]
+        usual = max(ENDLESS, sum(green_seconds) / max(len(green_seconds), 1))
         least, waiting = (
             (PATIENT_LIMIT, PATIENT_WAITING) if self.request["patient"] else (LEAST_LIMIT, LEAST_WAITING)
         )
         self.limits = {
             test: max(least, (seconds or usual) + TIMES * (warm[test] or usual))
-            for test, (_, seconds) in found.items()
+            for test, (_, seconds) in result_of.items()
         }
         self.waits = {
             test: waiting + WAITING * max(waited or 0.0, self.limits[test])
             for test, _, _, waited, _ in reversed(answers)
         }
-        self.targets = [test for test in self.targets if test in found and not found[test][0]]
-        # Another process reads what is on the disk: whoever confirms an edit asks that, where a test of this one tells anything.
-        elsewhere = {test for test, *_, processes in answers if processes}
-        self.targets = [test for test in self.targets if test not in elsewhere] or self.targets
-        self.guards = {test for test, (green, _) in found.items() if green}
+        self.targets = [test for test in self.targets if test in result_of and not result_of[test][0]]
+        # Tests that start processes see the unedited files: they are left to the confirming run, if others
+        # remain.
+        with_processes = {test for test, *_, processes in answers if processes}
+        self.targets = [test for test in self.targets if test not in with_processes] or self.targets
+        self.guards = {test for test, (green, _) in result_of.items() if green}
         if not self.targets:
             self.write(
-                problem="The failing tests pass when they run alone: what fails is their order, or a state that is left behind."
+                problem="The failing tests pass when they run alone: "
+                "what fails is their order, or a state that is left behind."
             )
         return bool(self.targets)
 
     def measure(self, tests: list[str]) -> Iterator[Any]:
-        """Those for which it matters once more: the first time, much is made that the next has at once."""
+        """Yield results of all tests, then repeat slow ones.
+
+        The first run of a test may create what later runs reuse.
+        """
         slow = []
-        for told in self.measure_once(tests):
-            if told[2] is not None and told[2] > LEAST_LIMIT / TIMES:
-                slow.append(told[0])
-            yield told
+        for result in self.measure_once(tests):
+            if result[2] is not None and result[2] > LEAST_LIMIT / TIMES:
+                slow.append(result[0])
+            yield result
         yield from self.measure_once(slow)
 
     def measure_once(self, tests: list[str]) -> Iterator[Any]:
+        """Yield id, success, processor time, wall time and whether processes were started, for each test."""
         for test, following in zip(tests, [*tests[1:], None]):
             self.opened.forget()
-            started, began = time.process_time(), time.monotonic()
+            cpu_start, wall_start = time.process_time(), time.monotonic()
             outcome = self.run(test, following, FIRST_LIMIT)
-            spent, waited = time.process_time() - started, time.monotonic() - began
+            spent, waited = time.process_time() - cpu_start, time.monotonic() - wall_start
             yield (
                 test,
                 outcome == "passed",
@@ -142,28 +165,32 @@ class Trials:
             )
 
     def try_all(self) -> None:
+        """Try all candidates in parallel forks."""
         with open(self.request["candidates"], encoding="utf-8") as file:
             fresh = self.batches(file)
             again: list[list[Any]] = []
-            live: dict[int, Child] = {}
+            running: dict[int, Child] = {}
             while not self.over:
-                while len(live) < self.request["jobs"]:
+                while len(running) < self.request["jobs"]:
                     batch = again.pop() if again else next(fresh, None)
                     if batch is None:
                         break
                     child = Child(batch, self.attempt, seconds=self.patience(batch[0][1]))
-                    live[child.pipe] = child
-                if not live:
+                    running[child.pipe] = child
+                if not running:
                     return
-                for pipe in select.select([*live], [], [], 0.02)[0]:
-                    live[pipe].read(0)
-                for pipe in [pipe for pipe, child in live.items() if child.ended or child.expired]:
-                    again += self.settled(live.pop(pipe))
-            for child in live.values():
+                for pipe in select.select([*running], [], [], 0.02)[0]:
+                    running[pipe].read(0)
+                for pipe in [pipe for pipe, child in running.items() if child.ended or child.expired]:
+                    again += self.settled(running.pop(pipe))
+            for child in running.values():
                 child.kill()
 
     def batches(self, lines: Any) -> Iterator[list[Any]]:
-        """The likeliest candidates, and those whose modules are still to be imported, get forks of their own."""
+        """Yield batches of candidates.
+
+        The likeliest, and those of modules not yet imported, are alone in theirs.
+        """
         batch: list[Any] = []
         for index, line in enumerate(lines):
             candidate = json.loads(line)
@@ -179,9 +206,11 @@ class Trials:
             yield batch
 
     def patience(self, candidate: dict[str, Any]) -> float:
+        """Return the time limit in seconds for a candidate."""
         return 4.0 + sum(self.limits[test] for test in (*self.targets, *self.guards_of(candidate)))
 
     def guards_of(self, candidate: dict[str, Any]) -> list[str]:
+        """Return the guards of a candidate that are green on the unchanged code."""
         return [
             test
             for test in (self.request["guards"][number] for number in candidate["guards"])
@@ -189,9 +218,9 @@ class Trials:
         ]
 
     def attempt(self, batch: list[Any]) -> Iterator[Any]:
-        """Runs in the fork: ends before its time where what was seen may have left something behind."""
-        for kind, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_FSIZE, FILE_SIZE)):
-            limit(kind, most)
+        """Try a batch in the fork, ending early if a candidate may have left state behind."""
+        for kind, maximum in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_FSIZE, FILE_SIZE)):
+            limit(kind, maximum)
         alone = len(batch) == 1
         for _, candidate in batch:
             outcome, test = self.attempt_one(
@@ -204,6 +233,7 @@ class Trials:
             yield "polluted", ""
 
     def attempt_one(self, candidate: dict[str, Any], guards: list[str], *, alone: bool) -> tuple[str, str]:
+        """Try one candidate; return its outcome and the first test that was not green."""
         for again in (False, True):
             try:
                 undo = self.put_into_effect(candidate, alone=alone, again=again)
@@ -211,7 +241,7 @@ class Trials:
                 return "invalid", ""
             except Cold:
                 return "cold" if alone else "alone", ""
-            except BaseException as error:  # noqa: BLE001 - of the module when it is executed: whatever it was, it cannot be imported
+            except BaseException as error:  # noqa: BLE001 - any exception: the module cannot be imported
                 return "failed", type(error).__name__
             stale = self.swapper.stale
             red = self.first_red([*self.targets, *guards])
@@ -226,12 +256,15 @@ class Trials:
         return ("broke" if outcome == "failed" and test in guards else outcome), test
 
     def is_imported(self, candidate: dict[str, Any]) -> bool:
+        """Tell whether the module of a candidate is imported."""
         return os.path.join(self.request["tree"], candidate["path"]) in self.swapper.imported
 
     def put_into_effect(self, candidate: dict[str, Any], *, alone: bool, again: bool = False) -> Any:
-        """Swap the function, or else execute the module again, which only a fork that is for nothing else can do; returns its undoing.
+        """Swap the function, or execute the module again; return a callable that undoes it.
 
-        `again`: what the function had made before it was swapped may be what matters, for the project's modules or for those of the tests.
+        Executing it is irreversible, so it needs a fork of its own. `again` forces that: objects that the old
+        function made may
+        matter, in the project's modules or those of the tests.
         """
         self.swapper.forget_results()
         self.swapper.stale = False
@@ -250,10 +283,10 @@ class Trials:
             self.swapper.execute_again(path, edited(path, candidate["changes"]))
             if again:
                 made_again([self.items[test] for test in self.targets])
-            return lambda: None  # what cannot be undone ends with the fork
+            return lambda: None  # irreversible, but the fork ends
 
     def first_red(self, tests: list[str]) -> tuple[str, str] | None:
-        """Run tests up to the first that is not green: how it ended, and which it was."""
+        """Run tests up to the first that is not green; return how it ended, and its id."""
         for test, following in zip(tests, [*tests[1:], None]):
             outcome = self.run(test, following, self.limits[test])
             if outcome != "passed":
@@ -261,7 +294,7 @@ class Trials:
         return None
 
     def settled(self, child: Child) -> list[list[Any]]:
-        """Write what became of a batch and return what has to be tried again, in a fork of its own or in another batch."""
+        """Write the outcomes of a batch and return batches of what must be tried again."""
         child.kill()
         answers = child.answers
         if answers and answers[-1][0] == "polluted":
@@ -272,13 +305,14 @@ class Trials:
                 again.append([(index, candidate)])
             else:
                 self.write(index=index, outcome=outcome, test=test)
-        left = child.batch[len(answers) :]
-        if left and not (answers and answers[-1][0] in ("passed", "timeout")):
-            self.write(index=left[0][0], outcome="timeout" if child.expired else "crashed", test="")
-            left = left[1:]
-        return again + ([left] if left else [])
+        remaining = child.batch[len(answers) :]
+        if remaining and not (answers and answers[-1][0] in ("passed", "timeout")):
+            self.write(index=remaining[0][0], outcome="timeout" if child.expired else "crashed", test="")
+            remaining = remaining[1:]
+        return again + ([remaining] if remaining else [])
 
     def run(self, test: str, following: str | None, limit: float) -> str:
+        """Run one test within its limits."""
         outcome: str = self.single.run(
             test, following, limit=limit, waiting=self.waits.get(test, WAITING * limit)
         )
@@ -286,7 +320,7 @@ class Trials:
 
 
 def made_again(items: list[Any]) -> None:
-    """Execute the modules of tests again, as they were collected, and let the tests be what they hold then."""
+    """Execute the test modules again, as during collection, and rebind the tests to the new objects."""
     functions = [item for item in items if isinstance(item, pytest.Function)]
     for module in dict.fromkeys(item.module for item in functions):
         module.__spec__.loader.exec_module(module)

@@ -1,6 +1,8 @@
-"""Records what happened to each test of unittest's own runner; it runs in the project's interpreter.
+"""Recording of the results of unittest's own runner.
 
-Standard library only, Python 3.8 or later. Started by coder_start in the place of `python -m unittest`, with the same arguments.
+Runs in the project's interpreter. Standard library only, Python 3.8 or later. Started by coder_start in place
+of
+`python -m unittest`, with the same arguments.
 """
 
 from __future__ import annotations
@@ -17,11 +19,11 @@ from coder_observe import Observer  # type: ignore[import-not-found]
 from coder_sign import signer  # type: ignore[import-not-found]
 
 FIXTURE = re.compile(r"(\w+) \(([\w.]+)\)")
-"""The id of what stands for a failed setUpClass or setUpModule."""
+"""Id of the placeholder for a failed setUpClass or setUpModule."""
 
 
 class Recorder:
-    """Writes one line a test to the pipe that the request names."""
+    """Writes one line per test to the requested pipe."""
 
     def __init__(self, request: dict[str, Any], audit: Any) -> None:
         self.request = request
@@ -32,18 +34,19 @@ class Recorder:
         self.pid = os.getpid()
         self.observer = Observer()
         self.incomplete = False
-        """Have tests been left out because a fixture of their class or module failed?"""
+        """Whether tests were skipped because a fixture of their class or module failed."""
 
     def write(self, kind: str, **fields: Any) -> None:
+        """Write one record."""
         write, dumps, getpid = self.calls
         if getpid() != self.pid:
             return
-        left = self.sign(dumps(dict(fields, kind=kind), default=str).encode("ascii")) + b"\n"
-        while left:
-            left = left[write(self.descriptor, left) :]
+        remaining = self.sign(dumps(dict(fields, kind=kind), default=str).encode("ascii")) + b"\n"
+        while remaining:
+            remaining = remaining[write(self.descriptor, remaining) :]
 
     def run(self) -> None:
-        """Run the tests that the arguments name, and leave with unittest's own exit code."""
+        """Run the tests that the arguments name, and exit with unittest's own exit code."""
         self.write("session", pytest="", python=sys.version.split()[0])
         self.audit.keep()
         recorder = self
@@ -70,6 +73,7 @@ class Recorder:
     def tell(
         self, test: Any, outcome: str, *, error: Any = None, xfail: bool = False, seconds: float = 0.0
     ) -> None:
+        """Write the result of a test."""
         name, when = described(test)
         self.incomplete |= when == "setup"
         failure = (
@@ -92,12 +96,12 @@ class Recorder:
 
 
 def result_class(recorder: Recorder) -> type[unittest.TextTestResult]:
-    """Make a result that prints as unittest's own does, and records."""
+    """Return a result class that prints as unittest's own does, and records."""
     return type("Result", (Recorded,), {"recorder": recorder})
 
 
 class Recorded(unittest.TextTestResult):
-    """Tells its recorder of each test."""
+    """Test result that reports each test to its recorder."""
 
     recorder: Recorder
 
@@ -146,7 +150,7 @@ class Recorded(unittest.TextTestResult):
 
 
 def described(test: Any) -> tuple[str, str]:
-    """A test's id, and the phase that its result is of."""
+    """Return a test's id, and the phase of its result."""
     name = test.id()
     fixture = FIXTURE.fullmatch(name)
     if fixture:
@@ -155,5 +159,6 @@ def described(test: Any) -> tuple[str, str]:
 
 
 def file_of(name: str) -> str:
+    """Return the file of an imported module, empty if there is none."""
     path = getattr(sys.modules.get(name), "__file__", None)
     return path if isinstance(path, str) else ""

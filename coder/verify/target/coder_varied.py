@@ -1,7 +1,8 @@
-"""Makes further calls out of recorded ones; it runs in the project's interpreter.
+"""Variations of recorded calls, for differential testing of edits.
 
-Each has one argument changed: to what another call gave for it, or to a value near its own. Nothing is left to chance.
-Stdlib only, Python 3.8 or later.
+Each has one argument changed, to what another call passed for it or to a value near its own. Deterministic.
+Runs in the
+project's interpreter. Standard library only, Python 3.8 or later.
 """
 
 from __future__ import annotations
@@ -15,69 +16,74 @@ from typing import Any
 
 MOST_OTHERS = 6
 MOST_ATTRIBUTES, OF_ATTRIBUTE = 4, 4
-"""So many attributes of a plain record that is given are changed, each in so many ways."""
+"""Number of attributes of a plain record argument that are changed, and of changes of each."""
 OWN = ("self", "cls")
 KINDS = (type(None), bool, int, float, str, bytes, tuple, list, dict, set, frozenset)
 
 
 def varied(calls: list[Any], most: int) -> list[Any]:
-    """The calls themselves, then ones with a single argument changed, round by round: at most so many."""
+    """Return the calls, then calls with one argument changed, round by round, at most `most` in all."""
     given_to = pools(calls)
     rows = []
-    for module, name, given in calls:
+    for module, name, arguments in calls:
         columns = [
             [(key, new) for new in (*changes(value, given_to[module, name, key]), *records(key, value))]
-            for key, value in given.items()
+            for key, value in arguments.items()
         ]
-        turns = [item for round_ in itertools.zip_longest(*columns) for item in round_ if item is not None]
-        rows.append([(module, name, {**given, key: new}) for key, new in turns])
-    rounds = [item for row in itertools.zip_longest(*rows) for item in row if item is not None]
+        turns = [
+            variation
+            for round_ in itertools.zip_longest(*columns)
+            for variation in round_
+            if variation is not None
+        ]
+        rows.append([(module, name, {**arguments, key: new}) for key, new in turns])
+    rounds = [variation for row in itertools.zip_longest(*rows) for variation in row if variation is not None]
     return [*calls, *rounds][:most]
 
 
 def pools(calls: list[Any]) -> dict[Any, list[Any]]:
-    """What all calls of a function give for each of its parameters, as far as it is plain."""
-    found: dict[Any, list[Any]] = {}
-    for module, name, given in calls:
-        for key, value in given.items():
-            pool = found.setdefault((module, name, key), [])
-            if plain(value) and len(pool) < MOST_OTHERS and not any(same(value, item) for item in pool):
+    """Return the plain values that all calls of a function pass for each of its parameters."""
+    values_by_parameter: dict[Any, list[Any]] = {}
+    for module, name, arguments in calls:
+        for key, value in arguments.items():
+            pool = values_by_parameter.setdefault((module, name, key), [])
+            if plain(value) and len(pool) < MOST_OTHERS and not any(same(value, known) for known in pool):
                 pool.append(value)
-    return found
+    return values_by_parameter
 
 
 def changes(value: Any, pool: list[Any]) -> list[Any]:
-    """What others gave and what is near, by turns; each once."""
+    """Return nearby values and values of other calls, alternating, each once."""
     others = [item for item in pool if not same(item, value)] if plain(value) else []
-    found: list[Any] = []
+    new_values: list[Any] = []
     for new in itertools.chain.from_iterable(itertools.zip_longest(variants(value), others, fillvalue=value)):
-        if new is not value and not same(new, value) and not any(same(new, item) for item in found):
-            found.append(new)
-    return found
+        if new is not value and not same(new, value) and not any(same(new, item) for item in new_values):
+            new_values.append(new)
+    return new_values
 
 
 def records(name: str, value: Any) -> list[Any]:
-    """Objects like a plain record that is given, each with an attribute changed; a method's own object is left to its methods."""
-    held = getattr(value, "__dict__", None)
-    found: list[Any] = []
+    """Return copies of a plain record, each with one attribute changed; none for a method's own object."""
+    attributes = getattr(value, "__dict__", None)
+    copies: list[Any] = []
     if (
-        type(held) is not dict
+        type(attributes) is not dict
         or name in OWN
         or callable(value)
-        or not all(plain(item) for item in held.values())
+        or not all(plain(item) for item in attributes.values())
     ):
-        return found
-    for attribute, one in [*held.items()][:MOST_ATTRIBUTES]:
-        for new in variants(one)[:OF_ATTRIBUTE]:
+        return copies
+    for attribute, old in [*attributes.items()][:MOST_ATTRIBUTES]:
+        for new in variants(old)[:OF_ATTRIBUTE]:
             with contextlib.suppress(Exception):
-                made = copy.copy(value)
-                vars(made)[attribute] = new
-                found.append(made)
-    return found
+                changed = copy.copy(value)
+                vars(changed)[attribute] = new
+                copies.append(changed)
+    return copies
 
 
 def variants(value: Any) -> list[Any]:
-    """Values near one."""
+    """Return values near the given one."""
     if value is None:
         return [0, "", 1]
     if isinstance(value, bool):
@@ -94,7 +100,7 @@ def variants(value: Any) -> list[Any]:
         return sequences(value)
     if type(value) is dict:
         items = list(value.items())
-        other = [dict([(key, new), *items[1:]]) for key, one in items[:1] for new in variants(one)[:2]]
+        other = [dict([(key, new), *items[1:]]) for key, old in items[:1] for new in variants(old)[:2]]
         return [dict(items[1:]), dict(items[:-1]), *other, {}]
     if type(value) in (set, frozenset):
         ordered = sorted(value, key=repr)
@@ -103,17 +109,18 @@ def variants(value: Any) -> list[Any]:
 
 
 def quantities(value: Any) -> list[Any]:
-    """Days, durations and other kinds of numbers near one; none where they cannot be reckoned with."""
+    """Return dates, durations and other numbers near the given one; none if arithmetic fails."""
     with contextlib.suppress(Exception):
         if isinstance(value, date):
             return [value + timedelta(days) for days in (1, -1, 2, 40)]
         if isinstance(value, (timedelta, numbers.Number)):
-            made: Any = value
-            return [made * 2, -made, made * 0]
+            number: Any = value
+            return [number * 2, -number, number * 0]
     return []
 
 
 def texts(value: str) -> list[str]:
+    """Return strings near the given one."""
     middle = len(value) // 2
     if not value:
         return ["a", " ", "-", "aB1", "a b"]
@@ -134,21 +141,24 @@ def texts(value: str) -> list[str]:
 
 
 def sequences(value: Any) -> list[Any]:
-    """Fewer and more elements, another order, another first or last element."""
+    """Return sequences with fewer, more, reordered or changed elements."""
     kind = type(value)
     near = [value[:-1], value[1:], value[::-1], value + value, value + value[:1]]
-    for place in (0, len(value) - 1) if value else ():
-        near += [kind([*value[:place], new, *value[place + 1 :]]) for new in variants(value[place])[:3]]
+    for index in (0, len(value) - 1) if value else ():
+        near += [kind([*value[:index], new, *value[index + 1 :]]) for new in variants(value[index])[:3]]
     return [*near, kind()]
 
 
 def plain(value: Any) -> bool:
-    """Is it a value that can be shared between calls?"""
+    """Tell whether a value can be shared between calls."""
     if type(value) in (tuple, list):
         return len(value) <= 20 and all(plain(item) for item in value)
     return value is None or type(value) in (bool, int, float, str, bytes)
 
 
-def same(one: Any, other: Any) -> bool:
-    """Are they of one kind and written alike? Equal is too little: so are True and 1."""
-    return type(one) is type(other) and isinstance(one, KINDS) and repr(one) == repr(other)
+def same(first: Any, second: Any) -> bool:
+    """Tell whether two values have the same type and representation.
+
+    Equality is too weak: True equals 1.
+    """
+    return type(first) is type(second) and isinstance(first, KINDS) and repr(first) == repr(second)

@@ -1,9 +1,11 @@
-"""A pytest plugin that keeps two processes ready: one that has started, and one that has collected the tests as well.
+"""Pytest plugin that keeps two processes ready: one started, and one that has also collected the tests.
 
-Stdlib only, Python 3.8 or later, pytest 6.2 or later, a system that can fork. Loaded with `-p` through PYTEST_ADDOPTS, beside
-coder_pytest_report. What to do comes from the JSON file named in CODER_WARM_REQUEST.
+Standard library only, Python 3.8 or later, pytest 6.2 or later, a system that can fork. Loaded with `-p`
+through
+PYTEST_ADDOPTS, beside coder_pytest_report. The request is the JSON file named in CODER_WARM_REQUEST.
 
-The process that has started knows nothing of the project yet: a fork of it imports the project and collects tests as any pytest does.
+The started process has not imported the project: a fork of it imports the project and collects tests as any
+pytest does.
 One such fork is made at once; it collects everything, and forks again for each request (coder_collected).
 """
 
@@ -35,7 +37,7 @@ GLANCE_SECONDS = 0.25
 
 
 def pytest_load_initial_conftests(early_config: Any, args: list[str]) -> Generator[None, None, None]:
-    """From here on code of the project is executed; returns in forks only."""
+    """Serve requests before any code of the project runs; continues only in forks."""
     if REQUEST_FILE:
         with open(REQUEST_FILE, encoding="utf-8") as file:
             Started(early_config, args, json.load(file)).serve()
@@ -49,7 +51,7 @@ pytest_load_initial_conftests = pytest.hookimpl(hookwrapper=True, tryfirst=True)
 
 
 class Started:
-    """A pytest process that has read its configuration and loaded what is installed."""
+    """Pytest process that has read its configuration and loaded installed plugins."""
 
     def __init__(self, config: Any, args: list[str], request: dict[str, Any]) -> None:
         self.config = config
@@ -60,15 +62,16 @@ class Started:
         adopt()
 
     def serve(self) -> None:
+        """Fork for each request; returns only in forks."""
         self.tell()
         collected = os.fork()
         if collected == 0:
             return self.collect()
-        alive = True
+        is_alive = True
         while True:
             request = self.channel.next(GLANCE_SECONDS)
-            if alive and has_ended(collected):
-                alive = False
+            if is_alive and has_ended(collected):
+                is_alive = False
                 for name in ("collected", "run"):
                     Channel(self.place, name).answer(gone=True)
             if request is None:
@@ -79,26 +82,27 @@ class Started:
             pid = os.fork()
             if pid == 0:
                 return self.become(request)
-            ended = self.awaited(pid, request["seconds"])
+            result = self.awaited(pid, request["seconds"])
             end_orphans(collected)
-            self.channel.answer(**ended)
+            self.channel.answer(**result)
 
     def tell(self) -> None:
-        """Say which files of the tree have been used already: they are the same in all forks."""
+        """Write which files of the tree were used already: they are the same in all forks."""
         tree = self.request["tree"]
         files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
         loaded = [relative(path, tree) for path in files if isinstance(path, str)]
         options = self.config.known_args_namespace
-        spread = getattr(options, "dist", "no") != "no" or getattr(options, "numprocesses", None)
-        told = {
+        is_distributed = getattr(options, "dist", "no") != "no" or getattr(options, "numprocesses", None)
+        state = {
             "loaded": sorted({path for path in loaded if path}),
             "opened": OPENED.inside(tree),
-            "cold": "the tests run in processes of xdist" if spread else "",
+            "cold": "the tests run in processes of xdist" if is_distributed else "",
         }
         with open(os.path.join(self.place, "started"), "w", encoding="utf-8") as file:
-            json.dump(told, file)
+            json.dump(state, file)
 
     def collect(self) -> None:
+        """Turn this fork into the process that collects the tests."""
         self.channel.close()
         settle(os.path.join(self.place, "output"), self.request["temporary"])
         self.config.pluginmanager.register(
@@ -106,7 +110,7 @@ class Started:
         )
 
     def become(self, request: dict[str, Any]) -> None:
-        """Turn this fork into a pytest process of its own."""
+        """Turn this fork into a separate pytest process."""
         settle(request["output"], request["temporary"])
         coder_pytest_report.OURS["CODER_PYTEST_REQUEST"] = request["report"]
         self.args += request["paths"]
@@ -114,7 +118,7 @@ class Started:
         self.config.pluginmanager.register(Limited(request, self.channel.answer), "coder_limited")
 
     def awaited(self, pid: int, seconds: float) -> dict[str, Any]:
-        """How a fork has ended, with all that it has started."""
+        """Wait for a fork, end its descendants, and return how it ended."""
         deadline = time.monotonic() + seconds
         while not has_ended(pid) and time.monotonic() < deadline:
             select.select([], [], [], 0.005)
@@ -127,7 +131,7 @@ class Started:
 
 
 def settle(output: str, temporary: str) -> None:
-    """What a fork prints and what it puts away temporarily goes to places of its own."""
+    """Redirect the output and the temporary files of a fork."""
     os.setpgid(0, 0)
     descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(descriptor, 1)

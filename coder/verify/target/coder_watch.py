@@ -1,6 +1,6 @@
-"""Sees what a process executes and opens; it runs in the project's interpreter.
+"""Observation of executed code and opened files in a process.
 
-Stdlib only, Python 3.8 or later.
+Runs in the project's interpreter. Standard library only, Python 3.8 or later.
 """
 
 # ruff: noqa: PTH100, PTH118, PTH120 - a test may have replaced pathlib
@@ -26,23 +26,24 @@ STARTING = frozenset(
     }
 )
 SHOWING = 6
-"""Frames from where a warning is made into text to where the source is opened for that."""
+"""Frames between formatting a warning and opening its source."""
 CONSTANTS = os.sep + os.path.join("hypothesis", "internal", "constants_ast.py")
 EXAMPLES = os.path.join(os.path.dirname(os.__file__), "doctest.py")
 FORMAT = getattr(getattr(warnings, "_formatwarnmsg_impl", None), "__code__", None)
 
 
 class Opened:
-    """Hears of each file that is opened, from now on and in all forks: no hook can be taken back."""
+    """Audit hook that records every opened file, in this process and all forks; it cannot be removed."""
 
     def __init__(self) -> None:
         self.paths: dict[Any, bool] = {}
-        """As they were given; was each read for its constants alone?"""
+        """Path as passed -> whether it was only read for its constants."""
         self.processes = False
-        """Has another process been started?"""
+        """Whether another process was started."""
         sys.addaudithook(self.hear)
 
     def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Handle an audit event."""
         if event in ("open", "sqlite3.connect"):
             path, frame = arguments[0], sys._getframe(1)
             if isinstance(path, (str, bytes)) and not is_of_no_account(frame):
@@ -51,23 +52,25 @@ class Opened:
             self.processes = True
 
     def forget(self) -> None:
+        """Discard all observations."""
         self.paths, self.processes = {}, False
 
     def inside(self, tree: str, *, guessing: bool = True) -> list[str]:
-        """Those below `tree`, relative to it, in the order in which they were first opened.
+        """Return the opened files below `tree`, relative to it, in the order of their first opening.
 
-        Where no test is `guessing` its input, it is nothing to the tests that sources were read for their constants.
+        If no test is `guessing` its input, files that were only read for their constants are left out.
         """
         paths = [path for path, for_constants in self.paths.items() if guessing or not for_constants]
-        found = [path for path in dict.fromkeys(relative(os.fsdecode(path), tree) for path in paths) if path]
+        files = [path for path in dict.fromkeys(relative(os.fsdecode(path), tree) for path in paths) if path]
         return [
-            path for path in found if path == path.encode(errors="ignore").decode()
-        ]  # no edit is of a file without a name in UTF-8
+            path for path in files if path == path.encode(errors="ignore").decode()
+        ]  # only files with names in UTF-8 are edited
 
 
 def is_of_no_account(frame: FrameType | None) -> bool:
-    """The import system reads sources to execute them, which is seen otherwise; a warning shows the line that it is about, doctest says
-    on which line an example stands.
+    """Tell whether a file is opened by the import system, to show a warning, or to find doctest examples.
+
+    Imports are observed in another way; the others only read a line number or line.
     """
     if frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
         return True
@@ -78,11 +81,15 @@ def is_of_no_account(frame: FrameType | None) -> bool:
 
 
 def is_finding_examples(frame: FrameType) -> bool:
+    """Tell whether a frame belongs to doctest's search for examples."""
     return frame.f_code.co_name == "find" and frame.f_code.co_filename == EXAMPLES
 
 
 def is_for_constants(frame: FrameType | None) -> bool:
-    """Hypothesis takes constants out of all sources of a project once it is imported, to guess better inputs."""
+    """Tell whether Hypothesis reads the file to collect constants.
+
+    It does so for all sources of a project, to generate better inputs.
+    """
     for _ in range(SHOWING):
         if frame is not None and not frame.f_code.co_filename.endswith(CONSTANTS):
             frame = frame.f_back
@@ -90,7 +97,7 @@ def is_for_constants(frame: FrameType | None) -> bool:
 
 
 def relative(path: str, tree: str) -> str:
-    """Empty for what does not lie below `tree`."""
+    """Return a path relative to the tree, empty if it lies outside."""
     for form in (os.path.abspath(path), os.path.realpath(path)):
         if form.startswith(tree + os.sep):
             return form[len(tree) + 1 :]
@@ -98,14 +105,19 @@ def relative(path: str, tree: str) -> str:
 
 
 class Calls:
-    """Sees each code that begins to run, in all threads, with what costs least: monitoring, or before Python 3.12 the profiler in C."""
+    """Records each code object that starts to run, in all threads, with little overhead.
+
+    It uses monitoring, or before Python 3.12 the profiler in C.
+    """
 
     def __init__(self) -> None:
         self.seen: dict[int, CodeType] = {}
         self.profilers: dict[int, Any] = {}
-        """One for each thread, kept when it has ended: one that is given up ends profiling in whatever thread that happens."""
+        """One per thread, kept after its end: a deleted profiler would end profiling in the current thread.
+        """
 
     def start(self) -> None:
+        """Start recording."""
         monitoring: Any = getattr(sys, "monitoring", None)
         if monitoring is None:
             self.again({})
@@ -120,13 +132,13 @@ class Calls:
         monitoring.restart_events()
 
     def now(self) -> dict[int, CodeType]:
-        """What has been seen so far, by id, all kept alive."""
+        """Return the code objects recorded so far, by id; all are kept alive."""
         for profiler in [*self.profilers.values()]:
             for entry in profiler.getstats():
                 self.seen[id(entry.code)] = entry.code
         for frame in (
             sys._current_frames().values() if self.profilers else ()
-        ):  # a profiler knows of a call when it has ended
+        ):  # a profiler counts a call only when it ends
             inner: FrameType | None = frame
             while inner is not None:
                 self.seen[id(inner.f_code)] = inner.f_code
@@ -134,7 +146,7 @@ class Calls:
         return dict(self.seen)
 
     def again(self, seen: dict[int, CodeType]) -> None:
-        """Have seen this so far, and nothing else."""
+        """Continue with `seen` as the only recorded code."""
         self.seen = seen
         for profiler in [*self.profilers.values()]:
             profiler.clear()
@@ -143,30 +155,31 @@ class Calls:
             monitoring.restart_events()
 
     def stop(self) -> bool:
-        """Returns False if something else had taken the place of this meanwhile, so that not all was seen."""
+        """Stop recording; return False if another tool took over meanwhile, so that code was missed."""
         monitoring: Any = getattr(sys, "monitoring", None)
         if monitoring is not None:
             monitoring.set_events(self.tool, 0)
             monitoring.free_tool_id(self.tool)
             return True
-        threading.setprofile(None)  # type: ignore[arg-type, unused-ignore]  # that is how it is taken back
-        mine = self.profilers[threading.get_ident()]
-        kept = sys.getprofile() is mine
-        if kept:
-            mine.disable()
-        return kept
+        threading.setprofile(None)  # type: ignore[arg-type, unused-ignore]  # removes the profiler
+        profiler = self.profilers[threading.get_ident()]
+        is_kept = sys.getprofile() is profiler
+        if is_kept:
+            profiler.disable()
+        return is_kept
 
     def profile(self) -> None:
-        """See what this thread calls from here on."""
+        """Record the calls of this thread from now on."""
         from _lsprof import Profiler
 
         self.profilers.setdefault(threading.get_ident(), Profiler(subcalls=False, builtins=False)).enable()
 
     def enter(self, frame: FrameType, _event: str, _argument: Any) -> None:
-        """In a thread that begins."""
+        """Start recording in a new thread."""
         self.seen[id(frame.f_code)] = frame.f_code
         self.profile()
 
     def begin(self, code: CodeType, _offset: int) -> Any:
+        """Record one code object."""
         self.seen[id(code)] = code
         return sys.monitoring.DISABLE  # type: ignore[attr-defined, unused-ignore]  # not in every Python that reads this
