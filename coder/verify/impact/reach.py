@@ -87,7 +87,7 @@ class TracedImpact:
         slowest_first = sorted(tests, key=lambda test: -seconds.get(test, 0.0))
         representatives = {
             self._reached.entry_of.get(test, test): test for test in slowest_first
-        }  # the quickest of those that do the same
+        }  # the quickest test of each coverage entry
         rank_of = {
             test: rank
             for rank, test in enumerate(
@@ -134,13 +134,13 @@ class TracedImpact:
         if replacements is None or path in self._reached.read:
             return None
         spans = [(replacement.function["line"], replacement.end) for replacement in replacements]
-        return None if any(_covered(self._reached.executed.get(path, ()), spans)) else spans
+        return None if any(_are_within(self._reached.executed.get(path, ()), spans)) else spans
 
     def _tests_calling(self, path: str, functions: list[tuple[int, int]]) -> Iterator[str]:
         if is_test_path(path):
             yield from self._tests_in_file.get(path, ())
         for number, lines in self._callers.get(path, ()):
-            if any(_covered(lines, functions)):
+            if any(_are_within(lines, functions)):
                 yield from self._tests_of_entry[number]
 
     def _tests_importing(self, path: str) -> Iterator[str]:
@@ -160,5 +160,5 @@ class TracedImpact:
         return file.read_bytes().decode("utf-8", "replace") if file.is_file() else None
 
 
-def _covered(lines: tuple[int, ...], functions: list[tuple[int, int]]) -> Iterator[bool]:
+def _are_within(lines: tuple[int, ...], functions: list[tuple[int, int]]) -> Iterator[bool]:
     return (first <= line <= last for line in lines for first, last in functions)

@@ -119,7 +119,7 @@ def _caller_levels(
         level |= _changed_names(read_regular_text(old / path), read_regular_text(new / path)) or {
             PurePosixPath(path).stem
         }
-    seen = set(level)
+    known = set(level)
     yield level
     for _ in range(LEVELS):
         rare = {
@@ -129,8 +129,8 @@ def _caller_levels(
         for path, words_in_file in words.items():
             if rare & set(words_in_file):
                 level |= _using_definitions(read_regular_text(new / path), rare)
-        level -= seen
-        seen |= level
+        level -= known
+        known |= level
         if not level:
             return
         yield level

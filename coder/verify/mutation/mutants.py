@@ -26,7 +26,7 @@ ARITHMETIC: dict[type[ast.operator], str] = {
 }
 
 Notice = Callable[[Mapping[str, str]], bool | None]
-"""Tells whether a test fails with these texts (by path) in place of the change's own; None if that cannot be
+"""Whether a test fails with these texts (by path) in place of the change's own; None if that cannot be
 determined.
 """
 

@@ -107,7 +107,7 @@ def _early_failure(result: TestResult, failure: Failure) -> str:
     """Return what stopped the test before it exercised the issue; empty if nothing did."""
     if result.when == "collect":
         return "its file cannot be collected"
-    if _in_fixture(result, failure):
+    if _is_in_fixture(result, failure):
         return "fails in a fixture"
     return (
         "does not get as far as the issue"
@@ -116,7 +116,7 @@ def _early_failure(result: TestResult, failure: Failure) -> str:
     )
 
 
-def _in_fixture(result: TestResult, failure: Failure) -> bool:
+def _is_in_fixture(result: TestResult, failure: Failure) -> bool:
     return result.when in ("setup", "teardown") or any(
         frame.function in FIXTURES for frame in inside(failure)[:1]
     )
@@ -132,7 +132,7 @@ def _is_project_failure(result: TestResult, failure: Failure) -> bool:
         return True
     return (
         bool(frames)
-        and not _in_fixture(result, failure)
+        and not _is_in_fixture(result, failure)
         and failure.type in IMPORTING
         and not OUTSIDE.search(failure.message)
     )

@@ -42,14 +42,14 @@ def reported(argv: Sequence[str], output: str, tree: Path, *, since: float) -> t
 
     A JUnit file counts if the command names it and it was written after `since` (seconds since the epoch).
     """
-    for file in _xml_files_in(argv, tree):
+    for report in _xml_files_in(argv, tree):
         if (
-            file.is_file()
-            and not file.is_symlink()
-            and file.stat().st_mtime >= since
-            and file.stat().st_size < LARGEST_XML
+            report.is_file()
+            and not report.is_symlink()
+            and report.stat().st_mtime >= since
+            and report.stat().st_size < LARGEST_XML
         ):
-            return junit(file.read_text(encoding="utf-8", errors="replace"))
+            return junit(report.read_text(encoding="utf-8", errors="replace"))
     return unittest(output) or tap(output)
 
 

@@ -151,9 +151,12 @@ class Checks:
         for checker in concerned(old, new) if not any(path.endswith(".py") for path in changed) else ():
             command, effect = self._effect_of_configuration(checker, old, new)
             commands_by_effect.setdefault(effect, []).append(command)
-        found = {name: tuple(commands_by_effect[name]) for name in ("mended", "failing", "broken")}
+        effects = {name: tuple(commands_by_effect[name]) for name in ("mended", "failing", "broken")}
         return Checked(
-            new=tuple(findings), ran=tuple(dict.fromkeys(ran)), missing=tuple(dict.fromkeys(missing)), **found
+            new=tuple(findings),
+            ran=tuple(dict.fromkeys(ran)),
+            missing=tuple(dict.fromkeys(missing)),
+            **effects,
         )
 
     def _effect_of_configuration(self, checker: Checker, old: Path, new: Path) -> tuple[str, str]:
@@ -192,8 +195,8 @@ class Checks:
             is not None
         ):
             return (str(self._project.interpreter), "-m", checker.name)
-        found = shutil.which(checker.name, path=self._project.environment.get("PATH"))
-        return (found,) if found else None
+        path = shutil.which(checker.name, path=self._project.environment.get("PATH"))
+        return (path,) if path else None
 
     def _findings(
         self, program: Sequence[str], checker: Checker, tree: Path, files: Sequence[str]

@@ -195,7 +195,10 @@ def _indirect_choices(before: ast.Module, after: ast.Module) -> Iterator[tuple[i
             ):
                 yield node.lineno, "chooses by how often it was called"
             case ast.ClassDef(bases=bases, body=body) if any(called(base) in BUILT_IN for base in bases):
-                if any(isinstance(item, ast.FunctionDef) and item.name == "__eq__" for item in body):
+                if any(
+                    isinstance(statement, ast.FunctionDef) and statement.name == "__eq__"
+                    for statement in body
+                ):
                     yield node.lineno, "makes values that are equal to others than a built-in type's"
 
 

@@ -115,7 +115,8 @@ def _weaknesses(before: Function, after: Function) -> Iterator[str]:
     if _swallowed_check_count(after) > _swallowed_check_count(before):
         yield "swallows its own assertions now"
     lost, gained = (
-        list((Counter(one) - Counter(other)).elements()) for one, other in _in_both_directions(before, after)
+        list((Counter(first) - Counter(second)).elements())
+        for first, second in _in_both_directions(before, after)
     )
     if len(gained) < len(lost):
         yield f"checks less than before ({_with_count(len(lost) - len(gained), 'check')} fewer)"

@@ -33,7 +33,7 @@ def problem_of(
         return Problem(kind="stopped", text="The test run was stopped.")
     if not recording.began:
         return _session_problem(execution) if is_pytest else _start_problem(execution)
-    return _ended_problem(recording, execution)
+    return _incomplete_run_problem(recording, execution)
 
 
 def wrong_code(loaded: Mapping[str, Sequence[str]], watched: Mapping[str, str], tree: Path) -> Problem | None:
@@ -81,7 +81,7 @@ def _session_problem(execution: Execution) -> Problem:
     )
 
 
-def _ended_problem(recording: Recording, execution: Execution) -> Problem | None:
+def _incomplete_run_problem(recording: Recording, execution: Execution) -> Problem | None:
     if not recording.finished:
         position = f" while {recording.running[0]} was running" if recording.running else ""
         return Problem(

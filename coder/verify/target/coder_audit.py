@@ -158,5 +158,5 @@ def functions() -> Iterable[tuple[str, Any]]:
 def loaded(name: str) -> Any:
     """Return a module, or a class in one, by dotted name; None if it is not imported."""
     module, _, attribute = name.rpartition(".")
-    found = sys.modules.get(name) or vars(sys.modules.get(module, ModuleType(""))).get(attribute)
-    return found if isinstance(found, (ModuleType, type)) else None
+    candidate = sys.modules.get(name) or vars(sys.modules.get(module, ModuleType(""))).get(attribute)
+    return candidate if isinstance(candidate, (ModuleType, type)) else None

@@ -100,9 +100,9 @@ class Recorder:
             self.of_test[code] = self.of_test.get(code, 0) + 1
             sys.setprofile(None)  # calls made by copying are not calls of the tests
             with contextlib.suppress(Exception):
-                given = given_of(frame)
+                arguments = given_of(frame)
                 (self.inner if edited else self.calls).append(
-                    (frame.f_globals["__name__"], qualified(frame, given), copied(given))
+                    (frame.f_globals["__name__"], qualified(frame, arguments), copied(arguments))
                 )
             sys.setprofile(self)
 
@@ -132,7 +132,7 @@ def given_of(frame: FrameType) -> dict[str, Any]:
     return arguments
 
 
-def qualified(frame: FrameType, given: dict[str, Any]) -> tuple[str, ...]:
+def qualified(frame: FrameType, arguments: dict[str, Any]) -> tuple[str, ...]:
     """Return the path of a function from its module: its name, after its class's if it is a method.
 
     A class on which the function is called is removed from its arguments.
@@ -141,7 +141,7 @@ def qualified(frame: FrameType, given: dict[str, Any]) -> tuple[str, ...]:
         LookupError: the function cannot be found by name.
     """
     name = frame.f_code.co_name
-    owner = given.get("self", given.get("cls"))
+    owner = arguments.get("self", arguments.get("cls"))
     kind = owner if isinstance(owner, type) else type(owner)
     for owner_class in (
         kind.__mro__
@@ -151,7 +151,7 @@ def qualified(frame: FrameType, given: dict[str, Any]) -> tuple[str, ...]:
         function = vars(owner_class).get(name)
         if code_of(function) is frame.f_code:
             if isinstance(function, classmethod):
-                del given["cls"]
+                del arguments["cls"]
             return (
                 (*owner_class.__qualname__.split("."), name, READ)
                 if isinstance(function, property)
@@ -168,26 +168,26 @@ def code_of(function: Any) -> Any:
     return getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
 
 
-def deeply(given: Mapping[str, Any]) -> dict[str, Any]:
+def deeply(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Copy arguments deeply; values that cannot be copied and hold no state are shared, locks are new."""
     table = copyreg.dispatch_table
     before = {kind: table[kind] for kind in WAYS if kind in table}
     table.update(WAYS)
     try:
-        return copy.deepcopy(dict(given))
+        return copy.deepcopy(dict(arguments))
     finally:
         for kind in WAYS:
             del table[kind]
         table.update(before)
 
 
-def copied(given: Mapping[str, Any]) -> dict[str, Any]:
+def copied(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Copy arguments deeply.
 
     Raises:
         ValueError: reading an argument would change it.
     """
-    copies = deeply(given)
+    copies = deeply(arguments)
     if any(isinstance(value, (GeneratorType, *ITERATORS)) for value in copies.values()):
         raise ValueError("reading an argument changes it")
     return copies
@@ -209,20 +209,20 @@ def answers(calls: list[Any]) -> Iterator[str]:
     The parts are the result or exception, the arguments afterwards, and the output.
     """
     signal.signal(signal.SIGPROF, too_long)
-    for module, name, given in calls:
+    for module, name, arguments in calls:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-            result = answer(module, name, given)
+            result = answer(module, name, arguments)
         yield f"{result}\t{printed.getvalue()[: LONGEST * 4]!r}" if printed.getvalue() else result
 
 
-def answer(module: str, name: tuple[str, ...], given: Mapping[str, Any]) -> str:
+def answer(module: str, name: tuple[str, ...], recorded: Mapping[str, Any]) -> str:
     """Call a function and return its result and the arguments afterwards, or the exception, as text."""
     try:
         function: Any = sys.modules[module]
         for part in name:
             function = getattr(function, part)
-        arguments = deeply(given)
+        arguments = deeply(recorded)
         names = [*arguments]
         rest_index = names.index(REST)
         positional = [*(arguments[key] for key in names[:rest_index]), *arguments[REST]]
@@ -278,11 +278,11 @@ def state(value: Any) -> dict[str, Any] | None:
 
 def described(call: Any) -> str:
     """Return a call as source code, cut to a line."""
-    _, name, given = call
-    named = [(key, value) for key, value in given.items() if key not in ("self", REST, FURTHER)]
-    arguments = [
-        *(shown(value, 2) for value in given[REST]),
-        *(f"{key}={shown(value, 2)}" for key, value in (*named, *given.get(FURTHER, {}).items())),
+    _, name, arguments = call
+    named = [(key, value) for key, value in arguments.items() if key not in ("self", REST, FURTHER)]
+    written_arguments = [
+        *(shown(value, 2) for value in arguments[REST]),
+        *(f"{key}={shown(value, 2)}" for key, value in (*named, *arguments.get(FURTHER, {}).items())),
     ]
-    text = f"{'.'.join(part for part in name if part != READ)}({', '.join(arguments)})"
+    text = f"{'.'.join(part for part in name if part != READ)}({', '.join(written_arguments)})"
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

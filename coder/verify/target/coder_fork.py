@@ -73,12 +73,12 @@ class Child:
 
 
 def become(work: Callable[[list[Any]], Iterator[Any]], batch: list[Any], answer: int) -> None:
-    """Do the work of a fork; never returns."""
+    """Run the work of a fork and exit."""
     try:
         os.setpgid(0, 0)
         silence()
-        for message in work(batch):
-            os.write(answer, json.dumps(message).encode("ascii") + b"\n")
+        for result in work(batch):
+            os.write(answer, json.dumps(result).encode("ascii") + b"\n")
     finally:
         os._exit(0)
 
@@ -128,16 +128,16 @@ def populate() -> None:
         advise(ctypes.c_void_p(start), ctypes.c_size_t(int(last, 16) - start), MADV_POPULATE_WRITE)
 
 
-def end_orphans(*kept: int) -> None:
+def end_orphans(*spared: int) -> None:
     """Kill all children except the listed ones, and orphans that these leave behind in turn."""
     deadline = time.monotonic() + 5.0
     while time.monotonic() < deadline:
         try:
-            if not kept and os.waitpid(-1, os.WNOHANG)[0]:
+            if not spared and os.waitpid(-1, os.WNOHANG)[0]:
                 continue
         except ChildProcessError:
             return
-        orphans = [pid for pid in children() if pid not in kept]
+        orphans = [pid for pid in children() if pid not in spared]
         if not orphans:
             return
         for pid in orphans:

@@ -38,21 +38,21 @@ class Observer:
         if not isinstance(innermost, FunctionType):
             return
         self.code = innermost.__code__
-        seen: dict[str, Any] = {"started": 0, "ended": 0, "lines": {}}
-        if self.watch(seen):
-            self.now = seen
+        record: dict[str, Any] = {"started": 0, "ended": 0, "lines": {}}
+        if self.watch(record):
+            self.now = record
 
     def end(self) -> None:
         """Stop observing; if another tool took over meanwhile, nothing was observed."""
         if self.now is not None and self.unwatch():
             self.seen = dict(self.now, lines=sorted(self.now["lines"])[:MOST_LINES])
 
-    def watch(self, seen: dict[str, Any]) -> bool:
+    def watch(self, record: dict[str, Any]) -> bool:
         """Start tracing; return whether that is possible."""
         if MONITORING is None:
             if GETTRACE() is not None:  # a debugger, or coverage
                 return False
-            self.hook = self.tracer(seen)
+            self.hook = self.tracer(record)
             SETTRACE(self.hook)
             return True
         self.tool = next((tool for tool in TOOLS if MONITORING.get_tool(tool) is None), None)
@@ -63,10 +63,10 @@ class Observer:
         counters = {events.PY_START: "started", events.PY_RETURN: "ended"}
         for event, name in counters.items():
             MONITORING.register_callback(
-                self.tool, event, lambda _code, _at, *_value, name=name: count(seen, name)
+                self.tool, event, lambda _code, _at, *_value, name=name: count(record, name)
             )
         MONITORING.register_callback(
-            self.tool, events.LINE, lambda _code, line: seen["lines"].setdefault(line)
+            self.tool, events.LINE, lambda _code, line: record["lines"].setdefault(line)
         )
         MONITORING.set_local_events(self.tool, self.code, events.PY_START | events.PY_RETURN | events.LINE)
         return True
@@ -84,16 +84,16 @@ class Observer:
             MONITORING.free_tool_id(self.tool)
         return is_own
 
-    def tracer(self, seen: dict[str, Any]) -> Any:
+    def tracer(self, record: dict[str, Any]) -> Any:
         """Return a trace function for Python before 3.12; frames of other functions are not traced."""
         code, raised = self.code, False
 
         def trace_body(_frame: FrameType, event: str, _argument: Any) -> Any:
             nonlocal raised
             if event == "line":
-                seen["lines"].setdefault(_frame.f_lineno)
+                record["lines"].setdefault(_frame.f_lineno)
             elif event == "return" and not raised:
-                seen["ended"] += 1
+                record["ended"] += 1
             raised = event == "exception"
             return trace_body
 
@@ -101,13 +101,13 @@ class Observer:
             nonlocal raised
             if frame.f_code is not code or event != "call":
                 return None
-            seen["started"] += 1
+            record["started"] += 1
             raised = False
             return trace_body
 
         return trace_calls
 
 
-def count(seen: dict[str, Any], name: str) -> None:
+def count(record: dict[str, Any], name: str) -> None:
     """Increment a counter."""
-    seen[name] += 1
+    record[name] += 1

@@ -31,7 +31,7 @@ def main() -> None:
     """Print the result of the probe."""
     words = sys.argv[1:]
     separator = words.index("--") if "--" in words else len(words)
-    found = {
+    result = {
         "python": sys.version.split()[0],
         "pytest": version("pytest") if has_module("pytest") else None,
         "has_cov": has_module("pytest_cov"),
@@ -40,7 +40,7 @@ def main() -> None:
         ],
         "missing_distributions": [name for name in words[separator + 1 :] if version(name) is None],
     }
-    print(json.dumps(found))
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":

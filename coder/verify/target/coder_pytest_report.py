@@ -247,9 +247,9 @@ class Recorder:
         except Exception as error:  # noqa: BLE001 - the finish record must be written in any case
             self.reached[f"the functions of pytest could not be compared: {type(error).__name__}"] = None
 
-    def add_loaded(self, found: dict[str, list[str]]) -> None:
+    def add_loaded(self, paths_by_module: dict[str, list[str]]) -> None:
         """Add the files that watched modules were imported from."""
-        for name, paths in found.items():
+        for name, paths in paths_by_module.items():
             known = self.loaded.setdefault(name, [])
             known.extend(path for path in paths if path not in known)
 
@@ -259,15 +259,15 @@ def place_of(status: os.stat_result) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def is_selected(nodeid: str, wanted: frozenset[str]) -> bool:
+def is_selected(nodeid: str, selected: frozenset[str]) -> bool:
     """Tell whether a test is selected by its id, function without parameters, class, file or directory."""
     path, _, rest = nodeid.partition("::")
     names = rest.partition("[")[0].split("::") if rest else []
     folders = path.split("/")
     return (
-        nodeid in wanted
-        or any("::".join([path, *names[: index + 1]]) in wanted for index in range(len(names)))
-        or any("/".join(folders[: index + 1]) in wanted for index in range(len(folders)))
+        nodeid in selected
+        or any("::".join([path, *names[: index + 1]]) in selected for index in range(len(names)))
+        or any("/".join(folders[: index + 1]) in selected for index in range(len(folders)))
     )
 
 

@@ -25,10 +25,10 @@ class Questions:
         self.modules = modules
         self.examples = [*examples(modules)]
 
-    def keep(self, kept: list[bool]) -> None:
+    def keep(self, flags: list[bool]) -> None:
         """Drop the questions whose flag is false; questions without a flag are dropped as well."""
-        example_flags = kept[len(self.calls) :]
-        self.calls = [call for call, keep in zip(self.calls, kept) if keep]
+        example_flags = flags[len(self.calls) :]
+        self.calls = [call for call, keep in zip(self.calls, flags) if keep]
         self.examples = [example for example, keep in zip(self.examples, example_flags) if keep]
 
     def described(self) -> list[str]:

@@ -39,12 +39,12 @@ class Reach:
             started = time.process_time()
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             complete = self.calls.stop()
-            seen = self.now()
+            observed = self.now()
             for definitions in getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {}).values():
                 for definition in definitions:
                     if id(definition) in self.fixtures:
-                        seen.add(self.fixtures[id(definition)])
-            self.write(item.nodeid, seen, complete=complete, seconds=time.process_time() - started)
+                        observed.add(self.fixtures[id(definition)])
+            self.write(item.nodeid, observed, complete=complete, seconds=time.process_time() - started)
             if item.session.shouldfail or item.session.shouldstop:
                 return
             if time.monotonic() > last_yield + 1.0:
@@ -70,14 +70,14 @@ class Reach:
         """Return the coverage recorded so far."""
         return Seen(self.calls.now(), dict(self.opened.paths), self.opened.processes)
 
-    def write(self, test: str, seen: Seen, *, complete: bool, seconds: float) -> None:
+    def write(self, test: str, observed: Seen, *, complete: bool, seconds: float) -> None:
         """Write the coverage of a test, or a reference to an earlier test with the same coverage."""
-        self.opened.paths = seen.paths
+        self.opened.paths = observed.paths
         coverage: dict[str, Any] = {
-            "calls": lines_of([*seen.calls.values()], self.tree),
+            "calls": lines_of([*observed.calls.values()], self.tree),
             "read": self.opened.inside(self.tree),
             # Other processes, and code traced by another tool, are not observed.
-            "blind": seen.processes or not complete,
+            "blind": observed.processes or not complete,
         }
         first = self.told.setdefault(json.dumps(coverage, sort_keys=True), test)
         line = {"id": test, "seconds": seconds, **(coverage if first == test else {"like": first})}

@@ -91,7 +91,7 @@ class Swapper:
         if place not in self.before:
             self.before[place] = found_in(compiled(function, function["old"], path), function)
         replaced: list[tuple[FunctionType, CodeType, CodeType]] = []
-        made: list[tuple[FunctionType, type, FunctionType]] = []
+        remade: list[tuple[FunctionType, type, FunctionType]] = []
         for before, after in self.pairs(self.before[place], new):
             live_functions = [
                 function_object
@@ -105,14 +105,14 @@ class Swapper:
                 if function_object.__code__.co_freevars == after.co_freevars:
                     replaced.append((function_object, function_object.__code__, after))
                 else:
-                    made.append((function_object, *made_for_class(function_object, after)))
+                    remade.append((function_object, *made_for_class(function_object, after)))
         if self.stale and not anyway:
             raise Cold(f"{function['name']} was called while the tests were collected")
         for function_object, _, after in replaced:
             function_object.__code__ = after
-        for _, owner, method in made:
+        for _, owner, method in remade:
             setattr(owner, method.__name__, method)
-        return lambda: restore(replaced, made)
+        return lambda: restore(replaced, remade)
 
     def execute_again(self, path: str, text: str) -> None:
         """Execute a module's new text in its own namespace, and update the holders of its old values.
@@ -188,12 +188,12 @@ def known_by(value: Any, name: str) -> Any:
 
 def restore(
     replaced: list[tuple[FunctionType, CodeType, CodeType]],
-    made: list[tuple[FunctionType, type, FunctionType]],
+    remade: list[tuple[FunctionType, type, FunctionType]],
 ) -> None:
     """Undo a swap."""
     for function, before, _ in replaced:
         function.__code__ = before
-    for method, owner, _ in made:
+    for method, owner, _ in remade:
         setattr(owner, method.__name__, method)
 
 
@@ -221,15 +221,15 @@ def key_of(code: CodeType) -> Any:
     return (code.co_filename, code.co_name, code.co_firstlineno)
 
 
-def are_same(one: CodeType, other: CodeType) -> bool:
+def are_same(first: CodeType, second: CodeType) -> bool:
     """Tell whether two codes are the same function, as opposed to two lambdas in one line.
 
     The bytecode is not compared: it depends on other contents of the module, such as its imports.
     """
-    return (one.co_varnames, one.co_names, one.co_freevars) == (
-        other.co_varnames,
-        other.co_names,
-        other.co_freevars,
+    return (first.co_varnames, first.co_names, first.co_freevars) == (
+        second.co_varnames,
+        second.co_names,
+        second.co_freevars,
     )
 
 

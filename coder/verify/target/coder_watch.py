@@ -145,9 +145,9 @@ class Calls:
                 inner = inner.f_back
         return dict(self.seen)
 
-    def again(self, seen: dict[int, CodeType]) -> None:
-        """Continue with `seen` as the only recorded code."""
-        self.seen = seen
+    def again(self, codes: dict[int, CodeType]) -> None:
+        """Continue with `codes` as the only recorded code."""
+        self.seen = codes
         for profiler in [*self.profilers.values()]:
             profiler.clear()
         monitoring: Any = getattr(sys, "monitoring", None)
