@@ -27,8 +27,7 @@ def watched(
     """Run the targets and the tests that reach the change on mutants of it.
 
     `changed` are the sources that differ between the trees; `warm` runs the tests of `new`, where `after` is
-    the report of the
-    suite. None if a warm process cannot run them.
+    the report of the suite. None if a warm process cannot run them.
     """
     texts = {path: _read(new / path) for path in changed if path.endswith(".py") and (new / path).is_file()}
     if not texts or not targets or not _all_green(warm, {}, targets, SECONDS):

@@ -71,8 +71,7 @@ def is_injected(old: Path, path: str) -> bool:
     """Tell whether a file loads implicitly, or shadows a module that tests rely on.
 
     Such files are loaded by the interpreter or by pytest on their own. `old` is the tree before the change:
-    what existed there
-    under the same name is not new.
+    what existed there under the same name is not new.
     """
     pure = PurePosixPath(path)
     if pure.suffix in (".pth", ".pyc", ".pyo") or any(

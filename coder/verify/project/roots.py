@@ -32,8 +32,7 @@ def source_roots(tree: Path) -> tuple[Path, ...]:
     """Return the directories whose children are imported by name, most specific first.
 
     The root of the tree is one only if packages or modules of the project lie there: otherwise a `tools/` or
-    `scripts/`
-    there would hide an installed package of that name.
+    `scripts/` there would hide an installed package of that name.
     """
     declared = [tree / name for name in declared_roots(tree)]
     conventional = (

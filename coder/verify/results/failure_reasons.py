@@ -71,12 +71,10 @@ def why_not(
     """Return why a result on the base does not reproduce the issue; empty if it does.
 
     `unchanged` says that the test existed in this form on the base: then any error from inside the project
-    counts, also in
-    a fixture or during collection, and so does an error of the test itself that uses or imports what the
-    project gave it. An
-    error raised by a file of `mended`, the sources that the change edits, counts too. A test that did not end
-    may only have
-    been slow, judging by how long it takes `after` the change.
+    counts, also in a fixture or during collection, and so does an error of the test itself that uses or
+    imports what the project gave it. An error raised by a file of `mended`, the sources that the change
+    edits, counts too. A test that did not end may only have been slow, judging by how long it takes `after`
+    the change.
     """
     if not result.red or result.failure is None:
         return _REASONS_NOT_RED.get(result.outcome, "is red for an unknown reason")

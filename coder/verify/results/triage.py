@@ -20,8 +20,7 @@ def triage(result: TestResult, *, before: TestResult | None) -> tuple[Cause, str
     """Return the class of a red result and half a sentence on why.
 
     `before` is the result of the same test on the untouched base. The environment counts as the cause only if
-    the base failed
-    for the same lack: what the change brings about is its own fault.
+    the base failed for the same lack: what the change brings about is its own fault.
     """
     failure = result.failure or Failure(type="", message="")
     lack = environment(failure)

@@ -33,10 +33,8 @@ def doubts(
     """Yield reasons, half a sentence each, why a change may only appear correct.
 
     It changed how tests run, weakened tests, or treats the symptom: special cases for the inputs of the
-    tests, swallowed
-    exceptions. The change leads from the tree `old` to the tree `new`; `changed` are the paths that differ,
-    `red_before` ids of
-    tests that failed on the base.
+    tests, swallowed exceptions. The change leads from the tree `old` to the tree `new`; `changed` are the
+    paths that differ, `red_before` ids of tests that failed on the base.
     """
     configured = [
         path

@@ -144,8 +144,7 @@ def reaching(
     """Return new accesses of the changed files (texts by path) to the test process, half a sentence each.
 
     For tests, only accesses that no test needs are counted. Environment variables whose names are in `known`
-    (the issue, the
-    base's code, unchanged tests) are allowed, and so is what a file did before.
+    (the issue, the base's code, unchanged tests) are allowed, and so is what a file did before.
     """
     accesses: list[str] = []
     for path, text in new.items():

@@ -54,8 +54,7 @@ def reaching_js(old: Mapping[str, str], new: Mapping[str, str], *, known: str = 
     """Return new accesses of the changed sources (texts by path) to the test process, half a sentence each.
 
     Detection is by regular expressions, line by line: deliberately obscured code is not found. Environment
-    variables whose
-    names are in `known` (the issue, the base's code, unchanged tests) are allowed.
+    variables whose names are in `known` (the issue, the base's code, unchanged tests) are allowed.
     """
     accesses: list[str] = []
     for path, text in new.items():

@@ -33,8 +33,7 @@ def symptoms(
     """Return signs of overfitting in the changed sources (text by path), half a sentence each.
 
     `tests` are source texts. A literal that the issue names in prose may be used; literals of its examples
-    count as those of
-    the tests.
+    count as those of the tests.
     """
     issue = _EXAMPLE.sub(" ", issue)
     literals = {value for text in tests for value in _literals(parsed(text))} - PLAIN

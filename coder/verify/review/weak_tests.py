@@ -27,8 +27,7 @@ def weak_tests(
     """Describe what new tests among the targets assert instead of behaviour, half a sentence each.
 
     `files` are their texts by path, `changed` the names of functions, classes and variables that the change
-    defines or edits.
-    Assertions about what the issue mentions are allowed.
+    defines or edits. Assertions about what the issue mentions are allowed.
     """
     findings: list[str] = []
     for result in targets:

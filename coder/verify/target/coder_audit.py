@@ -1,8 +1,7 @@
 """Audit hook that detects access of the tested tree to the machinery that observes it.
 
 Runs in the project's interpreter. Standard library only, Python 3.8 or later. An audit hook (PEP 578) cannot
-be removed.
-Code in the same process could still evade it: it detects and names the usual ways.
+be removed. Code in the same process could still evade it: it detects and names the usual ways.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Recording of calls, and answers of edited code to them, to find where edits differ.
 
 The calls are those that tests make into the project, and variations of their arguments. Runs in the project's
-interpreter.
-Standard library only, Python 3.8 or later.
+interpreter. Standard library only, Python 3.8 or later.
 """
 
 from __future__ import annotations

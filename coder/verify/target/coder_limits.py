@@ -100,8 +100,7 @@ class Endless:
         """Set the limits, in seconds of processor time.
 
         A test may use `floor`, or `times` as much as the `longest` that ended, at most `most`; once one did
-        not end, `again` is
-        the floor.
+        not end, `again` is the floor.
         """
         self.floor, self.again, self.times, self.longest, self.most = floor, again, times, longest, most
         self.expired = False

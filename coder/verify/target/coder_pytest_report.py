@@ -1,12 +1,10 @@
 """Pytest plugin that writes the results of a run as JSON lines.
 
 Runs in the project's interpreter. Standard library only, Python 3.8 or later, pytest 6.2 or later. Loaded
-with `-p` through
-PYTEST_ADDOPTS. The request comes from coder_start, which reads it before anything of the project is imported,
-or else from
-the JSON file named in CODER_PYTEST_REQUEST; both variables are removed, so that a pytest started by a test is
-not affected.
-(PYTEST_DONT_REWRITE: coder_start imports it before pytest does.)
+with `-p` through PYTEST_ADDOPTS. The request comes from coder_start, which reads it before anything of the
+project is imported, or else from the JSON file named in CODER_PYTEST_REQUEST; both variables are removed, so
+that a pytest started by a test is not affected. (PYTEST_DONT_REWRITE: coder_start imports it before pytest
+does.)
 """
 
 # A test may have replaced pathlib, and this must still write.

@@ -36,8 +36,7 @@ class Single:
         """Run a test and return `passed`, `failed` or `timeout`.
 
         `limit` is in seconds of processor time, `waiting` in seconds of wall time. Fixtures shared with the
-        `following` test stay
-        set up, unless the test is not green: then nothing follows.
+        `following` test stay set up, unless the test is not green: then nothing follows.
         """
         item = self.items[test]
         self.expired = self.part_failed = passed = False

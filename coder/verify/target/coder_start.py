@@ -1,13 +1,10 @@
 """Start of a test runner for evidence, with the recorder loaded before the tested tree can be imported.
 
 Standard library only, Python 3.8 or later; runs as a script in the project's interpreter. The JSON file named
-in
-CODER_PYTEST_REQUEST holds, beside the recorder's settings: `runner` (pytest or unittest), `path` (directories
-before the
-standard library, as in PYTHONPATH), `script` (the runner's own script; empty for `python -m`, which puts the
-working directory
-first) and `own_runner` (the tree is pytest's own repository). The file is deleted before any code of the
-project runs.
+in CODER_PYTEST_REQUEST holds, beside the recorder's settings: `runner` (pytest or unittest), `path`
+(directories before the standard library, as in PYTHONPATH), `script` (the runner's own script; empty for
+`python -m`, which puts the working directory first) and `own_runner` (the tree is pytest's own repository).
+The file is deleted before any code of the project runs.
 """
 
 # ruff: noqa: PTH100, PTH108, PTH109, PTH120, PTH123 - nothing is imported that the project may have a module for

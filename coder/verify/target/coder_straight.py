@@ -1,8 +1,7 @@
 """Pytest plugin that runs tests without reporting of passing phases.
 
 Runs in the project's interpreter. Standard library only, Python 3.8 or later, pytest 6.2 or later. For a test
-that passes, pytest
-spends most of its time on reporting three times that nothing happened.
+that passes, pytest spends most of its time on reporting three times that nothing happened.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Pytest plugin that writes the project lines that each test executes, as JSON lines.
 
 Runs in the project's interpreter. Standard library only, Python 3.8 or later, pytest 6.2 or later. Loaded
-with `-p` beside
-coder_pytest_report, which reports how the tests ended. The request is the JSON file named in
+with `-p` beside coder_pytest_report, which reports how the tests ended. The request is the JSON file named in
 CODER_TRACE_REQUEST.
 """
 

@@ -1,9 +1,8 @@
 """Trials of many edits in forks of a process that has collected the tests.
 
 Runs in the project's interpreter. Standard library only, Python 3.8 or later, pytest 6.2 or later. The tree
-is not written: in each
-fork the code of the edited function is replaced in memory, or the edited module is imported if it has not
-been so far.
+is not written: in each fork the code of the edited function is replaced in memory, or the edited module is
+imported if it has not been so far.
 """
 
 # ruff: noqa: PTH110, PTH118, PTH123, B905 - a test may have replaced pathlib; zip is strict from Python 3.10 on
@@ -263,8 +262,7 @@ class Trials:
         """Swap the function, or execute the module again; return a callable that undoes it.
 
         Executing it is irreversible, so it needs a fork of its own. `again` forces that: objects that the old
-        function made may
-        matter, in the project's modules or those of the tests.
+        function made may matter, in the project's modules or those of the tests.
         """
         self.swapper.forget_results()
         self.swapper.stale = False

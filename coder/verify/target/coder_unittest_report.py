@@ -1,8 +1,7 @@
 """Recording of the results of unittest's own runner.
 
 Runs in the project's interpreter. Standard library only, Python 3.8 or later. Started by coder_start in place
-of
-`python -m unittest`, with the same arguments.
+of `python -m unittest`, with the same arguments.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Variations of recorded calls, for differential testing of edits.
 
 Each has one argument changed, to what another call passed for it or to a value near its own. Deterministic.
-Runs in the
-project's interpreter. Standard library only, Python 3.8 or later.
+Runs in the project's interpreter. Standard library only, Python 3.8 or later.
 """
 
 from __future__ import annotations

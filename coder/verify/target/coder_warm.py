@@ -1,12 +1,11 @@
 """Pytest plugin that keeps two processes ready: one started, and one that has also collected the tests.
 
 Standard library only, Python 3.8 or later, pytest 6.2 or later, a system that can fork. Loaded with `-p`
-through
-PYTEST_ADDOPTS, beside coder_pytest_report. The request is the JSON file named in CODER_WARM_REQUEST.
+through PYTEST_ADDOPTS, beside coder_pytest_report. The request is the JSON file named in CODER_WARM_REQUEST.
 
 The started process has not imported the project: a fork of it imports the project and collects tests as any
-pytest does.
-One such fork is made at once; it collects everything, and forks again for each request (coder_collected).
+pytest does. One such fork is made at once; it collects everything, and forks again for each request
+(coder_collected).
 """
 
 # ruff: noqa: PTH118, PTH123

@@ -40,8 +40,7 @@ def ties(issue: str, reds: Sequence[TestResult], tree: Path, tests: Collection[s
     """Return how each red test is tied to the issue, by id, without tests that nothing ties.
 
     `tree` holds the tested code; `tests` are the ids of all tests in it. An issue that only says that tests
-    fail is tied to all
-    red ones.
+    fail is tied to all red ones.
     """
     bodies = {result.id: _test_body(_file_text(tree, result.id), result.id) for result in reds}
     strong = {result.id: kind for result in reds if (kind := _strong_tie(issue, result, bodies[result.id]))}

@@ -109,8 +109,7 @@ def _to_comparison(records: Sequence[Mapping[str, Any]], count: int) -> Compared
     """Return the answers that the process recorded.
 
     Records hold the calls, the answers of the unchanged code twice, then those of each edit as far as it got.
-    Calls whose two
-    answers differ are left out.
+    Calls whose two answers differ are left out.
     """
     if len(records) != count + 3:
         return Compared()

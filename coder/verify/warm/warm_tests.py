@@ -67,8 +67,7 @@ class WarmRunner:
         """Start collecting, and return immediately.
 
         `scratch` is a directory outside of any tree that sandboxed commands may write; `paths` are the test
-        files to collect, none
-        means all.
+        files to collect, none means all.
         """
         self._tree = tree.resolve()
         self._command = project.command.text
@@ -106,8 +105,7 @@ class WarmRunner:
         """Run the suite, or only `tests` (node ids or paths), with other texts at some paths.
 
         None as text means no such file. `seconds` is the limit of the run; None is the project's own. Tests
-        run in collection
-        order, or `in_order`: those in `tests` in the given order, then all others.
+        run in collection order, or `in_order`: those in `tests` in the given order, then all others.
         """
         with self._lock:
             try:
