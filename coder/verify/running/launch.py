@@ -14,6 +14,8 @@ from coder.verify.project.project import Project
 from coder.verify.project.roots import source_roots
 
 TARGET = Path(__file__).parents[1] / "target"
+PLUGIN_PATH = tuple(str(TARGET / part) for part in (".", "server", "tracing", "trials"))
+"""Import path of our modules in the project's interpreter; a cold run needs the first directory alone."""
 VARIABLES = {
     "coder_pytest_report": "CODER_PYTEST_REQUEST",
     "coder_trace": "CODER_TRACE_REQUEST",
@@ -63,7 +65,7 @@ def launch(
             **project.environment,
             **command.environment,
             **variables,
-            "PYTHONPATH": os.pathsep.join([*search_path(project, tree), str(TARGET)]),
+            "PYTHONPATH": os.pathsep.join([*search_path(project, tree), *PLUGIN_PATH]),
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTEST_ADDOPTS": f"{user_options} {our_options}".strip(),
         },

@@ -19,7 +19,7 @@ from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
-from coder_failure import failure_in, failure_of, unwrapped  # type: ignore[import-not-found]  # they all lie beside this file
+from coder_failure import failure_in, failure_of, unwrapped  # type: ignore[import-not-found]  # on the import path of the run
 from coder_limits import Endless  # type: ignore[import-not-found]
 from coder_observe import Observer  # type: ignore[import-not-found]
 from coder_sign import signer  # type: ignore[import-not-found]

@@ -23,7 +23,7 @@ def main() -> None:
     with open(file, encoding="utf-8") as opened:
         request = json.load(opened)
     os.unlink(file)
-    from coder_audit import Audit  # type: ignore[import-not-found]  # they all lie beside this file
+    from coder_audit import Audit  # type: ignore[import-not-found]  # on the import path of the run
 
     audit = Audit(request["tree"], (file, request["report"], here))
     other_entries = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]

@@ -13,7 +13,7 @@ import sys
 import unittest
 from typing import Any
 
-from coder_failure import failure_of  # type: ignore[import-not-found]  # they all lie beside this file
+from coder_failure import failure_of  # type: ignore[import-not-found]  # on the import path of the run
 from coder_observe import Observer  # type: ignore[import-not-found]
 from coder_sign import signer  # type: ignore[import-not-found]
 

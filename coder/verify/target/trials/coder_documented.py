@@ -12,7 +12,7 @@ import signal
 from collections.abc import Iterator
 from typing import Any
 
-from coder_compare import CALL_SECONDS, too_long  # type: ignore[import-not-found]  # they all lie beside this file
+from coder_compare import CALL_SECONDS, too_long  # type: ignore[import-not-found]  # on the import path of the run
 
 MOST = 60
 SHOWN, KEPT = ">>> ", "as documented"

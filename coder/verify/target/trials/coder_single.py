@@ -12,7 +12,7 @@ import unittest
 from types import FrameType
 from typing import Any
 
-import coder_timers  # type: ignore[import-not-found]  # they all lie beside this file
+import coder_timers  # type: ignore[import-not-found]  # on the import path of the run
 import pytest
 from _pytest.runner import runtestprotocol
 from _pytest.warnings import catch_warnings_for_item

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from coder.verify.target.coder_varied import changes, varied
+from coder.verify.target.trials.coder_varied import changes, varied
 
 CALLS = [("a", ("f",), {"text": "ab", "mark": ""}), ("a", ("f",), {"text": "c", "mark": "-"})]
 

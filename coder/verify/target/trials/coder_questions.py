@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from coder_compare import Recorder, answers, described  # type: ignore[import-not-found]  # they all lie beside this file
+from coder_compare import Recorder, answers, described  # type: ignore[import-not-found]  # on the import path of the run
 from coder_documented import documented, examples  # type: ignore[import-not-found]
 from coder_varied import varied  # type: ignore[import-not-found]
 

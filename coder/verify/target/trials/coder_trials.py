@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from coder_asking import Asking  # type: ignore[import-not-found]  # they all lie beside this file
+from coder_asking import Asking  # type: ignore[import-not-found]  # on the import path of the run
 from coder_fork import Child, limit  # type: ignore[import-not-found]
 from coder_single import Single  # type: ignore[import-not-found]
 from coder_swap import Cold, Swapper, edited, overlay  # type: ignore[import-not-found]

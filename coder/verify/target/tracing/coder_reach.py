@@ -14,7 +14,7 @@ from types import CodeType
 from typing import Any
 
 import pytest
-from coder_watch import Calls, Opened  # type: ignore[import-not-found]  # they all lie beside this file
+from coder_watch import Calls, Opened  # type: ignore[import-not-found]  # on the import path of the run
 
 
 class Reach:

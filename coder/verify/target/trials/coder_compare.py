@@ -20,7 +20,7 @@ from contextvars import ContextVar
 from types import FrameType, GeneratorType, MappingProxyType, ModuleType, TracebackType
 from typing import Any
 
-from coder_swap import key_of  # type: ignore[import-not-found]  # they all lie beside this file
+from coder_swap import key_of  # type: ignore[import-not-found]  # on the import path of the run
 
 MOST_OF_ONE, MOST_RECORDED = 12, 60
 MOST_OF_FAILING, MOST_OF_TEST = 8, 4

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from coder_compare import Recorder  # type: ignore[import-not-found]  # they all lie beside this file
+from coder_compare import Recorder  # type: ignore[import-not-found]  # on the import path of the run
 from coder_fork import Child  # type: ignore[import-not-found]
 from coder_questions import Questions  # type: ignore[import-not-found]
 

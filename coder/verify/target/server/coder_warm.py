@@ -21,7 +21,7 @@ import time
 from collections.abc import Generator
 from typing import Any
 
-import coder_pytest_report  # type: ignore[import-not-found]  # they all lie beside this file
+import coder_pytest_report  # type: ignore[import-not-found]  # on the import path of the run
 import pytest
 from coder_channel import Channel  # type: ignore[import-not-found]
 from coder_collected import Collected  # type: ignore[import-not-found]

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from coder_channel import Channel  # type: ignore[import-not-found]  # they all lie beside this file
+from coder_channel import Channel  # type: ignore[import-not-found]  # on the import path of the run
 from coder_fork import Child, adopt, code_of, end_orphans, populate, silence  # type: ignore[import-not-found]
 from coder_limits import Limited  # type: ignore[import-not-found]
 from coder_reach import Reach, lines_of  # type: ignore[import-not-found]
