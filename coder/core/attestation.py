@@ -1,4 +1,4 @@
-"""What is known of one judged change, complete enough to judge it again: `evidence.json`."""
+"""Attestation of a session: its verdict with everything needed to check it again (`evidence.json`)."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -12,35 +12,38 @@ FORMAT = 1
 
 
 class Attestation(Value):
-    """One verdict with all that it rests on."""
+    """A verdict with everything it rests on."""
 
     format: int = FORMAT
     session: str
     version: str
-    """Of coder."""
+    """Version of coder."""
     at: datetime
-    """When the verdict was given, UTC."""
+    """Time of the verdict, UTC."""
     issue: str
     base: str
-    """The commit that the change is made to."""
+    """Commit that the change applies to."""
     repeatable: bool
-    """False where the base held uncommitted work, which nobody keeps."""
+    """False where the base held uncommitted work, which is not kept."""
     diff: str
     test_command: str | None
-    """As the person gave it; None where it was found out. What was run is in the verdict."""
+    """As the user passed it; None where it was detected. The commands that ran are in the verdict."""
     verdict: Verdict
     spent: Spent
     seconds: float
-    """Of the whole session."""
+    """Duration of the whole session."""
 
 
 def attestation(records: Sequence[Record]) -> Attestation | None:
-    """What a session's log attests: the verdict of what it delivered, else its last one; None where nothing was judged."""
+    """Return the attestation of a session: the verdict of what it delivered, else its last one.
+
+    None where nothing was verified.
+    """
     started = next((record.event for record in records if isinstance(record.event, SessionStarted)), None)
-    judged = [(record.at, record.event.verdict) for record in records if isinstance(record.event, Verified)]
-    if started is None or not judged:
+    verified = [(record.at, record.event.verdict) for record in records if isinstance(record.event, Verified)]
+    if started is None or not verified:
         return None
-    at, verdict = judged[-1]
+    at, verdict = verified[-1]
     finished = next((record.event for record in records if isinstance(record.event, SessionFinished)), None)
     diff = next(
         (record.event.diff for record in reversed(records) if isinstance(record.event, FilesChanged)), ""
@@ -63,9 +66,10 @@ def attestation(records: Sequence[Record]) -> Attestation | None:
 
 
 def difference(attested: Verdict, now: Verdict) -> str:
-    """What a verdict says otherwise than the attested one; empty where that still holds."""
+    """Describe how a verdict falls short of the attested one; empty where it still holds."""
     if now.kind is not attested.kind:
         return f"it was {attested.label} and is {now.label} now: {now.reason}"
-    if lost := [target for target in attested.targets if target not in now.targets]:
-        return f"{', '.join(lost[:3])} went from red to green then and {'does' if len(lost) == 1 else 'do'} not now"
+    if missing := [target for target in attested.targets if target not in now.targets]:
+        verb = "does" if len(missing) == 1 else "do"
+        return f"{', '.join(missing[:3])} went from red to green then and {verb} not now"
     return ""

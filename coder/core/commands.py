@@ -1,4 +1,4 @@
-"""What a front end says to a session."""
+"""Commands from a front end to a session."""
 
 from typing import Literal
 
@@ -27,20 +27,20 @@ class Decide(Value):
     type: Literal["decide"] = "decide"
     question: str
     accepted: tuple[int, ...]
-    """Their numbers in `coder.patching.git_hunks.hunks(diff)`, ascending; none: deliver nothing."""
+    """Their numbers in `coder.patching.git_hunks.hunks(diff)`, ascending; empty: deliver nothing."""
 
 
 class Amend(Value):
-    """The answer to a plan: the plan to run, as it was or changed."""
+    """The answer to a plan: the plan to run, unchanged or edited."""
 
     type: Literal["amend"] = "amend"
     question: str
     plan: Plan | None
-    """None: it is refused, and nothing is run."""
+    """None: the plan is rejected, and nothing runs."""
 
 
 class Stop(Value):
-    """End the session now and say where things stand."""
+    """End the session now and report its state."""
 
     type: Literal["stop"] = "stop"
 

@@ -1,11 +1,11 @@
-"""Every error that coder raises on purpose.
+"""Exceptions that coder raises on purpose.
 
 CoderError
- |- UserError        the person can mend it: one line, exit 2
- |- GitError         git refused or failed in a way nobody planned for
- |- ModelError       the model or the wire to it failed; retryable or not
+ |- UserError        the user can fix it: one line, exit 2
+ |- GitError         git refused or failed unexpectedly
+ |- ModelError       the model or the connection to it failed; retryable or not
  |- SandboxError     a command could not be started safely
- |- LimitReached     a budget (money, tokens, seconds) is spent
+ |- LimitReached     a budget (money, tokens, seconds) is used up
 
 ToolError is outside the tree: it is text for the model, and only the toolbox catches it.
 """
@@ -13,23 +13,25 @@ ToolError is outside the tree: it is text for the model, and only the toolbox ca
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from coder.core.messages import Usage  # its library would double the time to the interface's first paint
+    from coder.core.messages import (
+        Usage,
+    )  # importing pydantic would double the time to the interface's first paint
 
 
 class CoderError(Exception):
-    """The root: str(error) is one line fit for the screen."""
+    """The root of the tree: str(error) is one line fit for the screen."""
 
 
 class UserError(CoderError):
-    """Wrong use or configuration: says what happened, what is true, and what to do."""
+    """Wrong use or configuration; the message states what happened, what is true, and what to do."""
 
 
 class GitError(CoderError):
-    """A git command failed where none was expected to."""
+    """A git command failed unexpectedly."""
 
 
 class ModelError(CoderError):
-    """A reply could not be had, or could not be used."""
+    """No usable reply was received."""
 
     def __init__(
         self,
@@ -45,11 +47,11 @@ class ModelError(CoderError):
         self.retry_after_seconds = retry_after_seconds
         self.context_overflow = context_overflow
         self.usage = usage
-        """What the failed tries cost, as far as the provider told."""
+        """Cost of the failed attempts, as far as the provider reported it."""
 
 
 class SandboxError(CoderError):
-    """Nothing was executed: the sandbox could not be set up, or has been stopped."""
+    """Nothing was executed: the sandbox could not be set up, or was stopped."""
 
 
 class LimitReached(CoderError):
@@ -61,4 +63,4 @@ class LimitReached(CoderError):
 
 
 class ToolError(Exception):
-    """Text for the model: what is wrong, what is true instead, what to do next."""
+    """An error message for the model: what is wrong, what is true instead, what to do next."""

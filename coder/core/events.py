@@ -1,4 +1,4 @@
-"""The vocabulary of the event log: everything that happens in a session, in the past tense."""
+"""Events of a session log, named in the past tense."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -16,7 +16,7 @@ from coder.core.values.verdict import Cause, Counts, Verdict, VerdictKind
 
 
 class StrategyChosen(EventValue):
-    """How the work goes on from here, and why."""
+    """The strategy used from here on, and why."""
 
     type: Literal["strategy_chosen"] = "strategy_chosen"
     strategy: str
@@ -24,7 +24,7 @@ class StrategyChosen(EventValue):
 
 
 class CandidateScored(EventValue):
-    """A candidate's place among its siblings, by evidence."""
+    """A candidate's rank among its siblings, by evidence."""
 
     type: Literal["candidate_scored"] = "candidate_scored"
     candidate: str
@@ -34,7 +34,7 @@ class CandidateScored(EventValue):
 
 
 class CandidateDropped(EventValue):
-    """Nobody works on this candidate any more."""
+    """Work on this candidate has ended."""
 
     type: Literal["candidate_dropped"] = "candidate_dropped"
     candidate: str
@@ -50,29 +50,31 @@ class Diagnosed(EventValue):
     tests: tuple[str, ...]
     cause: Cause
     attempts: int
-    """Verifications in which it was seen so far."""
+    """Verifications in which it has occurred so far."""
     was: Cause | None = None
-    """What it was taken for, until mending that side had failed too often."""
+    """Earlier classification, dropped after repairs of that side failed too often."""
 
 
 class SessionStarted(EventValue):
-    """The workspace stands and the work begins."""
+    """The workspace is ready and the work begins."""
 
     type: Literal["session_started"] = "session_started"
     session: str
     task: Task
     repository: str
-    """The root of the person's checkout."""
+    """The root of the user's checkout."""
     head: str
     base: str
     """The commit the candidates start from."""
     dirty: bool
-    """Does the base hold uncommitted work?"""
+    """Whether the base holds uncommitted work."""
     model: str
     version: str
 
 
 class PhaseEntered(EventValue):
+    """A candidate entered a phase."""
+
     type: Literal["phase_entered"] = "phase_entered"
     candidate: str
     phase: PhaseName
@@ -80,16 +82,18 @@ class PhaseEntered(EventValue):
 
 
 class NoteMade(EventValue):
+    """A phase ended with a note."""
+
     type: Literal["note_made"] = "note_made"
     candidate: str
     phase: PhaseName
     note: Note
     implied: bool = False
-    """True where the harness wrote it, because what the model did says it."""
+    """True where the harness wrote it because the model's action implies it."""
 
 
 class MessageFinished(EventValue):
-    """A message of the conversation that is not the answer to a call."""
+    """A message of the conversation that is not the result of a tool call."""
 
     type: Literal["message_finished"] = "message_finished"
     candidate: str
@@ -97,41 +101,47 @@ class MessageFinished(EventValue):
 
 
 class ToolStarted(EventValue):
+    """A tool call began."""
+
     type: Literal["tool_started"] = "tool_started"
     candidate: str
     call: ToolCall
 
 
 class ToolFinished(EventValue):
+    """A tool call ended."""
+
     type: Literal["tool_finished"] = "tool_finished"
     candidate: str
     message: ToolMessage
     seconds: float
     blob: str = ""
-    """SHA-256 of the whole output, where the message holds a cut one."""
+    """SHA-256 of the whole output, where the message holds a truncated one."""
 
 
 class FilesChanged(EventValue):
-    """The candidate's whole change so far, after something was written."""
+    """The candidate's whole change so far, after a write."""
 
     type: Literal["files_changed"] = "files_changed"
     candidate: str
     paths: tuple[str, ...]
     diff: str
     fingerprint: str = ""
-    """Equal for changes that mean the same to the parser; empty where nobody compared."""
+    """Equal for changes that parse to the same code; empty where not computed."""
 
 
 class CandidateForked(EventValue):
+    """A candidate was created, from the base or from a parent."""
+
     type: Literal["candidate_forked"] = "candidate_forked"
     candidate: str
     parent: str = ""
     position: int = 0
-    """The number of the last record that the conversation shares with its parent."""
+    """The number of the last record whose conversation it shares with its parent."""
     role: str = "executor"
-    """Who works on it: only an executor's change is ever delivered."""
+    """Role that works on it: only an executor's change is ever delivered."""
     approach: str = ""
-    """What sets it apart from its siblings, in a line."""
+    """The difference from its siblings, in a line."""
 
 
 class BaselineMeasured(EventValue):
@@ -141,12 +151,14 @@ class BaselineMeasured(EventValue):
     command: str
     counts: Counts
     failing: tuple[str, ...]
-    """Ids of tests that are red before anything was changed."""
+    """Ids of tests that fail before anything is changed."""
     seconds: float
     problem: str = ""
 
 
 class Verified(EventValue):
+    """A change was verified."""
+
     type: Literal["verified"] = "verified"
     candidate: str
     attempt: int
@@ -154,16 +166,20 @@ class Verified(EventValue):
 
 
 class QuestionAsked(EventValue):
+    """The user was asked to choose an option."""
+
     type: Literal["question_asked"] = "question_asked"
     question: str
-    """An id for the answer to name."""
+    """An id for the answer to refer to."""
     text: str
     options: tuple[str, ...]
     default: str
-    """What holds when nobody answers."""
+    """The option used when nobody answers."""
 
 
 class QuestionAnswered(EventValue):
+    """An option was chosen."""
+
     type: Literal["question_answered"] = "question_answered"
     question: str
     option: str
@@ -171,21 +187,21 @@ class QuestionAnswered(EventValue):
 
 
 class ReviewAsked(EventValue):
-    """The fix is ready; the person may take hunks out of it before it is delivered."""
+    """The fix is ready; the user may reject hunks of it before delivery."""
 
     type: Literal["review_asked"] = "review_asked"
     question: str
-    """An id for the answer to name."""
+    """An id for the answer to refer to."""
     diff: str
     droppable: tuple[int, ...] = ()
-    """Numbers of the hunks that change no verdict."""
+    """Numbers of the hunks that the verdict does not depend on."""
 
 
 class ReviewAnswered(EventValue):
-    """What will be delivered: `coder.patching.git_hunks.rebuilt(diff, accepted)`.
+    """The change to deliver: `coder.patching.git_hunks.rebuilt(diff, accepted)`.
 
-    With all hunks that is the diff as it was verified. Fewer are another change, that nothing is known of until it is verified itself;
-    none are a refusal: nothing is delivered.
+    With all hunks accepted it is the diff as it was verified. With fewer it is another change, which must be
+    verified itself; with none it is a refusal: nothing is delivered.
     """
 
     type: Literal["review_answered"] = "review_answered"
@@ -196,26 +212,27 @@ class ReviewAnswered(EventValue):
 
 
 class PlanAsked(EventValue):
-    """A plan is made; the person may change it before it is run."""
+    """A plan is ready; the user may edit it before it runs."""
 
     type: Literal["plan_asked"] = "plan_asked"
     question: str
-    """An id for the answer to name."""
+    """An id for the answer to refer to."""
     plan: Plan
 
 
 class PlanAnswered(EventValue):
-    """The plan that will be run; another one than was asked about is the person's amendment."""
+    """The plan that will run; it differs from the proposed one where the user amended it."""
 
     type: Literal["plan_answered"] = "plan_answered"
     question: str
     plan: Plan | None
-    """None: it was refused."""
+    """None: it was rejected."""
     by: Literal["person", "default"]
 
 
 class ContextCompacted(EventValue):
-    """Long answers of tools up to a record are from now on sent as stubs, because the conversation outgrew the model."""
+    """Long tool results up to a record are sent as stubs from now on, because the conversation outgrew the
+    model."""
 
     type: Literal["context_compacted"] = "context_compacted"
     candidate: str
@@ -223,6 +240,8 @@ class ContextCompacted(EventValue):
 
 
 class BudgetSpent(EventValue):
+    """A request was paid for."""
+
     type: Literal["budget_spent"] = "budget_spent"
     candidate: str
     usage: Usage
@@ -231,12 +250,14 @@ class BudgetSpent(EventValue):
 
 
 class Warned(EventValue):
+    """A warning was shown to the user."""
+
     type: Literal["warned"] = "warned"
     text: str
 
 
 class Failed(EventValue):
-    """A bug of ours, or of the machine, ended the session."""
+    """A bug in coder, or a failure of the machine, ended the session."""
 
     type: Literal["failed"] = "failed"
     error: str
@@ -249,21 +270,21 @@ class SessionFinished(EventValue):
     kind: VerdictKind | None
     """None: interrupted, or failed."""
     summary: str
-    """One sentence that says why it ended so."""
+    """One sentence that explains the outcome."""
     report: str = ""
-    """Without a fix: what was tried, what failed and why, suspected places; Markdown."""
+    """Without a fix: attempts, failures and their causes, suspected places; Markdown."""
     verdict: Verdict | None = None
     delivery: Delivery | None = None
     attempts: int = 0
     spent: Spent = Spent()
     roles: Mapping[str, Spent] = Field(default_factory=dict)
-    """The same by role, in the order in which they first spoke."""
+    """The same by role, in order of first request."""
     seconds: float = 0.0
     exit_code: int
 
 
 class TextStreamed(EventValue):
-    """Fleeting: shown, never stored."""
+    """Transient: a piece of a reply, shown but never stored."""
 
     type: Literal["text_streamed"] = "text_streamed"
     candidate: str
@@ -271,7 +292,7 @@ class TextStreamed(EventValue):
 
 
 class ReasoningStreamed(EventValue):
-    """Fleeting: shown, never stored."""
+    """Transient: a piece of the model's reasoning, shown but never stored."""
 
     type: Literal["reasoning_streamed"] = "reasoning_streamed"
     candidate: str
@@ -279,7 +300,7 @@ class ReasoningStreamed(EventValue):
 
 
 class ToolStreamed(EventValue):
-    """Fleeting: progress of a tool or of a test run."""
+    """Transient: progress of a tool or of a test run."""
 
     type: Literal["tool_streamed"] = "tool_streamed"
     candidate: str
@@ -318,11 +339,11 @@ Event = Lasting | Fleeting
 
 
 class Record(Value):
-    """An event with its place in the log."""
+    """An event with its position in the log."""
 
     model_config = ConfigDict(extra="ignore")
     number: int
-    """From 1, without gaps; a fleeting event carries the number of the record before it."""
+    """From 1, without gaps; a transient event carries the number of the record before it."""
     at: datetime
     """Aware, UTC."""
     event: Annotated[Event, Field(discriminator="type")]

@@ -1,4 +1,4 @@
-"""What is said between the harness and a model, in no provider's dialect."""
+"""Messages between the harness and a model, independent of any provider."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -15,11 +15,11 @@ class ToolCall(Value):
     id: str
     name: str
     arguments: str
-    """The raw JSON text; it may be malformed, which is for the toolbox to say."""
+    """The raw JSON text; it may be malformed, which the toolbox reports."""
 
 
 class UserMessage(Value):
-    """Words of the person or of the harness."""
+    """Text from the user or from the harness."""
 
     role: Literal["user"] = "user"
     text: str
@@ -32,13 +32,14 @@ class AssistantMessage(Value):
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     opaque: str = ""
-    """What the provider wants back unchanged (signed reasoning and the like), as JSON that only its adapter reads."""
+    """Data that the provider wants back unchanged (such as signed reasoning), as JSON that only its adapter
+    reads."""
     model: str = ""
-    """Whose reply it is, as `provider:name`; nobody else gets to see what is opaque in it."""
+    """The model that replied, as `provider:name`; `opaque` is sent to no other model."""
 
 
 class ToolMessage(Value):
-    """The answer to one call."""
+    """The result of one tool call."""
 
     role: Literal["tool"] = "tool"
     call_id: str
@@ -56,11 +57,11 @@ class ToolSpec(Value):
     name: str
     description: str
     parameters: Mapping[str, Any]
-    """A JSON schema of type object; arguments not named there are refused."""
+    """A JSON schema of type object; arguments it does not name are refused."""
 
 
 class Usage(Value):
-    """What one request cost."""
+    """Cost of one request."""
 
     input_tokens: int = 0
     """All tokens sent, cached ones included."""
@@ -82,20 +83,20 @@ class Spent(Value):
 
 
 class Request(Value):
-    """One question to a model."""
+    """One request to a model."""
 
     system: str
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
     max_output_tokens: int = 16_384
     temperature: float | None = None
-    """None is the provider's own."""
+    """None: the provider's default."""
     seed: int | None = None
-    """Asks the providers that know one for the same draw each time."""
+    """Sampling seed, for the providers that support one."""
 
 
 class Reply(Value):
-    """One answer."""
+    """One reply of a model."""
 
     message: AssistantMessage
     usage: Usage = Usage()

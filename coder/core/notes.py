@@ -1,4 +1,4 @@
-"""The typed note that each phase ends with."""
+"""Typed notes: each phase ends with one."""
 
 from typing import Annotated, Literal
 
@@ -38,7 +38,7 @@ class Step(Value):
 
 
 class Plan(Value):
-    """The planner's note: what is left to be done, in order."""
+    """The planner's note: the remaining steps, in order."""
 
     kind: Literal["plan"] = "plan"
     summary: str
@@ -60,7 +60,7 @@ class Diagnosis(Value):
     summary: str
     places: tuple[str, ...] = ()
     start_over: bool = False
-    """Take back what was changed outside the tests, and try another way."""
+    """Undo what was changed outside the tests, and try another way."""
 
 
 Severity = Literal["blocker", "major", "minor"]
@@ -81,17 +81,17 @@ class Finding(Value):
 
 
 class Findings(Value):
-    """Review's note: what fresh eyes say of a change."""
+    """Review's note: the verdict of an independent reviewer."""
 
     kind: Literal["findings"] = "findings"
     summary: str
     approve: bool
-    """False asks for changes before this goes anywhere."""
+    """False requests changes before this goes anywhere."""
     findings: tuple[Finding, ...] = ()
 
 
 class GiveUp(Value):
-    """The end without a fix: what is known, for whoever goes on."""
+    """The end without a fix: what is known, for the next attempt."""
 
     kind: Literal["give_up"] = "give_up"
     summary: str

@@ -1,4 +1,4 @@
-"""The phases of a session: one purpose each, ended by one typed note."""
+"""Phases of a session: one purpose each, ended by one typed note."""
 
 from typing import Literal
 
@@ -16,9 +16,9 @@ class Phase(Value):
     name: PhaseName
     note: NoteKind
     writes: bool
-    """May tools change files here?"""
+    """Whether tools may change files."""
     yields: bool = False
-    """A reading phase that the first change ends, its note implied by it; elsewhere a change is refused."""
+    """A read-only phase that the first change ends, implying its note; elsewhere a change is refused."""
     max_turns: int
     """Replies after which the phase counts as failed."""
 

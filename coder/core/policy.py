@@ -1,15 +1,17 @@
-"""What a sandboxed command may reach."""
+"""Access policy of a sandboxed command."""
 
 from coder.core.values.base import Value
 
 
 class Policy(Value):
-    """What one command may reach; the default is workspace-write without network."""
+    """Access granted to one command; the default is workspace-write without network."""
 
     writes: bool = True
-    """May it write in its working directory, which is a worktree then? Nowhere else but to a private temporary directory."""
+    """Whether it may write in its working directory, which is then a worktree; elsewhere only in a private
+    temporary directory."""
     network: bool = False
-    """False: no host is reached, not even this one; a loopback interface of its own is there where the sandbox can give one."""
+    """False: no host is reachable, not even this one; a private loopback interface exists where the sandbox
+    can provide one."""
 
 
 READ_ONLY = Policy(writes=False)

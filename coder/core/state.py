@@ -1,4 +1,4 @@
-"""Folds over the event log: the conversation, the named tests, and what a status line shows."""
+"""Folds over the event log: the conversation, the named tests, and the contents of a status line."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -26,11 +26,11 @@ from coder.core.values.verdict import Verdict
 
 STUB_CHARACTERS = 400
 ADVISER = "failure"
-"""The reader who looks at failed changes, whose word is advice and no opinion on what may be delivered."""
+"""The reviewer of failed changes: it advises, and has no vote on delivery."""
 
 
 def lineage(records: Sequence[Record], candidate: str) -> list[Record]:
-    """The records that concern a candidate: those of its ancestors up to each fork, then its own."""
+    """Return the records that concern a candidate: those of its ancestors up to each fork, then its own."""
     fork = next(
         (
             record.event
@@ -46,20 +46,22 @@ def lineage(records: Sequence[Record], candidate: str) -> list[Record]:
 
 
 def conversation(records: Sequence[Record], candidate: str) -> tuple[Message, ...]:
-    """All that was said to and by the model on behalf of a candidate, in order.
+    """Return all messages to and from the model on behalf of a candidate, in order.
 
-    What the person or the harness says while calls are open comes after their answers: providers accept no other order.
+    Messages of the user or the harness sent while calls are open are moved behind the results: providers
+    accept no other order.
     """
-    mine = lineage(records, candidate)
+    own_records = lineage(records, candidate)
     compacted = max(
-        (record.event.before for record in mine if isinstance(record.event, ContextCompacted)), default=0
+        (record.event.before for record in own_records if isinstance(record.event, ContextCompacted)),
+        default=0,
     )
     messages: list[Message] = []
-    held: list[Message] = []
-    for record in mine:
+    deferred: list[Message] = []
+    for record in own_records:
         match record.event:
             case MessageFinished(message=UserMessage() as message):
-                held.append(message)
+                deferred.append(message)
             case MessageFinished(message=message):
                 messages.append(message)
             case ToolFinished(message=message):
@@ -67,13 +69,13 @@ def conversation(records: Sequence[Record], candidate: str) -> tuple[Message, ..
             case _:
                 continue
         if not unanswered(messages):
-            messages += held
-            held.clear()
+            messages += deferred
+            deferred.clear()
     return tuple(messages)
 
 
 def unanswered(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
-    """Calls of the newest reply that have no answer yet, in order."""
+    """Return the calls of the newest reply that have no result yet, in order."""
     answered: set[str] = set()
     for message in reversed(messages):
         match message:
@@ -87,39 +89,43 @@ def unanswered(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
 
 
 def notes(records: Sequence[Record], candidate: str) -> tuple[Note, ...]:
-    """The candidate's notes, oldest first."""
+    """Return the candidate's notes, oldest first."""
     return tuple(
         record.event.note for record in lineage(records, candidate) if isinstance(record.event, NoteMade)
     )
 
 
 def gave_up(records: Sequence[Record], candidate: str) -> bool:
-    """Is giving up the candidate's newest note?"""
-    made = notes(records, candidate)
-    return bool(made) and isinstance(made[-1], GiveUp)
+    """Tell whether the candidate's newest note gives up."""
+    candidate_notes = notes(records, candidate)
+    return bool(candidate_notes) and isinstance(candidate_notes[-1], GiveUp)
 
 
 def named_tests(records: Sequence[Record], candidate: str) -> tuple[str, ...]:
-    """Tests that notes say show the issue, in the order they were named; the newest reproduction stands for all before it."""
-    found: dict[str, None] = {}
+    """Return the tests that notes name for the issue, in order; the newest reproduction replaces all before
+    it."""
+    tests: dict[str, None] = {}
     for note in notes(records, candidate):
         if isinstance(note, Reproduction):
-            found = dict.fromkeys(note.tests)
+            tests = dict.fromkeys(note.tests)
         elif isinstance(note, Sites):
-            found |= dict.fromkeys(note.tests)
-    return tuple(found)
+            tests |= dict.fromkeys(note.tests)
+    return tuple(tests)
 
 
 def verdicts(records: Sequence[Record], candidate: str) -> tuple[Verdict, ...]:
-    """The candidate's verdicts, oldest first."""
+    """Return the candidate's verdicts, oldest first."""
     return tuple(
         record.event.verdict for record in lineage(records, candidate) if isinstance(record.event, Verified)
     )
 
 
 def opinions(records: Sequence[Record], candidate: str) -> dict[str, Findings]:
-    """What each reader last said of the candidate's change, by reader; readers are candidates named `c1/review-1/correctness`."""
-    found: dict[str, Findings] = {}
+    """Return each reviewer's latest findings on the candidate's change, by reviewer.
+
+    Reviewers are candidates named such as `c1/review-1/correctness`.
+    """
+    findings: dict[str, Findings] = {}
     for record in records:
         event = record.event
         if (
@@ -127,13 +133,13 @@ def opinions(records: Sequence[Record], candidate: str) -> dict[str, Findings]:
             and isinstance(event.note, Findings)
             and event.candidate.startswith(f"{candidate}/")
         ):
-            found[event.candidate.rpartition("/")[2]] = event.note
-    found.pop(ADVISER, None)
-    return found
+            findings[event.candidate.rpartition("/")[2]] = event.note
+    findings.pop(ADVISER, None)
+    return findings
 
 
 def working(records: Sequence[Record]) -> tuple[str, ...]:
-    """Candidates that an executor works on, oldest first."""
+    """Return the candidates that an executor works on, oldest first."""
     forked = [
         record.event.candidate
         for record in records
@@ -144,36 +150,40 @@ def working(records: Sequence[Record]) -> tuple[str, ...]:
 
 
 class Status(Value):
-    """What a status line shows."""
+    """Contents of a status line."""
 
     session: str = ""
     model: str = ""
     phase: str = ""
     attempt: int = 0
-    """The furthest of any candidate; planners and readers make none."""
+    """The highest of any candidate; planners and reviewers make none."""
     spent: Spent = Spent()
     paths: tuple[str, ...] = ()
     verdict: str = ""
-    """The newest judgement, in a word or two."""
+    """The newest verdict, in a word or two."""
     started: datetime | None = None
     newest: datetime | None = None
     finished: SessionFinished | None = None
 
     @property
     def seconds(self) -> float:
-        """From the first to the newest event."""
+        """Seconds from the first to the newest event."""
         return (self.newest - self.started).total_seconds() if self.started and self.newest else 0.0
 
 
 def advance(status: Status, record: Record) -> Status:
-    """The status after one more record."""
+    """Return the status after one more record."""
     return status.model_copy(
-        update={"newest": record.at, "started": status.started or record.at, **_news(status, record.event)}
+        update={
+            "newest": record.at,
+            "started": status.started or record.at,
+            **_status_update(status, record.event),
+        }
     )
 
 
 def status(records: Iterable[Record]) -> Status:
-    """The status after all of them."""
+    """Return the status after all records."""
     result = Status()
     for record in records:
         result = advance(result, record)
@@ -181,19 +191,22 @@ def status(records: Iterable[Record]) -> Status:
 
 
 def outcome(finished: SessionFinished) -> str:
-    """How a session ended, in a word or two: as its verdict says it, where it ended with that."""
+    """Return how a session ended, in a word or two; its verdict's label where it ended with that verdict."""
     if finished.kind is None:
         return "stopped" if finished.exit_code else "done"
     verdict = finished.verdict
     return verdict.label if verdict and verdict.kind is finished.kind else finished.kind.value
 
 
-def _news(status: Status, event: Event) -> dict[str, object]:
+def _status_update(status: Status, event: Event) -> dict[str, object]:
     match event:
         case SessionStarted(session=session, model=model):
             return {"session": session, "model": model}
-        case PhaseEntered(candidate=who, phase=phase, attempt=attempt):
-            return {"phase": phase, "attempt": status.attempt if "/" in who else max(status.attempt, attempt)}
+        case PhaseEntered(candidate=name, phase=phase, attempt=attempt):
+            return {
+                "phase": phase,
+                "attempt": status.attempt if "/" in name else max(status.attempt, attempt),
+            }
         case BudgetSpent(total=total):
             return {"spent": total}
         case FilesChanged(paths=paths):
@@ -211,6 +224,7 @@ def _stub(message: ToolMessage) -> ToolMessage:
         return message
     return message.model_copy(
         update={
-            "text": f"{message.text[:STUB_CHARACTERS]}\n[the rest was dropped to make room; call {message.name} again if you need it]"
+            "text": f"{message.text[:STUB_CHARACTERS]}\n"
+            f"[the rest was dropped to make room; call {message.name} again if you need it]"
         }
     )

@@ -1,4 +1,4 @@
-"""Apply diffs as models write them: exactly as meant, or not at all."""
+"""Applying diffs as models write them: unambiguously, or not at all."""
 
 from pathlib import Path
 
@@ -11,10 +11,10 @@ __all__ = ["Applied", "Change", "PatchError", "apply", "plan"]
 
 
 def apply(diff: str, root: Path, *, reverse: bool = False) -> Applied:
-    """Change the files below `root` as the diff says, or back, all of them or none.
+    """Apply a diff to the files below `root`, or reverse it: all of it or nothing.
 
     Raises:
-        PatchError: it does not fit, is ambiguous, or leads where it may not; no file was changed.
+        PatchError: it does not fit, is ambiguous, or leads outside of the root; no file was changed.
     """
     applied = plan(diff, root, reverse=reverse)
     write(applied, Tree(root))

@@ -1,4 +1,4 @@
-"""What goes wrong with a patch."""
+"""Errors of patches."""
 
 from collections.abc import Collection
 
@@ -6,10 +6,12 @@ NOTHING_WRITTEN = "Nothing was written."
 
 
 class PatchError(Exception):
-    """The patch was refused and nothing was changed; the text says why, what to do next, and that nothing was written."""
+    """The patch was refused and nothing was changed; the text says why, what to do next, and that nothing was
+    written."""
 
     def __init__(self, reason: str, *, failed: Collection[str] = ()) -> None:
         super().__init__(f"{reason}\n{NOTHING_WRITTEN}")
         self.reason = reason
         self.failed = frozenset(failed)
-        """The hunks that did not fit, by `Hunk.fingerprint`: given back to `plan`, they are explained at greater length."""
+        """The hunks that did not fit, by `Hunk.fingerprint`; passed back to `plan`, they get longer
+        explanations."""

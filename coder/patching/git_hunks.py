@@ -1,4 +1,4 @@
-"""Hunks of a git diff: how they are numbered, and the diff that a choice of them makes; unidiff reads them."""
+"""Hunks of a git diff: numbering, and the diff of a selection of them; unidiff parses them."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -16,44 +16,45 @@ _NAMES = ("+++ b/", "--- a/", "rename to ", "copy to ")
 
 
 def hunks(diff: str) -> tuple[Hunk, ...]:
-    """Split a diff as git writes it; together they hold every byte of it, those of binary sections too.
+    """Split a diff as git writes it; the hunks together contain every byte of it, including binary sections.
 
     A hunk's number is its position here, from 0. A file that changes without a hunk counts as one.
     """
-    return tuple(hunk for section in _FILE.split(diff) if section for hunk in _of_file(section))
+    return tuple(hunk for section in _FILE.split(diff) if section for hunk in _file_hunks(section))
 
 
 def rebuilt(diff: str, accepted: Collection[int]) -> str:
-    """The diff of the accepted hunks alone, by number.
+    """Return the diff of the accepted hunks alone, by number.
 
-    All of them give `diff` back, none an empty text. A file without an accepted hunk is left out, with its rename or mode. What is left
-    fits where `diff` did, unless one file makes room for another (two that swap names, a file that becomes a link): apply it to know.
+    All of them give `diff` back, none an empty text. A file without an accepted hunk is dropped, with its
+    rename or mode. The result applies where `diff` did, unless one file makes room for another (two that swap
+    names, a file that becomes a link): apply it to find out.
     """
     parts: list[str] = []
-    for header, of_file in groupby(enumerate(hunks(diff)), key=lambda numbered: numbered[1].header):
-        kept, rejected_lines = [], 0
-        for number, hunk in of_file:
+    for header, file_hunks in groupby(enumerate(hunks(diff)), key=lambda numbered: numbered[1].header):
+        accepted_bodies, rejected_lines = [], 0
+        for number, hunk in file_hunks:
             if number in accepted:
-                kept.append(_shift(hunk.body, -rejected_lines))
+                accepted_bodies.append(_shift(hunk.body, -rejected_lines))
             else:
                 rejected_lines += sum(
                     parsed.target_length - parsed.source_length for parsed in _parse(hunk.body)
                 )
-        parts += [header, *kept] if kept else []
+        parts += [header, *accepted_bodies] if accepted_bodies else []
     return "".join(parts)
 
 
 def blocks(hunk: Hunk) -> Iterator[int]:
-    """The lines of the new file, from 1, at which the hunk's runs of changed lines begin."""
+    """Yield the lines of the new file, from 1, at which the hunk's runs of changed lines begin."""
     for parsed in _parse(hunk.body):
         line = parsed.target_start + (parsed.target_length == 0)  # then git names the line before
-        for changed, run in groupby(parsed, key=lambda of_hunk: not of_hunk.is_context):
+        for changed, run in groupby(parsed, key=lambda hunk_line: not hunk_line.is_context):
             if changed:
                 yield line
-            line += sum(not of_hunk.is_removed and of_hunk.line_type != "\\" for of_hunk in run)
+            line += sum(not hunk_line.is_removed and hunk_line.line_type != "\\" for hunk_line in run)
 
 
-def _of_file(section: str) -> Iterator[Hunk]:
+def _file_hunks(section: str) -> Iterator[Hunk]:
     start = section.find("\n@@ ") + 1 or len(section)
     header, text = section[:start], section[start:]
     lines = header.split("\n")
@@ -63,7 +64,10 @@ def _of_file(section: str) -> Iterator[Hunk]:
 
 
 def _bodies(text: str) -> list[str]:
-    """The text of each hunk, cut where unidiff says that it ends; all of it where its counts are wrong, as around a masked secret."""
+    """Return the text of each hunk, cut at unidiff's boundaries.
+
+    It is all one where the counts are wrong, as around a masked secret.
+    """
     lines = re.findall(r"[^\n]*\n|[^\n]+", text)
     bodies, start = list[str](), 0
     for parsed in _parse(text):
@@ -74,7 +78,7 @@ def _bodies(text: str) -> list[str]:
 
 
 def _parse(text: str) -> "tuple[ParsedHunk, ...]":
-    """The hunks of one file; none where they cannot be read."""
+    """Parse the hunks of one file; empty where they cannot be read."""
     if not text:
         return ()
     from unidiff.errors import UnidiffParseError
@@ -87,5 +91,5 @@ def _parse(text: str) -> "tuple[ParsedHunk, ...]":
 
 
 def _shift(body: str, lines: int) -> str:
-    """A hunk whose new lines are counted from elsewhere: the hunks before it are no longer all applied."""
+    """Shift a hunk's new start line, because not all hunks before it are applied."""
     return _NEW_START.sub(lambda start: str(int(start[0]) + lines), body, count=1) if lines else body

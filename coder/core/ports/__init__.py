@@ -1,1 +1,1 @@
-"""Protocols that cross layers: what sessions and strategies need of the packages above them."""
+"""Protocols that cross layers: interfaces that sessions and strategies need of the packages above them."""

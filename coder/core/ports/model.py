@@ -8,17 +8,18 @@ from coder.core.messages import Delta, Reply, Request
 
 
 class Model(Protocol):
-    """A language model behind any wire."""
+    """A language model, independent of its provider."""
 
     @property
     def name(self) -> str:
-        """`provider:name`, as the person would type it."""
+        """`provider:name`, as the user would type it."""
 
     def dearest(self, input_tokens: int, output_tokens: int) -> Decimal | None:
-        """The most that a request of this size can cost, in US dollars; None where the price is not known."""
+        """Return the highest cost of a request of this size, in US dollars; None where the price is not
+        known."""
 
     async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
-        """Answer one request, streaming pieces to `on_delta` while they come; safe to cancel.
+        """Answer one request, streaming pieces to `on_delta` as they arrive; safe to cancel.
 
         Raises:
             ModelError: after the adapter's own retries.
@@ -26,7 +27,7 @@ class Model(Protocol):
 
 
 class Prompts(Protocol):
-    """The texts of coder/prompts, filled in."""
+    """The prompt templates of coder/prompts."""
 
     def render(self, name: str, **values: object) -> str:
-        """The prompt `name` with every placeholder filled; a missing one is an error."""
+        """Return the prompt `name` with every placeholder filled; a missing value is an error."""

@@ -11,20 +11,22 @@ from coder.core.values.verdict import Problem, TestResult
 
 
 class Trace(Value):
-    """One test and what it executed."""
+    """One test and the lines it executed."""
 
     result: TestResult
     lines: Mapping[str, tuple[int, ...]]
-    """Executed lines of the project's sources, from 1 and ascending, by path relative to the tree; test files are left out."""
+    """Executed lines of the project's sources, from 1 and ascending, by path relative to the tree; test files
+    are excluded."""
 
 
 class Traces(Value):
-    """What the failing tests and their neighbours executed."""
+    """Lines executed by the failing tests and their neighbours."""
 
     tests: tuple[Trace, ...] = ()
-    """What could not be collected, with the lines of its traceback; then tests in the order in which they ran."""
+    """Modules that could not be collected, with the lines of their tracebacks; then tests in execution order.
+    """
     imported: Mapping[str, tuple[int, ...]] = {}
-    """Lines that were executed while the tests were collected, or a module was imported by one, by path."""
+    """Lines executed during collection or during an import in a test, by path."""
     problem: Problem | None = None
     """Why nothing could be traced."""
 
@@ -43,52 +45,54 @@ class Edit(Value):
     path: str
     """Relative to the tree."""
     changes: tuple[Change, ...]
-    """Ascending, without overlap; positions are those of the unchanged text, line ends as they are in the file."""
+    """Ascending, without overlap; offsets refer to the unchanged text, with line endings as in the file."""
     line: int
-    """Where it happens, from 1."""
+    """The line that it changes, from 1."""
     family: str
-    """The template that made it."""
+    """The template that generated it."""
     summary: str
-    """What it does, fit for a commit subject."""
+    """Summary of the edit, fit for a commit subject."""
     guards: tuple[str, ...] = ()
     """Ids of passing tests that execute the changed place, in the order to run them."""
 
     def apply(self, text: str) -> str:
-        """The file's text after the edit."""
+        """Return the file's text after the edit."""
         for change in reversed(self.changes):
             text = text[: change.start] + change.text + text[change.end :]
         return text
 
 
 class Tried(Value):
-    """What became of one edit."""
+    """The outcome of one edit."""
 
     edit: Edit
     outcome: Literal["passed", "failed", "broke", "timeout", "crashed", "invalid", "cold"]
-    """passed: its tests and its guards; failed: a target; broke: a guard; invalid: it does not compile; cold: it has no sure effect on a
-    process that has imported the project already, so that only a run of its own could tell."""
+    """passed: its tests and its guards; failed: a target; broke: a guard; invalid: it does not compile; cold:
+    its effect on a process that has already imported the project is uncertain, so it needs a run of its
+    own."""
     test: str = ""
     """The first test that was not green."""
 
 
 class Compared(Value):
-    """How edits answer the same calls; empty where that could not be seen."""
+    """Results of the same calls under several edits; empty where they could not be observed."""
 
     calls: tuple[str, ...] = ()
-    """As one would write them: those that tests make into the project, then ones with an argument changed."""
+    """As source text: the calls that tests make into the project, then variants with one argument changed."""
     before: tuple[str, ...] = ()
-    """What the unchanged code answers to each."""
+    """Results of the unchanged code, one for each call."""
     after: tuple[tuple[str, ...], ...] = ()
-    """What each edit answers, in the order of the edits; empty for one that could not be asked."""
+    """Results of each edit, in the order of the edits; empty for an edit that could not be run."""
 
 
 class Tracer(Protocol):
-    """Runs tests and sees which lines each of them executes."""
+    """Runs tests and records the lines that each of them executes."""
 
     def trace(
         self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None
     ) -> Traces:
-        """Run `tests` (ids), then those that lie near them, nearest first, until the suite or the time is at its end."""
+        """Run `tests` (ids), then neighbouring tests, nearest first, until the suite is done or the time is
+        up."""
         ...
 
 
@@ -104,22 +108,25 @@ class Trials(Protocol):
         seconds: float,
         patient: bool = False,
     ) -> Generator[Tried]:
-        """Yield what became of each edit, in their order, as far as the time reaches; `tests` are those that must turn green.
+        """Yield the outcome of each edit, in order, as far as the time allows; `tests` are those that must
+        turn green.
 
-        A test has so much time as is usual for what failed; if `patient`, as for one that may have failed long before its end.
+        The time limit of a test follows the usual duration of the failing ones; if `patient`, it allows for a
+        test that may have failed long before its end.
 
-        What passed has passed in a fork of a process that had collected the tests before: confirm it in a process of its own. Closing the
-        iterator ends the work.
+        Passed means passed in a fork of a process that had already collected the tests: confirm it in a
+        separate process. Closing the iterator ends the work.
         """
         ...
 
     def compare(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Compared:
-        """Let edits answer the calls that `tests` and the edits' guards make, and others like them."""
+        """Record the results of calls under each edit: those that `tests` and the guards make, and variants
+        of them."""
         ...
 
 
 class Proposer(Protocol):
-    """Finds changes by itself, with no model."""
+    """Finds changes without a model."""
 
     def propose(
         self,
@@ -132,17 +139,19 @@ class Proposer(Protocol):
         may_write: Callable[[str], bool] | None = None,
         guards: Sequence[str] = (),
     ) -> Proposals:
-        """Search at most `seconds` for changes of the sources in `tree` (written to, but left as it was) that turn `tests` green.
+        """Search at most `seconds` for changes of the sources in `tree` that turn `tests` green.
 
-        `may_write` says of a path relative to the tree whether it may be changed; None is all. `guards` are tests (ids) that must stay
-        green, besides those that are seen to execute what is changed.
+        `tree` is written to, but restored. `may_write` tells whether a path relative to the tree may be
+        changed; None allows all. `guards` are tests (ids) that must stay green, besides those found to
+        execute the change.
         """
 
 
 class Faults(Protocol):
-    """Finds the place of a fault by running tests."""
+    """Locates a fault by running tests."""
 
     def suspects(
         self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None
     ) -> Suspected:
-        """Which functions of `tree` failing `tests` (ids) execute that their passing neighbours do not; nothing is changed."""
+        """Rank the functions of `tree` that failing `tests` (ids) execute and passing neighbours do not;
+        nothing is changed."""

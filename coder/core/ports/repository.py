@@ -12,77 +12,95 @@ Around = Callable[[], AbstractContextManager[object]]
 
 
 class Repository(Protocol):
-    """Git as a session needs it. The person's checkout, index, stash and branch are never touched, but by `deliver(merge=True)`."""
+    """Git as a session needs it.
+
+    The user's checkout, index, stash and branch are never touched, except by `deliver(merge=True)`.
+    """
 
     @property
     def root(self) -> Path:
-        """Of the person's checkout."""
+        """Root of the user's checkout."""
 
     @property
-    def head(self) -> str: ...
+    def head(self) -> str:
+        """The commit at HEAD."""
 
     @property
     def base(self) -> str:
-        """The commit that candidates start from: HEAD plus a snapshot of the uncommitted work, or the revision asked for."""
+        """The commit that candidates start from: HEAD plus a snapshot of the uncommitted work, or the
+        requested revision."""
 
     @property
     def dirty(self) -> bool:
-        """Does `base` hold uncommitted work?"""
+        """Whether `base` holds uncommitted work."""
 
     def candidate(self, name: str) -> Candidate:
-        """Make a linked worktree at `base`, with the ignored artefacts that tests need."""
+        """Create a linked worktree at `base`, with the ignored artefacts that tests need."""
 
     def patch(self, candidate: Candidate) -> Patch:
-        """The candidate's whole change so far, new files included, ignored files not."""
+        """Return the candidate's whole change so far, including new files but not ignored ones."""
 
     def checkpoint(self, candidate: Candidate, subject: str) -> str:
         """Commit the worktree's state to the candidate's own ref and return the commit."""
 
     def rollback(self, candidate: Candidate, tree: str) -> None:
-        """Make the candidate's worktree equal to a tree or commit it had before, untracked files included, ignored ones not."""
+        """Restore the candidate's worktree to an earlier tree or commit, including untracked files but not
+        ignored ones."""
 
     def restoring(self, candidate: Candidate) -> AbstractContextManager[None]:
-        """On exit the candidate's worktree is as it was, so that what tests write there is no part of its change; ignored files stay."""
+        """Restore the candidate's worktree on exit, so that files written by tests are not part of its
+        change.
+
+        Ignored files stay.
+        """
 
     def checkout(self, tree: str, paths: Sequence[str] | None = None) -> AbstractContextManager[Path]:
-        """A clean disposable worktree at `base` with the content of `tree` (all of it, or at `paths` only); gone on exit."""
+        """Check out a disposable worktree at `base` with the content of `tree` (all of it, or only `paths`).
+
+        It is removed on exit.
+        """
 
     def changed(self, tree: str) -> tuple[str, ...]:
-        """Paths that differ between `base` and `tree`, sorted."""
+        """Return the paths that differ between `base` and `tree`, sorted."""
 
     def edits(self, tree: str) -> Mapping[str, str | None] | None:
-        """The texts in `tree` of all paths that differ (None: no such file); None at all where one is no plain file of UTF-8."""
+        """Return the texts in `tree` of all paths that differ from `base` (None: no such file).
+
+        None where one of them is not a plain UTF-8 file.
+        """
 
     def rebased(self, patch: Patch) -> Patch | None:
-        """The same change on HEAD without the uncommitted work, as a tree and diff; None where it does not fit there."""
+        """Rebase a change onto HEAD without the uncommitted work, as a tree and diff; None where it does not
+        apply."""
 
     def on_head(self) -> "Repository":
-        """The same repository with plain HEAD as the base, for proving a rebased change there."""
+        """Return the same repository with plain HEAD as the base, for verifying a rebased change there."""
 
     def deliver(
         self, patch: Patch, *, message: str, evidence: str, slug: str, steps_of: Candidate | None = None
     ) -> Delivery:
         """Put the change on a new branch on top of HEAD, with `evidence` as the commit's git note.
 
-        It is one commit, or the last after a copy of each step of a candidate, `steps_of`.
+        It is one commit, preceded by a copy of each step of the candidate `steps_of`, if given.
         """
 
     def merge(self, delivery: Delivery) -> str:
-        """Bring a delivered commit onto the person's current branch; return what is there now: the commit, or an unverified copy of it.
+        """Merge a delivered commit into the user's current branch; return the resulting commit, possibly an
+        unverified copy.
 
         Raises:
-            UserError: it no longer fits, or a path it needs is dirty; nothing was changed.
+            UserError: it no longer applies, or a path it needs is dirty; nothing was changed.
         """
 
     def subjects(self, count: int) -> tuple[str, ...]:
-        """The newest commit subjects, for their style."""
+        """Return the newest commit subjects, as examples of style."""
 
     def close(self) -> None:
-        """Remove worktrees, the snapshot and the session's private refs; what was delivered stays."""
+        """Remove worktrees, the snapshot and the session's private refs; delivered changes stay."""
 
 
 class History(Protocol):
-    """What git knows of a place, read-only."""
+    """Read-only git history of a place."""
 
     def log(
         self,
@@ -92,19 +110,25 @@ class History(Protocol):
         word: str | None = None,
         count: int = 10,
     ) -> str:
-        """Newest commits that touch the path, its lines (first, last; from 1), or mention the word in message or change."""
+        """Return the newest commits that touch the path, its lines, or mention the word in message or diff.
+
+        `lines` are first and last, from 1, both included.
+        """
 
     def blame(self, path: str, first: int, last: int) -> str:
-        """Which commit made each line of a range, from 1, both ends included: a row for each run of lines."""
+        """Return the commit that last changed each line of a range, a row for each run of lines.
+
+        Lines count from 1, both ends included.
+        """
 
     def show(self, revision: str, path: str | None = None) -> str:
-        """One commit: message and diff, of one path if given."""
+        """Return one commit: message and diff, restricted to a path if given."""
 
     def file(self, path: str) -> str | None:
-        """A text file as it stands where history ends; None where there is none, or it is too large."""
+        """Return a text file at the newest commit of the history; None where it is missing or too large."""
 
     def recent(self, *, path: str | None = None, count: int = 200) -> tuple[Change, ...]:
-        """The newest commits without merges, newest first."""
+        """Return the newest commits without merges, newest first."""
 
     def touched(self, path: str, since: str) -> tuple[str, ...]:
-        """Of each line of a file the commit that made it, where that is newer than the commit `since`; else an empty text."""
+        """Return for each line of a file the commit that last changed it; "" where not newer than `since`."""

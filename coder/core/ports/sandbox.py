@@ -8,37 +8,38 @@ from coder.core.policy import Policy
 from coder.core.values.base import Value
 
 Progress = Callable[[str], None]
-"""Hears one short line whenever there is something new to show; may be called from any thread."""
+"""Receives one short line whenever there is progress to show; may be called from any thread."""
 
 
 class Limits(Value):
-    """What one command may use, with all that it starts; it is ended where it takes more than it can be refused."""
+    """Resource limits of one command and all its descendants; it is killed where a limit cannot be enforced
+    otherwise."""
 
     wall_seconds: float = 120.0
     cpu_seconds: int | None = None
-    """Of each process; the wall limit bounds them all."""
+    """Per process; the wall limit bounds them all."""
     memory_bytes: int | None = 4 << 30
-    """Address space of each process; None where the interpreter needs more than it uses."""
+    """Address space per process; None where the interpreter reserves more than it uses."""
     resident_bytes: int = 8 << 30
-    """Of all processes together, with what lies in shared memory; never more than most of this machine's."""
+    """Of all processes together, including shared memory; never more than most of this machine's."""
     processes: int = 1024
     open_files: int = 4096
-    """Of each process."""
+    """Per process."""
     file_bytes: int = 2 << 30
-    """Of each file."""
+    """Per file."""
     disk_bytes: int = 4 << 30
-    """What may go missing on a file system that it can write to."""
+    """Free space that the command may use up on a writable file system."""
     output_bytes: int = 2 << 20
-    """Kept of stdout and stderr together: head and tail; the rest is dropped while the command runs on."""
+    """Kept of stdout and stderr together: head and tail; the rest is dropped while the command goes on."""
 
 
 class Execution(Value):
-    """How a command ended."""
+    """The result of a command."""
 
     exit_code: int | None
-    """None: killed by us (a limit, stop)."""
+    """None: killed by coder (a limit, or stop)."""
     output: str
-    """stdout and stderr as they came, undecodable bytes replaced."""
+    """stdout and stderr interleaved, undecodable bytes replaced."""
     seconds: float
     timed_out: bool = False
     truncated: bool = False
@@ -47,7 +48,7 @@ class Execution(Value):
 
 
 class Sandbox(Protocol):
-    """The only door through which anything is executed."""
+    """The only interface through which anything is executed."""
 
     def run(
         self,
@@ -60,14 +61,16 @@ class Sandbox(Protocol):
         on_line: Progress | None = None,
         private: Path | None = None,
     ) -> Execution:
-        """Run a command to its end, or to its limits, and leave no process of it behind.
+        """Run a command until it ends or exceeds its limits, and leave no process of it behind.
 
-        `environment` is added to the sandbox's own filtered one; no policy and no limits are their defaults. `private`, a directory below
-        the shared scratch directory, takes its place for this command: HOME and TMPDIR lie in it, and nothing beside it can be written.
+        `environment` is added to the sandbox's own filtered one; without policy and limits their defaults
+        apply. `private`, a directory below the shared scratch directory, replaces it for this command: HOME
+        and TMPDIR lie in it, and its siblings cannot be written.
 
         Raises:
             SandboxError: it could not be started, or `stop` was called.
         """
 
     def stop(self) -> None:
-        """Kill all that runs, at once and with all descendants, and start nothing any more. Any thread may call."""
+        """Kill all running commands with their descendants, and refuse to start others. Callable from any
+        thread."""

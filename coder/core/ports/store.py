@@ -6,7 +6,7 @@ from coder.core.events import Record
 
 
 class Store(Protocol):
-    """Where a session's records and large outputs are kept."""
+    """Storage of a session's records and large outputs."""
 
     def append(self, record: Record) -> None:
         """Write one record and flush it."""
@@ -15,4 +15,4 @@ class Store(Protocol):
         """Store a large output and return its SHA-256."""
 
     def blob(self, sha256: str) -> str:
-        """A stored output by its SHA-256."""
+        """Return a stored output by its SHA-256."""

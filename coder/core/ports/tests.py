@@ -13,46 +13,49 @@ from coder.core.values.verdict import Evidence, Reproduced, TestReport, Tie, Ver
 
 
 class Equipment(Protocol):
-    """Can add to what tests run with, never in an environment of the person's."""
+    """Installs missing dependencies of test runs, never in one of the user's environments."""
 
     def lacks(self, report: TestReport) -> tuple[str, ...]:
-        """The names of packages without which tests of the untouched base cannot run."""
+        """Return the names of packages without which tests of the untouched base cannot run."""
         ...
 
     def install(self, packages: Sequence[str]) -> str:
-        """Install packages for all later runs of this project's tests; returns why it cannot be done, or nothing."""
+        """Install packages for all later runs of this project's tests; return why that failed, or an empty
+        string."""
         ...
 
 
 class Reach(Value):
-    """Which tests an edit may reach."""
+    """The tests that an edit may affect."""
 
     tests: tuple[str, ...] = ()
-    """Node ids in the order in which they are collected, then files of new tests."""
+    """Node ids in collection order, then files of new tests."""
     soonest: tuple[str, ...] = ()
-    """The same in the order in which a red one is likely to come soonest."""
+    """The same, ordered so that a failure is likely to come early."""
     everything: bool = False
-    """Any test may be reached, whatever `tests` holds."""
+    """Any test may be affected, whatever `tests` holds."""
     why: str = ""
-    """Why it is everything, half a sentence."""
+    """Why every test may be affected, half a sentence."""
 
 
 class Impact(Protocol):
-    """Knows what each test of a tree executes and reads."""
+    """Test impact analysis: the code that each test of a tree executes and reads."""
 
     def reach(self, edits: Mapping[str, str | None]) -> Reach:
-        """The tests that may end otherwise when files get other texts (None: no such file), by path relative to the tree.
+        """Return the tests whose result may change when files get other texts (None: no such file), by
+        relative path.
 
-        What is not known reaches everything; it is never said that nothing is reached.
+        Unknown code affects every test; the result never claims that no test is affected.
         """
         ...
 
     def prepared(self) -> Iterator[str]:
-        """Look at one source after another, for as long as this is asked on: what is asked of them later is answered at once."""
+        """Analyse one source after another while iterated, so that later queries about them are answered
+        immediately."""
         ...
 
     def seconds(self, tests: Sequence[str]) -> float:
-        """Processor time that tests have taken, as far as it is known."""
+        """Return the processor time that tests have taken, as far as it is known."""
         ...
 
 
@@ -61,7 +64,7 @@ class TestRunner(Protocol):
 
     @property
     def command(self) -> str:
-        """The whole-suite command as the person would type it."""
+        """The whole-suite command as the user would type it."""
 
     def run(
         self,
@@ -72,39 +75,45 @@ class TestRunner(Protocol):
         expect_loaded: Sequence[str] = (),
         progress: Progress | None = None,
     ) -> TestReport:
-        """Run the suite, or just `tests` (node ids or paths), on the code in `tree`; never raises for what tests do.
+        """Run the suite, or just `tests` (node ids or paths), on the code in `tree`; never raise for test
+        failures.
 
-        `expect_loaded` are changed source paths relative to `tree`: if one of their modules was imported from anywhere else, the
-        report's problem is `wrong_code`. None as time limit is the project's own limit.
+        `expect_loaded` are changed source paths relative to `tree`: if one of their modules was imported from
+        anywhere else, the report's problem is `wrong_code`. Without a time limit the project's own applies.
         """
 
 
 class Verifier(Protocol):
-    """Turns changes into verdicts."""
+    """Verifies changes and returns verdicts."""
 
     def baseline(self, progress: Progress | None = None, *, whole: bool = False) -> TestReport:
-        """The suite on the untouched base; measured once, then remembered. Safe to call from several threads.
+        """Run the suite on the untouched base; measured once, then cached. Callable from several threads.
 
-        A suite that takes long is cut off, or not tried; the `whole` one has all of its time.
+        A suite that takes long is cut off, or not tried; with `whole` it gets all of its time.
         """
 
     def reproduces(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Reproduced:
-        """Which of `named` and of the tests that the patch adds or changes fail, for the right reason, without its source part."""
+        """Return which of `named` and of the tests that the patch adds or changes fail for the right reason
+        without its source part."""
 
     def ties(self) -> Mapping[str, Tie]:
-        """Return the red tests of the base that belong to the issue, by id; empty before the base was measured."""
+        """Return the red tests of the base that belong to the issue, by id; empty before the base is
+        measured."""
 
     def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
-        """Judge a change in clean worktrees: targets first (and alone, where they are still red), then the whole suite."""
+        """Judge a change in clean worktrees: targets first (and alone, where they are still red), then the
+        whole suite."""
 
     def guard(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
-        """The newest verdict with what no test would miss of the change, and what the project's checkers newly find in it."""
+        """Extend the newest verdict with untested parts of the change and with new findings of the project's
+        linters."""
 
     def explain(self, verdict: Verdict) -> str:
-        """A verdict that is not good enough, distilled into the next message for a model: at most about 4,000 characters."""
+        """Summarize a verdict that is not good enough as the next message for a model: at most about 4,000
+        characters."""
 
     def evidence(self, verdict: Verdict) -> Evidence:
-        """What to attach to the commit."""
+        """Return the evidence to attach to the commit."""
 
     def preview(
         self,

@@ -1,4 +1,4 @@
-"""The frozen base of every value that crosses a boundary."""
+"""Frozen base classes of values that cross package boundaries."""
 
 from pydantic import BaseModel, ConfigDict
 

@@ -1,4 +1,4 @@
-"""A candidate: one line of work with a worktree of its own."""
+"""Candidates: attempts at a task, each with a worktree of its own."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from coder.core.values.base import Value
 
 
 class Candidate(Value):
-    """One attempt at the task, isolated from the person's checkout and from other candidates."""
+    """One attempt at the task, isolated from the user's checkout and from other candidates."""
 
     id: str
     """Unique within the session, such as `c1`."""
@@ -17,24 +17,24 @@ class Candidate(Value):
 
 
 class Patch(Value):
-    """A change as git sees it."""
+    """A change as git represents it."""
 
     diff: str
     """Unified diff against the candidate's base, empty when nothing changed."""
     paths: tuple[str, ...] = ()
-    """Changed paths, sorted, both names of a renamed file."""
+    """Changed paths, sorted; both names of a renamed file."""
     tree: str = ""
-    """The git tree with the change in it."""
+    """The git tree that contains the change."""
 
 
 class Delivery(Value):
-    """Where a fix ended up."""
+    """The result of delivering a fix."""
 
     diff: str
-    """Against HEAD where it fits there, against HEAD plus the uncommitted work elsewhere."""
+    """Against HEAD where it applies there, otherwise against HEAD plus the uncommitted work."""
     branch: str = ""
     """Empty: nothing was written to the repository."""
     commit: str = ""
     merged: bool = False
     needs_uncommitted_work: bool = False
-    """The fix only makes sense on top of uncommitted work, so it is a diff and no branch."""
+    """The fix only applies on top of uncommitted work, so it is a diff and not a branch."""

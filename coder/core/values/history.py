@@ -1,14 +1,14 @@
-"""A commit of a repository's history."""
+"""Commits of a repository's history."""
 
 from coder.core.values.base import Value
 
 
 class Change(Value):
-    """Which paths one commit changed."""
+    """A commit and the paths it changed."""
 
     commit: str
     date: str
     """Such as 2020-01-31."""
     subject: str
-    """The first line of its message, as somebody wrote it."""
+    """The first line of its message, untrusted."""
     paths: tuple[str, ...]

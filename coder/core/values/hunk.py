@@ -1,4 +1,4 @@
-"""A hunk of a git diff, as a value."""
+"""Hunks of a git diff."""
 
 from coder.core.values.base import Value
 
@@ -11,4 +11,5 @@ class Hunk(Value):
     header: str
     """The file's lines before its first `@@`, the same for all hunks of the file."""
     body: str
-    """From `@@` to the last line; empty where the file changes without a hunk (a rename, a mode, an empty or a binary file)."""
+    """From `@@` to the last line; empty where the file changes without a hunk (a rename, a mode, an empty or
+    a binary file)."""

@@ -1,4 +1,4 @@
-"""What a path inside a repository is for, told from its name alone, and the tests that names mean."""
+"""Classification of paths inside a repository, and matching of test ids."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -8,13 +8,15 @@ TEST_DIRECTORIES = frozenset(
     {"test", "tests", "testing", "unit_tests", "unittests", "functional_tests", "integration_tests"}
 )
 _NODE_ID = re.compile(r"[\w./-]+\.py::[\w.:-]+(?:\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\])?")
-"""Parameters may have spaces, and brackets in pairs; where they do not pair, the whole function is meant."""
-_OF_ONE_CHECKOUT = re.compile(r"\[(?:.*[^\w.:/])?/(?:[^/]+/){2}.*")
-"""Parameters with an absolute path: in another checkout of the same tree they read otherwise, so that the whole function is meant."""
+"""Parameters may have spaces, and brackets in pairs; where brackets do not pair, the match is the whole
+function."""
+_ABSOLUTE_PATH_PARAMETERS = re.compile(r"\[(?:.*[^\w.:/])?/(?:[^/]+/){2}.*")
+"""Parameters with an absolute path: another checkout of the same tree has other ids, so the whole function is
+used."""
 
 
 def is_test_path(path: str) -> bool:
-    """Is this a test, or something that only tests use (fixtures, data, conftest.py)?"""
+    """Tell whether a path is a test, or something that only tests use (fixtures, data, conftest.py)."""
     *folders, name = path.rstrip("/").split("/")
     return (
         not TEST_DIRECTORIES.isdisjoint([folder.lower() for folder in folders])
@@ -26,25 +28,34 @@ def is_test_path(path: str) -> bool:
 
 
 def node_ids(text: str) -> tuple[str, ...]:
-    """pytest node ids that a text mentions, in order, each once."""
+    """Return the pytest node ids that a text mentions, in order, without duplicates."""
     return tuple(
-        dict.fromkeys(_OF_ONE_CHECKOUT.sub("", match.rstrip(".:")) for match in _NODE_ID.findall(text))
+        dict.fromkeys(
+            _ABSOLUTE_PATH_PARAMETERS.sub("", match.rstrip(".:")) for match in _NODE_ID.findall(text)
+        )
     )
 
 
 def meant(names: Iterable[str]) -> Callable[[str], bool]:
-    """Does one of the names (node id, function without parameters, class, file, directory) mean a test? As the plugin selects."""
+    """Return a predicate that tells whether one of the names selects a test id, as the pytest plugin selects.
+
+    A name is a node id, a function without parameters, a class, a file or a directory.
+    """
     exact = frozenset(name.rstrip("/") for name in names)
-    beginnings = tuple(f"{name}{end}" for name in exact for end in ("[", "::", "/"))
-    return lambda test_id: test_id in exact or test_id.startswith(beginnings)
+    prefixes = tuple(f"{name}{end}" for name in exact for end in ("[", "::", "/"))
+    return lambda test_id: test_id in exact or test_id.startswith(prefixes)
 
 
 def file_of(test_id: str) -> str:
+    """Return the file of a test id."""
     return test_id.partition("::")[0]
 
 
 def is_test_file(path: str) -> bool:
-    """Would pytest's defaults collect it? Data, helpers and conftest.py are test paths too, but hold no tests."""
+    """Tell whether pytest's defaults would collect a path.
+
+    Data, helpers and conftest.py are test paths too, but hold no tests.
+    """
     name = PurePosixPath(path).name
     return (
         name.endswith("_test.py") or name == "tests.py" or (name.startswith("test_") and name.endswith(".py"))

@@ -1,4 +1,4 @@
-"""A plan as Markdown: written for a person to read and edit, and read again."""
+"""Plans as Markdown, for a user to read and edit."""
 
 import re
 from collections.abc import Sequence
@@ -8,41 +8,44 @@ from coder.core.notes import Plan, Step
 HEADING = "## The plan"
 STEP = re.compile(r"\d+[.)]\s+(?P<intent>\S.*)")
 DETAIL = re.compile(r"\s*[-*]\s+(?P<name>[^:]*):(?P<text>.*)")
-SHAPE = "a step is a line `1. what is true then`, and below it, if you like, `- files: a.py` and `- seen by: a test`"
+SHAPE = (
+    "a step is a line `1. what is true then`, and below it, if you like, `- files: "
+    "a.py` and `- seen by: a test`"
+)
 
 
 def written(plan: Plan) -> str:
-    """A plan as Markdown, in the shape that `read` understands."""
-    lines = [HEADING, _flat(plan.summary), ""]
+    """Render a plan as Markdown, in the form that `read` parses."""
+    lines = [HEADING, _join_lines(plan.summary), ""]
     for number, step in enumerate(plan.steps, start=1):
-        lines.append(f"{number}. {_flat(step.intent)}")
+        lines.append(f"{number}. {_join_lines(step.intent)}")
         lines += [f"   - files: {', '.join(step.files)}"] if step.files else []
-        lines += [f"   - seen by: {_flat(step.check)}"] if step.check else []
+        lines += [f"   - seen by: {_join_lines(step.check)}"] if step.check else []
     return "\n".join(lines)
 
 
 def read(text: str) -> Plan:
-    """The plan in a text: a heading and an idea, where it has them, then its steps in the order of their lines.
+    """Parse a plan: a heading and a summary, where present, then its steps in the order of their lines.
 
     Raises:
-        ValueError: it is none; the message says in half a sentence what is wrong, and in which line.
+        ValueError: it is not a plan; the message is half a sentence with the cause and the line.
     """
-    idea: list[str] = []
+    summary: list[str] = []
     steps: list[Step] = []
     for number, line in enumerate(text.splitlines(), start=1):
-        if found := STEP.fullmatch(line.rstrip()):
-            steps.append(Step(intent=found["intent"]))
+        if match := STEP.fullmatch(line.rstrip()):
+            steps.append(Step(intent=match["intent"]))
         elif steps and line.strip():
-            steps[-1] = _detailed(steps[-1], line, number)
+            steps[-1] = _add_detail(steps[-1], line, number)
         elif line.strip() and not line.startswith("#"):
-            idea.append(line.strip())
+            summary.append(line.strip())
     if not steps:
         raise ValueError(f"there is no step in it; {SHAPE}")
-    return Plan(summary=" ".join(idea) or steps[0].intent, steps=tuple(steps))
+    return Plan(summary=" ".join(summary) or steps[0].intent, steps=tuple(steps))
 
 
-def _detailed(step: Step, line: str, number: int) -> Step:
-    """The step with what one more line says of it."""
+def _add_detail(step: Step, line: str, number: int) -> Step:
+    """Return the step with one more line of its text added."""
     match DETAIL.fullmatch(line):
         case None if line[:1].isspace() and not line.lstrip().startswith(("- ", "* ")):
             return step.model_copy(update={"intent": f"{step.intent} {line.strip()}"})
@@ -58,6 +61,6 @@ def _paths(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(path for word in words if (path := word.strip().strip("`")))
 
 
-def _flat(text: str) -> str:
-    """One line: what would begin a line of Markdown means nothing in the middle of one."""
+def _join_lines(text: str) -> str:
+    """Join the text into one line, where Markdown that starts a line has no effect."""
     return " ".join(text.split())

@@ -1,4 +1,4 @@
-"""What a search without a model finds."""
+"""Proposed changes and suspected places from a search without a model."""
 
 from coder.core.values.base import Value
 
@@ -11,40 +11,41 @@ class Suspect(Value):
     line: int
     """The most suspicious line, from 1."""
     score: float
-    """Ochiai, 0 to 1; 0 where only the issue's words point here."""
+    """Ochiai, 0 to 1; 0 where only the wording of the issue points here."""
 
 
 class Suspected(Value):
-    """Where failing tests say that the fault lies."""
+    """Places that failing tests suggest as the fault."""
 
     suspects: tuple[Suspect, ...] = ()
     """Most suspicious first."""
     tests: tuple[str, ...] = ()
-    """Ids of the failing tests that this was told from."""
+    """Ids of the failing tests that the ranking is based on."""
     problem: str = ""
-    """Why nothing can be told; one line."""
+    """Why there is no ranking; one line."""
 
 
 class Proposal(Value):
-    """A change that made the failing tests pass when it was tried; unproven."""
+    """A change that made the failing tests pass when it was tried; not verified."""
 
     diff: str
-    """git-style unified diff against the tree it was made for."""
+    """git-style unified diff against the tree it was generated for."""
     summary: str
-    """What it does, fit for a commit subject."""
+    """Summary of the change, fit for a commit subject."""
     place: str
     """`path::Qualified.name` of the changed function."""
     apart: str = ""
-    """A call that it answers otherwise than another proposal does."""
+    """A call that returns something else than under another proposal."""
 
 
 class Proposals(Value):
-    """What a search without a model found."""
+    """Result of a search without a model."""
 
     proposals: tuple[Proposal, ...] = ()
     """Most credible first."""
     alternatives: tuple[Proposal, ...] = ()
-    """What turned the tests green as well, or what nothing decides between; for the person to judge, at most three."""
+    """Other changes that turned the tests green, or that evidence cannot rank; for the user to judge, at most
+    three."""
     suspects: tuple[Suspect, ...] = ()
     """Most suspicious first."""
     tried: int = 0

@@ -1,4 +1,4 @@
-"""What makes two failures the same: the exception, and where in the project it came up."""
+"""Failure signatures: the exception, and the place in the project where it was raised."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,10 @@ from coder.core.values.verdict import TestResult
 
 
 def signature(result: TestResult) -> str:
-    """Such as `ValueError in clock.py, minutes`; without line numbers, which every patch moves."""
+    """Return a failure's signature, such as `ValueError in clock.py, minutes`.
+
+    It has no line numbers, which every patch moves.
+    """
     if result.failure is None:
         return result.outcome
     own = [frame for frame in result.failure.frames if not frame.path.startswith("/")]
@@ -16,8 +19,8 @@ def signature(result: TestResult) -> str:
 
 
 def alike(results: Iterable[TestResult]) -> dict[str, tuple[TestResult, ...]]:
-    """Red results by signature, in order of first appearance."""
+    """Group failing results by signature, in order of first appearance."""
     groups: dict[str, list[TestResult]] = {}
     for result in results:
         groups.setdefault(signature(result), []).append(result)
-    return {told: tuple(group) for told, group in groups.items()}
+    return {key: tuple(group) for key, group in groups.items()}

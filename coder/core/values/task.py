@@ -1,4 +1,4 @@
-"""What the person asked for."""
+"""Tasks: the issue to fix, and the user's options."""
 
 from decimal import Decimal
 from pathlib import Path
@@ -17,9 +17,9 @@ class Budget(Value):
     candidates: int | None = None
     """Edits that a search without a model may try."""
     attempts: int = 3
-    """Red verifications before giving up."""
+    """Failed verifications before giving up."""
     attempts_per_side: int = 2
-    """Attempts at the code, or at the test, after which the same failure is taken for a fault of the other."""
+    """Attempts at the code, or at the test, after which the other side is blamed for the same failure."""
 
 
 class Task(Value):
@@ -27,7 +27,7 @@ class Task(Value):
 
     issue: str
     directory: Path
-    """Where the command was started; the repository is found from here."""
+    """Working directory of the command; the repository is found from here."""
     base: str | None = None
     """A revision to start from without the uncommitted work; None is HEAD plus that work."""
     test_command: str | None = None
@@ -36,18 +36,19 @@ class Task(Value):
     dry_run: bool = False
     merge: bool = False
     minimise: bool = False
-    """Only what the verdict needs is delivered."""
+    """Deliver only what the verdict depends on."""
     keep_comments: bool = False
-    """Comments and documentation stay all the same."""
+    """Keep comments and documentation when minimizing."""
     keep_steps: bool = False
-    """The branch shows the changes that led to the fix, a commit each, not the fix alone."""
+    """The branch has a commit for each change that led to the fix, not just the fix."""
     trusted: bool = False
     plan_only: bool = False
-    """A plan is made and shown, and nothing is changed."""
+    """Make and show a plan, and change nothing."""
     plan: Plan | None = None
-    """The person's own, where no planner is to make one."""
+    """The user's own plan, where no planner is to make one."""
     given: bool = False
-    """The change is there already and only to be judged: nothing is delivered."""
+    """The change exists already and is only judged: nothing is delivered."""
     needs_ties: bool = True
-    """An existing test that turns green proves the fix only where something ties it to the issue; a commit's message is no such issue."""
+    """An existing test that turns green proves the fix only if evidence ties it to the issue; a commit
+    message is no such issue."""
     budget: Budget = Budget()

@@ -1,12 +1,13 @@
-"""Text from outside made safe for a terminal and for git."""
+"""Sanitizing of untrusted text for terminals and git."""
 
 import re
 
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
 _BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-"""Marks, embeddings, overrides and isolates of Unicode's bidirectional algorithm (UAX 9): text is shown in another order than it has."""
+"""Marks, embeddings, overrides and isolates of Unicode's bidirectional algorithm (UAX 9), which reorder
+displayed text."""
 _SURROGATES = range(0xD800, 0xE000)
-"""Halves of characters, which no encoding can write."""
+"""Surrogate code points, which no encoding can write."""
 _UNSAFE = (
     *(code for code in range(32) if chr(code) not in "\t\n"),
     *range(127, 160),
@@ -19,8 +20,9 @@ _REPLACEMENTS = dict.fromkeys(_UNSAFE, "�") | {ord("\r"): None}
 
 
 def printable(text: str) -> str:
-    """Remove escape sequences, and put a visible mark in the place of each control and bidirectional character but tab and newline.
+    """Remove escape sequences, and replace control and bidirectional characters except tab and newline by a
+    visible mark.
 
-    Whatever is shown on a screen or written into a commit message, a trailer or a note goes through here.
+    Everything shown on a screen or written into a commit message, a trailer or a note goes through here.
     """
     return _SEQUENCE.sub("", text).translate(_REPLACEMENTS)

@@ -1,4 +1,4 @@
-"""Test reports and what they prove."""
+"""Test reports and verdicts."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -10,7 +10,7 @@ from coder.core.values.base import Value
 
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
 Cause = Literal["environment", "logic", "test error", "collection", "time-out"]
-"""Classes of failures, told apart by the harness."""
+"""Classes of failures, as the harness distinguishes them."""
 Tie = Literal["example", "message", "identifier"]
 """Evidence that a red test of the base belongs to the issue; an identifier alone is weak."""
 When = Literal["collect", "setup", "call", "teardown"]
@@ -26,7 +26,7 @@ class Frame(Value):
 
 
 class Failure(Value):
-    """Why a test is red, from the exception itself."""
+    """Why a test fails, from the exception itself."""
 
     type: str
     """The exception class's bare name, such as AssertionError."""
@@ -34,17 +34,17 @@ class Failure(Value):
     frames: tuple[Frame, ...] = ()
     """Outermost first."""
     text: str = ""
-    """pytest's own rendering, cut to its most useful part."""
+    """pytest's own rendering, truncated to its most useful part."""
 
 
 class Body(Value):
-    """How a test's own function ran, seen beside what the test runner says of it."""
+    """How a test's own function ran, observed independently of the test runner's report."""
 
     started: int = 0
     ended: int = 0
-    """How often it came to its end without raising."""
+    """How often it returned without raising."""
     lines: tuple[int, ...] = ()
-    """Those of its file that were executed in it, sorted."""
+    """Executed lines of its file, sorted."""
 
 
 class TestResult(Value):
@@ -58,9 +58,9 @@ class TestResult(Value):
     seconds: float = 0.0
     failure: Failure | None = None
     cause: Cause | None = None
-    """Of a red test in a verdict."""
+    """Of a failing test in a verdict."""
     body: Body | None = None
-    """None where nobody watched, or nobody could."""
+    """None where it was not or could not be observed."""
 
     @property
     def red(self) -> bool:
@@ -72,7 +72,7 @@ class TestResult(Value):
 
 
 class Problem(Value):
-    """Why a run says nothing about the code."""
+    """Why a run gives no evidence about the code."""
 
     kind: Literal[
         "no_runner", "usage", "timeout", "crash", "no_tests", "no_report", "wrong_code", "stopped", "forged"
@@ -93,21 +93,22 @@ class TestReport(Value):
     output: str = ""
     """The tail of what the command printed."""
     reached: tuple[str, ...] = ()
-    """What code of the tree did to the machinery that observes it, such as `calc.py: sys._getframe`."""
+    """How code of the tree interfered with the instrumentation, such as `calc.py: sys._getframe`."""
     by_exit_code: bool = False
-    """The command is no pytest: it counts as one test with the command as its id, and says nothing about reasons."""
+    """The command is not pytest: it counts as one test with the command as its id, and gives no reasons."""
 
     indirect: bool = False
-    """Read from a report that the command made: its tests cannot be run alone, and where the code was loaded from is not known."""
+    """Read from a report that the command wrote: tests cannot run alone, and the origin of the loaded code is
+    unknown."""
 
     def of(self, test_id: str) -> TestResult | None:
-        """The result of a test; that of its file or class where these could not be collected."""
+        """Return the result of a test, or of its file or class where these could not be collected."""
         own = next((result for result in self.results if result.id == test_id), None)
         return own or next(
             (
-                item
-                for item in self.results
-                if item.when == "collect" and item.red and test_id.startswith(f"{item.id}::")
+                result
+                for result in self.results
+                if result.when == "collect" and result.red and test_id.startswith(f"{result.id}::")
             ),
             None,
         )
@@ -126,7 +127,7 @@ class TestReport(Value):
 
 
 class Counts(Value):
-    """How many tests ended how."""
+    """Numbers of tests by outcome."""
 
     passed: int = 0
     failed: int = 0
@@ -137,10 +138,10 @@ class Run(Value):
     """One run of the test command on the way to a verdict."""
 
     label: str
-    """What it was for, such as `suite`."""
+    """Purpose of the run, such as `suite`."""
     command: str
     tests: tuple[str, ...] = ()
-    """The tests asked for; empty is the whole suite."""
+    """The selected tests; empty is the whole suite."""
     counts: Counts
     exit_code: int | None = None
     seconds: float = 0.0
@@ -148,52 +149,53 @@ class Run(Value):
 
 
 class Unguarded(Value):
-    """A place of the change that could be otherwise, and no test would notice."""
+    """A part of the change that could differ without failing a test."""
 
     path: str
     line: int
     """In the changed file, from 1."""
     what: str
-    """What was done to it, half a sentence."""
+    """The mutation applied to it, half a sentence."""
     whole_hunk: bool = False
-    """The hunk may go, and the verdict stays."""
+    """The verdict stays the same without the hunk."""
 
 
 class Guarded(Value):
-    """What is known of how closely tests watch a change."""
+    """Result of mutation testing a change."""
 
     unguarded: tuple[Unguarded, ...] = ()
     wording: tuple[tuple[str, int], ...] = ()
-    """Path and line, in the changed file, of blocks of changed lines that are no code: comments, docstrings, blank lines."""
+    """Path and line, in the changed file, of blocks of changed lines without code: comments, docstrings,
+    blank lines."""
     tried: int = 0
-    """Variants that tests could tell about."""
+    """Variants that were tested."""
     mutants: int = 0
-    """Those of them that are no hunk taken out and no statement left out: the changed code does something else."""
+    """Those that neither drop a hunk nor a statement: the changed code behaves differently."""
     caught: int = 0
-    """Mutants that a test noticed."""
+    """Mutants that a test detected."""
     ended: bool = True
     """False where time ran out."""
 
 
 class Checked(Value):
-    """What the project's own linters, type checkers and scanners say of a change."""
+    """Findings of the project's own linters, type checkers and scanners on a change."""
 
     new: tuple[str, ...] = ()
-    """`ruff: path:line: what is wrong`, of what they did not find before."""
+    """`ruff: path:line: message`, of findings that are new."""
     ran: tuple[str, ...] = ()
-    """Their names."""
+    """Names of the tools."""
     missing: tuple[str, ...] = ()
-    """Those that the project configures and that are not installed."""
+    """Tools that the project configures but that are not installed."""
     mended: tuple[str, ...] = ()
-    """Commands that a changed configuration is for, which failed before and pass now on the whole project."""
+    """Commands whose configuration changed, which failed before and now pass on the whole project."""
     failing: tuple[str, ...] = ()
-    """Those that fail as before."""
+    """Commands that fail as before."""
     broken: tuple[str, ...] = ()
-    """Those that passed before and fail now."""
+    """Commands that passed before and fail now."""
 
 
 class VerdictKind(StrEnum):
-    """What may be said about a change, and the exit code that says it."""
+    """Kinds of verdicts, each with an exit code."""
 
     PROVEN = "PROVEN"
     PASSING = "PASSING"
@@ -210,23 +212,23 @@ class VerdictKind(StrEnum):
 
 
 class Verdict(Value):
-    """The judgement on one change, and the evidence for it."""
+    """The verdict on one change, and the evidence for it."""
 
     kind: VerdictKind
     reason: str
     """One sentence."""
     notes: tuple[str, ...] = ()
-    """What else was seen, such as a flaky test that is not blamed; half a sentence each."""
+    """Other observations, such as a flaky test that is not blamed; half a sentence each."""
     targets: tuple[str, ...] = ()
-    """Tests seen red on the base for the right reason and green on the change."""
+    """Tests that fail on the base for the right reason and pass on the change."""
     scope: Literal["whole", "impacted"] = "whole"
-    """What was looked at for new failures: the whole suite, or the tests that the change can reach."""
+    """Tests checked for new failures: the whole suite, or the tests that the change can affect."""
     untied: tuple[str, ...] = ()
-    """The targets, where all that keeps the change from PROVEN is that nothing ties them to the issue."""
+    """The targets, where only the missing tie to the issue keeps the change from PROVEN."""
     broken: tuple[TestResult, ...] = ()
     """Tests that passed on the base and do not pass now."""
     still_red: tuple[TestResult, ...] = ()
-    """Target tests that the change leaves red."""
+    """Target tests that still fail on the change."""
     before: Counts | None = None
     """The suite on the untouched base."""
     after: Counts | None = None
@@ -235,25 +237,25 @@ class Verdict(Value):
     runs: tuple[Run, ...] = ()
     """In the order in which they were made, the base's own first."""
     hashes: Mapping[str, str] = Field(default_factory=dict)
-    """SHA-256 of each target's file, which is the same on both sides, by path."""
+    """SHA-256 of each target's file, equal on both sides, by path."""
     guarded: Guarded | None = None
-    """How closely tests watch the changed lines, where that was asked."""
+    """Result of mutation testing, where requested."""
     checked: Checked | None = None
-    """What linters and their like newly find, where they were asked."""
+    """New findings of linters and similar tools, where requested."""
     circumstances: tuple[str, ...] = ()
-    """The interpreter, the test command and how they were found, as sentences."""
+    """The interpreter, the test command and how they were detected, as sentences."""
     seconds: float = 0.0
     tree: str = ""
-    """The git tree that was judged."""
+    """The git tree that was verified."""
 
     @property
     def good(self) -> bool:
-        """Nothing broke, and no test that shows the issue is still red: fit to be delivered."""
+        """Whether nothing broke and no test for the issue still fails: fit for delivery."""
         return self.kind is VerdictKind.PROVEN or (self.kind is VerdictKind.PASSING and not self.still_red)
 
     @property
     def unable(self) -> bool:
-        """Is the machine to blame alone, whatever the change is?"""
+        """Whether the environment alone is to blame, whatever the change is."""
         return (
             bool(self.still_red)
             and not self.broken
@@ -262,22 +264,22 @@ class Verdict(Value):
 
     @property
     def label(self) -> str:
-        """The kind in a word or two; nothing that broke is no comfort while a target test is red."""
+        """The kind in a word or two; unbroken tests do not count as passing while a target test fails."""
         return "NOT FIXED" if self.kind is VerdictKind.PASSING and self.still_red else self.kind.value
 
 
 class Reproduced(Value):
-    """Whether tests show the issue on the base."""
+    """Whether tests reproduce the issue on the base."""
 
     tests: tuple[str, ...] = ()
-    """Ids seen red on the base for the right reason."""
+    """Ids of tests that fail on the base for the right reason."""
     rejected: tuple[str, ...] = ()
     """`id: why it is no reproduction`, one line each."""
     results: tuple[TestResult, ...] = ()
 
 
 class Evidence(Value):
-    """A verdict as it goes with a commit."""
+    """A verdict in the form attached to a commit."""
 
     trailers: tuple[str, ...]
     """`Key: value` lines for the end of the commit message."""

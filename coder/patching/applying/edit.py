@@ -1,4 +1,4 @@
-"""Change the lines of a file by hunks that have found their places."""
+"""Edits of a file's lines from hunks that were located in it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,52 +18,59 @@ class Edit:
     end: int
     lines: tuple[Line, ...]
     knows_the_end: bool
-    """The diff said somewhere in the hunk whether a line end follows the file's last line."""
+    """The diff states somewhere in the hunk whether a line end follows the file's last line."""
 
 
 def edits(placed: Sequence[Placed], path: str) -> tuple[Edit, ...]:
-    """The edits of all hunks from top to bottom; one that is written twice counts once.
+    """Return the edits of all hunks from top to bottom; duplicates count once.
 
     Raises:
-        PatchError: two hunks want different things in the same place, or the indentation of a hunk cannot be told.
+        PatchError: two hunks change the same place differently, or the indentation of a hunk cannot be
+        determined.
     """
-    found = [(edit, item.hunk) for item in placed for edit in _of_hunk(item, path)]
-    found.sort(key=lambda pair: (pair[0].start, pair[0].end))
-    kept: list[tuple[Edit, Hunk]] = []
-    for edit, hunk in found:
-        if kept and edit == kept[-1][0] and hunk.number != kept[-1][1].number:
+    pairs = [(edit, placement.hunk) for placement in placed for edit in _edits_of_hunk(placement, path)]
+    pairs.sort(key=lambda pair: (pair[0].start, pair[0].end))
+    accepted: list[tuple[Edit, Hunk]] = []
+    for edit, hunk in pairs:
+        if accepted and edit == accepted[-1][0] and hunk.number != accepted[-1][1].number:
             continue
-        if kept and _collide(kept[-1][0], edit):
+        if accepted and _collide(accepted[-1][0], edit):
             raise PatchError(
-                f"{path}: hunk {kept[-1][1].number} and hunk {hunk.number} change line {edit.start + 1} in different ways. "
+                f"{path}: hunk {accepted[-1][1].number} and hunk {hunk.number} change line "
+                f"{edit.start + 1} in different ways. "
                 "Write that place once."
             )
-        kept.append((edit, hunk))
-    return tuple(edit for edit, _ in kept)
+        accepted.append((edit, hunk))
+    return tuple(edit for edit, _ in accepted)
 
 
 def _collide(above: Edit, below: Edit) -> bool:
     return below.start < above.end or (below.start == above.start and below.end == above.end)
 
 
-def _of_hunk(placed: Placed, path: str) -> list[Edit]:
-    """One edit for each run of changed lines between context lines."""
-    hunk, style = placed.hunk, learned(placed.pairs)
-    knows = any(not line.ends for line in hunk.lines)
+def _edits_of_hunk(placement: Placed, path: str) -> list[Edit]:
+    """Return one edit for each run of changed lines between context lines."""
+    hunk, style = placement.hunk, learned(placement.pairs)
+    knows_the_end = any(not line.ends for line in hunk.lines)
     result = []
-    for run, spot in zip(hunk.runs, placed.spots, strict=True):
+    for run, spot in zip(hunk.runs, placement.spots, strict=True):
         added = restyled(run, style) if style else None
         if added is None:
             raise PatchError(
-                f"{path}, hunk {hunk.number}: its lines are indented in other ways than those of the file, so how far to indent what it "
-                f"adds at line {spot + 1} is unknown. Copy context and removed lines from the file with their indentation."
+                f"{path}, hunk {hunk.number}: its lines are indented in other ways than those of "
+                "the file, so how far to indent what it "
+                f"adds at line {spot + 1} is unknown. Copy context and removed lines from the "
+                "file with their indentation."
             )
-        result.append(Edit(start=spot, end=spot + len(run.removed), lines=added, knows_the_end=knows))
+        result.append(Edit(start=spot, end=spot + len(run.removed), lines=added, knows_the_end=knows_the_end))
     return result
 
 
 def edited(source: Source, changes: Sequence[Edit]) -> Source:
-    """The file after the edits. Line ends are the file's own, and so is a missing one at its end where the diff is silent on it."""
+    """Apply edits to a file.
+
+    Line ends are the file's own; so is a missing one at its end where the diff does not state otherwise.
+    """
     lines, ends = list(source.lines), list(source.ends)
     for edit in reversed(changes):
         end = next((end for end in reversed(ends[max(0, edit.start - 1) : edit.end]) if end), source.end)
@@ -86,7 +93,7 @@ def _last_end(source: Source, changes: Sequence[Edit], *, otherwise: str) -> str
 
 
 def created(hunks: Sequence[Hunk], path: str) -> Source:
-    """A new file's content: a blank line may have lost its +, and each line may have a space after it that is not meant.
+    """Return a new file's content; tolerate blank lines without a + and a stray space after each +.
 
     Raises:
         PatchError: there are lines that are not added.
@@ -98,7 +105,8 @@ def created(hunks: Sequence[Hunk], path: str) -> Source:
         (line for line in lines if line.mark == "-" or (line.mark == " " and line.text.strip())), None
     ):
         raise PatchError(
-            f"{path} does not exist yet, so every line of it must start with '+', unlike {stray.mark + stray.text!r}."
+            f"{path} does not exist yet, so every line of it must start with '+', unlike "
+            f"{stray.mark + stray.text!r}."
         )
     end = "\r\n" if lines and all(line.text.endswith("\r") for line in lines) else "\n"
     texts = [line.text.removesuffix("\r") if line.mark == "+" else "" for line in lines]

@@ -1,4 +1,4 @@
-"""Which file of the tree a name in a diff means, and which names are refused."""
+"""Resolution of file names in a diff to paths of the tree, and refusal of unsafe names."""
 
 import re
 import unicodedata
@@ -14,14 +14,15 @@ LONGEST_PATH = 2000
 
 
 def checked(name: str) -> str:
-    """A path relative to the root, in its plainest spelling.
+    """Normalize a name to a path relative to the root.
 
     Raises:
         PatchError: it leads out of the tree, or into git's own files, however spelled.
     """
     if name.startswith(("/", "~")) or re.match(r"^[A-Za-z]:", name) or "\\" in name:
         raise PatchError(
-            f"{name!r} is not a path inside the repository. Paths are relative to its root, with forward slashes."
+            f"{name!r} is not a path inside the repository. Paths are relative to its root, "
+            "with forward slashes."
         )
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
         raise PatchError(
@@ -42,37 +43,43 @@ def checked(name: str) -> str:
 
 
 def _is_git(part: str) -> bool:
-    """Would some file system take this for .git? They ignore case, trailing dots and spaces, and invisible characters."""
+    """Tell whether some file system would take a name for .git.
+
+    File systems may ignore case, trailing dots and spaces, and invisible characters.
+    """
     visible = "".join(character for character in part if unicodedata.category(character) != "Cf")
     return visible.casefold().split(":")[0].rstrip(" .") in (".git", "git~1")
 
 
 def existing(old: str, new: str, exists: Callable[[str], bool]) -> str:
-    """The file that a header's two names mean, or an empty string where there is none.
+    """Return the existing file that a header's two names refer to; empty where there is none.
 
     Raises:
         PatchError: the names differ, and it is not only the old one that is missing.
     """
     names = [name for name in (old, new) if name and name != NOWHERE]
     spellings = [[PREFIX.sub("", name) for name in names], names]
-    spellings = spellings if _prefixed(names) else spellings[::-1]
-    clash: list[str] = []
-    for spelled in [*spellings, *([name.translate(TO_ASCII) for name in spelled] for spelled in spellings)]:
-        candidates = list(dict.fromkeys(map(checked, spelled)))
-        found = [name for name in candidates if exists(name)]
-        if found and found == candidates[-1:]:
-            return found[0]
-        clash = clash or (candidates if found else [])
-    if clash:
+    spellings = spellings if _has_prefixes(names) else spellings[::-1]
+    clashing: list[str] = []
+    for spelling in [
+        *spellings,
+        *([name.translate(TO_ASCII) for name in spelling] for spelling in spellings),
+    ]:
+        candidates = list(dict.fromkeys(map(checked, spelling)))
+        existing_names = [name for name in candidates if exists(name)]
+        if existing_names and existing_names == candidates[-1:]:
+            return existing_names[0]
+        clashing = clashing or (candidates if existing_names else [])
+    if clashing:
         raise PatchError(
-            f"The header names two files, {clash[0]} and {clash[1]}. Write the same path twice, "
+            f"The header names two files, {clashing[0]} and {clashing[1]}. Write the same path twice, "
             "or put 'rename from' and 'rename to' lines under a 'diff --git' line."
         )
     return ""
 
 
-def _prefixed(names: Sequence[str]) -> bool:
-    """Do a/ and b/ (or i/ and w/ ...) look like a diff's prefixes, and not like a directory of that name?"""
+def _has_prefixes(names: Sequence[str]) -> bool:
+    """Tell whether a/ and b/ (or i/ and w/ ...) are a diff's prefixes and not a directory's name."""
     starts = {name[:2] for name in names}
     return all(map(PREFIX.match, names)) and (
         len(starts) == 2 or (len(names) == 1 and starts <= {"a/", "b/"})
@@ -80,13 +87,13 @@ def _prefixed(names: Sequence[str]) -> bool:
 
 
 def renamed(old: str, new: str, exists: Callable[[str], bool]) -> tuple[str, str]:
-    """Both names of a renamed file; git writes them without a/ and b/, models at times with them."""
-    bare = (old.removeprefix("a/"), new.removeprefix("b/"))
-    if bare != (old, new) and not exists(checked(old)) and exists(checked(bare[0])):
-        return checked(bare[0]), checked(bare[1])
+    """Return both names of a renamed file; git writes them without a/ and b/, models sometimes with them."""
+    stripped = (old.removeprefix("a/"), new.removeprefix("b/"))
+    if stripped != (old, new) and not exists(checked(old)) and exists(checked(stripped[0])):
+        return checked(stripped[0]), checked(stripped[1])
     return checked(old), checked(new)
 
 
 def to_create(name: str) -> str:
-    """The path of a new file from its header."""
+    """Return the path of a new file from its header."""
     return checked(re.sub(r"^[ab]/", "", name))

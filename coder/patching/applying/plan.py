@@ -1,4 +1,4 @@
-"""Work out what a patch would do to a tree, without doing any of it."""
+"""Planning of a patch: the resulting changes of a tree, without writing any of them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -20,12 +20,12 @@ from coder.python.lint import syntax_error, undefined_names
 NEW_FILE_MODE = 0o644
 MOST_FAULTS = 2
 MOST_LINES = 54
-"""Of an error, which has a few more at its end."""
+"""Of an error message, which has a few more at its end."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """What happens to one file."""
+    """The change of one file."""
 
     path: str
     """Relative to the root; the new name of a renamed file."""
@@ -43,7 +43,7 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True)
 class Applied:
-    """A whole patch, worked out."""
+    """The changes of a whole patch."""
 
     changes: tuple[Change, ...]
 
@@ -56,15 +56,16 @@ class Applied:
 
     @cached_property
     def syntax_errors(self) -> tuple[str, ...]:
-        """`path:line: what is wrong` for each Python file that parsed before, or is new, and does not parse afterwards."""
-        found = []
+        """`path:line: message` for each Python file that parsed before, or is new, and does not parse
+        afterwards."""
+        errors = []
         for change in self.changes:
-            fault = syntax_error(change.after.text, change.path) if change.after else ""
-            if fault and not (
+            error = syntax_error(change.after.text, change.path) if change.after else ""
+            if error and not (
                 change.before and syntax_error(change.before.text, change.renamed_from or change.path)
             ):
-                found.append(fault)
-        return tuple(found)
+                errors.append(error)
+        return tuple(errors)
 
     @cached_property
     def undefined_names(self) -> tuple[str, ...]:
@@ -87,14 +88,15 @@ def plan(
     may_read: Callable[[str], bool] = lambda _path: True,
     restore: Callable[[str, str], str] = lambda text, _source: text,
 ) -> Applied:
-    """Work out the changes of a patch, or of taking it back; nothing is written.
+    """Compute the changes of a patch, or of its reversal; nothing is written.
 
-    `failed_before` says how often a hunk has failed, by what `PatchError.failed` called it: its error then shows more of the file.
-    `may_read` says whether the content of a file may be told: one that may not be is not changed. `restore` puts what a file holds in the
-    place of placeholders in a line of the patch; it raises LookupError where the file does not hold it.
+    `failed_before` counts the failures of each hunk, keyed as in `PatchError.failed`: its error message then
+    shows more of the file. `may_read` tells whether a file's content may be shown: others are not changed.
+    `restore` replaces placeholders in a line of the patch by the file's content; it raises LookupError where
+    the file does not contain it.
 
     Raises:
-        PatchError: any part of it does not fit, is ambiguous, or leads where it may not.
+        PatchError: any part of it does not fit, is ambiguous, or leads outside of the root.
     """
     patches = parse(diff)
     aims = aimed([reversed_patch(patch) for patch in patches] if reverse else patches, root)
@@ -105,7 +107,7 @@ def plan(
             tree = Tree(root, may_read=may_read)
             changes.append(
                 _change(
-                    _with_secrets(aim, tree, restore),
+                    _restore_secrets(aim, tree, restore),
                     tree,
                     failed_before or {},
                     MOST_LINES // min(len(aims), MOST_FAULTS),
@@ -114,26 +116,26 @@ def plan(
         except PatchError as error:
             faults.append(error)
     if faults:
-        fine = ", ".join(change.path for change in changes[:10])
+        fitting = ", ".join(change.path for change in changes[:10])
         lines = [line for fault in faults[:MOST_FAULTS] for line in fault.reason.split("\n")][:MOST_LINES]
         more = (
             [f"{len(faults) - MOST_FAULTS} more files do not fit either."]
             if len(faults) > MOST_FAULTS
             else []
         )
-        also = [f"The changes of {fine} would fit."] if fine else []
+        also = [f"The changes of {fitting} would fit."] if fitting else []
         raise PatchError(
             "\n".join([*lines, *more, *also]), failed=frozenset().union(*(fault.failed for fault in faults))
         )
-    changes = [change for change in changes if _differs(change)]
+    changes = [change for change in changes if _has_effect(change)]
     if not changes:
         raise PatchError("The patch changes nothing: the files are already as it makes them.")
     return Applied(changes=tuple(changes))
 
 
-def _with_secrets(aim: Aim, tree: Tree, restore: Callable[[str, str], str]) -> Aim:
-    found = tree.read(aim.source) if aim.source else None
-    source = decode(found[0], aim.source).text if found else ""
+def _restore_secrets(aim: Aim, tree: Tree, restore: Callable[[str, str], str]) -> Aim:
+    content = tree.read(aim.source) if aim.source else None
+    source = decode(content[0], aim.source).text if content else ""
     try:
         hunks = tuple(
             replace(hunk, lines=tuple(replace(line, text=restore(line.text, source)) for line in hunk.lines))
@@ -180,7 +182,8 @@ def _change(aim: Aim, tree: Tree, failed_before: Mapping[str, int], most_lines: 
 def _creation(aim: Aim, tree: Tree) -> Change:
     if tree.exists(aim.target):
         raise PatchError(
-            f"{aim.target} exists already. Patch what it holds, with '--- a/{aim.target}' above '+++ b/{aim.target}'."
+            f"{aim.target} exists already. Patch what it holds, with '--- a/{aim.target}' "
+            f"above '+++ b/{aim.target}'."
         )
     return Change(
         path=aim.target,
@@ -198,19 +201,20 @@ def _deletion(aim: Aim, before: Source, *, data: bytes, mode: int) -> Change:
         raise PatchError(f"{aim.source}: a deleted file cannot have added lines.")
     if lines and [key(line.text) for line in lines] != [key(line) for line in before.lines]:
         raise PatchError(
-            f"{aim.source} is not what the patch deletes: it has {len(before.lines)} lines, the patch {len(lines)}. Read it first."
+            f"{aim.source} is not what the patch deletes: it has {len(before.lines)} lines, "
+            f"the patch {len(lines)}. Read it first."
         )
     return Change(path=aim.source, before=before, after=None, mode=mode, original=data, original_mode=mode)
 
 
 def _mode(octal: str, otherwise: int) -> int:
-    """git knows only whether a file is executable."""
+    """Return the permission bits; git records only whether a file is executable."""
     if not octal:
         return otherwise
     return otherwise | (otherwise & 0o444) >> 2 if octal.endswith("755") else otherwise & ~0o111
 
 
-def _differs(change: Change) -> bool:
+def _has_effect(change: Change) -> bool:
     if change.before is None or change.after is None or change.renamed_from:
         return True
     return encode(change.after, change.path) != change.original or change.mode != change.original_mode

@@ -1,4 +1,7 @@
-"""Write added lines the way the file is written, learned from how it has the lines that the hunk says are there already."""
+"""Adaptation of added lines to the file's style: indentation, trailing space and look-alike characters.
+
+The style is learned from lines that the hunk and the file share.
+"""
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,20 +15,20 @@ Pairs = Sequence[tuple[Line, str]]
 
 @dataclass(frozen=True, kw_only=True)
 class Style:
-    """How what a hunk says differs from how the file says it."""
+    """Differences between how a hunk and the file write the same lines."""
 
     indents: Mapping[str, str]
-    """The file's leading white space for each that the hunk has been seen with; empty: the same."""
+    """The file's leading white space for each that occurs in the hunk; empty: the same."""
     surplus: str
-    """White space that the hunk has at the end of every line, and the file at none."""
+    """Trailing white space on every line of the hunk and on none of the file."""
     signs: Mapping[str, str]
-    """The file's characters for those of the hunk that look alike."""
+    """The file's character for each look-alike in the hunk."""
     carried: Pairs
     """Lines that the hunk removes and that the file has with other characters."""
 
 
 def learned(pairs: Pairs) -> Style | None:
-    """What the pairs teach; None where they contradict each other."""
+    """Learn the style from pairs of a hunk's line and the file's; None where they contradict each other."""
     if all(line.text == actual for line, actual in pairs):
         return Style(indents={}, surplus="", signs={}, carried=())
     words = [(line, actual) for line, actual in pairs if line.text.strip()]
@@ -36,21 +39,21 @@ def learned(pairs: Pairs) -> Style | None:
     return Style(
         indents=indents,
         surplus=_surplus(words),
-        signs=_signs(different),
+        signs=_look_alikes(different),
         carried=[(line, actual) for line, actual in different if line.mark == "-"],
     )
 
 
 def restyled(run: Run, style: Style) -> tuple[Line, ...] | None:
-    """The run's added lines in the file's style; None where their indentation cannot be told."""
+    """Return the run's added lines in the file's style; None where their indentation cannot be determined."""
     result = []
     surplus = style.surplus if all(line.text.endswith(style.surplus) for line in run.added) else ""
     for line in run.added:
         text = line.text.removesuffix("\r")
         text = text.removesuffix(surplus)
         text = "".join(style.signs.get(sign, sign) for sign in text)
-        text = _carried(text, style.carried) if style.carried else text
-        indented = _indented(text, style.indents)
+        text = _restore_characters(text, style.carried) if style.carried else text
+        indented = _reindent(text, style.indents)
         if indented is None:
             return None
         result.append(Line(mark="+", text=indented, ends=line.ends))
@@ -60,12 +63,12 @@ def restyled(run: Run, style: Style) -> tuple[Line, ...] | None:
 def _surplus(pairs: Pairs) -> str:
     ends = {
         text[len(text.rstrip()) :] if text.rstrip() != text and actual.rstrip() == actual else ""
-        for text, actual in _texts(pairs)
+        for text, actual in _line_texts(pairs)
     }
     return ends.pop() if len(pairs) > 1 and len(ends) == 1 else ""
 
 
-def _texts(pairs: Pairs) -> Iterator[tuple[str, str]]:
+def _line_texts(pairs: Pairs) -> Iterator[tuple[str, str]]:
     return ((line.text.removesuffix("\r"), actual) for line, actual in pairs)
 
 
@@ -74,58 +77,75 @@ def _depth(text: str) -> str:
 
 
 def _indents(pairs: Pairs) -> dict[str, str] | None:
-    """What each indentation of the hunk is in the file, by its removed lines or, where there are none, by its context.
+    """Map each indentation of the hunk to the file's, from its removed lines or, where there are none, its
+    context.
 
-    A context line that is one space short has lost its mark, and says nothing.
+    A context line that is one space short has lost its mark, and is ignored.
     """
     removed = {(_depth(line.text), _depth(actual)) for line, actual in pairs if line.mark == "-"}
     context = {(_depth(line.text), _depth(actual)) for line, actual in pairs if line.mark == " "}
-    same = all(said == meant for said, meant in context)
+    same = all(hunk_indent == file_indent for hunk_indent, file_indent in context)
     if removed and _is_function(removed) and (same or not _is_function(removed | context)):
         context = set()
-    elif not removed or all(said == meant for said, meant in removed):
-        context = {(said, meant) for said, meant in context if meant != f" {said}"}
-    found = removed | context
-    if all(said == meant for said, meant in found):
+    elif not removed or all(hunk_indent == file_indent for hunk_indent, file_indent in removed):
+        context = {
+            (hunk_indent, file_indent)
+            for hunk_indent, file_indent in context
+            if file_indent != f" {hunk_indent}"
+        }
+    mapping = removed | context
+    if all(hunk_indent == file_indent for hunk_indent, file_indent in mapping):
         return {}
-    return dict(found) if _is_function(found) else None
+    return dict(mapping) if _is_function(mapping) else None
 
 
 def _is_function(pairs: set[tuple[str, str]]) -> bool:
-    return len({said for said, _ in pairs}) == len(pairs)
+    """Tell whether the pairs map each first element to only one second element."""
+    return len({hunk_indent for hunk_indent, _ in pairs}) == len(pairs)
 
 
-def _indented(text: str, indents: Mapping[str, str]) -> str | None:
-    """The text with the file's indentation: as seen, or as far as possible as seen and the rest added or taken away."""
-    said = _depth(text)
+def _reindent(text: str, indents: Mapping[str, str]) -> str | None:
+    """Return the text with the file's indentation, extrapolated from the nearest known one; None where
+    impossible."""
+    own_indent = _depth(text)
     if not indents or not text.strip():
         return "" if indents and text == " " else text
-    if said in indents:
-        return indents[said] + text[len(said) :]
-    if all(_converted(seen, indents) == meant for seen, meant in indents.items()):
-        return _converted(said, indents) + text[len(said) :]
-    shorter = max((seen for seen in indents if said.startswith(seen)), key=len, default=None)
+    if own_indent in indents:
+        return indents[own_indent] + text[len(own_indent) :]
+    if all(
+        _convert_tabs(hunk_indent, indents) == file_indent for hunk_indent, file_indent in indents.items()
+    ):
+        return _convert_tabs(own_indent, indents) + text[len(own_indent) :]
+    shorter = max(
+        (hunk_indent for hunk_indent in indents if own_indent.startswith(hunk_indent)), key=len, default=None
+    )
     if shorter is not None:
-        return indents[shorter] + _converted(said[len(shorter) :], indents) + text[len(said) :]
-    longer = min((seen for seen in indents if seen.startswith(said)), key=len, default=None)
+        return indents[shorter] + _convert_tabs(own_indent[len(shorter) :], indents) + text[len(own_indent) :]
+    longer = min(
+        (hunk_indent for hunk_indent in indents if hunk_indent.startswith(own_indent)), key=len, default=None
+    )
     if longer is None:
         return None
-    rest = _converted(longer[len(said) :], indents)
-    return indents[longer].removesuffix(rest) + text[len(said) :] if indents[longer].endswith(rest) else None
+    rest = _convert_tabs(longer[len(own_indent) :], indents)
+    return (
+        indents[longer].removesuffix(rest) + text[len(own_indent) :]
+        if indents[longer].endswith(rest)
+        else None
+    )
 
 
-def _converted(space: str, indents: Mapping[str, str]) -> str:
-    """Tabs as spaces or spaces as tabs, if that is what the file has for the hunk's."""
-    for said, meant in indents.items():
-        tabs, spaces = (said, meant) if "\t" in said else (meant, said)
+def _convert_tabs(space: str, indents: Mapping[str, str]) -> str:
+    """Convert tabs to spaces or spaces to tabs, where the file differs from the hunk in that way."""
+    for hunk_indent, file_indent in indents.items():
+        tabs, spaces = (hunk_indent, file_indent) if "\t" in hunk_indent else (file_indent, hunk_indent)
         if not (tabs.strip("\t") or spaces.strip(" ")) and tabs and spaces and len(spaces) % len(tabs) == 0:
             unit = " " * (len(spaces) // len(tabs))
-            return space.replace("\t", unit) if tabs is said else space.replace(unit, "\t")
+            return space.replace("\t", unit) if tabs is hunk_indent else space.replace(unit, "\t")
     return space
 
 
-def _signs(pairs: Pairs) -> dict[str, str]:
-    """The look-alikes of the hunk that the file has in ASCII."""
+def _look_alikes(pairs: Pairs) -> dict[str, str]:
+    """Map the hunk's look-alikes to the ASCII characters that the file has."""
     return {
         sign: LOOK_ALIKES[sign]
         for line, actual in pairs
@@ -134,8 +154,8 @@ def _signs(pairs: Pairs) -> dict[str, str]:
     }
 
 
-def _carried(text: str, pairs: Pairs) -> str:
-    """The text with the file's own characters where it repeats a removed line."""
+def _restore_characters(text: str, pairs: Pairs) -> str:
+    """Return the text with the file's own characters where it repeats a removed line."""
     best, actual = max(
         ((line.text, actual) for line, actual in pairs),
         key=lambda pair: difflib.SequenceMatcher(None, pair[0], text).ratio(),

@@ -1,4 +1,4 @@
-"""A text file as its lines, line ends and encoding, so that what a patch does not touch stays as it was, byte for byte."""
+"""Text files as lines, line ends and encoding, so that untouched parts stay the same byte for byte."""
 
 import io
 import re
@@ -19,23 +19,24 @@ class Source:
     lines: tuple[str, ...] = ()
     """Without their ends."""
     ends: tuple[str, ...] = ()
-    """One for each line: a line feed or CR LF; only the last may be empty."""
+    """One for each line: LF or CR LF; only the last may be empty."""
     encoding: str = "utf-8"
     bom: bool = False
 
     @property
     def end(self) -> str:
-        """The line end that most lines have."""
+        """The most common line end."""
         common = Counter(end for end in self.ends if end).most_common(1)
         return common[0][0] if common else "\n"
 
     @property
     def text(self) -> str:
+        """The content, with the original line ends."""
         return "".join(line + end for line, end in zip(self.lines, self.ends, strict=True))
 
 
 def decode(data: bytes, path: str) -> Source:
-    """Read a file's bytes; whatever is not UTF-8, nor what a Python file declares, is Latin-1.
+    """Decode a file's bytes; Latin-1 if neither UTF-8 nor the encoding that a Python file declares fits.
 
     Raises:
         PatchError: it is binary.
@@ -44,7 +45,7 @@ def decode(data: bytes, path: str) -> Source:
         raise PatchError(f"{path} is a binary file; only text files can be changed.")
     bom = data.startswith(BOM)
     body = data.removeprefix(BOM)
-    encoding, text = _decoded(body, path)
+    encoding, text = _decode_text(body, path)
     pairs = [(match[1], match[2]) for match in LINE.finditer(text) if match[0]]
     return Source(
         lines=tuple(line for line, _ in pairs),
@@ -55,7 +56,7 @@ def decode(data: bytes, path: str) -> Source:
 
 
 def encode(source: Source, path: str) -> bytes:
-    """The bytes of the file.
+    """Return the bytes of the file.
 
     Raises:
         PatchError: a character does not exist in the file's encoding.
@@ -65,12 +66,13 @@ def encode(source: Source, path: str) -> bytes:
     except UnicodeEncodeError as error:
         character = error.object[error.start : error.start + 1]
         raise PatchError(
-            f"{path} is encoded in {source.encoding}, which has no {character!r}. Write that character another way."
+            f"{path} is encoded in {source.encoding}, which has no {character!r}. Write that "
+            "character another way."
         ) from None
 
 
-def _decoded(body: bytes, path: str) -> tuple[str, str]:
-    for encoding in ("utf-8", _declared(body) if path.endswith((".py", ".pyi")) else ""):
+def _decode_text(body: bytes, path: str) -> tuple[str, str]:
+    for encoding in ("utf-8", _declared_encoding(body) if path.endswith((".py", ".pyi")) else ""):
         if not encoding:
             continue
         try:
@@ -82,7 +84,7 @@ def _decoded(body: bytes, path: str) -> tuple[str, str]:
     return "latin-1", body.decode("latin-1")
 
 
-def _declared(body: bytes) -> str:
+def _declared_encoding(body: bytes) -> str:
     try:
         return tokenize.detect_encoding(io.BytesIO(body).readline)[0]
     except SyntaxError:

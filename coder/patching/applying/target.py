@@ -1,4 +1,4 @@
-"""Which files of the tree a patch is for."""
+"""Resolution of the files that a patch changes."""
 
 import difflib
 import os
@@ -38,35 +38,36 @@ ASIDE = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class Aim:
-    """One file's patch with the files that its names mean."""
+    """One file's patch with the paths that its names resolve to."""
 
     source: str
-    """The file it starts from; empty for a new one."""
+    """The file it starts from; empty for a new file."""
     target: str
-    """The file it leaves; empty for a deleted one."""
+    """The resulting file; empty for a deleted file."""
     hunks: tuple[Hunk, ...]
     mode: str
 
 
 def aimed(patches: Sequence[FilePatch], root: Path) -> list[Aim]:
-    """What each file of the tree is to become; several sections for one file are one.
+    """Resolve the files that patches change; several sections for one file are merged.
 
     Raises:
-        PatchError: a name leads out of the tree, means no file or several, or two sections contradict each other.
+        PatchError: a name leads out of the tree, matches no file or several, or two sections contradict each
+        other.
     """
     merged: dict[str, Aim] = {}
-    for aim in (_aimed(patch, Tree(root), root) for patch in patches):
+    for aim in (_resolve(patch, Tree(root), root) for patch in patches):
         path = aim.source or aim.target
         if earlier := merged.get(path):
-            aim = _joined(earlier, aim, path)
+            aim = _merge(earlier, aim, path)
         merged[path] = aim
     targets = [aim.target for aim in merged.values() if aim.target]
-    if twice := next((target for target in targets if targets.count(target) > 1), None):
-        raise PatchError(f"The patch writes {twice} twice. Write each file once.")
+    if duplicate := next((target for target in targets if targets.count(target) > 1), None):
+        raise PatchError(f"The patch writes {duplicate} twice. Write each file once.")
     return list(merged.values())
 
 
-def _joined(earlier: Aim, later: Aim, path: str) -> Aim:
+def _merge(earlier: Aim, later: Aim, path: str) -> Aim:
     if earlier == later:
         return earlier
     if (
@@ -81,24 +82,25 @@ def _joined(earlier: Aim, later: Aim, path: str) -> Aim:
     return replace(earlier, hunks=hunks, mode=later.mode or earlier.mode)
 
 
-def _aimed(patch: FilePatch, tree: Tree, root: Path) -> Aim:
+def _resolve(patch: FilePatch, tree: Tree, root: Path) -> Aim:
     header = patch.header
     aim = Aim(source="", target="", hunks=patch.hunks, mode=header.mode)
     if header.mode and not header.mode.startswith("100"):
         raise PatchError(
-            f"{header.new or header.old}: only regular files can be changed, not symbolic links or submodules."
+            f"{header.new or header.old}: only regular files can be changed, not symbolic "
+            "links or submodules."
         )
     if header.renamed_from and header.renamed_to:
         source, target = renamed(header.renamed_from, header.renamed_to, tree.exists)
         return replace(aim, source=source, target=target)
     if not (header.old or header.new):
-        found = _unnamed(patch, tree, root)
-        return replace(aim, source=found, target=found)
+        path = _find_without_header(patch, tree, root)
+        return replace(aim, source=path, target=path)
     if header.old == NOWHERE or header.creates:
         return replace(aim, target=to_create(header.new if header.new != NOWHERE else header.old))
-    found = existing(header.old, header.new, tree.exists) or _elsewhere(patch, tree, root)
-    if found:
-        return replace(aim, source=found, target="" if header.new == NOWHERE or header.deletes else found)
+    path = existing(header.old, header.new, tree.exists) or _find_by_suffix(patch, tree, root)
+    if path:
+        return replace(aim, source=path, target="" if header.new == NOWHERE or header.deletes else path)
     return replace(aim, target=_name(header))
 
 
@@ -106,43 +108,49 @@ def _name(header: RawFile) -> str:
     return to_create(header.new if header.new not in ("", NOWHERE) else header.old)
 
 
-def _elsewhere(patch: FilePatch, tree: Tree, root: Path) -> str:
-    """The one file deeper in the tree whose path ends as the header says; an empty string where the header names a new file.
+def _find_by_suffix(patch: FilePatch, tree: Tree, root: Path) -> str:
+    """Return the only file deeper in the tree whose path ends as the header says; empty where the header is a
+    new file's.
 
     Raises:
         PatchError: there is none, or several that the hunks fit.
     """
     name = _name(patch.header)
-    if patch.hunks and all(map(_makes_a_file, patch.hunks)):
+    if patch.hunks and all(map(_is_whole_file, patch.hunks)):
         return ""
-    paths = list(_paths(root))
-    same = [path for path in paths if path.endswith(f"/{name}")]
-    found = same if len(same) == 1 else _fitting(same, patch.hunks, tree)
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise PatchError(f"{name} could be {' or '.join(found[:3])}. Write the whole path.")
-    alike = [
+    paths = list(_walk_paths(root))
+    matches_by_suffix = [path for path in paths if path.endswith(f"/{name}")]
+    matches = (
+        matches_by_suffix
+        if len(matches_by_suffix) == 1
+        else _files_that_fit(matches_by_suffix, patch.hunks, tree)
+    )
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise PatchError(f"{name} could be {' or '.join(matches[:3])}. Write the whole path.")
+    similar = [
         path for path in paths if path.rpartition("/")[2] == name.rpartition("/")[2]
     ] or difflib.get_close_matches(name, paths, n=3)
-    meant = (
-        f" Did you mean {' or '.join(alike[:3])}?"
-        if alike
+    hint = (
+        f" Did you mean {' or '.join(similar[:3])}?"
+        if similar
         else " A new file has '--- /dev/null' above '+++ b/path'."
     )
-    raise PatchError(f"{name} does not exist.{meant}")
+    raise PatchError(f"{name} does not exist.{hint}")
 
 
-def _makes_a_file(hunk: Hunk) -> bool:
-    """Could this be the whole of a new file?"""
+def _is_whole_file(hunk: Hunk) -> bool:
+    """Tell whether a hunk could be the whole of a new file."""
     lines = hunk.without_tail.lines
     return hunk.start <= 1 and not any(
         line.mark == "-" or (line.mark == " " and line.text.strip()) for line in lines
     )
 
 
-def _unnamed(patch: FilePatch, tree: Tree, root: Path) -> str:
-    """The file of hunks without a header: named in the lines above, or the only one of the tree that they fit.
+def _find_without_header(patch: FilePatch, tree: Tree, root: Path) -> str:
+    """Return the file of hunks without a header: named in the lines above, or the only one of the tree that
+    they fit.
 
     Raises:
         PatchError: there is none, or several.
@@ -152,57 +160,64 @@ def _unnamed(patch: FilePatch, tree: Tree, root: Path) -> str:
         for hint in patch.header.hints
         if not hint.startswith(("/", "~", "-")) and ".." not in hint and "\\" not in hint
     ]
-    named = dict.fromkeys(
-        found for hint in hints for spelled in (hint, PREFIX.sub("", hint)) if (found := _file(spelled, tree))
+    hinted = dict.fromkeys(
+        path
+        for hint in hints
+        for spelling in (hint, PREFIX.sub("", hint))
+        if (path := _existing_path(spelling, tree))
     )
-    paths = list(_paths(root))
+    paths = list(_walk_paths(root))
     if header_hints := patch.header.hints[: not hints]:
         checked(header_hints[0])
-    candidates = list(named) or [path for path in paths if any(path.endswith(f"/{hint}") for hint in hints)]
+    candidates = list(hinted) or [path for path in paths if any(path.endswith(f"/{hint}") for hint in hints)]
     if len(candidates) == 1:
         return candidates[0]
-    fitting = _fitting(candidates, patch.hunks, tree) or (
-        [] if hints else _fitting(paths[:MOST_OPENED], patch.hunks, tree)
+    fitting = _files_that_fit(candidates, patch.hunks, tree) or (
+        [] if hints else _files_that_fit(paths[:MOST_OPENED], patch.hunks, tree)
     )
     if len(fitting) == 1:
         return fitting[0]
-    which = f"it fits {' and '.join(fitting[:3])}" if fitting else "no file of the tree can be told to be it"
-    raise PatchError(f"A hunk belongs to no file: {which}. Put '--- a/path' and '+++ b/path' above its '@@'.")
+    explanation = (
+        f"it fits {' and '.join(fitting[:3])}" if fitting else "no file of the tree can be told to be it"
+    )
+    raise PatchError(
+        f"A hunk belongs to no file: {explanation}. Put '--- a/path' and '+++ b/path' above its '@@'."
+    )
 
 
-def _file(name: str, tree: Tree) -> str:
+def _existing_path(name: str, tree: Tree) -> str:
     path = checked(name)
     return path if tree.exists(path) else ""
 
 
-def _fitting(paths: Sequence[str], hunks: Sequence[Hunk], tree: Tree) -> list[str]:
-    """The files that all hunks fit."""
+def _files_that_fit(paths: Sequence[str], hunks: Sequence[Hunk], tree: Tree) -> list[str]:
+    """Return the files that all hunks fit."""
     lines = [key(line.text) for hunk in hunks for line in hunk.old]
-    telling = max(lines, key=len, default="")
-    if sum(any(character.isalnum() for character in line) for line in lines) < 2 and len(telling) < 12:
+    longest = max(lines, key=len, default="")
+    if sum(any(character.isalnum() for character in line) for line in lines) < 2 and len(longest) < 12:
         return []
-    return [path for path in paths if _fits(path, telling, hunks, tree)]
+    return [path for path in paths if _fits(path, longest, hunks, tree)]
 
 
-def _fits(path: str, telling: str, hunks: Sequence[Hunk], tree: Tree) -> bool:
+def _fits(path: str, longest: str, hunks: Sequence[Hunk], tree: Tree) -> bool:
     try:
-        found = tree.read(checked(path))
+        content = tree.read(checked(path))
         if (
-            found is None
-            or len(found[0]) > LARGEST_BYTES
-            or telling.split()[0].encode("utf-8", "replace") not in found[0]
+            content is None
+            or len(content[0]) > LARGEST_BYTES
+            or longest.split()[0].encode("utf-8", "replace") not in content[0]
         ):
             return False
-        lines = decode(found[0], path).lines
+        lines = decode(content[0], path).lines
     except PatchError:
         return False
-    return any(key(line) == telling for line in lines) and not any(
+    return any(key(line) == longest for line in lines) and not any(
         isinstance(result, Misfit) for result in place(hunks, lines)
     )
 
 
-def _paths(root: Path) -> Iterator[str]:
-    """The files below the root, but for those that no patch is for."""
+def _walk_paths(root: Path) -> Iterator[str]:
+    """Yield the files below the root, except in directories that patches do not touch."""
     count = 0
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(inner for inner in folders if inner not in ASIDE)

@@ -1,4 +1,4 @@
-"""The only door through which a patch reads and writes files: no path, and no link planted meanwhile, leads out of the root."""
+"""File access of patches: no path and no symbolic link, even one created meanwhile, leads out of the root."""
 
 import os
 import secrets
@@ -13,18 +13,18 @@ DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Tree:
-    """A directory whose files are opened one path component at a time, following no symbolic link."""
+    """A directory whose files are opened one path component at a time, without following symbolic links."""
 
     def __init__(self, root: Path, *, may_read: Callable[[str], bool] = lambda _path: True) -> None:
-        """`may_read` says of a path whether its content may be told."""
+        """`may_read` tells whether a path's content may be shown."""
         self._root = root
         self._may_read = may_read
 
     def read(self, path: str) -> tuple[bytes, int] | None:
-        """A regular file's content and permission bits, or None where nothing stands at the path.
+        """Return a regular file's content and permission bits; None where the path does not exist.
 
         Raises:
-            PatchError: something else than a regular file stands there, or a symbolic link on the way, or it may not be read.
+            PatchError: it is not a regular file, there is a symbolic link on the way, or it may not be read.
         """
         if not self._may_read(path):
             raise PatchError(f"{path} may hold secrets: the person lets nobody read or change it.")
@@ -51,36 +51,36 @@ class Tree:
             return False
 
     def write(self, path: str, data: bytes, mode: int) -> None:
-        """Replace or create a file in one step; directories are made as needed.
+        """Replace or create a file atomically; missing directories are created.
 
         Raises:
-            OSError: it could not be written; what stood there stands there still.
+            OSError: it could not be written; the old content is still there.
         """
         with self._parent(path, make=True) as (parent, name):
-            passing = f".coder-{secrets.token_hex(8)}"
+            temporary = f".coder-{secrets.token_hex(8)}"
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            handle = os.open(passing, flags, 0o600, dir_fd=parent)
+            handle = os.open(temporary, flags, 0o600, dir_fd=parent)
             try:
                 with os.fdopen(handle, "wb") as file:
                     os.fchmod(handle, mode)
                     file.write(data)
-                os.rename(passing, name, src_dir_fd=parent, dst_dir_fd=parent)
+                os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
             except OSError:
-                os.unlink(passing, dir_fd=parent)
+                os.unlink(temporary, dir_fd=parent)
                 raise
 
     def remove(self, path: str) -> None:
         """Delete a file and the directories that it leaves empty."""
         with self._parent(path) as (parent, name):
             os.unlink(name, dir_fd=parent)
-        while (path := path.rpartition("/")[0]) and self._emptied(path):
+        while (path := path.rpartition("/")[0]) and self._remove_if_empty(path):
             pass
 
-    def _emptied(self, directory: str) -> bool:
+    def _remove_if_empty(self, directory: str) -> bool:
         with self._parent(directory) as (parent, name):
             try:
                 os.rmdir(name, dir_fd=parent)
-            except OSError:  # not empty: it stays
+            except OSError:  # not empty
                 return False
         return True
 
@@ -116,5 +116,6 @@ def _refuse_unusual(status: os.stat_result, path: str) -> None:
         )
     if not stat.S_ISREG(status.st_mode):
         raise PatchError(
-            f"{path} is {'a directory' if stat.S_ISDIR(status.st_mode) else 'no regular file'}; only text files can be opened."
+            f"{path} is {'a directory' if stat.S_ISDIR(status.st_mode) else 'no regular file'}; "
+            "only text files can be opened."
         )

@@ -1,4 +1,4 @@
-"""Do what a plan says: all of it or none of it."""
+"""Atomic writing of planned changes."""
 
 from coder.patching.applying.plan import Applied, Change
 from coder.patching.applying.source import encode
@@ -7,10 +7,11 @@ from coder.patching.errors import PatchError
 
 
 def write(applied: Applied, tree: Tree) -> None:
-    """Write every change; where one fails, take back those before it.
+    """Write every change; undo the earlier ones where one fails.
 
     Raises:
-        PatchError: a file could not be written, or is no longer what the plan was made from; the tree is as it was.
+        PatchError: a file could not be written, or has changed since the plan was made; the tree is
+        unchanged.
     """
     done: list[Change] = []
     try:
@@ -20,7 +21,7 @@ def write(applied: Applied, tree: Tree) -> None:
             _write(change, tree)
     except (OSError, PatchError) as error:
         for change in reversed(done):
-            _take_back(change, tree)
+            _undo(change, tree)
         raise PatchError(
             f"{change.path} could not be written: {error.strerror}."
             if isinstance(error, OSError)
@@ -29,8 +30,8 @@ def write(applied: Applied, tree: Tree) -> None:
 
 
 def _check_unchanged(change: Change, tree: Tree) -> None:
-    found = tree.read(change.renamed_from or change.path)
-    if (found[0] if found else None) != (None if change.before is None else change.original):
+    content = tree.read(change.renamed_from or change.path)
+    if (content[0] if content else None) != (None if change.before is None else change.original):
         raise PatchError(f"{change.renamed_from or change.path} was changed by something else meanwhile.")
 
 
@@ -43,7 +44,7 @@ def _write(change: Change, tree: Tree) -> None:
         tree.remove(change.renamed_from)
 
 
-def _take_back(change: Change, tree: Tree) -> None:
+def _undo(change: Change, tree: Tree) -> None:
     if change.before is not None:
         tree.write(change.renamed_from or change.path, change.original, change.original_mode)
     if (change.before is None or change.renamed_from) and tree.exists(change.path):

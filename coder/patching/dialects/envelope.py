@@ -1,4 +1,4 @@
-"""Read `*** Begin Patch` envelopes, the format of OpenAI's apply_patch tool."""
+"""Parser of `*** Begin Patch` envelopes, the format of OpenAI's apply_patch tool."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,22 +16,22 @@ END = "*** End of File"
 
 
 def read_envelope(lines: Sequence[str]) -> Iterator[RawFile]:
-    """The files of an envelope; anything outside of its sections is prose.
+    """Yield the files of an envelope; anything outside of its sections is prose.
 
     Raises:
-        PatchError: a line of it can be no part of a file.
+        PatchError: a line cannot be part of a file.
     """
     index = 0
     while index < len(lines):
         if not (match := FILE.match(lines[index])):
             index += 1
             continue
-        end = next((later for later in range(index + 1, len(lines)) if _closes(lines[later])), len(lines))
+        end = next((later for later in range(index + 1, len(lines)) if _is_end(lines[later])), len(lines))
         yield _file(match[1], match[2].strip("`'\""), lines[index + 1 : end])
         index = end
 
 
-def _closes(line: str) -> bool:
+def _is_end(line: str) -> bool:
     return bool(FILE.match(line)) or line.startswith(("*** End Patch", "*** Begin Patch", PROSE))
 
 
@@ -39,7 +39,7 @@ def _file(verb: str, name: str, lines: Sequence[str]) -> RawFile:
     if verb == "Delete":
         return RawFile(old=name, new=name, deletes=True)
     if verb == "Add":
-        return RawFile(old="/dev/null", new=name, hunks=(_added(name, lines),))
+        return RawFile(old="/dev/null", new=name, hunks=(_new_file(name, lines),))
     file = RawFile(old=name, new=name)
     if lines and (match := MOVE.match(lines[0])):
         file, lines = replace(file, renamed_from=name, renamed_to=match[1]), lines[1:]
@@ -48,7 +48,7 @@ def _file(verb: str, name: str, lines: Sequence[str]) -> RawFile:
     return replace(file, hunks=tuple(_hunks(lines)))
 
 
-def _added(name: str, lines: Sequence[str]) -> RawHunk:
+def _new_file(name: str, lines: Sequence[str]) -> RawHunk:
     body = [line for line in lines if line not in ("@@", END)]
     while body and not body[-1].strip():
         body.pop()
@@ -58,7 +58,8 @@ def _added(name: str, lines: Sequence[str]) -> RawHunk:
 
 
 def _hunks(lines: Sequence[str]) -> Iterator[RawHunk]:
-    """Hunks start at @@, which may be missing above the first; several @@ lines in a row name a class and a function in it."""
+    """Yield hunks; each starts at @@, optional above the first. Successive @@ lines name a class and a
+    function in it."""
     index, headers = 0, list[RawHunk]()
     while index < len(lines):
         if lines[index].startswith("@@"):
@@ -71,6 +72,6 @@ def _hunks(lines: Sequence[str]) -> Iterator[RawHunk]:
                 lines, index, ends_at=lambda position: 0 if lines[position].startswith("*** ") else None
             )
             header = headers[-1] if headers else RawHunk(lines=())
-            section = "\n".join(each.section for each in headers if each.section)
+            section = "\n".join(hunk.section for hunk in headers if hunk.section)
             yield replace(header, lines=body, tail=tail, section=section)
             headers = []

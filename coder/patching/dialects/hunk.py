@@ -1,4 +1,4 @@
-"""A hunk as a value: its lines, what it claims to find in the file, and the runs of lines that it changes."""
+"""Hunks of a parsed diff: their lines, expected old lines, and runs of changed lines."""
 
 import hashlib
 from dataclasses import dataclass, replace
@@ -22,44 +22,48 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """Neighbouring lines of a hunk that are added or removed; after an added line, a removed one may begin another run."""
+    """Adjacent added or removed lines of a hunk; a removed line after an added one may begin another run."""
 
     old_index: int
-    """How many of the hunk's old lines stand before it."""
+    """Number of the hunk's old lines before it."""
     removed: tuple[Line, ...]
     added: tuple[Line, ...]
 
     @property
     def end(self) -> int:
-        """How many of the hunk's old lines stand before what follows it."""
+        """Number of the hunk's old lines up to its end."""
         return self.old_index + len(self.removed)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hunk:
+    """A hunk of one file's patch."""
+
     number: int
     """From 1, within its file."""
     start: int
-    """The line of the old file that the header names, from 1; 0 where it names none."""
+    """The line of the old file in the header, from 1; 0 where there is none."""
     new_start: int = 0
-    """The same of the new file."""
+    """The line of the new file in the header."""
     section: str
-    """What the header says after the second @@; several lines name a class and a function in it."""
+    """The header's text after the second @@; several lines name a class and a function in it."""
     lines: tuple[Line, ...]
     tail: int = 0
-    """So many of its last lines may be prose below the diff."""
+    """Number of last lines that may be prose below the diff."""
 
     @cached_property
     def old(self) -> tuple[Line, ...]:
-        """What the file is said to hold here: context and removed lines."""
+        """Old lines expected in the file: context and removed lines."""
         return tuple(line for line in self.lines if line.mark != "+")
 
     @cached_property
     def new(self) -> tuple[Line, ...]:
+        """New lines: context and added lines."""
         return tuple(line for line in self.lines if line.mark != "-")
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:
+        """Runs of changed lines, in order."""
         runs: list[Run] = []
         run: list[Line] = []
         before = 0
@@ -67,12 +71,12 @@ class Hunk:
             if run and (
                 line.mark not in "+-" or (line.mark == "-" and run[0].mark == "-" and run[-1].mark == "+")
             ):
-                removed = tuple(each for each in run if each.mark == "-")
+                removed = tuple(run_line for run_line in run if run_line.mark == "-")
                 runs.append(
                     Run(
                         old_index=before,
                         removed=removed,
-                        added=tuple(each for each in run if each.mark == "+"),
+                        added=tuple(run_line for run_line in run if run_line.mark == "+"),
                     )
                 )
                 before += len(removed)
@@ -85,38 +89,40 @@ class Hunk:
 
     @property
     def fingerprint(self) -> str:
-        """The same for the same lines, whatever the header says."""
+        """Hash of the lines, independent of the header."""
         return hashlib.sha256(
             "\n".join(f"{line.mark}{line.text}" for line in self.lines).encode("utf-8", "replace")
         ).hexdigest()[:16]
 
     @property
     def without_tail(self) -> "Hunk":
+        """The hunk without the lines that may be prose."""
         return replace(self, lines=self.lines[: len(self.lines) - self.tail], tail=0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class FilePatch:
-    """What is to happen to one file."""
+    """The patch of one file."""
 
     header: RawFile
     """The names and git's metadata, as written, without the hunks."""
     hunks: tuple[Hunk, ...]
-    """Those that change something."""
+    """Hunks that change something."""
 
 
 def reverse(patch: FilePatch) -> FilePatch:
-    """The patch that takes this one back.
+    """Return the reversed patch.
 
     Raises:
-        PatchError: it deletes a file without saying what was in it.
+        PatchError: it deletes a file without its old content.
     """
     header = patch.header
     if (header.deletes or header.new == NOWHERE) and not patch.hunks:
         raise PatchError(
-            f"{header.old}: the patch does not say what was in the file that it deletes, so it cannot be taken back."
+            f"{header.old}: the patch does not say what was in the file that it deletes, so "
+            "it cannot be taken back."
         )
-    turned = replace(
+    reversed_header = replace(
         header,
         old=header.new,
         new=header.old,
@@ -137,4 +143,4 @@ def reverse(patch: FilePatch) -> FilePatch:
         )
         for hunk in patch.hunks
     )
-    return FilePatch(header=turned, hunks=hunks)
+    return FilePatch(header=reversed_header, hunks=hunks)

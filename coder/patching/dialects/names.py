@@ -1,4 +1,4 @@
-"""The names in a diff's headers, as written."""
+"""File names in a diff's headers."""
 
 import re
 
@@ -12,7 +12,7 @@ PATH = re.compile(r"[\w.@+-]+(?:/[\w.@+-]+)*\.\w+|[\w.@+-]+(?:/[\w.@+-]+)+|[A-Z]
 
 
 def header_name(line: str) -> str:
-    """The name after `--- ` or `+++ `, without a timestamp and quotes."""
+    """Return the name after `--- ` or `+++ `, without a timestamp and quotes."""
     name = unquoted(TIMESTAMP.sub("", line[4:LONGEST_HEADER].rstrip("\r")).strip())
     return NOWHERE if name in ("a/dev/null", "b/dev/null", "dev/null") else name.strip("`")
 
@@ -31,12 +31,13 @@ def unquoted(name: str) -> str:
 
 
 def path_on_its_own_line(line: str) -> str:
-    """The path that is all a line says, but for Markdown and a colon; an empty string where there is more or less."""
+    """Return the path that is all of a line, apart from Markdown and a colon; empty where there is more or
+    less."""
     text = line.lstrip("\0").strip().strip(AROUND + " ")
     return text if text and len(text) < LONGEST_HEADER and not re.search(r"\s", text) else ""
 
 
 def words_like_paths(line: str) -> list[str]:
-    """The words of a line of prose that could be paths."""
+    """Return the words of a line of prose that could be paths."""
     words = [word.strip(AROUND) for word in line.lstrip("\0")[:LONGEST_HEADER].split()]
     return [word for word in (word.rstrip(".") for word in words) if PATH.fullmatch(word)]

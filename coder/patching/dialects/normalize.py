@@ -1,4 +1,4 @@
-"""Find the diff in what a model wrote, in whichever dialect, and say plainly which lines belong to which hunk of which file."""
+"""Detection of the diff and its dialect in a model's text, and splitting into files and hunks."""
 
 import re
 from collections.abc import Iterator
@@ -18,10 +18,10 @@ WANTED = "Send a unified diff: '--- a/path', '+++ b/path', then hunks that start
 
 
 def normalise(text: str) -> tuple[RawFile, ...]:
-    """Split a diff into files and hunks, leaving out the prose and the fences around it.
+    """Split a diff into files and hunks, dropping the prose and fences around it.
 
     Raises:
-        PatchError: there is no diff in it, or a monstrous one.
+        PatchError: there is no diff in it, or it is too large.
     """
     if (hunks := text.count("\n@@")) > MOST_HUNKS:
         raise PatchError(f"The patch has {hunks:,} hunks; more than {MOST_HUNKS:,} are not taken at once.")
@@ -38,6 +38,6 @@ def normalise(text: str) -> tuple[RawFile, ...]:
 
 
 def _read(dialect: re.Pattern[str], lines: list[str]) -> Iterator[RawFile]:
-    if dialect is BLOCK:  # it may hold fences of its own, and its name stands outside of the fence around it
+    if dialect is BLOCK:  # it may contain fences, and its file name is outside of the fence around it
         return read_blocks(dedented(lines))
     return (read_envelope if dialect is ENVELOPE else read_unified)(unfenced(lines))

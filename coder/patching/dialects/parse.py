@@ -1,4 +1,4 @@
-"""Turn the text of a diff into values: unidiff reads what the normaliser has made well-formed."""
+"""Parsing of diffs into values: unidiff reads what the normalizer has made well-formed."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ from coder.patching.errors import PatchError
 
 
 def parse(text: str) -> tuple[FilePatch, ...]:
-    """Read a diff out of a model's text.
+    """Parse the diff in a model's text.
 
     Raises:
         PatchError: there is none, or a line of it would be lost.
@@ -39,22 +39,25 @@ def _read(raw: tuple[RawHunk, ...]) -> tuple[Hunk, ...]:
         raise PatchError(
             f"The diff cannot be read: {error}. Send it again as a plain unified diff."
         ) from None
-    read = [_lines([(line.line_type, line.value) for line in hunk]) for hunk in (parsed[0] if raw else ())]
-    kept = [f"{line.mark}{line.text}" for lines in read for line in lines if line.mark != " "]
-    if kept != [line for hunk in raw for line in hunk.lines if line.startswith(("+", "-"))]:
+    line_groups = [
+        _lines([(line.line_type, line.value) for line in hunk]) for hunk in (parsed[0] if raw else ())
+    ]
+    changed_lines = [f"{line.mark}{line.text}" for lines in line_groups for line in lines if line.mark != " "]
+    if changed_lines != [line for hunk in raw for line in hunk.lines if line.startswith(("+", "-"))]:
         raise PatchError(
-            "The diff cannot be read without losing some of its + and - lines. Send it again as a plain unified diff."
+            "The diff cannot be read without losing some of its + and - lines. Send it again "
+            "as a plain unified diff."
         )
     return tuple(
         Hunk(
             number=number,
-            start=given.start,
-            new_start=given.new_start,
-            section=given.section,
-            lines=(*_told_once(lines[: len(lines) - given.tail]), *lines[len(lines) - given.tail :]),
-            tail=given.tail,
+            start=raw_hunk.start,
+            new_start=raw_hunk.new_start,
+            section=raw_hunk.section,
+            lines=(*_unrepeat(lines[: len(lines) - raw_hunk.tail]), *lines[len(lines) - raw_hunk.tail :]),
+            tail=raw_hunk.tail,
         )
-        for number, (lines, given) in enumerate(zip(read, raw, strict=True), 1)
+        for number, (lines, raw_hunk) in enumerate(zip(line_groups, raw, strict=True), 1)
     )
 
 
@@ -74,16 +77,16 @@ def _lines(pairs: Sequence[tuple[str, str]]) -> tuple[Line, ...]:
     return tuple(lines)
 
 
-def _told_once(lines: Sequence[Line]) -> tuple[Line, ...]:
-    """The lines, where those above or below a change that are removed only to be added again are context."""
+def _unrepeat(lines: Sequence[Line]) -> tuple[Line, ...]:
+    """Turn lines next to a change that are removed only to be added again into context."""
     result: list[Line] = []
     for changed, group in groupby(lines, key=lambda line: line.mark != " "):
         run = tuple(group)
-        result += _without_repeats(run) if changed else run
+        result += _unrepeat_run(run) if changed else run
     return tuple(result)
 
 
-def _without_repeats(run: tuple[Line, ...]) -> Sequence[Line]:
+def _unrepeat_run(run: tuple[Line, ...]) -> Sequence[Line]:
     removed, added = ([line for line in run if line.mark == mark] for mark in "-+")
     before, after = ([(line.text, line.ends) for line in lines] for lines in (removed, added))
     if not removed or not added or (before[0] != after[0] and before[-1] != after[-1]):
@@ -93,9 +96,9 @@ def _without_repeats(run: tuple[Line, ...]) -> Sequence[Line]:
     below = next(
         (index for index in range(size - above) if before[-1 - index] != after[-1 - index]), size - above
     )
-    kept = [
+    context = [
         [replace(line, mark=" ") for line in lines]
         for lines in (removed[:above], removed[len(removed) - below :])
     ]
     changed = [*removed[above : len(removed) - below], *added[above : len(added) - below]]
-    return [*kept[0], *changed, *kept[1]]
+    return [*context[0], *changed, *context[1]]

@@ -1,4 +1,5 @@
-"""Find the diff in a chat-like text: take away line ends, fences, indentation and quotation marks that are not the diff's own."""
+"""Extraction of a diff from chat text: removal of line ends, fences, indentation and quotation marks around
+it."""
 
 import re
 
@@ -13,7 +14,7 @@ STARTS = (
     "*** Delete File",
 )
 PROSE = "\0"
-"""Stands before each line that is outside of the diff for certain."""
+"""Prefix of each line that is certainly outside of the diff."""
 FENCE = re.compile(r"([ \t>]*)(`{3,}|~{3,})[^`]*$")
 INDENTED = re.compile(
     r"([ \t>]*)(?:--- \S|\+\+\+ \S|@@|diff --git |\*\*\* (?:Begin Patch|Update|Add|Delete)|<{5,9} ?[A-Z])"
@@ -22,7 +23,7 @@ LOOK_ALIKE_SIGNS = str.maketrans({"\u2212": "-", "\u2013": "-", "\u2010": "-", "
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of the text, without their CRs where even the headers have them."""
+    """Return the lines of the text, without their CRs where even the headers have them."""
     lines = text.removeprefix("\ufeff").removesuffix("\n").split("\n")
     headers = [line for line in lines if line.lstrip(" \t>").startswith((*STARTS, "<<<<<"))]
     if headers and all(line.endswith("\r") for line in headers):
@@ -31,7 +32,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def unfenced(lines: list[str]) -> list[str]:
-    """The same lines with those outside of fenced blocks marked as prose, if a fenced block holds a diff; nothing is indented any more."""
+    """Mark lines outside of fenced blocks as prose, if a fenced block holds a diff; remove indentation."""
     first = next((index for index, line in enumerate(lines) if INDENTED.match(line)), len(lines))
     if not any(map(FENCE.match, lines[:first])):
         return dedented(lines)
@@ -57,12 +58,12 @@ def unfenced(lines: list[str]) -> list[str]:
 
 
 def _block(lines: list[str]) -> list[str]:
-    """A block without a diff is prose."""
+    """Return the lines of a fenced block; one without a diff is prose."""
     return dedented(lines) if any(map(INDENTED.match, lines)) else [PROSE + line for line in lines]
 
 
 def dedented(lines: list[str]) -> list[str]:
-    """The lines without what stands before even the least indented header."""
+    """Remove the indentation of the least indented header from all lines."""
     indents = [match[1] for line in lines if (match := INDENTED.match(line))]
     indent = min(indents, key=len, default="")
     if not indent:

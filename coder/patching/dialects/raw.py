@@ -1,20 +1,20 @@
-"""A diff as written, split into files and hunks but not yet believed."""
+"""Files and hunks of a diff as written, not yet validated."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class RawHunk:
-    """One hunk, every line with its mark; the counts of its header are forgotten."""
+    """One hunk, every line with its mark; the counts of its header are dropped."""
 
     start: int = 0
-    """The line of the old file that the header names; 0 where it names none."""
+    """The line of the old file in the header; 0 where there is none."""
     new_start: int = 0
     section: str = ""
-    """What the header says after the second @@."""
+    """The header's text after the second @@."""
     lines: tuple[str, ...]
     tail: int = 0
-    """So many of its last lines may be prose below the diff."""
+    """Number of last lines that may be prose below the diff."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +26,7 @@ class RawFile:
     renamed_from: str = ""
     renamed_to: str = ""
     mode: str = ""
-    """git's octal mode after the change, where given."""
+    """git's octal mode after the change, where present."""
     old_mode: str = ""
     creates: bool = False
     deletes: bool = False

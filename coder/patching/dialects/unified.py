@@ -1,4 +1,4 @@
-"""Read unified diffs, git's and plain ones, whatever has become of their headers."""
+"""Parser of unified diffs, git's and plain ones, with damaged headers tolerated."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,8 @@ from coder.patching.errors import PatchError
 GIT_HEADER = re.compile(r'^diff --git "?(?:a/)?(?P<name>.+?)"? "?(?:b/)?(?P=name)"?\s*$')
 GIT_RENAME = re.compile(r"^diff --git a/(?P<old>\S+) b/(?P<new>\S+)\s*$")
 HUNK = re.compile(
-    r"^@@+ -(?P<start>\d+)(?:,(?P<old>\d+))? \+(?P<new_start>\d+)(?:,(?P<new>\d+))?(?: @@+ ?(?P<section>.*)|\s*)$"
+    r"^@@+ -(?P<start>\d+)(?:,(?P<old>\d+))? "
+    r"\+(?P<new_start>\d+)(?:,(?P<new>\d+))?(?: @@+ ?(?P<section>.*)|\s*)$"
 )
 BARE_HUNK = re.compile(r"^@@+ *(?:[-+,.\d\s]*@@+)? ?(?P<section>.*?)(?: @@+)?$")
 METADATA = re.compile(r"(?:new file|deleted file|old|new) mode \d+$|(?:rename|copy) (?:from|to) .+$")
@@ -29,41 +30,42 @@ LINES_OF_HINTS = 4
 
 
 def read_unified(lines: Sequence[str]) -> Iterator[RawFile]:
-    """The files of a diff; a part that says nothing comes as an empty value."""
+    """Yield the files of a diff; an empty part yields an empty value."""
     current = RawFile()
-    headed = True  # no git header stands open, waiting for its --- and +++ lines
+    is_header_complete = True  # False while a git header still lacks its --- and +++ lines
     index = 0
     while index < len(lines):
         line, header = lines[index], file_header(lines, index)
         if header:
-            if headed or _is_of_another(current, header[:2]):
+            if is_header_complete or _names_differ(current, header[:2]):
                 yield current
                 current = RawFile()
-            current, headed = replace(current, old=header[0], new=header[1]), True
+            current, is_header_complete = replace(current, old=header[0], new=header[1]), True
             index += header[2]
-            if _starts_a_body(lines, index):
+            if _starts_body(lines, index):
                 hunk, index = _body(lines, index, RawHunk(lines=()))
                 current = replace(current, hunks=(hunk,))
         elif line.startswith("@@"):
-            if not _named(current) and (hints := hints_above(lines, index)):
+            if not _has_name(current) and (hints := hints_above(lines, index)):
                 yield current
                 current = RawFile(hints=hints)
             hunk, index = _hunk(lines, index)
-            current, headed = replace(current, hunks=(*current.hunks, hunk)), True
+            current, is_header_complete = replace(current, hunks=(*current.hunks, hunk)), True
         elif line.startswith("diff --git "):
             yield current
-            current, headed = _from_git_header(line), False
+            current, is_header_complete = _from_git_header(line), False
             index += 1
         else:
-            if headed and not current.hunks and not _named(current) and METADATA.match(line):
-                headed = False
-            current = _with_metadata(current, line) if not headed else current
+            if is_header_complete and not current.hunks and not _has_name(current) and METADATA.match(line):
+                is_header_complete = False
+            current = _with_metadata(current, line) if not is_header_complete else current
             index += 1
     yield current
 
 
 def file_header(lines: Sequence[str], index: int) -> tuple[str, str, int] | None:
-    """The old name, the new name and the number of header lines at this place; one of ---, +++ may be lost before a hunk."""
+    """Return old name, new name and number of header lines at an index; one of ---, +++ may be missing before
+    a hunk."""
     here, after, then = (
         lines[position] if position < len(lines) else "" for position in (index, index + 1, index + 2)
     )
@@ -75,7 +77,8 @@ def file_header(lines: Sequence[str], index: int) -> tuple[str, str, int] | None
 
 
 def hints_above(lines: Sequence[str], index: int) -> tuple[str, ...]:
-    """What the lines right above may name as the file: a path on a line of its own, else words that look like paths."""
+    """Return file names that the lines right above may contain: a path on its own line, else words that look
+    like paths."""
     above = [line for line in lines[max(0, index - 12) : index] if line.strip("\0 `~\t")][-LINES_OF_HINTS:]
     hints: list[str] = []
     for line in reversed(above):
@@ -86,8 +89,8 @@ def hints_above(lines: Sequence[str], index: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(hints))
 
 
-def _is_of_another(file: RawFile, names: tuple[str, str]) -> bool:
-    """Does a git header that stands open name other files than the names below it?"""
+def _names_differ(file: RawFile, names: tuple[str, str]) -> bool:
+    """Tell whether an open git header names other files than the names below it."""
     pairs = [
         (PREFIX.sub("", own), PREFIX.sub("", name))
         for own, name in zip((file.old, file.new), names, strict=True)
@@ -95,19 +98,22 @@ def _is_of_another(file: RawFile, names: tuple[str, str]) -> bool:
     return any(own != name and own and NOWHERE not in (own, name) for own, name in pairs)
 
 
-def _named(file: RawFile) -> bool:
+def _has_name(file: RawFile) -> bool:
     return bool(file.old or file.new or file.renamed_from)
 
 
-def _starts_a_body(lines: Sequence[str], index: int) -> bool:
-    """Does a hunk without any @@ follow the header?"""
+def _starts_body(lines: Sequence[str], index: int) -> bool:
+    """Tell whether a hunk without any @@ follows the header."""
     return (
         index < len(lines) and lines[index].startswith((" ", "+", "-")) and file_header(lines, index) is None
     )
 
 
 def _from_git_header(line: str) -> RawFile:
-    """The names stand here unambiguously only where both are the same, or without a space; elsewhere later lines give them."""
+    """Parse a git header; it is unambiguous only where both names are the same or contain no space.
+
+    Elsewhere later lines give the names.
+    """
     if match := GIT_HEADER.match(line):
         name = unquoted(f'"{match["name"]}"') if '"' in line else match["name"]
         return RawFile(old=f"a/{name}", new=f"b/{name}")
@@ -127,7 +133,8 @@ def _with_metadata(file: RawFile, line: str) -> RawFile:
     if match := re.match(r"(?:rename|copy) (from|to) (.+)$", line):
         if line.startswith("copy"):
             raise PatchError(
-                f"{line!r}: copies are not supported. Create the new file with '--- /dev/null' and its whole content."
+                f"{line!r}: copies are not supported. Create the new file with '--- /dev/null' "
+                "and its whole content."
             )
         name = unquoted(match[2])
         return replace(file, renamed_from=name) if match[1] == "from" else replace(file, renamed_to=name)
@@ -137,7 +144,7 @@ def _with_metadata(file: RawFile, line: str) -> RawFile:
 
 
 def hunk_header(line: str) -> tuple[RawHunk, Counts]:
-    """A hunk without lines, and the old and new lengths that its header claims."""
+    """Return a hunk without lines, and the old and new lengths in its header."""
     header = line[:LONGEST_HEADER].rstrip()
     if match := HUNK.match(header.translate(LOOK_ALIKE_SIGNS)):
         start, new_start, section = (
@@ -154,7 +161,7 @@ def hunk_header(line: str) -> tuple[RawHunk, Counts]:
 
 
 def _hunk(lines: Sequence[str], index: int) -> tuple[RawHunk, int]:
-    """Read the hunk whose header stands at `index`; returns it and the index of the line after it."""
+    """Read the hunk whose header is at `index`; return it and the index of the line after it."""
     hunk, counts = hunk_header(lines[index])
     return _body(lines, index + 1, hunk, counts=counts)
 
@@ -167,15 +174,16 @@ def _body(lines: Sequence[str], index: int, hunk: RawHunk, *, counts: Counts = N
 
 
 def _header_before_hunk(lines: Sequence[str], index: int) -> int | None:
-    """The number of file header lines at this place that a hunk follows at once; only such a header ends the hunk before it.
+    """Count the file header lines at an index if a hunk follows immediately; only such a header ends the hunk
+    before it.
 
-    0 where both lines name one file, or none: lines that are removed and added do not look like that.
+    0 where both lines name one file, or none: removed and added lines do not look like that.
     """
     header = file_header(lines, index)
     if header is None or not "".join(lines[index + header[2] : index + header[2] + 1]).startswith("@@"):
         return None
     old, new, size = header
-    named = size == 2 and (
+    is_certain = size == 2 and (
         NOWHERE in (old, new) or (old.startswith("a/") and old.removeprefix("a/") == new.removeprefix("b/"))
     )
-    return 0 if named else size
+    return 0 if is_certain else size

@@ -1,9 +1,10 @@
-"""Find the one place where a hunk fits best although its context is partly wrong: a global alignment with free ends.
+"""Alignment of a hunk with partly wrong context: global alignment with free ends.
 
-What a hunk claims is laid along the file at the least cost, as in sequence alignment (Needleman and Wunsch 1970). A claim that is not
-there costs its weight, and so do file lines that the hunk passes over, once for each gap. A place counts only where it is better than
-every other by a whole line, where all that is removed is really there, and where enough of the rest is. Removed lines are weighed like
-context: where the file has other lines in the right surroundings, that place is the best one, and the hunk is stale.
+The hunk's old lines ("claims") are aligned with the file's lines at the least cost, as in sequence alignment
+(Needleman and Wunsch 1970). A claim that is missing from the file costs its weight, and skipped file lines
+cost a gap penalty. A place counts only where it is better than every other by a whole line, where all removed
+lines are present, and enough of the rest. Removed lines are weighted like context: where the file has other
+lines in the right surroundings, that place is the best one, and the hunk is stale.
 """
 
 import re
@@ -24,59 +25,62 @@ WORDLESS_LENGTH = 3
 SHIFTED = 1
 """The cost of a line whose indentation differs; costs without it are multiples of `WORDLESS`."""
 PARAPHRASED = 250
-"""The cost of a comment in other words."""
+"""The cost of a reworded comment."""
 GAP = LINE
-"""The cost of file lines that the hunk passes over, however many."""
+"""The cost of skipped file lines, however many."""
 SMALL_GAP = 250
-"""The same where they are few, as when context was left out."""
+"""The cost of few skipped lines, as when context was left out."""
 FEW = 5
 MARGIN = 3
-"""By so many times `WORDLESS` must a place be better than one far away."""
+"""Multiple of `WORDLESS` by which a place must beat one far away."""
 BESIDE = 5
-"""Another reading of the same place begins at most so many lines, and the hunk's length, away from it."""
+"""Lines, besides the hunk's length, within which another start counts as the same place."""
 LARGEST = 3_000_000
-"""Lines of the hunk times lines of the file."""
+"""Limit of the hunk's lines times the file's lines."""
 NEVER = 1 << 30
 COMMENT = re.compile(r"\s*(?:#|//|--|/\*)\s*(\S.*)")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Alignment:
-    """Where each run of changed lines of a hunk belongs."""
+    """The aligned position of each run of changed lines of a hunk."""
 
     spots: tuple[int, ...]
     pairs: tuple[tuple[Line, str], ...]
-    """Old lines of the hunk that are in the file, and how the file has them."""
+    """Old lines of the hunk found in the file, each with the file's version."""
     cost: int
     places: tuple[int, ...] = ()
-    """Where else the first run would fit nearly as well; empty where the place is certain."""
+    """Other positions where the first run fits nearly as well; empty where the place is certain."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Claim:
+    """An old line of the hunk and its possible positions in the file."""
+
     line: Line
     weight: int
     costs: dict[int, int]
-    """Indices of the file's lines that it may be, and what each costs."""
+    """Cost of each file line that it may match, by index."""
     joined: bool
-    """Nothing may lie between it and the line before it."""
+    """No line may come between it and the line before it."""
     elides: bool
 
 
 def align(hunk: Hunk, text: Indexed) -> Alignment | None:
-    """Lay the hunk's old lines along the file; None where no place is good enough."""
+    """Align the hunk's old lines with the file; None where no place is good enough."""
     if len(hunk.old) * len(text.lines) > LARGEST:
         return None
     claims = _claims(hunk, text)
     if not all(claim.costs for claim in claims if claim.line.mark == "-"):
         return None
     forward, backward = _forward(claims, len(text.lines)), _backward(claims, len(text.lines))
-    found = [
-        _spot(claims, run, list(map(add, forward[run.end], backward[run.end])), text) for run in hunk.runs
+    candidates = [
+        _run_starts(claims, run, list(map(add, forward[run.end], backward[run.end])), text)
+        for run in hunk.runs
     ]
-    spots = [places[0] for places in found if places]
+    spots = [places[0] for places in candidates if places]
     ends = [spot + len(run.removed) for run, spot in zip(hunk.runs, spots, strict=False)]
-    if len(spots) < len(found) or any(end > spot for end, spot in zip(ends, spots[1:], strict=False)):
+    if len(spots) < len(candidates) or any(end > spot for end, spot in zip(ends, spots[1:], strict=False)):
         return None
     pairs = _pairs(claims, forward, text)
     cost = min(forward[-1])
@@ -98,43 +102,44 @@ def align(hunk: Hunk, text: Indexed) -> Alignment | None:
         spots=tuple(spots),
         pairs=tuple(pairs),
         cost=cost,
-        places=next((places for places in found if len(places) > 1), ()),
+        places=next((places for places in candidates if len(places) > 1), ()),
     )
 
 
-def _spot(claims: Sequence[_Claim], run: Run, totals: Sequence[int], text: Indexed) -> tuple[int, ...]:
-    """Where a run begins: the best place first, then those that are nearly as good; empty where it is stale.
+def _run_starts(claims: Sequence[_Claim], run: Run, totals: Sequence[int], text: Indexed) -> tuple[int, ...]:
+    """Return possible starts of a run: the best first, then those nearly as good; empty where it is stale.
 
-    `totals` has the cost of the whole hunk if the run ends above each line. Places where other lines stand instead of what is to be
-    removed make it stale if they are as good. Where all is there but for the indentation, only
-    another such place is as good, or a less perfect one with the right indentation.
+    `totals` has the cost of the whole hunk if the run ends above each line. Places with other lines instead
+    of the removed ones make it stale if they are as good. Where everything matches but for the indentation,
+    only another such place is as good, or a less perfect one with the right indentation.
     """
     size = len(run.removed)
-    firm = claims[run.old_index : run.end]
-    whole = {
+    run_claims = claims[run.old_index : run.end]
+    complete_ends = {
         at
         for at in range(size, len(totals))
-        if all(at - size + index in claim.costs for index, claim in enumerate(firm))
+        if all(at - size + index in claim.costs for index, claim in enumerate(run_claims))
     }
-    best = min(whole, key=totals.__getitem__, default=None)
-    if best is None:
+    best_end = min(complete_ends, key=totals.__getitem__, default=None)
+    if best_end is None:
         return ()
-    least, shifts = divmod(totals[best], WORDLESS)
+    least, shifts = divmod(totals[best_end], WORDLESS)
     near: list[int] = []
     for at, total in enumerate(totals):
-        beside = abs(at - best) <= len(claims) + BESIDE
-        perfect = not least and (not shifts or total % WORDLESS)
-        margin = 1 if perfect or beside else MARGIN
-        if at != best and total // WORDLESS < least + margin:
+        is_beside = abs(at - best_end) <= len(claims) + BESIDE
+        is_perfect = not least and (not shifts or total % WORDLESS)
+        margin = 1 if is_perfect or is_beside else MARGIN
+        if at != best_end and total // WORDLESS < least + margin:
             near.append(at - size)
-    if any(at + size not in whole for at in near):
+    if any(at + size not in complete_ends for at in near):
         return ()
-    return (best - size, *(at for at in near if not _same(run, text.lines, best - size, at)))
+    return (best_end - size, *(at for at in near if not _is_equivalent(run, text.lines, best_end - size, at)))
 
 
-def _same(run: Run, lines: Sequence[str], one: int, other: int) -> bool:
-    """Is the file the same afterwards whichever of two places is changed, as when one of several blank lines is removed?"""
-    first, last, size = min(one, other), max(one, other), len(run.removed)
+def _is_equivalent(run: Run, lines: Sequence[str], place: int, other_place: int) -> bool:
+    """Tell whether changing either of two places gives the same file, as when one of several blank lines is
+    removed."""
+    first, last, size = min(place, other_place), max(place, other_place), len(run.removed)
     added = [line.text for line in run.added]
     return [*added, *lines[first + size : last + size]] == [*lines[first:last], *added]
 
@@ -144,22 +149,24 @@ def _claims(hunk: Hunk, text: Indexed) -> list[_Claim]:
     starts = {run.old_index for run in hunk.runs}
     claims: list[_Claim] = []
     for index, line in enumerate(hunk.old):
-        elides = is_elision(line)
+        is_elided = is_elision(line)
         costs = {
             at: _cost(line, text.lines[at]) for at in text.where.get(key(line.text), ())
         } or _paraphrases(line, text)
-        firm = line.mark == "-" and index > 0 and hunk.old[index - 1].mark == "-" and index not in starts
-        joined = index > 0 and (firm or index in insertions)
-        weight = 0 if elides else _weight(line)
-        claims.append(_Claim(line=line, weight=weight, costs=costs, joined=joined, elides=elides))
+        follows_removed = (
+            line.mark == "-" and index > 0 and hunk.old[index - 1].mark == "-" and index not in starts
+        )
+        is_joined = index > 0 and (follows_removed or index in insertions)
+        weight = 0 if is_elided else _weight(line)
+        claims.append(_Claim(line=line, weight=weight, costs=costs, joined=is_joined, elides=is_elided))
     return claims
 
 
 def _paraphrases(line: Line, text: Indexed) -> dict[int, int]:
-    """Comments of the file that share most words with a comment in the context."""
-    if line.mark != " " or not (said := COMMENT.match(line.text)):
+    """Return comments of the file that share most words with a comment in the context, with their cost."""
+    if line.mark != " " or not (comment := COMMENT.match(line.text)):
         return {}
-    words = set(said[1].lower().split())
+    words = set(comment[1].lower().split())
     found: dict[int, int] = {}
     for other, places in text.where.items():
         if (match := COMMENT.match(other)) and 2 * len(words.intersection(match[1].lower().split())) > max(
@@ -189,7 +196,7 @@ def _cost(line: Line, actual: str) -> int:
 
 
 def _forward(claims: Sequence[_Claim], size: int) -> list[list[int]]:
-    """For each number of claims laid down, the least cost with the next line of the file to come being each of its lines."""
+    """For each number of aligned claims, compute the least cost at each next line of the file."""
     rows = [[0] * (size + 1)]
     for claim in claims:
         before = rows[-1]
@@ -197,47 +204,48 @@ def _forward(claims: Sequence[_Claim], size: int) -> list[list[int]]:
         if claim.elides:
             rows.append(least)
             continue
-        missed = [cost + claim.weight for cost in before]
-        row = [missed[0], *map(min, missed[1:], missed)]
+        skip_costs = [cost + claim.weight for cost in before]
+        row = [skip_costs[0], *map(min, skip_costs[1:], skip_costs)]
         for at, cost in claim.costs.items():
-            reached = (
+            entry_cost = (
                 before[at]
                 if claim.joined
                 else min(before[at], min(before[max(0, at - FEW) : at + 1]) + SMALL_GAP, least[at] + GAP)
             )
-            row[at + 1] = min(row[at + 1], reached + cost)
+            row[at + 1] = min(row[at + 1], entry_cost + cost)
         rows.append(row)
     return rows
 
 
 def _backward(claims: Sequence[_Claim], size: int) -> list[list[int]]:
-    """For each number of claims laid down, the least cost of all further ones from each line of the file on."""
+    """For each number of aligned claims, compute the least cost of all further ones from each line of the
+    file on."""
     rows = [[0] * (size + 1)]
     for claim in reversed(claims):
         after = rows[-1]
         if claim.elides:
             rows.append(list(accumulate(reversed(after), min))[::-1])
             continue
-        missed = [cost + claim.weight for cost in after]
-        row = [*map(min, missed, missed[1:]), missed[-1]]
-        found = [NEVER] * (size + 1)
+        skip_costs = [cost + claim.weight for cost in after]
+        row = [*map(min, skip_costs, skip_costs[1:]), skip_costs[-1]]
+        match_costs = [NEVER] * (size + 1)
         for at, cost in claim.costs.items():
-            found[at] = after[at + 1] + cost
-        row = list(map(min, row, found))
+            match_costs[at] = after[at + 1] + cost
+        row = list(map(min, row, match_costs))
         if not claim.joined and claim.costs:
             row = [
                 min(cost, later + GAP)
-                for cost, later in zip(row, list(accumulate(reversed(found), min))[::-1], strict=True)
+                for cost, later in zip(row, list(accumulate(reversed(match_costs), min))[::-1], strict=True)
             ]
             for at in claim.costs:
                 for earlier in range(max(0, at - FEW), at):
-                    row[earlier] = min(row[earlier], found[at] + SMALL_GAP)
+                    row[earlier] = min(row[earlier], match_costs[at] + SMALL_GAP)
         rows.append(row)
     return rows[::-1]
 
 
 def _pairs(claims: Sequence[_Claim], rows: Sequence[Sequence[int]], text: Indexed) -> list[tuple[Line, str]]:
-    """The claims that were found on one of the cheapest ways."""
+    """Return the claims that match on one of the cheapest alignments, with the file's lines."""
     pairs: list[tuple[Line, str]] = []
     at = min(range(len(rows[-1])), key=rows[-1].__getitem__)
     for index in range(len(claims) - 1, -1, -1):
@@ -245,7 +253,7 @@ def _pairs(claims: Sequence[_Claim], rows: Sequence[Sequence[int]], text: Indexe
         if claim.elides:
             at = max(earlier for earlier in range(at + 1) if before[earlier] == cost)
             continue
-        start = _entered(claim, before, at, cost)
+        start = _entry_position(claim, before, at, cost)
         if start is not None:
             pairs.append((claim.line, text.lines[at - 1]))
             at = start
@@ -254,18 +262,19 @@ def _pairs(claims: Sequence[_Claim], rows: Sequence[Sequence[int]], text: Indexe
     return pairs[::-1]
 
 
-def _entered(claim: _Claim, before: Sequence[int], at: int, cost: int) -> int | None:
-    """Up to where the file was used before the claim was found on the line above `at`; None where it was not found there."""
-    own = claim.costs.get(at - 1)
-    if own is None:
+def _entry_position(claim: _Claim, before: Sequence[int], at: int, cost: int) -> int | None:
+    """Return the file position before a claim that matches the line above `at`; None where it does not match
+    there."""
+    match_cost = claim.costs.get(at - 1)
+    if match_cost is None:
         return None
-    if before[at - 1] + own == cost:
+    if before[at - 1] + match_cost == cost:
         return at - 1
     if claim.joined:
         return None
-    ways = (
+    positions = (
         earlier
         for earlier in range(at - 1, -1, -1)
-        if before[earlier] + (SMALL_GAP if at - 1 - earlier <= FEW else GAP) + own == cost
+        if before[earlier] + (SMALL_GAP if at - 1 - earlier <= FEW else GAP) + match_cost == cost
     )
-    return next(ways, None)
+    return next(positions, None)

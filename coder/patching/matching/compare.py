@@ -1,4 +1,4 @@
-"""When a line of a diff and a line of a file are the same: comparisons from strict to lenient."""
+"""Comparison of diff lines and file lines, from strict to lenient."""
 
 import re
 import unicodedata
@@ -14,11 +14,12 @@ LOOK_ALIKES = {
     **dict.fromkeys("\u200b\u2060\ufeff", ""),
     "\u2026": "...",
 }
-"""Punctuation and spaces that a reader, and a model, takes for a character of ASCII."""
+"""Punctuation and spaces that readers and models mistake for ASCII characters."""
 TO_ASCII = str.maketrans(LOOK_ALIKES)
 ELLIPSIS = re.compile(
     r"(?:#|//|--|/\*+|<!--|;|%|\[|\()?\s*(?:\.{3,}|\u2026)"
-    r"(?:[\w ,'-]*\b(?:code|lines?|rest|existing|unchanged|omitted|same|before|file|method|function)\b[\w ,'-]*)?"
+    r"(?:[\w ,'-]*\b(?:code|lines?|rest|existing|unchanged|omitted|same|before|file"
+    r"|method|function)\b[\w ,'-]*)?"
     r"(?:\.{3,}|\u2026)?\s*(?:\*/|-->|\]|\))?"
 )
 
@@ -26,35 +27,39 @@ Same = Callable[[Line, str], bool]
 
 
 def key(text: str) -> str:
-    """What is left of a line without the differences that cannot be seen: equal keys are the most lenient comparison there is."""
+    """Normalize a line: invisible differences are dropped, so that equal keys are the most lenient
+    comparison."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", text.translate(TO_ASCII))
     return " ".join(text.split())
 
 
 def plain(text: str) -> str:
-    """The line in ASCII punctuation, without white space at its end."""
+    """Return the line in ASCII punctuation, without trailing white space."""
     return (
         text.rstrip() if text.isascii() else unicodedata.normalize("NFC", text.translate(TO_ASCII)).rstrip()
     )
 
 
 def exactly(line: Line, actual: str) -> bool:
+    """Tell whether the lines are equal."""
     return line.text == actual
 
 
 def but_for_trailing_space(line: Line, actual: str) -> bool:
+    """Tell whether the lines are equal apart from trailing white space."""
     return line.text.rstrip() == actual.rstrip()
 
 
 def but_for_a_lost_mark(line: Line, actual: str) -> bool:
-    """An indented context line whose mark was lost has given its first space away as the mark."""
+    """Tell whether the lines are equal if a context line's first space was taken for its lost mark."""
     return but_for_trailing_space(line, actual) or (
         line.mark == " " and f" {line.text}".rstrip() == actual.rstrip()
     )
 
 
 def but_for_look_alikes(line: Line, actual: str) -> bool:
+    """Tell whether the lines are equal apart from look-alike characters."""
     return plain(line.text) == plain(actual)
 
 
@@ -62,5 +67,5 @@ COMPARISONS: Sequence[Same] = (exactly, but_for_trailing_space, but_for_a_lost_m
 
 
 def is_elision(line: Line) -> bool:
-    """Does a context line only say that lines were left out here?"""
+    """Tell whether a context line only stands for omitted lines."""
     return line.mark == " " and ELLIPSIS.fullmatch(line.text.strip()) is not None

@@ -1,4 +1,4 @@
-"""Say why a hunk does not fit, with the real lines, so that the next try succeeds."""
+"""Explanation of hunks that do not fit, with the file's actual lines, for the next attempt."""
 
 import difflib
 from collections import Counter
@@ -12,7 +12,7 @@ from coder.patching.matching.match import Misfit, Result, standing
 
 AROUND = 3
 MORE_AROUND = 8
-"""For each time that the hunk has failed before."""
+"""Further lines for each time that the hunk has failed before."""
 MOST_SHOWN = 28
 LONGEST = 160
 MOST_MISFITS = 2
@@ -29,25 +29,25 @@ def explained(
     failed_before: Mapping[str, int],
     most_lines: int,
 ) -> PatchError:
-    """One paragraph for each hunk of a file that does not fit, and which of them do."""
-    wrong = [result for result in results if isinstance(result, Misfit)]
+    """Return an error with a paragraph for each hunk that does not fit, and the hunks that do."""
+    misfits = [result for result in results if isinstance(result, Misfit)]
     text = Indexed(lines)
-    room = most_lines // min(len(wrong), MOST_MISFITS) - 4
+    room = most_lines // min(len(misfits), MOST_MISFITS) - 4
     parts = []
-    for misfit in wrong[:MOST_MISFITS]:
+    for misfit in misfits[:MOST_MISFITS]:
         times = failed_before.get(misfit.hunk.fingerprint, 0)
-        shown = min(room, MOST_SHOWN if not times else most_lines)
-        again = " It was sent before and has not changed." if times else ""
-        reason = _reason(path, misfit, text=text, around=AROUND + MORE_AROUND * times, most_lines=shown)
-        parts.append(f"{path}, hunk {misfit.hunk.number} of {len(results)}:{again} {reason}")
-    if len(wrong) > MOST_MISFITS:
-        parts.append(f"{path}: {_numbered(wrong[MOST_MISFITS:])} would not fit either.")
-    if fine := [result for result in results if not isinstance(result, Misfit)]:
-        parts.append(f"{path}: {_numbered(fine)} would fit.")
-    return PatchError("\n".join(parts), failed=[misfit.hunk.fingerprint for misfit in wrong])
+        max_lines = min(room, MOST_SHOWN if not times else most_lines)
+        repeat_note = " It was sent before and has not changed." if times else ""
+        reason = _reason(path, misfit, text=text, around=AROUND + MORE_AROUND * times, most_lines=max_lines)
+        parts.append(f"{path}, hunk {misfit.hunk.number} of {len(results)}:{repeat_note} {reason}")
+    if len(misfits) > MOST_MISFITS:
+        parts.append(f"{path}: {_hunk_numbers(misfits[MOST_MISFITS:])} would not fit either.")
+    if fitting := [result for result in results if not isinstance(result, Misfit)]:
+        parts.append(f"{path}: {_hunk_numbers(fitting)} would fit.")
+    return PatchError("\n".join(parts), failed=[misfit.hunk.fingerprint for misfit in misfits])
 
 
-def _numbered(results: Sequence[Result]) -> str:
+def _hunk_numbers(results: Sequence[Result]) -> str:
     return f"hunk{'s' if len(results) > 1 else ''} {', '.join(str(result.hunk.number) for result in results)}"
 
 
@@ -55,7 +55,10 @@ def _reason(path: str, misfit: Misfit, *, text: Indexed, around: int, most_lines
     if misfit.places:
         return _ambiguous(misfit.places)
     if not misfit.hunk.old:
-        return "it has no context, so its place is unknown. Add one or more unchanged lines before or after what it adds."
+        return (
+            "it has no context, so its place is unknown. Add one or more unchanged lines "
+            "before or after what it adds."
+        )
     if standing(misfit.hunk.new, text):
         return "what it adds is there already. Leave this hunk out."
     at = nearest(misfit.hunk, text)
@@ -67,25 +70,27 @@ def _reason(path: str, misfit: Misfit, *, text: Indexed, around: int, most_lines
 def _ambiguous(places: Sequence[int]) -> str:
     shown = ", ".join(str(max(0, place) + 1) for place in places[:8]) + (", ..." if len(places) > 8 else "")
     return (
-        f"it fits {len(places)} places equally well (lines {shown}). Add context lines that only the right place has, "
+        f"it fits {len(places)} places equally well (lines {shown}). Add context lines "
+        "that only the right place has, "
         "or name the enclosing function after the second @@."
     )
 
 
 def nearest(hunk: Hunk, text: Indexed) -> int | None:
-    """The index where most of the hunk's old lines stand, white space aside; by the most alike line where none does."""
+    """Return the index where most of the hunk's old lines are, ignoring white space; else that of the most
+    similar line."""
     votes: Counter[int] = Counter()
     for index, line in enumerate(hunk.old):
-        wanted = key(line.text)
-        for at in text.where.get(wanted, [])[:50] if wanted else []:
-            votes[at - index] += len(wanted)
+        line_key = key(line.text)
+        for at in text.where.get(line_key, [])[:50] if line_key else []:
+            votes[at - index] += len(line_key)
     if votes:
         return max(0, max(votes, key=lambda at: (votes[at], -abs(at - (hunk.start - 1)))))
     longest = sorted(enumerate(hunk.old), key=lambda pair: -len(key(pair[1].text)))[:COMPARED_LINES]
     candidates = [text for text in text.where if text and len(text) < LONGEST][:COMPARED_WITH]
     for index, line in longest:
-        if alike := difflib.get_close_matches(key(line.text)[:LONGEST], candidates, n=1, cutoff=0.6):
-            return max(0, text.where[alike[0]][0] - index)
+        if matches := difflib.get_close_matches(key(line.text)[:LONGEST], candidates, n=1, cutoff=0.6):
+            return max(0, text.where[matches[0]][0] - index)
     return None
 
 
@@ -93,11 +98,11 @@ def _difference(hunk: Hunk, lines: Sequence[str], at: int, *, around: int, most_
     around = max(0, min(around, (most_lines - len(hunk.old)) // 2))
     first, last = max(0, at - around), min(len(lines), at + len(hunk.old) + around)
     last = min(last, first + most_lines)
-    there = {key(line) for line in lines[first:last]}
-    missing = [line for line in hunk.old if key(line.text) not in there]
+    file_keys = {key(line) for line in lines[first:last]}
+    missing = [line for line in hunk.old if key(line.text) not in file_keys]
     shown = "\n".join(f"{number + 1:>6}| {lines[number][:LONGEST]}" for number in range(first, last))
     if not missing:
         return f"its context and removed lines do not stand together as it says. The file has:\n{shown}"
-    named = " and ".join(repr((line.mark + line.text)[:LONGEST]) for line in missing[:MOST_MISSING])
-    are = f"its line {named} is" if len(missing) < 2 else f"its lines {named} are"
-    return f"{are} not there. The file has, nearest to it:\n{shown}"
+    quoted = " and ".join(repr((line.mark + line.text)[:LONGEST]) for line in missing[:MOST_MISSING])
+    subject = f"its line {quoted} is" if len(missing) < 2 else f"its lines {quoted} are"
+    return f"{subject} not there. The file has, nearest to it:\n{shown}"

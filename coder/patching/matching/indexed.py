@@ -1,4 +1,4 @@
-"""A file's lines, and where each of them stands."""
+"""Index of a file's lines by their normalized text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,11 +9,13 @@ from coder.patching.matching.compare import key
 
 @dataclass(frozen=True)
 class Indexed:
+    """A file's lines with an index by key."""
+
     lines: Sequence[str]
 
     @cached_property
     def where(self) -> dict[str, list[int]]:
-        """The indices of the lines with each key, ascending."""
+        """Indices of the lines with each key, ascending."""
         where: dict[str, list[int]] = {}
         for index, line in enumerate(self.lines):
             where.setdefault(key(line), []).append(index)
