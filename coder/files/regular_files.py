@@ -1,4 +1,4 @@
-"""Reading and copying files of a repository that nobody has trusted: regular files only, inside the tree, of bounded size."""
+"""Reading and copying of regular files in an untrusted tree, of bounded size."""
 
 import os
 import stat
@@ -12,12 +12,12 @@ OPENED_BY_NAME = frozenset(
 
 
 def read_regular(path: Path, *, within: Path | None = None, limit_bytes: int = LARGEST_BYTES) -> bytes | None:
-    """Return a regular file's content; None where there is none, or it is a pipe, a device, or larger than the limit.
+    """Return a regular file's content; None where it is missing, a pipe, a device, or larger than the limit.
 
     A symbolic link counts only if it ends inside `within` (by default the file's own directory).
     """
     try:
-        handle = _opened(path, within=within or path.parent, limit_bytes=limit_bytes)
+        handle = _open_regular(path, within=within or path.parent, limit_bytes=limit_bytes)
         if handle is None:
             return None
         with os.fdopen(handle, "rb") as file:
@@ -28,22 +28,23 @@ def read_regular(path: Path, *, within: Path | None = None, limit_bytes: int = L
 
 
 def read_regular_text(path: Path, *, within: Path | None = None) -> str:
-    """Return a regular file's text as `read_regular` reads it, in UTF-8 with odd bytes replaced; empty where there is none."""
+    """Return a regular file's text as UTF-8 with invalid bytes replaced; empty where `read_regular` returns
+    None."""
     return (read_regular(path, within=within) or b"").decode("utf-8", "replace")
 
 
 def copy_regular(source: Path, target: Path, *, within: Path, limit_bytes: int) -> bool:
-    """Copy a regular file with its mode and times; False, and nothing is written, where `read_regular` would read nothing."""
+    """Copy a regular file with its mode and times; return False and write nothing where it cannot be read."""
     try:
-        handle = _opened(source, within=within, limit_bytes=limit_bytes)
+        handle = _open_regular(source, within=within, limit_bytes=limit_bytes)
         if handle is None:
             return False
         with os.fdopen(handle, "rb") as file, target.open("xb") as copy:
             status = os.fstat(file.fileno())
-            left = limit_bytes
-            while left > 0 and (data := file.read(min(left, 1 << 20))):
+            remaining = limit_bytes
+            while remaining > 0 and (data := file.read(min(remaining, 1 << 20))):
                 copy.write(data)
-                left -= len(data)
+                remaining -= len(data)
         target.chmod(stat.S_IMODE(status.st_mode) & 0o777)
         os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
     except OSError:
@@ -52,7 +53,10 @@ def copy_regular(source: Path, target: Path, *, within: Path, limit_bytes: int) 
 
 
 def pipes(directory: Path) -> Iterator[Path]:
-    """Yield the files that git and ripgrep open by name, and those of git directories, that are neither regular files nor directories."""
+    """Yield special files that git and ripgrep would open by name, and those inside git directories.
+
+    Regular files and directories are left out.
+    """
     for place, _, files in os.walk(directory):
         inside = ".git" in Path(place).parts
         for file in (Path(place, name) for name in files if inside or name in OPENED_BY_NAME):
@@ -60,8 +64,9 @@ def pipes(directory: Path) -> Iterator[Path]:
                 yield file
 
 
-def _opened(path: Path, *, within: Path, limit_bytes: int) -> int | None:
-    """A descriptor of the real file behind a path; what may block or act when opened is not opened."""
+def _open_regular(path: Path, *, within: Path, limit_bytes: int) -> int | None:
+    """Return a descriptor of the real file behind a path; None where opening it could block or have an
+    effect."""
     real, root = os.path.realpath(path), os.path.realpath(within)
     if not Path(real).is_relative_to(root) or not _is_small(os.lstat(real), limit_bytes):
         return None

@@ -1,4 +1,5 @@
-"""ripgrep behind one safe door: a pattern is never an option, no configuration is read, and every run ends."""
+"""Safe invocation of ripgrep: a pattern is never an option, no configuration is read, and every run is
+bounded."""
 
 import contextlib
 import fcntl
@@ -17,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NoReturn
 
-from ripgrepy import Ripgrepy  # type: ignore[import-untyped]  # it has no types
+from ripgrepy import Ripgrepy  # type: ignore[import-untyped]  # the package has no types
 
 from coder.core.errors import ToolError, UserError
 from coder.files.regular_files import pipes
@@ -27,15 +28,15 @@ from coder.permissions.private_files import DENY_READ, readable
 SECONDS = 20.0
 CHUNK_BYTES = 1 << 20
 PATIENCE_SECONDS = 2.0
-"""Of silence, after which it is looked for what a search may be waiting for."""
+"""Silence after which special files are looked for that may block the search."""
 PAUSE = 0.0006
-"""Seconds in which more may come: to wake up for each file's piece would take the processor from ripgrep."""
+"""Seconds to wait for more output: waking up for each file's piece would take processor time from ripgrep."""
 MOST_BYTES = 256 << 20
 KEPT_BYTES = 24 << 20
 MOST_HITS = 20_000
 LARGEST_FILE = "4M"
 ASIDE = ("--glob", "!.git", "--glob", "!.venv")
-"""What is nobody's work, ignored or not: `python -m venv` writes no .gitignore before 3.13."""
+"""Directories that are never searched, ignored or not: `python -m venv` writes no .gitignore before 3.13."""
 TALLIED = re.compile(rb"([^\0]+)\0(\d+)\n")
 __all__ = [
     "FileFound",
@@ -54,47 +55,47 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class FileFound:
-    """What one file holds of what was searched for."""
+    """Matches in one file."""
 
     path: str
     count: int
-    """Lines that match."""
+    """Matching lines."""
     records: bytes
-    """Of the first of them, and those around them, as ripgrep wrote them: read when they are asked for."""
+    """Raw ripgrep output of the first matches and their context, parsed on demand."""
 
     @cached_property
     def hits(self) -> tuple[Hit, ...]:
-        """Sorted by line."""
+        """Matching and context lines, sorted by line."""
         return tuple(hits_of(self.path, self.records))
 
     def first(self, count: int) -> tuple[Hit, ...]:
-        """The first lines that match."""
+        """Return the first matching lines."""
         return tuple(islice((hit for hit in hits_of(self.path, self.records) if hit.spans), count))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """What a search found, sorted by path."""
+    """Result of a search, sorted by path."""
 
     files: tuple[FileFound, ...]
     cut: str = ""
     """Why it ended early; empty when it is complete."""
     full: bool = False
-    """It ended early because there were as many matches as were asked for."""
+    """It ended early because the requested number of matches was reached."""
 
     @property
     def count(self) -> int:
-        """Lines that match, those included that are not among the hits."""
+        """Number of matching lines, including those that are not among the hits."""
         return sum(file.count for file in self.files)
 
     @cached_property
     def hits(self) -> tuple[Hit, ...]:
-        """Sorted by path and line."""
+        """Matching and context lines, sorted by path and line."""
         return tuple(hit for file in self.files for hit in file.hits)
 
 
-class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the same
-    """Ripgrepy's options, with a command line that cannot be talked into anything else, run with limits."""
+class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the package has no types
+    """Ripgrepy's options, with a fixed, injection-safe command line and limits."""
 
     def __init__(self, root: Path, *paths: str) -> None:
         super().__init__("", "./", rg_path=binary())
@@ -106,23 +107,24 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the same
         self.no_config().no_messages().hidden().max_filesize(LARGEST_FILE)
 
     def run(self, universal_newlines: bool = True) -> NoReturn:  # noqa: ARG002  # the parent's signature
-        """Refuse: the parent's way to run has no limits.
+        """Refuse: the parent's method has no limits.
 
         Raises:
-            TypeError: always; `output` is the way.
+            TypeError: always; use `output`.
         """
         raise TypeError("SafeRipgrep is run by output(), within its limits.")
 
     def output(self, pattern: str | None = None) -> Iterator[bytes]:
-        """Yield what ripgrep writes for a pattern, or for none when files are listed, until it ends or a limit is reached."""
-        asked = ["-e", pattern] if pattern is not None else ["--files"]
-        command = [*self.command, *ASIDE, *asked, "--", *self._paths]
-        with self._started(command) as process, selectors.DefaultSelector() as selector:
+        """Yield ripgrep's output for a pattern, or for a file list without one, until it ends or a limit is
+        reached."""
+        query = ["-e", pattern] if pattern is not None else ["--files"]
+        command = [*self.command, *ASIDE, *query, "--", *self._paths]
+        with self._start(command) as process, selectors.DefaultSelector() as selector:
             assert process.stdout is not None and process.stderr is not None
             selector.register(process.stdout, selectors.EVENT_READ)
             with contextlib.suppress(
                 AttributeError, OSError
-            ):  # only Linux can, and not beyond the user's limit
+            ):  # only on Linux, and not beyond the user's limit
                 fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, CHUNK_BYTES)
             size = 0
             try:
@@ -141,7 +143,8 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the same
         end = time.monotonic() + SECONDS
         if not selector.select(PATIENCE_SECONDS) and (pipe := next(pipes(self._root), None)):
             raise ToolError(
-                f"{pipe} is not a regular file, and a search would wait for it for ever. Remove it and try again."
+                f"{pipe} is not a regular file, and a search would wait for it for ever. Remove "
+                "it and try again."
             )
         while selector.select(max(0, end - time.monotonic())):
             time.sleep(PAUSE)
@@ -150,7 +153,7 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the same
             yield chunk
         self.cut = f"it took more than {SECONDS:g} s"
 
-    def _started(self, command: list[str]) -> "subprocess.Popen[bytes]":
+    def _start(self, command: list[str]) -> "subprocess.Popen[bytes]":
         environment = {"PATH": os.defpath, "LC_ALL": "C.UTF-8"}
         pipe = subprocess.PIPE
         try:
@@ -165,31 +168,33 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the same
 
 @cache
 def binary() -> str:
-    """The path of rg: CODER_RG, else the one that came with the `ripgrep` package, beside the interpreter, or on PATH.
+    """Return the path of rg: CODER_RG, else the `ripgrep` package's, the one beside the interpreter, or on
+    PATH.
 
     Raises:
         ToolError: there is none.
     """
-    if given := os.environ.get("CODER_RG"):
-        return given
-    places = [*_packaged(), Path(sys.executable).parent / "rg", Path(shutil.which("rg") or "")]
-    for place in places:
-        if place.is_file() and os.access(place, os.X_OK):
-            return str(place)
+    if configured := os.environ.get("CODER_RG"):
+        return configured
+    candidates = [*_packaged_binaries(), Path(sys.executable).parent / "rg", Path(shutil.which("rg") or "")]
+    for candidate in candidates:
+        if candidate.is_file() and os.access(candidate, os.X_OK):
+            return str(candidate)
     raise ToolError(
-        "ripgrep (rg) is not installed here, so nothing can be searched. Install it, or set CODER_RG to its path."
+        "ripgrep (rg) is not installed here, so nothing can be searched. Install it, or "
+        "set CODER_RG to its path."
     )
 
 
 def ripgrep_version() -> str:
-    """What rg says of itself, and where it stands.
+    """Return rg's version and path.
 
     Raises:
         UserError: there is none, or it does not run.
     """
     try:
         path = binary()
-        ran = subprocess.run(
+        result = subprocess.run(
             [path, "--no-config", "--version"], capture_output=True, text=True, timeout=SECONDS, check=True
         )
     except ToolError as error:
@@ -198,10 +203,10 @@ def ripgrep_version() -> str:
         raise UserError(
             f"{path} does not run: {error}. Install ripgrep, or set CODER_RG to its path."
         ) from None
-    return f"{ran.stdout.splitlines()[0]} ({path})"
+    return f"{result.stdout.splitlines()[0]} ({path})"
 
 
-def _packaged() -> list[Path]:
+def _packaged_binaries() -> list[Path]:
     try:
         files = metadata.files("ripgrep") or []
     except metadata.PackageNotFoundError:
@@ -218,51 +223,54 @@ def grep(
     most: int = MOST_HITS,
     deny_read: Sequence[str] = DENY_READ,
 ) -> Found:
-    """Search the files below `path` that git does not ignore, or files that it names, for a regular expression.
+    """Search the files below `path` that git does not ignore, or the files it names, for a regular
+    expression.
 
-    `options` are more of ripgrep's own, such as `--word-regexp`; never pass text of a model there but as `--glob=TEXT`. It ends after
-    `most` matches. Of files that `deny_read` names nothing is found.
+    `options` are further options of ripgrep, such as `--word-regexp`; pass a model's text only as
+    `--glob=TEXT`. The search ends after `most` matches. Files matched by `deny_read` are excluded.
 
     Raises:
         ToolError: the pattern is not valid.
     """
     ripgrep = SafeRipgrep(root, *([path] if isinstance(path, str) else path))
     ripgrep.json().command.extend(options)
-    gathered, full = _gathered(ripgrep, pattern, most)
-    if not gathered and not ripgrep.cut:
+    files_found, is_full = _gather(ripgrep, pattern, most)
+    if not files_found and not ripgrep.cut:
         _check(ripgrep)
-    allowed = readable([file.path for file in gathered], deny_read)
-    found = sorted(
-        (file for file in gathered if file.count and file.path in allowed), key=lambda file: file.path
+    allowed = readable([file.path for file in files_found], deny_read)
+    allowed_files = sorted(
+        (file for file in files_found if file.count and file.path in allowed), key=lambda file: file.path
     )
-    files = (FileFound(path=file.path, count=file.count, records=b"".join(file.records)) for file in found)
-    return Found(files=tuple(files), cut=ripgrep.cut, full=full)
+    files = (
+        FileFound(path=file.path, count=file.count, records=b"".join(file.records)) for file in allowed_files
+    )
+    return Found(files=tuple(files), cut=ripgrep.cut, full=is_full)
 
 
-def _gathered(ripgrep: SafeRipgrep, pattern: str, most: int) -> tuple[list["_Gathered"], bool]:
-    """What comes of each file, and whether that is as much as was asked for; nothing is looked at line by line."""
-    found: list[_Gathered] = []
-    count = kept = 0
+def _gather(ripgrep: SafeRipgrep, pattern: str, most: int) -> tuple[list["_FileRecords"], bool]:
+    """Collect the records of each file, unparsed, and whether the requested number was reached."""
+    files: list[_FileRecords] = []
+    count = kept_bytes = 0
     for block in blocks(ripgrep.output(pattern)):
-        for begun, records in by_file(block):
-            if begun:
-                found.append(_Gathered(path=begun))
-            if found and records:
+        for path, records in by_file(block):
+            if path:
+                files.append(_FileRecords(path=path))
+            if files and records:
                 matches = records.count(MATCH)
-                found[-1].count += matches
+                files[-1].count += matches
                 count += matches
-                if kept < KEPT_BYTES:
-                    found[-1].records.append(records)
-                    kept += len(records)
+                if kept_bytes < KEPT_BYTES:
+                    files[-1].records.append(records)
+                    kept_bytes += len(records)
         if count >= most:
             ripgrep.cut = f"there are more than {most:,} matches"
-            return found, True
-    return found, False
+            return files, True
+    return files, False
 
 
 @dataclass(kw_only=True)
-class _Gathered:
-    """A file's records while they come."""
+class _FileRecords:
+    """A file's records while they are collected."""
 
     path: str
     count: int = 0
@@ -277,7 +285,8 @@ def tally(
     options: tuple[str, ...] = (),
     deny_read: Sequence[str] = DENY_READ,
 ) -> tuple[dict[str, int], str]:
-    """How many lines of each file match, and why those are not all; of very many this is faster than to look at them.
+    """Count the matching lines of each file, and return why the counts are incomplete; faster than `grep` for
+    many matches.
 
     Raises:
         ToolError: the pattern is not valid.
@@ -294,7 +303,8 @@ def tally(
 def _check(ripgrep: SafeRipgrep) -> None:
     if ripgrep.error:
         raise ToolError(
-            f"ripgrep cannot search for this: {_reason(ripgrep.error)} For plain text instead of a pattern set literal=true."
+            f"ripgrep cannot search for this: {_reason(ripgrep.error)} For plain text instead "
+            "of a pattern set literal=true."
         )
 
 
@@ -305,16 +315,16 @@ class Listing:
     paths: tuple[str, ...]
     """Sorted, relative to the root."""
     cut: str = ""
-    """Why it is not all of them."""
+    """Why it is incomplete."""
 
 
 def list_paths(root: Path, path: str = ".") -> tuple[str, ...]:
-    """The files below a directory that git does not ignore, sorted, relative to the root."""
+    """Return the files below a directory that git does not ignore, sorted, relative to the root."""
     return listing(root, path).paths
 
 
 def listing(root: Path, path: str = ".", *, glob: str = "") -> Listing:
-    """The files below a directory that git does not ignore, and whether those are all.
+    """List the files below a directory that git does not ignore, and whether the list is complete.
 
     Raises:
         ToolError: the glob is not valid.
@@ -333,7 +343,7 @@ def listing(root: Path, path: str = ".", *, glob: str = "") -> Listing:
 
 
 def shown(path: str) -> str:
-    """A path fit for a model: bytes that are no text, and control characters, are written as escapes."""
+    """Escape a path for a model: undecodable bytes and control characters are written as escapes."""
     plain = path.encode("utf-8", "backslashreplace").decode("utf-8")
     return plain if plain.isprintable() else plain.encode("unicode_escape").decode("ascii")
 

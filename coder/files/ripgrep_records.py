@@ -1,6 +1,6 @@
-"""What `rg --json` writes: whole lines out of pieces, and what they say.
+"""Parsing of `rg --json` output in blocks of whole lines.
 
-A quote inside of JSON has a backslash before it, so none of the texts below is ever part of what was found.
+A quote inside of JSON is preceded by a backslash, so the byte strings below never occur in matched text.
 """
 
 import base64
@@ -27,36 +27,36 @@ LINE_NUMBER = re.compile(rb'"\},"line_number":(\d+),')
 
 @dataclass(frozen=True, kw_only=True)
 class Hit:
-    """One line of a file that matched, or stands beside one that did."""
+    """One line of a file that matched, or context of a match."""
 
     path: str
     """Relative to the root; bytes that are not UTF-8 are surrogate escapes."""
     line: int
     text: str
     spans: tuple[tuple[int, int], ...] = ()
-    """Where in the text; empty for a context line."""
+    """Matched ranges of the text; empty for a context line."""
 
 
 def blocks(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Whole lines, many at once, out of what comes in pieces; of a line over LONGEST_RECORD bytes just its number remains."""
-    kept = tail = number = b""
-    passing = False
+    """Join chunks into blocks of whole lines; of a line over LONGEST_RECORD bytes only the number remains."""
+    pending = tail = number = b""
+    is_skipping = False
     for chunk in chunks:
-        if passing:
+        if is_skipping:
             line, end, chunk = chunk.partition(b"\n")
             number = number or _number(tail + line)
             tail = line[-100:]
             if not end:
                 continue
-            passing = False
+            is_skipping = False
             if number:
                 yield TOO_LONG_RECORD % number
-        lines, end, rest = (kept + chunk).rpartition(b"\n")
+        lines, end, rest = (pending + chunk).rpartition(b"\n")
         if end:
             yield lines + end
-        kept = rest
-        if len(kept) > LONGEST_RECORD:
-            passing, number, tail, kept = True, _number(kept), kept[-100:], b""
+        pending = rest
+        if len(pending) > LONGEST_RECORD:
+            is_skipping, number, tail, pending = True, _number(pending), pending[-100:], b""
 
 
 def _number(piece: bytes) -> bytes:
@@ -64,13 +64,13 @@ def _number(piece: bytes) -> bytes:
 
 
 def by_file(block: bytes) -> Iterator[tuple[str, bytes]]:
-    """The lines of each file, with its path; the path is empty where they go on from the block before."""
-    before, *begun = block.split(BEGIN)
+    """Yield the records of each file with its path; the path is empty where they continue the last block."""
+    before, *file_parts = block.split(BEGIN)
     if before:
         yield "", before
-    for part in begun:
-        said, _, records = part.partition(b"\n")
-        yield _path(BEGIN + said), records
+    for part in file_parts:
+        header, _, records = part.partition(b"\n")
+        yield _path(BEGIN + header), records
 
 
 def _path(begin: bytes) -> str:
@@ -79,7 +79,7 @@ def _path(begin: bytes) -> str:
 
 
 def hits_of(path: str, records: bytes) -> Iterator[Hit]:
-    """What the records of a file say, one after the other."""
+    """Parse the records of a file into hits, in order."""
     for record in records.split(b"\n"):
         if record.startswith((MATCH, CONTEXT)) and (hit := _hit(path, json.loads(record)["data"])):
             yield hit
@@ -90,7 +90,7 @@ def _hit(path: str, data: dict[str, Any]) -> Hit | None:
         return None
     raw = _bytes(data["lines"]).partition(b"\n")[0].removesuffix(b"\r")
     spans = tuple(
-        (len(_text(raw[: item["start"]])), len(_text(raw[: item["end"]]))) for item in data["submatches"]
+        (len(_text(raw[: match["start"]])), len(_text(raw[: match["end"]]))) for match in data["submatches"]
     )
     return Hit(path=path, line=data["line_number"], text=_text(raw), spans=spans)
 

@@ -1,55 +1,59 @@
-"""Split code and prose into the same words, so that `parse_retryAfter` and "retry after" meet."""
+"""Tokenization of code and prose into the same terms, so that `parse_retryAfter` matches "retry after"."""
 
 import re
 from collections import Counter
 from functools import lru_cache
 
-from Stemmer import Stemmer  # type: ignore[import-not-found]  # it has no types
+from Stemmer import Stemmer  # type: ignore[import-not-found]  # the package has no types
 
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]+")
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 PROSE = """
-the and for that this with from are was were not but have has had can will would should could when what which there their
-then than been being does did doing into also only just like some any all more most other such each very here how why who its
-our your you use used using example expected actual behavior behaviour result issue bug error errors problem code version
-python file line last recent call traceback import print self none true false return def class get set add new old one two
-see need want work works working instead because while where after before run running make made case way test tests same
-different fix seems please think else elif try except raise pass lambda description steps reproduce reproducing current
-currently since still even without within between https http com org www github html args kwargs str int list dict type
-object function method module package pip install site usr home local main master windows linux macos given pull request
-comment comments docs documentation value values name names if is in it of on to as at be by do no or so up we an my me he
+the and for that this with from are was were not but have has had can will would should could when what which
+there their then than been being does did doing into also only just like some any all more most other such
+each very here how why who its our your you use used using example expected actual behavior behaviour result
+issue bug error errors problem code version python file line last recent call traceback import print self none
+true false return def class get set add new old one two see need want work works working instead because while
+where after before run running make made case way test tests same different fix seems please think else elif
+try except raise pass lambda description steps reproduce reproducing current currently since still even
+without within between https http com org www github html args kwargs str int list dict type object function
+method module package pip install site usr home local main master windows linux macos given pull request
+comment comments docs documentation value values name names if is in it of on to as at be by do no or so up we
+an my me he
 """
 COMMON = frozenset(PROSE.split())
-"""Words of prose and of Python that say nothing about a place."""
+"""Stop words of prose and of Python."""
 
 
 def words_of(text: str) -> Counter[str]:
-    """How often each identifier occurs, and the stem of each of its parts (`retry`, `valid` for `validation`), in lower case."""
-    counted: Counter[str] = Counter()
+    """Count each identifier and the stem of each of its parts (`retry`, `valid` for `validation`), in lower
+    case."""
+    counts: Counter[str] = Counter()
     for word, count in Counter(WORD.findall(text)).items():
         for part in parts(word):
-            counted[part] += count
-    return counted
+            counts[part] += count
+    return counts
 
 
 @lru_cache(maxsize=200_000)
 def parts(word: str) -> tuple[str, ...]:
-    """An identifier and the stems of its parts; common words and single letters are none."""
-    found = pieces(word)
-    stems = dict.fromkeys(stem(piece) for piece in found if not {piece, _singular(piece)} & COMMON)
-    return (*stems, word) if len(found) > 1 else tuple(stems)
+    """Return an identifier and the stems of its parts, without stop words and single letters."""
+    word_pieces = pieces(word)
+    stems = dict.fromkeys(stem(piece) for piece in word_pieces if not {piece, _singular(piece)} & COMMON)
+    return (*stems, word) if len(word_pieces) > 1 else tuple(stems)
 
 
 def pieces(word: str) -> tuple[str, ...]:
-    """What an identifier is put together from, as it is written but in lower case."""
+    """Return the parts of an identifier, in lower case."""
     return tuple(dict.fromkeys(piece.lower() for piece in PART.findall(word) if len(piece) > 1))
 
 
 @lru_cache(maxsize=200_000)
 def stem(word: str) -> str:
-    """What `validate`, `validation` and `validator` have in common: Porter's second stemmer for English.
+    """Return the common stem of `validate`, `validation` and `validator`: Porter's second stemmer for
+    English.
 
-    Each call has a stemmer of its own, since one must not serve two threads.
+    Each call has its own stemmer, because stemmers are not thread-safe.
     """
     stemmed: str = Stemmer("english", 0).stemWord(word)
     return stemmed

@@ -1,4 +1,4 @@
-"""What a source file defines."""
+"""Symbol index of source files."""
 
 from coder.index.definition import Definition, definitions, enclosing, named
 

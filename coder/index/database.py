@@ -1,4 +1,4 @@
-"""Where the index is kept: SQLite, keyed by content, shared by processes and worktrees, made anew when it is damaged."""
+"""Storage of the index: SQLite, keyed by content, shared by processes and worktrees, rebuilt when damaged."""
 
 import json
 import os
@@ -17,13 +17,16 @@ from coder.index.parsing import DOCUMENT_BITS, Part
 
 WAIT_SECONDS = 120.0
 MOST_CONTENTS = 3
-"""A database with so many times the files of the tree that asks is made anew: what is gone is never dropped one by one."""
+"""A database with more contents than this multiple of the tree's files is rebuilt: deleting single contents
+is slower."""
 SPARE_CONTENTS = 2000
 MOST_BYTES = 1 << 30
-"""All databases of a directory together; those that were used longest ago go first."""
+"""Limit of all databases of a directory; the least recently used are removed first."""
 SCHEMA = """
 CREATE TABLE meta (format TEXT, epoch INTEGER, next_document INTEGER);
-CREATE TABLE file (id INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB UNIQUE NOT NULL, first_document INTEGER, lengths BLOB);
+CREATE TABLE file (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB UNIQUE NOT NULL, first_document INTEGER, lengths BLOB
+);
 CREATE TABLE facts (id INTEGER PRIMARY KEY, definitions TEXT, imports TEXT, bases TEXT, names TEXT);
 CREATE TABLE segment (id INTEGER PRIMARY KEY, files INTEGER NOT NULL);
 CREATE TABLE term (text TEXT, segment INTEGER, entries BLOB, PRIMARY KEY (text, segment)) WITHOUT ROWID;
@@ -33,18 +36,18 @@ TABLES = ("file", "facts", "segment", "term", "tree", "meta")
 
 
 class Database:
-    """One connection, for any thread."""
+    """A database connection for use by any thread."""
 
     def __init__(self, path: Path | None) -> None:
-        """Open, or make; None is in memory.
+        """Open or create the database; None is in memory.
 
         Raises:
-            sqlite3.OperationalError: it cannot be kept there.
+            sqlite3.OperationalError: it cannot be stored there.
         """
         self._path = path
         self._lock = threading.RLock()
         self.damaged = False
-        """Was something read that makes no sense? Then it must be made anew."""
+        """Whether invalid data was read, so that the database must be rebuilt."""
         try:
             self._connection = self._open()
         except sqlite3.OperationalError:
@@ -66,10 +69,10 @@ class Database:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA journal_size_limit = 1000000")
         connection.execute("PRAGMA synchronous = OFF")
-        if not _fits(connection):
+        if not _is_current(connection):
             connection.execute("BEGIN IMMEDIATE")
-            if not _fits(connection):
-                _make(connection)
+            if not _is_current(connection):
+                _create_tables(connection)
             connection.execute("COMMIT")
         return connection
 
@@ -83,7 +86,7 @@ class Database:
             self._connection.close()
 
     def remake(self) -> None:
-        """Throw it all away."""
+        """Delete and recreate the database."""
         with self._lock:
             self._connection.close()
             self._remove()
@@ -91,12 +94,12 @@ class Database:
             self.damaged = False
 
     def wipe(self) -> None:
-        """Throw its content away, inside a transaction; other processes notice by the epoch."""
-        _make(self._connection)
+        """Delete the content inside a transaction; other processes notice by the epoch."""
+        _create_tables(self._connection)
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """One transaction; other processes that want to write wait."""
+        """Run one transaction; other writers wait."""
         with self._lock:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -118,22 +121,23 @@ class Database:
 
     @property
     def epoch(self) -> int:
-        """Changes whenever all that was known is gone."""
+        """Identifier that changes whenever the content is deleted."""
         return next((epoch for (epoch,) in self._rows("SELECT epoch FROM meta")), 0)
 
     @property
     def contents(self) -> int:
-        """How many contents of files it holds."""
+        """Number of file contents in the database."""
         return next((count for (count,) in self._rows("SELECT count(*) FROM file")), 0)
 
     def listing(self, root: bytes) -> Any:
-        """What was kept for a tree, or None."""
+        """Return the stored listing of a tree, or None."""
         return next(
             (json.loads(text) for (text,) in self._rows("SELECT listing FROM tree WHERE root = ?", root)),
             None,
         )
 
     def keep_listing(self, root: bytes, listing: object) -> None:
+        """Store the listing of a tree."""
         with self._lock:
             text = json.dumps(listing, separators=(",", ":"))
             self._connection.execute(
@@ -141,7 +145,7 @@ class Database:
             )
 
     def known(self, keys: Iterable[bytes]) -> dict[bytes, int]:
-        """The ids of those contents that are held."""
+        """Return the ids of those contents that are stored, by key."""
         return {
             key: found[0][0]
             for key in keys
@@ -151,14 +155,17 @@ class Database:
     def add(
         self, files: Mapping[bytes, tuple[int, str, str]], parse: Callable[..., Iterable[Part]]
     ) -> dict[bytes, int]:
-        """Parse and hold files given as key: (size, path, absolute path), inside a transaction; what changed meanwhile is left out."""
+        """Parse and store files given as key: (size, path, absolute path), inside a transaction.
+
+        Files that changed in the meantime are skipped.
+        """
         before = self._connection.execute("SELECT next_document FROM meta").fetchone()[0]
         count = before
 
-        def allocate(wanted: int) -> int:
+        def allocate(size: int) -> int:
             nonlocal count
-            count += wanted
-            return int(count - wanted)
+            count += size
+            return int(count - size)
 
         ids = {
             key: self._connection.execute("INSERT INTO file (key) VALUES (?)", (key,)).lastrowid
@@ -178,7 +185,7 @@ class Database:
         self._connection.executemany("UPDATE file SET first_document = ?, lengths = ? WHERE id = ?", rows)
         facts = [(row.id, row.definitions, row.imports, row.bases, row.names) for row in files]
         self._connection.executemany("INSERT INTO facts VALUES (?, ?, ?, ?, ?)", facts)
-        segment, pieces = self._merging(len(files))
+        segment, pieces = self._take_segments(len(files))
         for part in parts:
             for text, entries in part.terms.items():
                 pieces.setdefault(text, []).append(entries)
@@ -187,15 +194,15 @@ class Database:
             ((text, segment, b"".join(pieces[text])) for text in sorted(pieces)),
         )
 
-    def _merging(self, files: int) -> tuple[int, dict[str, list[bytes]]]:
-        """Take out the newest segments that are no more than twice the size of what comes, so that there are never many."""
+    def _take_segments(self, files: int) -> tuple[int, dict[str, list[bytes]]]:
+        """Remove the newest segments up to twice the new size, for merging, so that segments stay few."""
         pieces: dict[str, list[bytes]] = {}
         segments = self._connection.execute("SELECT id, files FROM segment ORDER BY id").fetchall()
-        taken = [0]
+        taken_segments = [0]
         while segments and segments[-1][1] <= 2 * files:
-            taken.append(segments[-1][0])
+            taken_segments.append(segments[-1][0])
             files += segments.pop()[1]
-        for segment in reversed(taken):
+        for segment in reversed(taken_segments):
             for text, entries in self._connection.execute(
                 "SELECT text, entries FROM term WHERE segment = ?", (segment,)
             ):
@@ -207,14 +214,14 @@ class Database:
         return number, pieces
 
     def entries(self, term: str) -> "array[int]":
-        """What is held under a term, oldest first."""
-        found = array("I")
+        """Return the entries of a term, oldest first."""
+        numbers = array("I")
         for (piece,) in self._rows("SELECT entries FROM term WHERE text = ? ORDER BY segment", term):
-            found.frombytes(piece)
-        return found
+            numbers.frombytes(piece)
+        return numbers
 
     def terms(self, kind: str) -> list[str]:
-        """All texts of a kind."""
+        """Return all terms of a kind."""
         after = chr(ord(kind) + 1)
         return [
             text[1:]
@@ -224,19 +231,19 @@ class Database:
         ]
 
     def facts(self, identity: int, column: Literal["definitions", "imports", "bases", "names"]) -> str:
-        """One column of a content's facts, as `FileRow` has it; empty where it is not held."""
+        """Return one column of a content's facts, as in `FileRow`; empty where it is not stored."""
         return next(
             (text for (text,) in self._rows(f"SELECT {column} FROM facts WHERE id = ?", identity)), ""
         )
 
     def lengths(self) -> list[tuple[int, int, bytes]]:
-        """Id, first document and lengths of each content."""
+        """Return id, first document and lengths of each content."""
         return self._rows("SELECT id, first_document, lengths FROM file ORDER BY first_document")
 
 
 @cache
 def _format() -> str:
-    """Changes with the code that decides what is held."""
+    """Return a hash of the code that determines the stored data."""
     folder = Path(__file__).parent
     package = folder.parent
     sources = [
@@ -247,15 +254,18 @@ def _format() -> str:
     return sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
 
-def _fits(connection: sqlite3.Connection) -> bool:
+def _is_current(connection: sqlite3.Connection) -> bool:
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if not tables.issuperset(TABLES):
         return False
-    form, document = connection.execute("SELECT format, next_document FROM meta").fetchone() or ("", 0)
-    return bool(form == _format() and document < 1 << DOCUMENT_BITS - 1)
+    stored_format, document = connection.execute("SELECT format, next_document FROM meta").fetchone() or (
+        "",
+        0,
+    )
+    return bool(stored_format == _format() and document < 1 << DOCUMENT_BITS - 1)
 
 
-def _make(connection: sqlite3.Connection) -> None:
+def _create_tables(connection: sqlite3.Connection) -> None:
     for table in TABLES:
         connection.execute(f"DROP TABLE IF EXISTS {table}")
     for statement in SCHEMA.split(";")[:-1]:
@@ -264,11 +274,11 @@ def _make(connection: sqlite3.Connection) -> None:
 
 
 def _make_room(path: Path) -> None:
-    """Remove the databases that were used longest ago where all together are too large."""
+    """Remove the least recently used databases where all together are too large."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    found = sorted(path.parent.glob("*.sqlite"), key=lambda other: other.stat().st_mtime)
-    room = MOST_BYTES - sum(other.stat().st_size for other in found)
-    for other in found:
+    databases = sorted(path.parent.glob("*.sqlite"), key=lambda other: other.stat().st_mtime)
+    room = MOST_BYTES - sum(other.stat().st_size for other in databases)
+    for other in databases:
         if room < 0 and other != path:
             room += other.stat().st_size
             other.unlink(missing_ok=True)

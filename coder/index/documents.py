@@ -1,4 +1,4 @@
-"""The documents that a search by words ranks: each definition, and what is left of its module."""
+"""Documents for ranking by terms: each definition, and the rest of its module."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,10 +9,10 @@ from coder.index.definition import Definition
 
 
 def documents(text: str, definitions: Sequence[Definition]) -> Iterator[tuple[int, Mapping[str, int]]]:
-    """Yield ordinal and words of each document that has any; 0 is the module, n the n-th definition.
+    """Yield ordinal and term counts of each non-empty document; 0 is the module, n the n-th definition.
 
-    A function has all its lines, a class those that its methods and inner classes leave, the module the rest. Variables and what is
-    defined inside a function are no documents.
+    A function has all its lines, a class those outside of its methods and inner classes, the module the rest.
+    Variables and definitions inside functions are not documents.
     """
     lines = text.split("\n")
     owners = _owners(len(lines), definitions)
@@ -28,22 +28,22 @@ def documents(text: str, definitions: Sequence[Definition]) -> Iterator[tuple[in
 
 
 def _words(text: str) -> dict[str, int]:
-    """As `coder.files.tokenize.words_of` counts them."""
-    found: dict[str, int] = {}
+    """Count terms as `coder.files.tokenize.words_of` does."""
+    counts: dict[str, int] = {}
     for word, count in Counter(WORD.findall(text)).items():
         for part in parts(word):
-            found[part] = found.get(part, 0) + count
-    return found
+            counts[part] = counts.get(part, 0) + count
+    return counts
 
 
 def _owners(lines: int, definitions: Sequence[Definition]) -> list[int]:
     owners = [0] * lines
     function_end = 0
-    for ordinal, item in enumerate(definitions, 1):
-        if item.kind == "variable" or item.start <= function_end:
+    for ordinal, definition in enumerate(definitions, 1):
+        if definition.kind == "variable" or definition.start <= function_end:
             continue
-        last = min(item.end, lines)
-        owners[item.start - 1 : last] = [ordinal] * (last - item.start + 1)
-        if item.kind in ("function", "method"):
+        last = min(definition.end, lines)
+        owners[definition.start - 1 : last] = [ordinal] * (last - definition.start + 1)
+        if definition.kind in ("function", "method"):
             function_end = last
     return owners

@@ -1,4 +1,4 @@
-"""The symbol index of one tree, kept up to date by what its files look like and shared by what they hold."""
+"""Symbol index of one tree, updated by file status and shared by content."""
 
 import os
 import sqlite3
@@ -15,10 +15,10 @@ from coder.index.worker import parse_all
 
 
 class SymbolIndex:
-    """Knows what a tree defines and uses."""
+    """Index of the definitions and uses of a tree."""
 
     def __init__(self, root: Path, database: Path | None = None) -> None:
-        """Nothing is opened before it is asked; without `database` it lives in memory."""
+        """Create the index without opening it; without `database` it is kept in memory."""
         self._root = root
         self._path = database
         self._lock = threading.Lock()
@@ -29,85 +29,88 @@ class SymbolIndex:
         self._snapshot: Snapshot | None = None
 
     def current(self) -> Snapshot:
-        """Bring up to date, and say what stands now; any thread may call."""
+        """Update the index and return its state; callable from any thread."""
         with self._lock:
             try:
-                return self._current()
+                return self._update()
             except (sqlite3.OperationalError, OSError):
-                # The disk is full or read-only, or somebody else writes for minutes: what is known need not be kept.
+                # The disk is full or read-only, or another process writes for minutes: continue in memory.
                 self._database = Database(None)
-                return self._current()
+                return self._update()
             except sqlite3.DatabaseError:
-                self._opened().remake()
-                return self._current()
+                self._open().remake()
+                return self._update()
 
     def known(self, path: str, data: bytes) -> tuple[Definition, ...] | None:
-        """The definitions of a file with this content, much sooner than they are read from it; None where that was not yet done."""
+        """Return the stored definitions of a file with this content, without parsing it; None where it is not
+        stored."""
         if (
             self._database is None and (self._path is None or not self._path.exists())
         ) or not self._lock.acquire(blocking=False):
             return None
         try:
-            database = self._opened()
+            database = self._open()
             identity = next(iter(database.known([key_of(path, data)]).values()), None)
-            found = defined(database.facts(identity, "definitions")) if identity is not None else None
-            return None if database.damaged else found
+            result = defined(database.facts(identity, "definitions")) if identity is not None else None
+            return None if database.damaged else result
         except sqlite3.Error:
             return None
         finally:
             self._lock.release()
 
-    def _opened(self) -> Database:
+    def _open(self) -> Database:
         if self._database is None:
             self._database = Database(self._path)
         if self._database.damaged:
             self._database.remake()
         return self._database
 
-    def _current(self) -> Snapshot:
-        database = self._opened()
+    def _update(self) -> Snapshot:
+        database = self._open()
         if (epoch := database.epoch) != self._epoch or self._snapshot is None:
-            self._remember(database, epoch)
-        now = look(self._root, self._listing)
-        if database.contents > MOST_CONTENTS * len(now.files) + SPARE_CONTENTS:
+            self._load_listing(database, epoch)
+        listing = look(self._root, self._listing)
+        if database.contents > MOST_CONTENTS * len(listing.files) + SPARE_CONTENTS:
             with database.writing():
                 database.wipe()
-            self._remember(database, database.epoch)
+            self._load_listing(database, database.epoch)
         changed = [
             path
-            for path, seen in now.files.items()
-            if path not in self._sources or seen != self._listing.files.get(path)
+            for path, status in listing.files.items()
+            if path not in self._sources or status != self._listing.files.get(path)
         ]
-        doubtful = [path for path, seen in now.files.items() if seen == UNTRUSTED and path not in changed]
-        if self._snapshot and not changed and not doubtful and now.paths == self._listing.paths:
+        uncertain = [
+            path for path, status in listing.files.items() if status == UNTRUSTED and path not in changed
+        ]
+        if self._snapshot and not changed and not uncertain and listing.paths == self._listing.paths:
             return self._snapshot
-        sources = {path: self._sources[path] for path in now.files if path in self._sources}
-        sources |= self._identified(database, [*changed, *doubtful])
-        if (now, sources) != (self._listing, self._sources):
-            self._keep(database, now, sources)
-        self._listing, self._sources = now, sources
-        self._snapshot = Snapshot(root=self._root, paths=now.paths, sources=sources, database=database)
+        sources = {path: self._sources[path] for path in listing.files if path in self._sources}
+        sources |= self._content_ids(database, [*changed, *uncertain])
+        if (listing, sources) != (self._listing, self._sources):
+            self._store_listing(database, listing, sources)
+        self._listing, self._sources = listing, sources
+        self._snapshot = Snapshot(root=self._root, paths=listing.paths, sources=sources, database=database)
         return self._snapshot
 
-    def _remember(self, database: Database, epoch: int) -> None:
+    def _load_listing(self, database: Database, epoch: int) -> None:
         self._epoch, self._snapshot, self._listing, self._sources = epoch, None, Listing(), {}
-        kept = database.listing(os.fsencode(self._root))
-        if kept is None:
+        stored = database.listing(os.fsencode(self._root))
+        if stored is None:
             return
-        paths, files, watched, self._sources = kept
+        paths, files, watched_looks, self._sources = stored
         looks: list[dict[str, Look]] = [
-            {path: (size, time, inode) for path, (size, time, inode) in seen.items()}
-            for seen in (files, watched)
+            {path: (size, time, inode) for path, (size, time, inode) in looks_by_path.items()}
+            for looks_by_path in (files, watched_looks)
         ]
         self._listing = Listing(paths=tuple(paths), files=looks[0], watched=looks[1])
 
-    def _keep(self, database: Database, listing: Listing, sources: dict[str, int]) -> None:
+    def _store_listing(self, database: Database, listing: Listing, sources: dict[str, int]) -> None:
         database.keep_listing(
             os.fsencode(self._root), [listing.paths, listing.files, listing.watched, sources]
         )
 
-    def _identified(self, database: Database, paths: Collection[str]) -> dict[str, int]:
-        """The content ids of files, those never seen before parsed."""
+    def _content_ids(self, database: Database, paths: Collection[str]) -> dict[str, int]:
+        """Return the content ids of files, parsing contents that are not stored yet."""
         keys: dict[str, bytes] = {}
         for path in paths:
             if (data := read_bytes(f"{self._root}/{path}")) is not None:

@@ -1,4 +1,4 @@
-"""Names that a misspelt one may mean."""
+"""Suggestions for misspelled names."""
 
 import difflib
 import heapq
@@ -10,28 +10,29 @@ CUTOFF = 0.7
 
 
 def nearest(name: str, names: Iterable[str], count: int) -> tuple[str, ...]:
-    """The likeliest of many names, best first: the same but for case and underscores, then those that share most pairs of letters."""
-    wanted = _plain(name)
-    pairs = _pairs(wanted)
+    """Return the most similar names, best first: equal but for case and underscores, then those sharing most
+    letter pairs."""
+    plain_name = _normalize(name)
+    pairs = _pairs(plain_name)
     shared = (
-        (_likeness(wanted, pairs, _plain(other)), other)
-        for other in names
-        if abs(len(other) - len(name)) <= max(4, len(name) // 2)
+        (_likeness(plain_name, pairs, _normalize(candidate)), candidate)
+        for candidate in names
+        if abs(len(candidate) - len(name)) <= max(4, len(name) // 2)
     )
     likely = heapq.nlargest(MOST_COMPARED, (pair for pair in shared if pair[0] >= 0.5))
-    scored = [
-        (difflib.SequenceMatcher(None, wanted, _plain(other)).ratio(), other)
-        for _, other in likely
-        if other != name
+    ratios = [
+        (difflib.SequenceMatcher(None, plain_name, _normalize(candidate)).ratio(), candidate)
+        for _, candidate in likely
+        if candidate != name
     ]
     return tuple(
-        other
-        for score, other in sorted(scored, key=lambda pair: (-pair[0], pair[1]))[:count]
+        candidate
+        for score, candidate in sorted(ratios, key=lambda pair: (-pair[0], pair[1]))[:count]
         if score >= CUTOFF
     )
 
 
-def _plain(name: str) -> str:
+def _normalize(name: str) -> str:
     return re.sub("_", "", name).lower()
 
 
@@ -39,9 +40,9 @@ def _pairs(word: str) -> set[str]:
     return {word[place : place + 2] for place in range(len(word) - 1)} or {word}
 
 
-def _likeness(wanted: str, pairs: set[str], other: str) -> float:
-    """Dice's coefficient of the pairs of letters."""
-    if wanted == other:
+def _likeness(name: str, pairs: set[str], other: str) -> float:
+    """Return Dice's coefficient of the letter pairs."""
+    if name == other:
         return 1.0
     others = _pairs(other)
     return 2 * len(pairs & others) / (len(pairs) + len(others))

@@ -1,4 +1,4 @@
-"""Turn a batch of files into rows of the index; nothing but its arguments and the files decides the outcome."""
+"""Parsing of batches of files into index rows; the result depends only on arguments and file contents."""
 
 import json
 from array import array
@@ -23,7 +23,7 @@ _SHAPES_ONLY = Secrets()
 Job = tuple[int, int, bytes, str, str]
 """Size, id, key, path and absolute path of a file."""
 DEFINED, USED, TOKEN, DERIVED = "d", "u", "t", "b"
-"""The kinds of terms, each its first letter: a bare name that is defined, one that is used, a word, a base class."""
+"""Kinds of terms, by their first letter: a defined bare name, a used one, a word, a base class."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,34 +33,35 @@ class FileRow:
     id: int
     first_document: int
     lengths: bytes
-    """An unsigned short for each document: the number of its words."""
+    """An unsigned short for each document: its number of words."""
     definitions: str
-    """A line of JSON each, in the order they stand in."""
+    """One line of JSON each, in source order."""
     imports: str
     bases: str
     names: str
-    """The identifiers it uses, and not only defines, sorted, a line each."""
+    """Identifiers that it uses, not only defines, sorted, one per line."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """What a batch of files adds."""
+    """Index entries of a batch of files."""
 
     files: list[FileRow]
     terms: dict[str, bytes]
-    """By kind and text: unsigned ints. Defined, derived, tokens: document << 8 | in the name << 7 | count; used: file, count, lines."""
+    """By kind and text: unsigned ints. Defined, derived, tokens: document << 8 | in the name << 7 | count;
+    used: file, count, lines."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parsed:
-    """A batch before its documents have numbers."""
+    """A parsed batch without document numbers."""
 
     found: list[tuple[int, str, Facts]]
     """Id, text and facts of each file."""
 
     @property
     def documents(self) -> int:
-        """How many numbers it needs."""
+        """Count of document numbers that it needs."""
         return sum(len(facts.definitions) + 1 for _, _, facts in self.found)
 
     def part(self, first_document: int) -> Part:
@@ -74,7 +75,7 @@ class Parsed:
 
 
 class _Terms:
-    """The numbers held under each text, a mapping for each kind."""
+    """Entries by term, a mapping for each kind."""
 
     def __init__(self) -> None:
         self.defined: dict[str, list[int]] = defaultdict(list)
@@ -86,70 +87,76 @@ class _Terms:
         kinds = ((DEFINED, self.defined), (USED, self.used), (TOKEN, self.tokens), (DERIVED, self.derived))
         return {
             kind + text: array("I", numbers).tobytes()
-            for kind, held in kinds
-            for text, numbers in held.items()
+            for kind, lines_by_text in kinds
+            for text, numbers in lines_by_text.items()
         }
 
 
 def parse(files: Sequence[Job]) -> Parsed:
-    """Read files, without the secrets in them; leave out a file whose content is not the one that was meant."""
-    found: list[tuple[int, str, Facts]] = []
+    """Parse files with secrets masked; skip a file whose content does not match its key."""
+    facts: list[tuple[int, str, Facts]] = []
     for _, identity, key, path, absolute in files:
         data = read_bytes(absolute)
         if data is not None and key_of(path, data) == key:
             text = "" if b"\0" in data else _SHAPES_ONLY.masked(data.decode("utf-8", "replace"))
-            found.append((identity, text, facts_of(path, text)))
-    return Parsed(found=found)
+            facts.append((identity, text, facts_of(path, text)))
+    return Parsed(found=facts)
 
 
 def read_bytes(absolute: str) -> bytes | None:
+    """Return a file's content, or None where it cannot be read."""
     try:
-        with open(absolute, "rb") as file:  # noqa: PTH123  # thousands of times
+        with open(absolute, "rb") as file:  # noqa: PTH123  # called thousands of times
             return file.read()
     except OSError:
         return None
 
 
 def key_of(path: str, data: bytes) -> bytes:
-    """What names a content: the same bytes read as the same language."""
+    """Return the key of a content: equal for the same bytes in the same language."""
     return blake2b(
         data, digest_size=16, person=path.rpartition(".")[2][-16:].encode("ascii", "replace")
     ).digest()
 
 
 def _row(identity: int, text: str, facts: Facts, first_document: int, terms: _Terms) -> FileRow:
-    for number, item in enumerate(facts.definitions, first_document + 1):
-        if len(item.bare) <= LONGEST_NAME:
-            terms.defined[item.bare].append(number << 8)
-        for base in facts.bases.get(item.name, ()) if item.kind != "variable" else ():
+    for number, definition in enumerate(facts.definitions, first_document + 1):
+        if len(definition.bare) <= LONGEST_NAME:
+            terms.defined[definition.bare].append(number << 8)
+        for base in facts.bases.get(definition.name, ()) if definition.kind != "variable" else ():
             terms.derived[base.rpartition(".")[2]].append(number << 8)
     names = [name for name in facts.uses if len(name) <= LONGEST_NAME]
     for name in names:
         lines = facts.uses[name]
         terms.used[name] += (identity, len(lines), *lines)
-    defining: dict[str, set[int]] = defaultdict(set)
-    for item in facts.definitions:
-        defining[item.bare].add(item.line)
-    lengths = _count(text, facts, first_document, terms.tokens)
+    defining_lines: dict[str, set[int]] = defaultdict(set)
+    for definition in facts.definitions:
+        defining_lines[definition.bare].add(definition.line)
+    lengths = _add_tokens(text, facts, first_document, terms.tokens)
     return FileRow(
         id=identity,
         first_document=first_document,
         lengths=lengths.tobytes(),
         definitions="\n".join(map(dumped, facts.definitions)),
-        imports=_json([(item.module, item.name, item.alias, item.line) for item in facts.imports]),
+        imports=_json(
+            [
+                (definition.module, definition.name, definition.alias, definition.line)
+                for definition in facts.imports
+            ]
+        ),
         bases=_json(facts.bases),
         names="\n".join(
             sorted(
                 name
                 for name in names
-                if name not in defining or not defining[name].issuperset(facts.uses[name])
+                if name not in defining_lines or not defining_lines[name].issuperset(facts.uses[name])
             )
         ),
     )
 
 
-def _count(text: str, facts: Facts, first_document: int, tokens: dict[str, list[int]]) -> "array[int]":
-    """Enter the words of each document, and return how many each has."""
+def _add_tokens(text: str, facts: Facts, first_document: int, tokens: dict[str, list[int]]) -> "array[int]":
+    """Add the words of each document, and return the number of words of each."""
     lengths = array("H", bytes(2 * (len(facts.definitions) + 1)))
     for ordinal, words in documents(text, facts.definitions):
         lengths[ordinal] = min(sum(words.values()), LONGEST_LENGTH)
@@ -165,19 +172,28 @@ def _count(text: str, facts: Facts, first_document: int, tokens: dict[str, list[
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
-def dumped(item: Definition) -> str:
-    """One definition as a line of text."""
+def dumped(definition: Definition) -> str:
+    """Serialize one definition as a line of text."""
     return _json(
-        (item.name, item.kind, item.start, item.line, item.end, item.signature, item.summary, *item.docstring)
+        (
+            definition.name,
+            definition.kind,
+            definition.start,
+            definition.line,
+            definition.end,
+            definition.signature,
+            definition.summary,
+            *definition.docstring,
+        )
     )
 
 
 def defined(lines: str) -> tuple[Definition, ...]:
-    """All definitions of a file from the lines that `dumped` wrote."""
+    """Deserialize all definitions of a file from lines written by `dumped`."""
     return tuple(map(loaded, json.loads(f"[{lines.replace(chr(10), ',')}]")))
 
 
 def loaded(row: Sequence[Any]) -> Definition:
-    """One definition from what `dumped` wrote, read as JSON."""
+    """Deserialize one definition from the JSON value written by `dumped`."""
     *fields, first, last = row
     return Definition._make((*fields, (first, last)))

@@ -1,4 +1,4 @@
-"""What a tree defines and uses at one moment."""
+"""Definitions and uses of a tree at one moment."""
 
 import json
 from array import array
@@ -26,13 +26,14 @@ class Place:
 
 
 def module_of(path: str) -> str:
-    """The dotted name of a Python file as if its root were on the path: `src.shop.box`, a package without `__init__`."""
+    """Return the dotted name of a Python file relative to the root: `src.shop.box`; a package without
+    `__init__`."""
     return path.rpartition(".")[0].removesuffix("/__init__").replace("/", ".")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Use:
-    """Where a file uses a name."""
+    """Uses of a name in one file."""
 
     path: str
     lines: tuple[int, ...]
@@ -41,36 +42,36 @@ class Use:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Snapshot:
-    """A tree as it stood when it was last looked at; all paths are relative to its root."""
+    """Index of a tree at its last update; all paths are relative to its root."""
 
     root: Path
     paths: tuple[str, ...]
     """Every file that git does not ignore, sorted."""
     sources: Mapping[str, int]
-    """The indexed files, each with the id of its content: two equal files share one."""
+    """The indexed files, each with the id of its content: equal files share one."""
     database: Database
     _texts: dict[int, list[str]] = field(default_factory=dict)
     _known: dict[str, tuple[Definition, ...]] = field(default_factory=dict)
 
     def definitions(self, path: str) -> tuple[Definition, ...]:
-        """Those of a file in the order they stand in; none where it is not indexed."""
+        """Return a file's definitions in source order; empty where it is not indexed."""
         if path not in self._known:
             self._known[path] = defined(self._column(path, "definitions"))
         return self._known[path]
 
     def imports(self, path: str) -> tuple[Import, ...]:
-        """What a file imports, in order."""
+        """Return the imports of a file, in order."""
         rows = json.loads(self._column(path, "imports") or "[]")
         return tuple(
             Import(module=module, name=name, alias=alias, line=line) for module, name, alias, line in rows
         )
 
     def bases(self, path: str) -> Mapping[str, tuple[str, ...]]:
-        """The base classes of each class of a file, as written, by its qualified name."""
+        """Return the base classes of each class of a file, as written, by its qualified name."""
         return {name: tuple(bases) for name, bases in json.loads(self._column(path, "bases") or "{}").items()}
 
     def names(self, path: str) -> tuple[str, ...]:
-        """The identifiers that a file uses as code, and not only defines, sorted."""
+        """Return the identifiers that a file uses as code, not only defines, sorted."""
         return tuple(filter(None, self._column(path, "names").split("\n")))
 
     def _column(self, path: str, column: Literal["definitions", "imports", "bases", "names"]) -> str:
@@ -78,20 +79,20 @@ class Snapshot:
         return self.database.facts(identity, column) if identity is not None else ""
 
     def defined(self, name: str) -> tuple[Place, ...]:
-        """Every definition with this bare name, by path and line."""
+        """Return every definition with this bare name, by path and line."""
         return self._places(DEFINED + name)
 
     def definers(self, name: str) -> tuple[str, ...]:
-        """The files that define a bare name, sorted; much cheaper than `defined` where there are hundreds."""
+        """Return the files that define a bare name, sorted; much cheaper than `defined` for hundreds."""
         files = {self._file(entry >> 8)[0] for entry in self.database.entries(DEFINED + name)}
         return tuple(sorted(path for identity in files for path in self._paths.get(identity, ())))
 
     def subclasses(self, name: str) -> tuple[Place, ...]:
-        """Every class that names this one, bare, among its bases."""
+        """Return every class with this bare name among its bases."""
         return self._places(DERIVED + name)
 
     def used(self, name: str) -> tuple[Use, ...]:
-        """The lines where a bare name is an identifier in code, definitions and imports included, by path."""
+        """Return the lines where a bare name occurs in code, including definitions and imports, by path."""
         return tuple(sorted(self._uses(name), key=lambda use: use.path))
 
     def _uses(self, name: str) -> Iterator[Use]:
@@ -106,15 +107,18 @@ class Snapshot:
             position += count
 
     def similar(self, name: str, count: int = 5) -> tuple[str, ...]:
-        """Defined names that a misspelt one may mean, likeliest first."""
+        """Return defined names similar to a misspelled one, likeliest first."""
         return nearest(name, self.database.terms(DEFINED), count)
 
     def postings(self, token: str) -> "array[int]":
-        """The documents that hold a word: document << 8 | in its name << 7 | count up to 127; those of older contents are among them."""
+        """Return the documents that contain a word: document << 8 | in its name << 7 | count up to 127.
+
+        Documents of outdated contents are included.
+        """
         return self.database.entries(TOKEN + token)
 
     def document(self, number: int) -> tuple[Place, ...]:
-        """Where a document stands; nowhere when it is of an older content, in several places when files are equal."""
+        """Return the places of a document: none when its content is outdated, several for equal files."""
         identity, ordinal = self._file(number)
         paths = self._paths.get(identity, ())
         if not paths:
@@ -124,16 +128,16 @@ class Snapshot:
 
     @cached_property
     def lengths(self) -> "array[int]":
-        """The number of words of each document, by its number; 0 for those that are gone."""
-        found = array("H")
+        """Number of words of each document, by its number; 0 for outdated ones."""
+        word_counts = array("H")
         for identity, first, lengths in self._contents:
-            found.frombytes(bytes(2 * (first - len(found))))
-            found.frombytes(lengths if identity in self._paths else bytes(len(lengths)))
-        return found
+            word_counts.frombytes(bytes(2 * (first - len(word_counts))))
+            word_counts.frombytes(lengths if identity in self._paths else bytes(len(lengths)))
+        return word_counts
 
     @cached_property
     def contents(self) -> tuple[tuple[int, int, tuple[str, ...]], ...]:
-        """Of each content that stands: its first document, how many it has, and the files that hold it."""
+        """First document, number of documents and files of each current content."""
         return tuple(
             (first, len(lengths) // 2, tuple(self._paths[identity]))
             for identity, first, lengths in self._contents
@@ -142,24 +146,24 @@ class Snapshot:
 
     @cached_property
     def average_length(self) -> float:
-        """Of documents that have words."""
+        """Average number of words of non-empty documents."""
         return sum(self.lengths) / max(1, len(self.lengths) - self.lengths.count(0))
 
     @cached_property
     def modules(self) -> Mapping[str, tuple[str, ...]]:
-        """The Python files by the last part of their module's name, empty ones included."""
-        found: dict[str, list[str]] = {}
+        """Python files by the last part of their module's name, empty files included."""
+        paths_by_name: dict[str, list[str]] = {}
         for path in self.paths:
             if path.endswith((".py", ".pyi")):
-                found.setdefault(module_of(path).rpartition(".")[2], []).append(path)
-        return {name: tuple(paths) for name, paths in found.items()}
+                paths_by_name.setdefault(module_of(path).rpartition(".")[2], []).append(path)
+        return {name: tuple(paths) for name, paths in paths_by_name.items()}
 
     @cached_property
     def _paths(self) -> dict[int, list[str]]:
-        found: dict[int, list[str]] = {}
+        paths_by_id: dict[int, list[str]] = {}
         for path, identity in self.sources.items():
-            found.setdefault(identity, []).append(path)
-        return found
+            paths_by_id.setdefault(identity, []).append(path)
+        return paths_by_id
 
     @cached_property
     def _contents(self) -> list[tuple[int, int, bytes]]:
@@ -170,16 +174,16 @@ class Snapshot:
         return [first for _, first, _ in self._contents]
 
     def _file(self, document: int) -> tuple[int, int]:
-        """The content that a document is of, and its ordinal there."""
+        """Return the content id of a document, and its ordinal there."""
         index = bisect_right(self._firsts, document) - 1
         identity, first, lengths = self._contents[index] if index >= 0 else (0, 0, b"")
         ordinal = document - first
         return (identity, ordinal) if ordinal * 2 < len(lengths) else (0, 0)
 
     def _places(self, term: str) -> tuple[Place, ...]:
-        found = [place for entry in self.database.entries(term) for place in self.document(entry >> 8)]
+        places = [place for entry in self.database.entries(term) for place in self.document(entry >> 8)]
         return tuple(
-            sorted(found, key=lambda place: (place.path, place.definition.line if place.definition else 0))
+            sorted(places, key=lambda place: (place.path, place.definition.line if place.definition else 0))
         )
 
     def _lines(self, identity: int) -> list[str]:

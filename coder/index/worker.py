@@ -1,4 +1,5 @@
-"""Parse batches of files in processes of our own, started so that neither a thread, nor a terminal, nor a hostile directory matters."""
+"""Worker processes that parse batches of files, isolated from threads, the terminal and the working
+directory."""
 
 import gc
 import os
@@ -13,47 +14,47 @@ from queue import SimpleQueue
 from coder.index.parsing import Job, Parsed, Part, parse
 
 SMALL_BYTES = 1_500_000
-"""Less than this is parsed sooner than a process has started."""
+"""Less than this is parsed faster than a process starts."""
 BATCH_BYTES = 1_000_000
 BATCHES = 4
-"""Batches for each worker, where that makes larger ones: what is in many batches is entered many times."""
+"""Batches for each worker, where that makes larger ones: terms are stored once per batch."""
 LARGEST_BATCH_BYTES = 4_000_000
 MOST_WORKERS = 8
 SCRIPT = "import sys; sys.path[:] = sys.argv[1:]; from coder.index.worker import serve; serve()"
 
 Batch = Sequence[Job]
 Allocate = Callable[[int], int]
-"""Gives out so many document numbers in a row, and says the first."""
+"""Allocates so many consecutive document numbers and returns the first."""
 
 
 def parse_all(files: Sequence[Job], allocate: Allocate) -> Iterator[Part]:
-    """Parse files, on all cores where that is worth it."""
+    """Parse files, on all cores where that pays off."""
     total = sum(size for size, *_ in files)
     workers = min(os.cpu_count() or 1, total // SMALL_BYTES + 1, MOST_WORKERS)
     batches = list(_batches(files, min(max(BATCH_BYTES, total // (workers * BATCHES)), LARGEST_BATCH_BYTES)))
-    guarded = _guarded(allocate)
+    locked_allocate = _with_lock(allocate)
     if workers < 2:
         for batch in batches:
             parsed = parse(batch)
-            yield parsed.part(guarded(parsed.documents))
+            yield parsed.part(locked_allocate(parsed.documents))
         return
     idle: SimpleQueue[_Worker] = SimpleQueue()
-    started = [_Worker() for _ in range(workers)]
-    for worker in started:
+    all_workers = [_Worker() for _ in range(workers)]
+    for worker in all_workers:
         idle.put(worker)
 
-    def one(batch: Batch) -> Part:
+    def parse_batch(batch: Batch) -> Part:
         worker = idle.get()
         try:
-            return worker.part(batch, guarded)
+            return worker.part(batch, locked_allocate)
         finally:
             idle.put(worker)
 
     try:
         with ThreadPoolExecutor(workers, thread_name_prefix="index") as pool:
-            yield from pool.map(one, batches)
+            yield from pool.map(parse_batch, batches)
     finally:
-        for worker in started:
+        for worker in all_workers:
             worker.end()
 
 
@@ -70,18 +71,18 @@ def _batches(files: Sequence[Job], most: int) -> Iterator[Batch]:
         yield batch
 
 
-def _guarded(allocate: Allocate) -> Allocate:
+def _with_lock(allocate: Allocate) -> Allocate:
     lock = threading.Lock()
 
-    def guarded(count: int) -> int:
+    def locked_allocate(count: int) -> int:
         with lock:
             return allocate(count)
 
-    return guarded
+    return locked_allocate
 
 
 class _Worker:
-    """One process; where it fails, the work is done here."""
+    """One process; where it fails, its batches are parsed in this process."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -116,7 +117,7 @@ class _Worker:
         return pickle.load(self._process.stdout)
 
     def end(self) -> None:
-        """Leave no process behind; may be called twice."""
+        """Kill the process; may be called twice."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()
@@ -124,8 +125,9 @@ class _Worker:
 
 
 def serve() -> None:
-    """Answer batches with the number of their documents, and that with the part, until there are no more."""
-    gc.disable()  # nothing here forms cycles, and there are millions of objects to look through
+    """Answer each batch with its number of documents, and the following number with the part, until input
+    ends."""
+    gc.disable()  # nothing here forms reference cycles, and there are millions of objects to traverse
     questions, answers = sys.stdin.buffer, sys.stdout.buffer
     parsed = Parsed(found=[])
     while True:

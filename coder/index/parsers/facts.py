@@ -1,4 +1,4 @@
-"""What one file tells the index: definitions, imports, identifiers used, base classes."""
+"""Facts of one file for the index: definitions, imports, identifier uses, base classes."""
 
 import re
 from collections import defaultdict
@@ -10,9 +10,9 @@ from coder.index.parsers.languages import LANGUAGES
 
 PYTHON = (".py", ".pyi")
 MINIFIED = 400
-"""Characters a line from which on, on average, a file was written by a program."""
+"""Average characters per line from which a file counts as generated."""
 IDENTIFIER = re.compile(r'[^\W\d][\w$]*+(?!")')
-"""The letters before a string's quote are none."""
+"""Excludes string prefixes before a quote."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,19 +22,19 @@ class Import:
     module: str
     """With its leading dots; `.` for `from . import x`."""
     name: str = ""
-    """What is taken from the module: empty for the module itself, `*` for all."""
+    """Imported name: empty for the module itself, `*` for all."""
     alias: str = ""
-    """The name it has here, where that is another."""
+    """Local name, where it differs."""
     line: int
 
     @property
     def local(self) -> str:
-        """The name by which the file knows it."""
+        """Name that the file uses."""
         return self.alias or self.name or self.module.partition(".")[0]
 
     @property
     def dotted(self) -> str:
-        """What is imported, in one name; of all that a module has, the module."""
+        """Imported object as one dotted name; the module for `*`."""
         if self.name in ("", "*"):
             return self.module
         return f"{self.module}{'' if self.module.endswith('.') else '.'}{self.name}"
@@ -42,18 +42,18 @@ class Import:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """What a file says of itself."""
+    """Indexed facts of one file."""
 
     definitions: tuple[Definition, ...] = ()
     imports: tuple[Import, ...] = ()
     bases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By a class's qualified name: its base classes, as written."""
     uses: Mapping[str, list[int]] = field(default_factory=dict)
-    """By identifier: the lines that hold it as code, ascending; keywords and `self` are left out."""
+    """By identifier: lines that contain it as code, ascending; keywords and `self` are excluded."""
 
 
 def facts_of(path: str, text: str) -> Facts:
-    """Read a file's facts by the language that its name tells."""
+    """Parse a file's facts in the language given by its extension."""
     if path.endswith(PYTHON):
         from coder.index.parsers.python import python_facts
 
@@ -70,7 +70,7 @@ def facts_of(path: str, text: str) -> Facts:
 
 
 def definitions_of(path: str, text: str) -> tuple[Definition, ...]:
-    """A file's definitions alone, which is much less work."""
+    """Parse only a file's definitions, which is much cheaper."""
     if path.endswith(PYTHON):
         from coder.index.parsers.python import python_definitions
 
@@ -91,9 +91,9 @@ def _is_minified(text: str) -> bool:
 
 
 def uses_of(code: str, without: frozenset[str]) -> dict[str, list[int]]:
-    """The lines of each identifier in code whose strings and comments are blank."""
-    found: dict[str, list[int]] = defaultdict(list)
+    """Return the lines of each identifier in code whose strings and comments are blank."""
+    lines_by_name: dict[str, list[int]] = defaultdict(list)
     for number, line in enumerate(code.split("\n"), 1):
         for name in set(IDENTIFIER.findall(line)):
-            found[name].append(number)
-    return {name: lines for name, lines in found.items() if name not in without}
+            lines_by_name[name].append(number)
+    return {name: lines for name, lines in lines_by_name.items() if name not in without}

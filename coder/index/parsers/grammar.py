@@ -1,4 +1,4 @@
-"""Facts of files in the languages that have a grammar, read with tree-sitter: broken code gives what can be made out."""
+"""Facts of files in languages with a tree-sitter grammar; broken code is parsed as far as possible."""
 
 import importlib
 import re
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Query
 
     Captures = dict[str, list[Node]]
-    """What one match of a query holds, by the names that the query gives it."""
+    """Nodes of one match of a query, by capture name."""
 
 WIDEST = 200
 TYPES = frozenset({"class", "interface", "struct", "enum", "trait", "scope"})
-"""What is inside these is a method."""
+"""Kinds whose functions are methods."""
 CODE = frozenset({"function", "method"})
-"""What is inside these is no concern of anybody else, unless it is a function again."""
+"""Kinds whose inner definitions are local, except functions."""
 LEAST = frozenset({"variable", "type"})
-"""Kinds that say less than any other that a query finds for the same name."""
+"""Kinds less specific than any other that a query finds for the same name."""
 NAMES_TOO = frozenset(
     {
         "get",
@@ -42,17 +42,17 @@ NAMES_TOO = frozenset(
         "print",
     }
 )
-"""Keywords only in certain places."""
+"""Keywords only in certain contexts."""
 AROUND = ("export_statement", "template_declaration", "ambient_declaration")
-"""What belongs to a definition though it stands around it."""
+"""Nodes around a definition that belong to it."""
 ALONE = re.compile(r"\w+_declaration|type_definition")
-"""The same, where nothing else is in it."""
+"""Nodes that belong to a definition if they contain nothing else."""
 COMMENT = re.compile(r"^\s*(?:///?|/?\*+/?|#(?![a-z]))\s?(.*?)\s*(?:\*/)?$")
 IMPORTED = re.compile(r"([\w$*]+)(?:\s+as\s+([\w$]+))?\s*(?=,|\}|$)")
 
 
-class _Found(NamedTuple):
-    """One definition of the tree, before it is known what it is inside of."""
+class _CapturedDefinition(NamedTuple):
+    """A definition in the tree, before its scope is known."""
 
     start: int
     end: int
@@ -64,9 +64,9 @@ class _Found(NamedTuple):
 
 
 def grammar_facts(language: Language, text: str) -> Facts:
-    """All that the index keeps of a file."""
+    """Parse all facts of a file."""
     data = text.encode("utf-8", "replace")
-    named: list[Captures] = []
+    definition_captures: list[Captures] = []
     imports: list[Import] = []
     bases: list[tuple[int, str]] = []
     code = bytearray(data)
@@ -78,19 +78,21 @@ def grammar_facts(language: Language, text: str) -> Facts:
         elif "source" in captures:
             imports += _imports(captures["source"][0], captures["import"][0])
         else:
-            named.append(captures)
-    placed = _placed(named)
+            definition_captures.append(captures)
+    scoped = _scope_definitions(definition_captures)
     return Facts(
-        definitions=_definitions(placed, text),
+        definitions=_definitions(scoped, text),
         imports=tuple(imports),
-        bases=_derived(placed, bases),
+        bases=_bases_by_type(scoped, bases),
         uses=uses_of(code.decode("utf-8", "replace"), _keywords(language)),
     )
 
 
 def grammar_definitions(language: Language, text: str) -> tuple[Definition, ...]:
-    """The definitions alone, which is half the work."""
-    return _definitions(_placed(_matches(language, language.outline, text.encode("utf-8", "replace"))), text)
+    """Parse only the definitions, which takes half the time."""
+    return _definitions(
+        _scope_definitions(_matches(language, language.outline, text.encode("utf-8", "replace"))), text
+    )
 
 
 def _matches(language: Language, query: str, data: bytes) -> "Iterator[Captures]":
@@ -136,25 +138,25 @@ def _text(node: "Node") -> str:
 
 
 def _plain(node: "Node") -> str:
-    """A name without its type arguments, its parts joined with dots."""
+    """Return a name without its type arguments, its parts joined with dots."""
     if (text := _text(node)).isidentifier():
         return text
     text = re.sub(r"<.*>|\[.*\]|^[&*\s]+|^extends\s+", "", text, flags=re.DOTALL)
     return re.sub(r"\s*(?:::|\.)\s*", ".", text).strip(" .")
 
 
-def _found(captures: "Captures") -> _Found | None:
+def _captured_definition(captures: "Captures") -> _CapturedDefinition | None:
     name = captures["name"][0]
     kind = next(kind for kind in captures if kind not in ("name", "owner"))
     node = captures[kind][0]
     owner = _plain(captures["owner"][0]) if "owner" in captures else ""
-    plain = _plain(name)
-    if not plain or len(plain) > WIDEST:
+    plain_name = _plain(name)
+    if not plain_name or len(plain_name) > WIDEST:
         return None
-    return _Found(
+    return _CapturedDefinition(
         start=name.start_byte,
         end=node.end_byte,
-        name=plain,
+        name=plain_name,
         kind=kind.rstrip("_"),
         node=node,
         line=name.start_point[0] + 1,
@@ -162,62 +164,68 @@ def _found(captures: "Captures") -> _Found | None:
     )
 
 
-def _placed(matches: "Iterable[Captures]") -> list[_Found]:
-    """Definitions in the order they stand in, named by what they are inside of; local variables are left out."""
-    found: dict[int, _Found] = {}
+def _scope_definitions(matches: "Iterable[Captures]") -> list[_CapturedDefinition]:
+    """Return definitions in source order, qualified by their scopes; local variables are excluded."""
+    by_start: dict[int, _CapturedDefinition] = {}
     for captures in matches:
-        if (item := _found(captures)) and (item.start not in found or found[item.start].kind in LEAST):
-            found[item.start] = item
-    placed: list[_Found] = []
-    scopes: list[_Found] = []
-    for item in sorted(found.values(), key=lambda item: (item.node.start_byte, -item.end)):
-        while scopes and scopes[-1].end <= item.node.start_byte:
+        if (definition := _captured_definition(captures)) and (
+            definition.start not in by_start or by_start[definition.start].kind in LEAST
+        ):
+            by_start[definition.start] = definition
+    placed: list[_CapturedDefinition] = []
+    scopes: list[_CapturedDefinition] = []
+    for definition in sorted(
+        by_start.values(), key=lambda definition: (definition.node.start_byte, -definition.end)
+    ):
+        while scopes and scopes[-1].end <= definition.node.start_byte:
             scopes.pop()
         outer = scopes[-1] if scopes else None
-        if outer and outer.kind in CODE and item.kind not in (*CODE, *TYPES):
+        if outer and outer.kind in CODE and definition.kind not in (*CODE, *TYPES):
             continue
-        before = item.owner or (outer.name if outer else "")
-        item = item._replace(name=f"{before}.{item.name}" if before else item.name, kind=_kind(item, outer))
-        if item.kind not in ("variable", "constant"):
-            scopes.append(item)
-        placed.append(item)
+        prefix = definition.owner or (outer.name if outer else "")
+        definition = definition._replace(
+            name=f"{prefix}.{definition.name}" if prefix else definition.name, kind=_kind(definition, outer)
+        )
+        if definition.kind not in ("variable", "constant"):
+            scopes.append(definition)
+        placed.append(definition)
     return placed
 
 
-def _kind(item: _Found, outer: _Found | None) -> str:
-    if item.kind not in CODE:
-        return item.kind
-    inside = item.owner or "." in item.name or (outer is not None and outer.kind in TYPES)
-    return "method" if inside else "function"
+def _kind(definition: _CapturedDefinition, outer: _CapturedDefinition | None) -> str:
+    if definition.kind not in CODE:
+        return definition.kind
+    is_inside = definition.owner or "." in definition.name or (outer is not None and outer.kind in TYPES)
+    return "method" if is_inside else "function"
 
 
-def _definitions(placed: Sequence[_Found], text: str) -> tuple[Definition, ...]:
+def _definitions(definitions: Sequence[_CapturedDefinition], text: str) -> tuple[Definition, ...]:
     lines = text.split("\n")
-    return tuple(_definition(item, lines) for item in placed if item.kind != "scope")
+    return tuple(_definition(captured, lines) for captured in definitions if captured.kind != "scope")
 
 
-def _definition(item: _Found, lines: Sequence[str]) -> Definition:
-    outermost = item.node
+def _definition(definition: _CapturedDefinition, lines: Sequence[str]) -> Definition:
+    outermost = definition.node
     while (parent := outermost.parent) and (
         parent.type in AROUND or (parent.named_child_count == 1 and ALONE.fullmatch(parent.type))
     ):
         outermost = parent
     start = outermost.start_point[0] + 1
-    signature = _signature(outermost, item.node)
-    bare = item.name.rpartition(".")[2]
+    signature = _signature(outermost, definition.node)
+    bare = definition.name.rpartition(".")[2]
     return Definition(
-        name=item.name,
-        kind="variable" if item.kind == "constant" else item.kind,
+        name=definition.name,
+        kind="variable" if definition.kind == "constant" else definition.kind,
         start=start,
-        line=item.line,
-        end=max(outermost.end_point[0] + (1 if outermost.end_point[1] else 0), item.line),
+        line=definition.line,
+        end=max(outermost.end_point[0] + (1 if outermost.end_point[1] else 0), definition.line),
         signature=signature if bare in signature else f"{signature} {bare}",
         summary=_comment_above(start, lines),
     )
 
 
 def _signature(outermost: "Node", node: "Node") -> str:
-    """What stands before the body, on one line."""
+    """Return the text before the body, on one line."""
     inner = next((child for child in node.children if child.child_by_field_name("body")), None)
     body = node.child_by_field_name("body") or (inner.child_by_field_name("body") if inner else None)
     end = body.start_byte if body is not None else node.end_byte
@@ -227,52 +235,58 @@ def _signature(outermost: "Node", node: "Node") -> str:
 
 
 def _comment_above(start: int, lines: Sequence[str]) -> str:
-    """The first line that says something of the comment that ends right above a line."""
+    """Return the first non-empty line of the comment that ends right above a line."""
     number = start - 1
-    said = ""
+    text = ""
     while (
         number > 0
         and (match := COMMENT.match(lines[number - 1]))
         and not lines[number - 1].lstrip().startswith(("#include", "#def", "#if", "#end"))
     ):
-        said = match[1] or said
+        text = match[1] or text
         number -= 1
-    return said[:120]
+    return text[:120]
 
 
-def _derived(placed: Sequence[_Found], bases: Sequence[tuple[int, str]]) -> dict[str, tuple[str, ...]]:
-    """The bases of each type: those written inside of it, and inside of no type inside of it."""
-    found: dict[str, list[str]] = {}
+def _bases_by_type(
+    placed: Sequence[_CapturedDefinition], bases: Sequence[tuple[int, str]]
+) -> dict[str, tuple[str, ...]]:
+    """Return the bases of each type: those inside it, but not inside an inner type."""
+    bases_by_type: dict[str, list[str]] = {}
     for position, base in bases:
-        around = [
-            item for item in placed if item.kind in TYPES and item.node.start_byte <= position < item.end
+        enclosing = [
+            definition
+            for definition in placed
+            if definition.kind in TYPES and definition.node.start_byte <= position < definition.end
         ]
-        if around and base:
-            found.setdefault(around[-1].name, []).append(base)
-    return {name: tuple(dict.fromkeys(names)) for name, names in found.items()}
+        if enclosing and base:
+            bases_by_type.setdefault(enclosing[-1].name, []).append(base)
+    return {name: tuple(dict.fromkeys(names)) for name, names in bases_by_type.items()}
 
 
 def _imports(module: "Node", statement: "Node") -> Iterator[Import]:
-    """One for each name that is taken, or one for the whole module."""
+    """Yield an import for each imported name, or one for the whole module."""
     line = statement.start_point[0] + 1
-    written = re.sub(r"\s+", "", _text(module)) if "{" not in _text(module) else _text(module)
-    name = written.strip("\"'`<>").replace("::", ".")
+    module_text = re.sub(r"\s+", "", _text(module)) if "{" not in _text(module) else _text(module)
+    name = module_text.strip("\"'`<>").replace("::", ".")
     head = (
         _text(statement)[: module.start_byte - statement.start_byte]
         if statement.type in ("import_statement", "export_statement")
         else ""
     )
     if statement.type == "use_declaration":
-        before, _, listed = name.partition("{")
-        taken = IMPORTED.findall(listed.rstrip("} \n")) if listed else [(before.rpartition(".")[2], "")]
-        name = before.rstrip(".") if listed else before.rpartition(".")[0]
+        before, _, names = name.partition("{")
+        imported = IMPORTED.findall(names.rstrip("} \n")) if names else [(before.rpartition(".")[2], "")]
+        name = before.rstrip(".") if names else before.rpartition(".")[0]
     elif statement.type == "import_declaration" and "." in name:
         name, _, last = name.rpartition(".")
-        taken = [(last, "")]
+        imported = [(last, "")]
     else:
-        taken = IMPORTED.findall(
+        imported = IMPORTED.findall(
             re.sub(r"^\s*(?:import|export)\s+(?:type\s+)?|\bfrom\s*$|\{", "", head).strip()
         )
-    yield from (Import(module=name, name=taken_name, alias=alias, line=line) for taken_name, alias in taken)
-    if not taken:
+    yield from (
+        Import(module=name, name=imported_name, alias=alias, line=line) for imported_name, alias in imported
+    )
+    if not imported:
         yield Import(module=name, line=line)

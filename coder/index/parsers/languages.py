@@ -1,8 +1,8 @@
-"""The languages read with tree-sitter: which files, which grammar, and what to look for in its trees.
+"""Languages parsed with tree-sitter: extensions, grammars, and queries.
 
-In a query, `name` is what a definition is called and the capture beside it its kind; `scope` is something that only lends its name to
-what is inside it; `owner` is the type that a method says it belongs to; `base` a base class; `source` what is imported from; `blank` a
-string or comment.
+In a query, `name` captures the name of a definition and the other capture its kind; `scope` is a node that
+only qualifies the names inside it; `owner` is the receiver type of a method; `base` a base class; `source`
+the imported module; `blank` a string or comment.
 """
 
 from collections.abc import Mapping
@@ -11,17 +11,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Language:
-    """One grammar and how it is asked."""
+    """A grammar and its query."""
 
     package: str
-    """Of the grammar."""
+    """Python package of the grammar."""
     query: str
     grammar: str = "language"
-    """The function of the package that gives it."""
+    """The package's function that returns it."""
 
     @property
     def outline(self) -> str:
-        """What of the query finds definitions, each on a line of its own."""
+        """The part of the query that finds definitions, each on a line of its own."""
         return "\n".join(line for line in self.query.split("\n") if "@name" in line)
 
 
@@ -163,4 +163,4 @@ LANGUAGES: Mapping[str, Language] = {
     **dict.fromkeys(("h", "cc", "cpp", "cxx", "hh", "hpp", "hxx"), _CPP),
     **dict.fromkeys(("rb", "rake"), Language(package="tree_sitter_ruby", query=RUBY)),
 }
-"""By the ending of a file's name; a header is read as C++, which holds nearly all of C."""
+"""By file extension; a header is parsed as C++, which includes nearly all of C."""

@@ -1,12 +1,18 @@
-"""Facts of files in languages without a grammar here, by what their definition lines look like."""
+"""Facts of files in languages without a grammar, from lines that look like definitions."""
 
 import re
 
 from coder.index.definition import Definition
 from coder.index.parsers.facts import Facts, uses_of
 
-WORDS = r"class|struct|interface|trait|enum|impl|module|namespace|type|func|fn|function|def|sub|macro_rules!|defmodule|protocol|object"
-BEFORE = r"export|default|public|private|protected|static|final|abstract|async|pub(?:\([a-z]+\))?|const|unsafe|override|virtual|inline"
+WORDS = (
+    r"class|struct|interface|trait|enum|impl|module|namespace|type|func|fn|function"
+    r"|def|sub|macro_rules!|defmodule|protocol|object"
+)
+BEFORE = (
+    r"export|default|public|private|protected|static|final|abstract|async"
+    r"|pub(?:\([a-z]+\))?|const|unsafe|override|virtual|inline"
+)
 LINE = re.compile(
     rf"^(?P<indent>[ \t]*)(?:(?:{BEFORE})\s+)*(?P<word>{WORDS})\s+(?:\([^)]*\)\s*)?(?P<name>[A-Za-z_$][\w$]*)"
 )
@@ -27,16 +33,16 @@ STRING = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"|/\*.*?\*/|//[^\n]*', re.DOTAL
 
 
 def plain_definitions(text: str) -> tuple[Definition, ...]:
-    """One definition for each line that looks like one; it ends before the next line that is indented no deeper and starts another."""
+    """Return a definition for each line that looks like one; the next one indented no deeper ends it."""
     lines = text.split("\n")
-    found = [
+    matches = [
         (number, match)
         for number, line in enumerate(lines, 1)
         if len(line) < 1000 and (match := LINE.match(line))
     ]
     ends: list[int] = []
     following: list[tuple[int, int]] = []
-    for number, match in reversed(found):
+    for number, match in reversed(matches):
         depth = len(match["indent"])
         while following and following[-1][0] > depth:
             following.pop()
@@ -51,11 +57,11 @@ def plain_definitions(text: str) -> tuple[Definition, ...]:
             end=end,
             signature=lines[number - 1].strip().removesuffix("{").strip()[:200],
         )
-        for (number, match), end in zip(found, reversed(ends), strict=True)
+        for (number, match), end in zip(matches, reversed(ends), strict=True)
     )
 
 
 def plain_facts(text: str) -> Facts:
-    """Definitions, and every identifier outside of strings and comments of the C family as a use."""
+    """Return definitions, and every identifier outside of strings and comments of the C family as a use."""
     code = STRING.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     return Facts(definitions=plain_definitions(text), uses=uses_of(code, frozenset()))

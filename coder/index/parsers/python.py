@@ -1,4 +1,5 @@
-"""Facts of Python source by its lines and indentation: ten times as fast as a parse, and broken code is no obstacle."""
+"""Facts of Python source from its lines and indentation: ten times as fast as a parse, and tolerant of broken
+code."""
 
 import keyword
 import re
@@ -18,19 +19,21 @@ STRING = re.compile(rf"({LONG}|{SHORT}|#[^\n]*)", re.DOTALL)
 FIELD = re.compile(r"\{([^{}\n!:]+)|[^\n]")
 HEAD = re.compile(
     r"\n(?P<indent>[ \t]*+)(?:(?:(?:async[ \t]+)?def|(?P<class>class))[ \t]+(?P<name>[^\W\d]\w*)"
-    r"|(?P<variable>[^\W\d]\w*+)[ \t]*+(?:(?::[ \t]*[^\s=][^=\n]*)?=(?!=)|:[ \t]*[^\s=][^=\n]*$)|(?P<decorator>@))",
+    r"|(?P<variable>[^\W\d]\w*+)[ \t]*+(?:(?::[ \t]*[^\s=][^=\n]*)?=(?!=)|"
+    r":[ \t]*[^\s=][^=\n]*$)|(?P<decorator>@))",
     re.MULTILINE,
 )
 INNER = re.compile(
-    r"\n(?P<indent>[ \t]*+)(?:(?:(?:async[ \t]+)?def|(?P<class>class))[ \t]+(?P<name>[^\W\d]\w*)|(?P<decorator>@))"
+    r"\n(?P<indent>[ \t]*+)(?:(?:(?:async[ \t]+)?def|(?P<class>class))"
+    r"[ \t]+(?P<name>[^\W\d]\w*)|(?P<decorator>@))"
 )
-"""The same inside of a function, whose variables are nobody else's concern."""
+"""The same inside a function, whose variables are local."""
 IMPORT = re.compile(
     r"\n[ \t]*(?:from[ \t]+(?P<module>[.\w]+)[ \t]+import[ \t]*(?P<names>\([^)]*\)|(?:[^\n\\;]|\\\n)*)"
     r"|import[ \t]+(?P<modules>(?:[^\n\\;]|\\\n)*))"
 )
 HEADER = re.compile(r"[ \t]*+(?:\([^()]*+\))?+[ \t]*+(?:->[^:\n(\[{]*+)?+:")
-"""A header with nothing unusual in it, up to its colon."""
+"""A simple header, up to its colon."""
 BRACKET = re.compile(r"[()\[\]{}:\n]")
 DOCSTRING = re.compile(r"(?:\s|\\\n)*+[rRuU]?(\"\s*+[\"'])")
 BASE = re.compile(r"\s*([^\W\d][\w.]*)\s*(?:\[|$)")
@@ -39,12 +42,12 @@ OPEN = ("(", "[", "{", ",")
 
 
 def python_definitions(text: str) -> tuple[Definition, ...]:
-    """Classes, functions, methods, and the variables of modules and classes."""
+    """Return classes, functions, methods, and the variables of modules and classes."""
     return _Source(text).definitions()[0]
 
 
 def python_facts(text: str) -> Facts:
-    """All that the index keeps of a file."""
+    """Parse all facts of a file."""
     source = _Source(text)
     definitions, bases = source.definitions()
     return Facts(
@@ -56,27 +59,27 @@ def python_facts(text: str) -> Facts:
 
 
 def blanked(text: str) -> str:
-    """The text with spaces for what strings and comments say; every character stays in its place.
+    """Replace the content of strings and comments by spaces; every character keeps its position.
 
-    A string begins with `"` and, where it may have several lines, ends with `'`: no code begins with that.
+    A string begins with `"` and, where it may span lines, ends with `'`: no code begins with that.
     """
 
     pieces = STRING.split(text)
     for index in range(1, len(pieces), 2):
-        found = pieces[index]
-        if found[0] == "#":
-            pieces[index] = " " * len(found)
-        elif "\n" not in found and "{" not in found:
-            pieces[index] = f'"{" " * (len(found) - 2)}"'
+        string = pieces[index]
+        if string[0] == "#":
+            pieces[index] = " " * len(string)
+        elif "\n" not in string and "{" not in string:
+            pieces[index] = f'"{" " * (len(string) - 2)}"'
         else:
-            pieces[index] = _blank(found, pieces[index - 1][-2:])
+            pieces[index] = _blank_string(string, pieces[index - 1][-2:])
     return "".join(pieces)
 
 
-def _blank(found: str, before: str) -> str:
-    if "{" in found and (before[-1:] in ("f", "F") or before.lower() == "fr"):
-        return '"' + FIELD.sub(lambda piece: f" {piece[1]}" if piece[1] else " ", found[1:-1]) + "'"
-    return '"' + "\n".join([" " * len(line) for line in found[1:-1].split("\n")]) + "'"
+def _blank_string(string: str, before: str) -> str:
+    if "{" in string and (before[-1:] in ("f", "F") or before.lower() == "fr"):
+        return '"' + FIELD.sub(lambda piece: f" {piece[1]}" if piece[1] else " ", string[1:-1]) + "'"
+    return '"' + "\n".join([" " * len(line) for line in string[1:-1].split("\n")]) + "'"
 
 
 class _Scope(NamedTuple):
@@ -86,7 +89,7 @@ class _Scope(NamedTuple):
 
 
 class _Source:
-    """One file, and the same with nothing in it but code; both have an empty line before the first."""
+    """A file's text and the same with blanked strings and comments; both begin with an empty line."""
 
     def __init__(self, text: str) -> None:
         self.text = f"\n{text}"
@@ -94,7 +97,7 @@ class _Source:
         self._at = self._line = 0
 
     def line(self, position: int) -> int:
-        """The number of the line, from 1, that a character is on."""
+        """Return the line number, from 1, of a character position."""
         step = (
             self.text.count("\n", self._at, position)
             if position >= self._at
@@ -105,33 +108,33 @@ class _Source:
         return self._line
 
     def definitions(self) -> tuple[tuple[Definition, ...], dict[str, tuple[str, ...]]]:
-        """Those in the order they stand in, and the bases of each class."""
-        found: list[Definition] = []
+        """Return the definitions in source order, and the bases of each class."""
+        definitions: list[Definition] = []
         bases: dict[str, tuple[str, ...]] = {}
         scopes: list[_Scope] = []
-        decorated: tuple[str, int] | None = None
+        decorator: tuple[str, int] | None = None
         for match in self._heads(scopes):
             indent = match["indent"]
             if match["decorator"]:
-                decorated = (
-                    decorated
-                    if decorated and decorated[0] == indent
+                decorator = (
+                    decorator
+                    if decorator and decorator[0] == indent
                     else (indent, self.line(match.start() + 1))
                 )
             elif match["name"]:
-                start = decorated[1] if decorated and decorated[0] == indent else 0
-                decorated = None
-                item, scope, header = self._scope(match, scopes, start)
-                found.append(item)
+                start = decorator[1] if decorator and decorator[0] == indent else 0
+                decorator = None
+                definition, scope, header = self._scope(match, scopes, start)
+                definitions.append(definition)
                 scopes.append(scope)
                 if scope.is_class:
-                    bases[item.name] = _bases(header)
+                    bases[definition.name] = _bases(header)
             elif match["variable"] not in keyword.kwlist and not self._is_argument(match):
-                found.append(self._variable(match, f"{scopes[-1].name}." if scopes else ""))
-        return tuple(found), bases
+                definitions.append(self._variable(match, f"{scopes[-1].name}." if scopes else ""))
+        return tuple(definitions), bases
 
     def _heads(self, scopes: list[_Scope]) -> Iterator[re.Match[str]]:
-        """Where definitions begin; before each, the scopes that are over are taken from the stack."""
+        """Yield matches where definitions begin; scopes that ended before are popped first."""
         position = 0
         while True:
             if scopes and not scopes[-1].is_class:
@@ -149,30 +152,30 @@ class _Source:
                 yield match
 
     def _inner(self, position: int, end: int) -> re.Match[str] | None:
-        """The next definition inside of a function; few have one."""
+        """Return the next definition inside a function; few have one."""
         find = self.code.find
-        some = find("def", position, end) >= 0 or find("class", position, end) >= 0
-        return INNER.search(self.code, position, end) if some else None
+        may_have_inner = find("def", position, end) >= 0 or find("class", position, end) >= 0
+        return INNER.search(self.code, position, end) if may_have_inner else None
 
     def _scope(
         self, match: re.Match[str], scopes: list[_Scope], start: int
     ) -> tuple[Definition, _Scope, str]:
-        named = match.start("name")
+        name_start = match.start("name")
         colon = self._colon(match.end())
         end = self._end(colon, len(match["indent"]))
         outer = scopes[-1] if scopes else None
         name = f"{outer.name}.{match['name']}" if outer else match["name"]
         is_class = match["class"] is not None
-        line = self.line(named)
+        line = self.line(name_start)
         docstring, summary = self._docstring(colon)
         kind = "class" if is_class else "method" if outer and outer.is_class else "function"
-        last = line + self.text.count("\n", named, end - 1)
+        last = line + self.text.count("\n", name_start, end - 1)
         signature = _signature(self._without_comments(match.end("indent"), colon))
-        item = Definition(name, kind, start or line, line, last, signature, summary, docstring)
-        return item, _Scope(end, name, is_class), self.code[match.end() : colon]
+        definition = Definition(name, kind, start or line, line, last, signature, summary, docstring)
+        return definition, _Scope(end, name, is_class), self.code[match.end() : colon]
 
     def _colon(self, position: int) -> int:
-        """Where the header ends that goes on at `position`."""
+        """Return the end of the header that continues at `position`."""
         if simple := HEADER.match(self.code, position):
             return simple.end() - 1
         depth = 0
@@ -187,14 +190,14 @@ class _Source:
         return newline if newline >= 0 else len(self.code)
 
     def _end(self, position: int, indent: int) -> int:
-        """The end of the block or statement that goes on at `position`: the next line that is indented no deeper ends it."""
+        """Return the end of the block or statement at `position`: a line indented no deeper ends it."""
         start = position
-        while found := _dedent(indent).search(self.code, position):
-            body = self.code[start : found.start()].rstrip()
-            goes_on = body.endswith("\\") or (body.endswith(OPEN) and _is_open(body))
-            if not goes_on or self.code.startswith(("def ", "class ", "async ", "@"), found.end()):
+        while dedent := _dedent(indent).search(self.code, position):
+            body = self.code[start : dedent.start()].rstrip()
+            is_continued = body.endswith("\\") or (body.endswith(OPEN) and _is_open(body))
+            if not is_continued or self.code.startswith(("def ", "class ", "async ", "@"), dedent.end()):
                 return start + len(body)
-            position = found.end()
+            position = dedent.end()
         return start + len(self.code[start:].rstrip())
 
     def _docstring(self, colon: int) -> tuple[tuple[int, int], str]:
@@ -202,21 +205,22 @@ class _Source:
         if match is None:
             return (0, 0), ""
         opening, closing = match.span(1)
-        said = self.text[opening:closing].strip("\"'").strip().split("\n", 1)[0]
+        summary = self.text[opening:closing].strip("\"'").strip().split("\n", 1)[0]
         first = self._line + self.text.count("\n", self._at, opening)
-        return (first, first + self.text.count("\n", opening, closing - 1)), said.strip()[:120]
+        return (first, first + self.text.count("\n", opening, closing - 1)), summary.strip()[:120]
 
     def _is_argument(self, match: re.Match[str]) -> bool:
-        """Does the line before go on, so that `name=` is an argument? At the margin a comma ends a tuple."""
+        """Tell whether the line before continues, so that `name=` is an argument; at the margin a comma ends
+        a tuple."""
         before = self.code[max(0, match.start() - LONGEST_HEADER) : match.start()].rstrip()
         return before.endswith((*OPEN, "\\") if match["indent"] else ("(", "[", "{", "\\"))
 
     def _variable(self, match: re.Match[str], prefix: str) -> Definition:
-        named = match.start("variable")
-        line = self.line(named)
+        name_start = match.start("variable")
+        line = self.line(name_start)
         end = self._end(match.end(), len(match["indent"]))
-        signature = _signature(self.text[named : min(end, match.start() + WIDEST * 2)], WIDEST_VARIABLE)
-        last = line + self.text.count("\n", named, end - 1)
+        signature = _signature(self.text[name_start : min(end, match.start() + WIDEST * 2)], WIDEST_VARIABLE)
+        last = line + self.text.count("\n", name_start, end - 1)
         return Definition(prefix + match["variable"], "variable", line, line, last, signature)
 
     def _without_comments(self, start: int, end: int) -> str:
@@ -251,7 +255,7 @@ def _bases(header: str) -> tuple[str, ...]:
 
 
 def _signature(text: str, widest: int = WIDEST) -> str:
-    """On one line, without the space that only layout needs."""
+    """Join a signature into one line, without layout space."""
     text = " ".join(text.split())
     text = text.replace("( ", "(").replace(", )", ")").replace(" )", ")") if "(" in text else text
     return text if len(text) <= widest else f"{text[:widest]}…"
