@@ -21,7 +21,7 @@ OS_RELEASE_BYTES = 20_000
 
 
 def distributions(root: Path = Path("/")) -> tuple[str, ...]:
-    """Return the distribution's own name, then those that it is like; empty where it does not say."""
+    """Return the distribution's ID, then those it derives from; empty where unknown."""
     words = (
         (read_regular(root / "etc" / "os-release", limit_bytes=OS_RELEASE_BYTES) or b"")
         .decode("utf-8", "replace")
@@ -32,11 +32,12 @@ def distributions(root: Path = Path("/")) -> tuple[str, ...]:
 
 
 def install_command(packages: Mapping[str, str], root: Path = Path("/")) -> str:
-    """Return the command that installs a package; empty where the distribution or its name for the package is unknown.
+    """Return the command that installs a package; empty where the distribution or its name for the package is
+    unknown.
 
     Args:
-        packages: the package's name by distribution; under "" the name that the others use.
-        root: where /etc lies.
+        packages: the package's name by distribution; under "" the default name.
+        root: parent directory of /etc.
     """
     for name in distributions(root):
         package = packages.get(name) or packages.get("")

@@ -1,1 +1,2 @@
-"""Permission checks: command rules, shell parsing, secrets, private files, risky paths, and marking of untrusted text."""
+"""Permission checks: command rules, shell parsing, secrets, private files, risky paths, and marking of
+untrusted text."""

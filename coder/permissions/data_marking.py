@@ -1,4 +1,4 @@
-"""Marks text that others wrote as data, between delimiters that the text itself cannot hold."""
+"""Marking of untrusted text as data, between delimiters that the text cannot contain."""
 
 from hashlib import sha256
 
@@ -6,9 +6,10 @@ from coder.core.messages import Message, ToolMessage
 
 
 def fenced(text: str) -> str:
-    """The text between `[data X]` and `[end of data X]`, where X, made from the text, does not occur in it.
+    """Enclose the text in `[data X]` and `[end of data X]`, where X, derived from the text, does not occur in
+    it.
 
-    The same text always gets the same delimiters: what has been sent once is never sent differently.
+    The same text always gets the same delimiters, so that a message is never resent differently.
     """
     if not text:
         return text
@@ -17,7 +18,7 @@ def fenced(text: str) -> str:
 
 
 def marked(message: Message) -> Message:
-    """A message as a model sees it: what tools answer is data."""
+    """Return a message as a model sees it: results of tools are marked as data."""
     return (
         message.model_copy(update={"text": fenced(message.text)})
         if isinstance(message, ToolMessage)

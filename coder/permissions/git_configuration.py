@@ -1,43 +1,51 @@
-"""The part of a repository's git configuration that neither executes nor redirects anything."""
+"""Safe subset of a repository's git configuration, which neither executes nor redirects anything."""
 
 import re
 from collections.abc import Iterator
 
 OBEYED = re.compile(
-    r"core\.(repositoryformatversion|filemode|ignorecase|symlinks|precomposeunicode|autocrlf|eol|trustctime|checkstat|longpaths"
+    r"core\.(repositoryformatversion|filemode|ignorecase|symlinks|precomposeunicode"
+    r"|autocrlf|eol|trustctime|checkstat|longpaths"
     r"|sharedrepository|logallrefupdates|sparsecheckout|sparsecheckoutcone)"
     r"|extensions\.(?!worktreeconfig$|partialclone$)[a-z0-9-]+"
-    r"|user\.(name|email|useconfigonly)|(author|committer)\.(name|email)|i18n\.(commitencoding|logoutputencoding)"
+    r"|user\.(name|email|useconfigonly)|(author|committer)\.(name|email)"
+    r"|i18n\.(commitencoding|logoutputencoding)"
     r"|branch\..+\.(remote|merge)|remote\..+\.fetch",
     re.DOTALL,
 )
-"""Everything else is dropped, includes among it: a key that a later git learns to execute is not obeyed either."""
+"""Everything else is dropped, including includes, so that a key which a later git executes is not obeyed
+either."""
 HEADER = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
 ASSIGNMENT = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=(.*))?$")
 PIECE = re.compile(r'"((?:[^"\\]|\\.)*)"|\\(.)|[#;].*|([^"\\#;]+)')
 
 
 def entries(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each `section.subsection.key`, as git spells it, with its value; what git would refuse is passed over."""
+    """Yield each `section.subsection.key`, as git spells it, with its value; invalid lines are skipped."""
     section = ""
     for line in re.sub(r"\\\r?\n", "", text).splitlines():
         rest = line
-        while found := HEADER.match(rest):
-            section = f"{found[1].lower()}." + (f"{_unescape(found[2])}." if found[2] is not None else "")
-            rest = rest[found.end() :]
-        if section and (assigned := ASSIGNMENT.match(rest)):
-            yield f"{section}{assigned[1].lower()}", "true" if assigned[2] is None else _value(assigned[2])
+        while header := HEADER.match(rest):
+            section = f"{header[1].lower()}." + (f"{_unescape(header[2])}." if header[2] is not None else "")
+            rest = rest[header.end() :]
+        if section and (assignment := ASSIGNMENT.match(rest)):
+            yield (
+                f"{section}{assignment[1].lower()}",
+                "true" if assignment[2] is None else _value(assignment[2]),
+            )
 
 
 def inert(text: str, sections: tuple[str, ...] = ()) -> str:
-    """Return a configuration with the obeyed keys alone (of some sections, if given), written anew."""
-    kept = [
+    """Return a configuration with the safe keys only (of some sections, if given), reformatted."""
+    safe_entries = [
         (key, value)
         for key, value in entries(text)
         if OBEYED.fullmatch(key) and "\n" not in key + value and "\0" not in key + value
     ]
     return "".join(
-        _format_entry(key, value) for key, value in kept if not sections or key.partition(".")[0] in sections
+        _format_entry(key, value)
+        for key, value in safe_entries
+        if not sections or key.partition(".")[0] in sections
     )
 
 

@@ -1,4 +1,4 @@
-"""Files whose content is nobody's business: which paths no tool reads, and no command sees."""
+"""Private files: paths whose content no tool reads and no command sees."""
 
 import re
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ KEY_FILES = (
     "id_ecdsa",
     "id_ed25519",
 )
-"""Key material; among the tests it belongs to the tests, which need it."""
+"""Key material; among tests it is test data, which the tests need."""
 DENY_READ = (
     *KEY_FILES,
     *(
@@ -66,41 +66,44 @@ DENY_READ = (
     ),
     *(".config/gcloud/*", ".config/gh/*", ".cargo/credentials*", ".gem/credentials"),
 )
-"""Patterns as in .gitignore, of which the last that fits decides: without a slash for a file's name, with one for the end of its path;
-`!` in front takes back."""
+"""Patterns as in .gitignore; the last match decides.
+
+Without a slash they match a file's name, with a slash the end of its path; a leading `!` negates.
+"""
 
 
 def denied(path: str, patterns: Sequence[str] = DENY_READ) -> bool:
-    """May the content of the file at `path` (relative or absolute, with forward slashes) not be read?"""
+    """Tell whether the file at `path` (relative or absolute, with forward slashes) must not be read."""
     lowered = path.lower()
-    if not any(map(lowered.__contains__, _telling(tuple(patterns)))):
+    if not any(map(lowered.__contains__, _required_texts(tuple(patterns)))):
         return False
-    hidden = False
+    is_denied = False
     for pattern in patterns:
         if _fits(lowered, pattern.removeprefix("!").lower()):
-            hidden = not pattern.startswith("!") and not (pattern in KEY_FILES and is_test_path(path))
-    return hidden
+            is_denied = not pattern.startswith("!") and not (pattern in KEY_FILES and is_test_path(path))
+    return is_denied
 
 
 def readable(paths: Sequence[str], patterns: Sequence[str] = DENY_READ) -> frozenset[str]:
-    """Those of many paths that are not denied; much sooner than one by one where that is most of them."""
-    together = "\n".join(paths).lower()
-    doubtful = [text for text in _telling(tuple(patterns)) if text in together]
+    """Return the paths that are not denied; much faster than calling `denied` for each where most are
+    readable."""
+    joined_paths = "\n".join(paths).lower()
+    relevant_texts = [text for text in _required_texts(tuple(patterns)) if text in joined_paths]
     return frozenset(
         path
         for path in paths
-        if not any(text in path.lower() for text in doubtful) or not denied(path, patterns)
+        if not any(text in path.lower() for text in relevant_texts) or not denied(path, patterns)
     )
 
 
 @lru_cache(maxsize=16)
-def _telling(patterns: tuple[str, ...]) -> tuple[str, ...]:
-    """Texts of which a path that any pattern fits holds one: few of the thousands of paths of a search need a closer look."""
+def _required_texts(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    """Return texts one of which each matching path contains: few paths of a search need a full check."""
     pieces = (
         re.split(r"[*?]", pattern.removeprefix("!").lower().lstrip("/").partition("[")[0])
         for pattern in patterns
     )
-    longest = {max(each, key=len) for each in pieces}
+    longest = {max(pattern_pieces, key=len) for pattern_pieces in pieces}
     return tuple(text for text in longest if not any(other in text for other in longest - {text}))
 
 

@@ -1,4 +1,4 @@
-"""Files that a person should look at before a change of them goes anywhere, told from their names."""
+"""High-risk files, which a user should review before a change is delivered, by their names."""
 
 import re
 from collections.abc import Iterable
@@ -131,17 +131,17 @@ WORDS = {
         "payouts",
     },
 }
-"""Words of a path that say what a source file is about; tests of it are no risk."""
+"""Words in the paths of sensitive source files; their tests are not high-risk."""
 
 
 def high_risk(paths: Iterable[str]) -> dict[str, str]:
-    """The paths that ask for a person's review, in order, each with its kind."""
+    """Return the paths that need a user's review, in order, each with its kind."""
     kinds = {path: kind_of(path) for path in paths}
     return {path: kind for path, kind in kinds.items() if kind}
 
 
 def kind_of(path: str) -> str:
-    """Why a change of this path (relative to the root) deserves a look; empty where it is as harmless as any."""
+    """Return why a change of this path (relative to the root) needs review; empty where it does not."""
     name = path.rpartition("/")[2]
     for kind, patterns in NAMED.items():
         for pattern in patterns:
@@ -150,4 +150,4 @@ def kind_of(path: str) -> str:
     if is_test_path(path):
         return ""
     words = set(re.split(r"[^a-z0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", path).lower()))
-    return next((kind for kind, telling in WORDS.items() if words & telling), "")
+    return next((kind for kind, kind_words in WORDS.items() if words & kind_words), "")

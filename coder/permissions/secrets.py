@@ -1,4 +1,5 @@
-"""Finds secrets in text and masks them: the person's own, tokens of known shape, and values too random to be anything else."""
+"""Detection and masking of secrets: the user's own values, tokens of known formats, and random-looking
+values."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -16,7 +17,8 @@ Held = TypeVar("Held", bound=BaseModel)
 
 SHAPES = {
     "private key": (
-        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:\s*[\w-]+: [^\n]*+)*+(?:[\s|\d\\nr\"',+-]*+[A-Za-z0-9+/]{16,}+={0,2}+)++"
+        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:\s*[\w-]+: [^\n]*+)*+"
+        r"(?:[\s|\d\\nr\"',+-]*+[A-Za-z0-9+/]{16,}+={0,2}+)++"
         r"(?:[^-]{0,80}-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----)?"
     ),
     "Anthropic key": r"\bsk-ant-[\w-]{20,}",
@@ -27,7 +29,8 @@ SHAPES = {
     "GitLab token": r"\bglpat-[\w-]{20,}",
     "Google key": r"\bAIza[\w-]{35}(?![\w-])",
     "Google token": r"\bya29\.[\w-]{20,}|\bGOCSPX-[\w-]{20,}",
-    "Slack token": r"\bxox[abeoprs]-[\w-]{10,}|\bxapp-\d-[\w-]{20,}|(?<=hooks\.slack\.com/services/)T\w+/B\w+/\w{16,}",
+    "Slack token": r"\bxox[abeoprs]-[\w-]{10,}|\bxapp-\d-[\w-]{20,}"
+    r"|(?<=hooks\.slack\.com/services/)T\w+/B\w+/\w{16,}",
     "Stripe key": r"\b(?:[sr]k_(?:live|test)_|whsec_)[A-Za-z0-9]{16,}",
     "JSON web token": r"\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}",
     "npm token": r"\bnpm_[A-Za-z0-9]{36}\b",
@@ -35,7 +38,7 @@ SHAPES = {
     "Hugging Face token": r"\bhf_[A-Za-z]{30,}\b",
     "SendGrid key": r"\bSG\.[\w-]{16,}\.[\w-]{16,}",
 }
-"""As their issuers document them, and as secret scanners (gitleaks, detect-secrets) look for them."""
+"""Formats as documented by their issuers and used by secret scanners (gitleaks, detect-secrets)."""
 _ANCHORS = {
     "private key": ("PRIVATE KEY",),
     "Anthropic key": ("sk-ant-",),
@@ -54,15 +57,17 @@ _ANCHORS = {
     "Hugging Face token": ("hf_",),
     "SendGrid key": ("SG.",),
 }
-"""Literals, one of which is in every value of that shape: found a hundred times as fast as the shapes themselves."""
-_SHAPED = {kind: re.compile(shape) for kind, shape in SHAPES.items()}
+"""Literals, one of which every value of that format contains: a hundred times as fast to find as the formats.
+"""
+_SHAPE_PATTERNS = {kind: re.compile(shape) for kind, shape in SHAPES.items()}
 _KEY_BEGINS = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY")
 _KEY_ENDS = re.compile(r"-----END [A-Z0-9 ]*PRIVATE KEY")
 _KEY_LINE = re.compile(r"[\s|\d>\"',+-]*(?:[\w-]+: .*|[A-Za-z0-9+/=]*)[\s\\nr\"',+]*")
-"""What follows the first line: a header, an empty line, base 64, with a diff's or a listing's marks in front."""
+"""Lines after the first: a header, an empty line, or base64, possibly with a diff's or a listing's prefix."""
 _RUN = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{24,128}={0,2}(?![\w+/=-])")
 _NAMED_HASH = re.compile(
-    r"(?i)(?:sha-?\d{1,3}|md5|h1|integrity|checksum|fingerprint|hash|digest|nonce|etag|ssh-\w+|base64)\W{1,4}$"
+    r"(?i)(?:sha-?\d{1,3}|md5|h1|integrity|checksum|fingerprint|hash|digest|nonce|etag"
+    r"|ssh-\w+|base64)\W{1,4}$"
 )
 _HASH = re.compile(r"sha\d{1,3}-")
 _HEX = re.compile(r"(?i)[0-9a-f-]+")
@@ -71,64 +76,69 @@ _OWN_NAME = re.compile(
     r"(?i)(?:^|_)(?:api)?key(?:$|_)|token|secret|passw|credential|auth(?!or)|private|_pat$|dsn$|cookie"
 )
 _HARMLESS = re.compile(r"(?:[A-Za-z]+[_-]?){1,3}|\d{1,15}|https?://[^@]*|[/~.].*", re.DOTALL)
-"""Values that say nothing by themselves, such as a method's name, a number of seconds, an address, a path."""
+"""Values that reveal nothing, such as a method's name, a number of seconds, an address, a path."""
 SHORTEST_OWN = 8
 PLACEHOLDER = re.compile(
-    r"\[masked: (?:a secret|a random value|[\w ]+? (?:key|token)|[\w ]+? of yours)(?: (?P<digest>[0-9a-f]{6}))?\]"
+    r"\[masked: (?:a secret|a random value|[\w ]+? (?:key|token)"
+    r"|[\w ]+? of yours)(?: (?P<digest>[0-9a-f]{6}))?\]"
 )
-"""A mask; the digest tells values apart without telling what they are."""
+"""A mask; the digest distinguishes values without revealing them."""
 _KEY_RUN = re.compile(
-    r"[A-Za-z0-9+/]{16,}={0,2}|(?<=[\s\"'n])(?!\d+[|:-])[A-Za-z0-9+/]{3,15}={0,2}(?=[\s\\\"',]*[\s|\d+>-]*-----END)"
+    r"[A-Za-z0-9+/]{16,}={0,2}|(?<=[\s\"'n])(?!\d+[|:-])"
+    r"[A-Za-z0-9+/]{3,15}={0,2}(?=[\s\\\"',]*[\s|\d+>-]*-----END)"
 )
 UNTOUCHED = frozenset({"opaque", "arguments", "blob", "tree", "type", "role"})
-"""Fields that are executed, sent back or looked up as they are; the user's own values are masked there, too."""
+"""Fields that are executed, sent back or looked up verbatim; the user's own values are masked there, too."""
 
 Replace = Callable[[str, str], str]
-"""From the kind of a secret and its value to what stands in its place."""
+"""Maps the kind of a secret and its value to the replacement."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Secrets:
-    """What is to be kept out of a text."""
+    """Secrets to be masked in texts."""
 
     own: tuple[str, ...] = ()
-    """The person's own secret values, the longest first."""
+    """The user's own secret values, longest first."""
     key: bytes = field(default=b"", repr=False)
-    """Random bytes of the session: without them no value can be guessed from its placeholder. Empty: placeholders have no digest."""
+    """Random bytes of the session, without which values cannot be guessed from placeholders; empty: no
+    digests."""
 
     def masked(self, text: str) -> str:
-        """Replace every secret in the text by a placeholder, the same for the same value; lines stay where they are."""
+        """Replace every secret in the text by a placeholder, the same for the same value; line breaks are
+        kept."""
         return _replace_secrets(text, self.own, self._placeholder)
 
     def restore_placeholders(self, text: str, source: str) -> str:
-        """Put the values that `source` holds back where their placeholders stand in the text.
+        """Replace placeholders in the text by the values that `source` contains.
 
         Raises:
-            LookupError: `source` does not hold the value of a placeholder; the argument is the placeholder.
+            LookupError: `source` does not contain the value of a placeholder; the argument is the
+            placeholder.
         """
         if not PLACEHOLDER.search(text):
             return text
-        held = self._values_in(source)
+        values_by_digest = self._values_in(source)
 
-        def value(found: "re.Match[str]") -> str:
-            values = held.get(found["digest"] or "", set())
-            if not values and found[0] in source:
-                return found[0]
+        def value(match: "re.Match[str]") -> str:
+            values = values_by_digest.get(match["digest"] or "", set())
+            if not values and match[0] in source:
+                return match[0]
             if len(values) != 1:
-                raise LookupError(found[0])
+                raise LookupError(match[0])
             return next(iter(values))
 
         return PLACEHOLDER.sub(value, text)
 
     def _values_in(self, source: str) -> dict[str, set[str]]:
-        held: dict[str, set[str]] = {}
+        values_by_digest: dict[str, set[str]] = {}
 
         def note(kind: str, value: str) -> str:
-            held.setdefault(self._digest(value), set()).add(value)
+            values_by_digest.setdefault(self._digest(value), set()).add(value)
             return self._placeholder(kind, value)
 
         _replace_secrets(source, self.own, note)
-        return held
+        return values_by_digest
 
     def _placeholder(self, kind: str, value: str) -> str:
         return f"[masked: {kind} {self._digest(value)}]" if self.key else f"[masked: {kind}]"
@@ -137,54 +147,54 @@ class Secrets:
         return blake2b(value.encode("utf-8", "surrogatepass"), key=self.key, digest_size=3).hexdigest()
 
     def by_line(self) -> Callable[[str], str]:
-        """Mask lines that come one by one: a private key begins with one that says so, and goes on while they look like it."""
-        inside = False
+        """Return a function that masks lines one at a time, including those of a multi-line private key."""
+        in_key = False
 
         def mask(line: str) -> str:
-            nonlocal inside
+            nonlocal in_key
             ends = _KEY_ENDS.search(line)
-            hidden = bool(_KEY_BEGINS.search(line) if not inside else ends or _KEY_LINE.fullmatch(line))
-            inside = hidden and not ends
+            is_hidden = bool(_KEY_BEGINS.search(line) if not in_key else ends or _KEY_LINE.fullmatch(line))
+            in_key = is_hidden and not ends
             return (
                 "[masked: private key]"
-                if inside or (hidden and not _KEY_BEGINS.search(line))
+                if in_key or (is_hidden and not _KEY_BEGINS.search(line))
                 else self.masked(line)
             )
 
         return mask
 
     def out_of(self, value: Held) -> Held:
-        """Mask all texts of a value; what a model wrote is masked only where it repeats the user's own secrets."""
+        """Mask all texts of a value; in a model's text only the user's own secrets are masked."""
         data = value.model_dump(mode="json")
-        masked = self._walked(data, self.masked)
-        return value if masked == data else type(value).model_validate(masked)
+        masked_data = self._mask_nested(data, self.masked)
+        return value if masked_data == data else type(value).model_validate(masked_data)
 
-    def _walked(self, data: object, mask: Callable[[str], str]) -> object:
+    def _mask_nested(self, data: object, mask: Callable[[str], str]) -> object:
         match data:
             case str():
                 return mask(data)
             case dict() if data.get("role") == "assistant" or (
                 "needs_uncommitted_work" in data and not data.get("commit")
             ):
-                # a diff that was delivered without a commit is applied from the log
-                return {name: self._walked(inner, self.without_own) for name, inner in data.items()}
+                # a diff delivered without a commit is applied from the log, so only own values are masked
+                return {name: self._mask_nested(inner, self.without_own) for name, inner in data.items()}
             case dict():
                 return {
-                    name: self._walked(inner, self.without_own if name in UNTOUCHED else mask)
+                    name: self._mask_nested(inner, self.without_own if name in UNTOUCHED else mask)
                     for name, inner in data.items()
                 }
             case list():
-                return [self._walked(inner, mask) for inner in data]
+                return [self._mask_nested(inner, mask) for inner in data]
             case _:
                 return data
 
     def without_own(self, text: str) -> str:
-        """The text without the person's own values, but otherwise as it is."""
+        """Mask the user's own values only."""
         return _replace_own(text, self.own, self._placeholder)
 
 
 def _replace_secrets(text: str, own: tuple[str, ...], replace: Replace) -> str:
-    """Replace each secret, whatever says that it is one; placeholders are no secrets."""
+    """Replace each secret, by any rule; placeholders are not secrets."""
     text = _replace_own(text, own, replace)
     for kind, anchors in _ANCHORS.items():
         if any(anchor in text for anchor in anchors):
@@ -192,8 +202,8 @@ def _replace_secrets(text: str, own: tuple[str, ...], replace: Replace) -> str:
     lowered = text.lower()
     for anchors, context in CONTEXTS:
         if any(anchor in lowered for anchor in anchors):
-            text = context.sub(lambda found: _replace_literal(found, replace), text)
-    return _RUN.sub(lambda found: _replace_run(found, replace), text)
+            text = context.sub(lambda match: _replace_literal(match, replace), text)
+    return _RUN.sub(lambda match: _replace_run(match, replace), text)
 
 
 def _replace_own(text: str, own: tuple[str, ...], replace: Replace) -> str:
@@ -204,26 +214,27 @@ def _replace_own(text: str, own: tuple[str, ...], replace: Replace) -> str:
 
 
 def _replace_shape(text: str, kind: str, replace: Replace) -> str:
-    def hide(found: "re.Match[str]") -> str:
+    def hide(match: "re.Match[str]") -> str:
         return (
-            _KEY_RUN.sub(lambda run: replace(kind, run[0]), found[0])
+            _KEY_RUN.sub(lambda run: replace(kind, run[0]), match[0])
             if kind == "private key"
-            else replace(kind, found[0])
+            else replace(kind, match[0])
         )
 
-    return _SHAPED[kind].sub(hide, text)
+    return _SHAPE_PATTERNS[kind].sub(hide, text)
 
 
-def _replace_literal(found: "re.Match[str]", replace: Replace) -> str:
-    value = found["quoted"] or found["bare"]
-    if PLACEHOLDER.search(value) or not is_literal_secret(found):
-        return found[0]
-    start = found.start("quoted" if found["quoted"] else "bare") - found.start()
-    return f"{found[0][:start]}{replace('a secret', value)}{found[0][start + len(value) :]}"
+def _replace_literal(match: "re.Match[str]", replace: Replace) -> str:
+    value = match["quoted"] or match["bare"]
+    if PLACEHOLDER.search(value) or not is_literal_secret(match):
+        return match[0]
+    start = match.start("quoted" if match["quoted"] else "bare") - match.start()
+    return f"{match[0][:start]}{replace('a secret', value)}{match[0][start + len(value) :]}"
 
 
 def own_values(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The values of variables whose names say that they are secret, the longest first; paths, addresses and plain words are none."""
+    """Return the values of variables with secret-like names, longest first; paths, addresses and plain words
+    are skipped."""
     values = {
         value.strip()
         for name, value in environment.items()
@@ -235,9 +246,11 @@ def own_values(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def random_looking(value: str) -> bool:
-    """Is this drawn by lot from letters of both cases and digits, and not a name, a path, a hash or a number?
+    """Tell whether a value is random, with letters of both cases and digits, and not a name, path, hash or
+    number.
 
-    What tells them apart is how often one kind of character follows another: in random base 62 at 62 of 100 places, in names at about 20.
+    The criterion is how often one kind of character follows another: at 62 of 100 positions in random base
+    62, at about 20 in names.
     """
     core = value.strip("=")
     kinds = [
@@ -251,18 +264,18 @@ def random_looking(value: str) -> bool:
         or _WORDS.search(core)
     ):
         return False
-    turns = sum(first != second for first, second in pairwise(kinds)) / (len(kinds) - 1)
-    return turns >= 0.45 and kinds.count("") * 8 <= len(kinds) and _entropy(core) >= 3.7
+    change_rate = sum(first != second for first, second in pairwise(kinds)) / (len(kinds) - 1)
+    return change_rate >= 0.45 and kinds.count("") * 8 <= len(kinds) and _entropy(core) >= 3.7
 
 
 def _entropy(text: str) -> float:
-    """Shannon's, in bits a character."""
+    """Return the Shannon entropy, in bits per character."""
     shares = [text.count(letter) / len(text) for letter in set(text)]
     return -sum(share * log2(share) for share in shares)
 
 
-def _replace_run(found: "re.Match[str]", replace: Replace) -> str:
-    before = found.string[max(0, found.start() - 20) : found.start()]
-    if not random_looking(found[0]) or _NAMED_HASH.search(before) or _HASH.match(found[0]):
-        return found[0]
-    return replace("a random value", found[0])
+def _replace_run(match: "re.Match[str]", replace: Replace) -> str:
+    before = match.string[max(0, match.start() - 20) : match.start()]
+    if not random_looking(match[0]) or _NAMED_HASH.search(before) or _HASH.match(match[0]):
+        return match[0]
+    return replace("a random value", match[0])

@@ -1,4 +1,5 @@
-"""Takes a shell command apart into its simple commands, as far as that can be done for sure (POSIX.1, Shell Command Language, 2.3)."""
+"""Parsing of a shell command into simple commands, as far as that is certain (POSIX.1, Shell Command
+Language, 2.3)."""
 
 import re
 from collections.abc import Iterator
@@ -8,12 +9,12 @@ from coder.core.values.base import Value
 OPERATORS = ("&&", "||", ";;", "|&", "&", "|", ";", "(", ")", "\n")
 REDIRECTIONS = ("<<<", "<<-", "<<", "<>", "<&", "<", ">>", ">&", ">|", ">", "&>>", "&>")
 FRAMING = frozenset({"if", "then", "else", "elif", "fi", "do", "done", "while", "until", "{", "}", "!"})
-"""Reserved words around commands: whatever the shell makes of them, those commands are all that can run."""
+"""Reserved words around commands: however the shell interprets them, only those commands can run."""
 RESERVED = frozenset({"case", "esac", "select", "function", "[[", "coproc"})
 SPECIAL = frozenset(
     {"eval", "source", ".", "exec", "alias", "unalias", "trap", "set", "shopt", "enable", "hash", "builtin"}
 )
-"""What changes how the rest of the line is read."""
+"""Commands that change how the rest of the line is interpreted."""
 _OPERATOR = re.compile("|".join(map(re.escape, sorted((*OPERATORS, *REDIRECTIONS), key=len, reverse=True))))
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _GLOB = frozenset("*?[")
@@ -24,18 +25,19 @@ class Word(Value):
 
     text: str
     sure: bool = True
-    """False: what it will be is only known when it runs (a variable, a substitution, a brace expansion)."""
+    """False: its value is only known at run time (a variable, a substitution, a brace expansion)."""
     glob: bool = False
 
 
 class Redirection(Value):
-    """Where a command reads from or writes to."""
+    """A redirection of a command's input or output."""
 
     operator: str
     target: Word
 
     @property
     def writes(self) -> bool:
+        """Whether it writes to a file."""
         return (
             ">" in self.operator
             and not self.target.text.isdigit()
@@ -52,37 +54,39 @@ class Simple(Value):
 
     @property
     def arguments(self) -> tuple[str, ...]:
+        """The words after the program."""
         return tuple(word.text for word in self.words[1:])
 
 
 class Parsed(Value):
-    """What a shell command consists of."""
+    """Parsed form of a shell command."""
 
     commands: tuple[Simple, ...] = ()
     unsure: str = ""
-    """Why this is not all of it, half a sentence; empty: every program that it starts is known."""
+    """Why parsing is incomplete, half a sentence; empty: every program that it starts is known."""
 
 
-class _Unsure(Exception):
-    """The command cannot be read for sure; the text says why."""
+class _UncertainError(Exception):
+    """The command cannot be parsed with certainty; the text says why."""
 
 
 def parse(command: str) -> Parsed:
-    """The simple commands in order of lists, pipelines and subshells, as far as they can be told before it runs."""
-    found: list[Simple] = []
+    """Parse the simple commands of lists, pipelines and subshells, in order, as far as they are certain
+    before it runs."""
+    commands: list[Simple] = []
     try:
-        for tokens in _separated(_tokens(command)):
-            found.append(_simple(tokens))
-    except _Unsure as error:
-        return Parsed(commands=tuple(found), unsure=str(error))
+        for tokens in _split_commands(_tokens(command)):
+            commands.append(_simple(tokens))
+    except _UncertainError as error:
+        return Parsed(commands=tuple(commands), unsure=str(error))
     return Parsed(
         commands=tuple(
-            simple for simple in found if simple.words or simple.redirections or simple.assignments
+            simple for simple in commands if simple.words or simple.redirections or simple.assignments
         )
     )
 
 
-def _separated(tokens: Iterator[Word | str]) -> Iterator[list[Word | str]]:
+def _split_commands(tokens: Iterator[Word | str]) -> Iterator[list[Word | str]]:
     part: list[Word | str] = []
     for token in tokens:
         if isinstance(token, str) and token in OPERATORS:
@@ -108,13 +112,13 @@ def _simple(tokens: list[Word | str]) -> Simple:
         if isinstance(token, str):
             target = next(rest, None)
             if not isinstance(target, Word) or token.startswith("<<"):
-                raise _Unsure("it holds a here-document")
+                raise _UncertainError("it holds a here-document")
             if token.startswith("&"):
-                raise _Unsure(f"{token!r} means one thing to one shell and another to the next")
+                raise _UncertainError(f"{token!r} means one thing to one shell and another to the next")
             redirections.append(Redirection(operator=token, target=target))
             if (
                 words and words[-1].text.isdigit()
-            ):  # the descriptor in `2>file`; an argument taken for one is no harm
+            ):  # the descriptor in `2>file`; mistaking an argument for one is harmless
                 words.pop()
         elif not words and _ASSIGNMENT.match(token.text):
             assignments.append(token.text)
@@ -125,26 +129,26 @@ def _simple(tokens: list[Word | str]) -> Simple:
 
 
 def _loop(tokens: list[Word | str]) -> Simple:
-    """The head of a `for` loop runs nothing; what it does stands after the `do`, which a separator must set apart."""
+    """Parse the head of a `for` loop, which runs nothing; its body follows the `do`, after a separator."""
     words = [token.text for token in tokens if isinstance(token, Word)]
     if len(words) < len(tokens) or len(words) < 2 or words[2:3] not in ([], ["in"]):
-        raise _Unsure("'for' makes it a program of its own")
+        raise _UncertainError("'for' makes it a program of its own")
     return Simple(words=())
 
 
 def _check(words: list[Word]) -> None:
-    """Raises _Unsure where the first word does not tell which program runs."""
+    """Raise _UncertainError where the first word does not determine the program."""
     if not words:
         return
     first = words[0]
     if not first.sure or first.glob:
-        raise _Unsure("which program it starts is only known when it runs")
+        raise _UncertainError("which program it starts is only known when it runs")
     if first.text in RESERVED or first.text in SPECIAL:
-        raise _Unsure(f"{first.text!r} makes it a program of its own")
+        raise _UncertainError(f"{first.text!r} makes it a program of its own")
 
 
 def _tokens(command: str) -> Iterator[Word | str]:
-    """Words and operators; a comment is left out."""
+    """Yield words and operators; comments are skipped."""
     position = 0
     while position < len(command):
         if command[position] in " \t":
@@ -167,7 +171,7 @@ def _line_end(command: str, position: int) -> int:
 
 
 def _word(command: str, position: int) -> tuple[Word, int]:
-    text, sure, glob = "", True, False
+    text, is_certain, glob = "", True, False
     while (
         position < len(command) and command[position] not in " \t" and not _OPERATOR.match(command, position)
     ):
@@ -177,25 +181,25 @@ def _word(command: str, position: int) -> tuple[Word, int]:
             text += piece
             continue
         if character == '"':
-            piece, position, fixed = _double_quoted(command, position)
-            text, sure = text + piece, sure and fixed
+            piece, position, is_literal = _double_quoted(command, position)
+            text, is_certain = text + piece, is_certain and is_literal
             continue
         if character == "\\" and position + 1 < len(command):
             text += command[position + 1].replace("\n", "")
             position += 2
             continue
-        sure = sure and not _expands(command, position, text)
+        is_certain = is_certain and not _expands(command, position, text)
         glob = glob or character in _GLOB
         text += character
         position += 1
-    return Word(text=text, sure=sure, glob=glob), position
+    return Word(text=text, sure=is_certain, glob=glob), position
 
 
 def _expands(command: str, position: int, before: str) -> bool:
-    """Does an unquoted character begin what the shell replaces by something else?"""
+    """Tell whether an unquoted character begins an expansion."""
     character = command[position]
     if character == "`" or command.startswith("$(", position):
-        raise _Unsure("it holds a command substitution")
+        raise _UncertainError("it holds a command substitution")
     if character == "~":
         return not before
     return character in "${" and command[position + 1 : position + 2] not in ("", " ", "/")
@@ -204,24 +208,24 @@ def _expands(command: str, position: int, before: str) -> bool:
 def _single_quoted(command: str, position: int) -> tuple[str, int]:
     end = command.find("'", position + 1)
     if end < 0:
-        raise _Unsure("a quote is not closed")
+        raise _UncertainError("a quote is not closed")
     return command[position + 1 : end], end + 1
 
 
 def _double_quoted(command: str, position: int) -> tuple[str, int, bool]:
-    text, sure = "", True
+    text, is_certain = "", True
     position += 1
     while position < len(command):
         character = command[position]
         if character == '"':
-            return text, position + 1, sure
+            return text, position + 1, is_certain
         if character == "\\" and command[position + 1 : position + 2] in ("$", "`", '"', "\\", "\n"):
             text += command[position + 1].replace("\n", "")
             position += 2
             continue
         if character == "`" or command.startswith("$(", position):
-            raise _Unsure("it holds a command substitution")
-        sure = sure and character != "$"
+            raise _UncertainError("it holds a command substitution")
+        is_certain = is_certain and character != "$"
         text += character
         position += 1
-    raise _Unsure("a quote is not closed")
+    raise _UncertainError("a quote is not closed")

@@ -1,4 +1,4 @@
-"""Show definitions for a first look: docstrings left out, what they call beside them, a copy only once."""
+"""Excerpts of definitions for an overview: without docstrings, with callees, and no near-identical copies."""
 
 import difflib
 import re
@@ -19,29 +19,30 @@ from coder.workspace.workspace import Workspace
 LONGEST = 75
 """Lines of one window."""
 SHARE_OF_ONE = 3
-"""One window takes at most this part of the characters that are left, as a divisor."""
+"""Divisor: one window takes at most this part of the remaining characters."""
 MOST_WINDOWS = 10
 LONGEST_DOCSTRING = 3
 LIKENESS = 0.85
 COMPARED = 1500
-"""Characters of two definitions."""
+"""Characters of two definitions that are compared."""
 BARE = 2
-"""A long class that shows no more lines than this above its methods is not shown by itself."""
+"""A long class with no more lines than this above its methods is not shown by itself."""
 CALL = re.compile(r"(?P<of>\w+\.)?(?P<name>[A-Za-z_]\w{3,})\(")
 CALLERS = 3
-"""Of so many likeliest definitions the callees are shown; of others those that share words with the issue."""
+"""Number of likeliest definitions whose callees are shown; of others those that share words with the issue.
+"""
 MOST_CALLEES = 4
 LONGEST_CALLEE = 30
 NEAR = 6
-"""Windows so few lines apart are one."""
+"""Windows at most so many lines apart are merged."""
 WHOLE_CLASSES = 2
-"""Of so many likeliest methods the whole class is shown, if it is short."""
+"""Number of likeliest methods whose whole class is shown, if it is short."""
 SHORT_CLASS = 70
 
 
 @dataclass(frozen=True, kw_only=True)
 class Spot:
-    """Lines to show, and what is to be said of them."""
+    """Lines to show, with a remark."""
 
     path: str
     first: int
@@ -50,34 +51,42 @@ class Spot:
 
 
 def chosen(workspace: Workspace, likely: Sequence[Site], clues: Clues) -> list[Spot]:
-    """The definitions to show, likeliest first, each followed by what it calls; a near-identical copy is only remarked on."""
+    """Select the definitions to show, likeliest first, each followed by its callees.
+
+    A near-identical copy is only mentioned.
+    """
     snapshot = workspace.index.current()
-    kept: list[_Kept] = []
+    selected: list[_Selection] = []
     for site in likely:
-        opened = _opened(workspace, site.path)
-        if opened is None:
+        loaded = _load_definitions(workspace, site.path)
+        if loaded is None:
             continue
-        source, found = opened
+        source, file_definitions = loaded
         code = tuple(
             line.strip()
-            for number, line in code_lines(source, site.first, site.last, found)
+            for number, line in code_lines(source, site.first, site.last, file_definitions)
             if number and line.strip()
         )
         if site.shortened and len(code) <= BARE:
             continue
-        twin = next((other for other in kept if _alike(site, code, other)), None)
-        if twin is not None:
-            twin.copies.append(f"{site.path}:{site.item.line}")
+        original = next((other for other in selected if _is_near_copy(site, code, other)), None)
+        if original is not None:
+            original.copies.append(f"{site.path}:{site.item.line}")
         else:
-            whole = _class_of(site, source, found) if len(kept) < WHOLE_CLASSES else None
-            kept.append(
-                _Kept(site=site, code=code, callees=list(_callees(snapshot, site, code, found)), whole=whole)
+            whole_class = _class_of(site, source, file_definitions) if len(selected) < WHOLE_CLASSES else None
+            selected.append(
+                _Selection(
+                    site=site,
+                    code=code,
+                    callees=list(_callees(snapshot, site, code, file_definitions)),
+                    whole=whole_class,
+                )
             )
-    return _joined([spot for callee in _with_callees(kept, clues) for spot in callee.spots()])
+    return _merge_near([spot for callee in _with_callees(selected, clues) for spot in callee.spots()])
 
 
 def _class_of(site: Site, source: Source, found: Sequence[Definition]) -> Definition | None:
-    """The class of a method, where it is short enough to be shown whole."""
+    """Return the class of a method, where it is short enough to be shown whole."""
     owner = next(
         (item for item in found if item.kind == "class" and item.name == site.name.rpartition(".")[0]), None
     )
@@ -88,11 +97,11 @@ def _class_of(site: Site, source: Source, found: Sequence[Definition]) -> Defini
     )
 
 
-def _joined(spots: Sequence[Spot]) -> list[Spot]:
-    """The same, those near each other in a file as one, where the first of them stands."""
-    joined: list[Spot] = []
+def _merge_near(spots: Sequence[Spot]) -> list[Spot]:
+    """Merge spots near each other in a file, at the position of the first of them."""
+    merged: list[Spot] = []
     for spot in spots:
-        for index, other in enumerate(joined):
+        for index, other in enumerate(merged):
             first, last = min(other.first, spot.first), max(other.last, spot.last)
             gap = max(other.first, spot.first) - min(other.last, spot.last)
             if (
@@ -101,15 +110,15 @@ def _joined(spots: Sequence[Spot]) -> list[Spot]:
                 and (last - first < LONGEST or (first, last) == (other.first, other.last))
             ):
                 remark = "; ".join(filter(None, (other.remark, spot.remark)))
-                joined[index] = replace(other, first=first, last=last, remark=remark)
+                merged[index] = replace(other, first=first, last=last, remark=remark)
                 break
         else:
-            joined.append(spot)
-    return joined
+            merged.append(spot)
+    return merged
 
 
 @dataclass(kw_only=True)
-class _Kept:
+class _Selection:
     """A definition that will be shown."""
 
     site: Site
@@ -126,33 +135,36 @@ class _Kept:
         first, last = (self.whole.start, self.whole.end) if self.whole else (self.site.first, self.site.last)
         own = Spot(path=self.site.path, first=first, last=last, remark=remark)
         by = self.site.item.bare
-        called = [
+        callees = [
             Spot(path=path, first=item.start, last=item.end, remark=f"{item.bare}: called by {by}")
             for path, item in self.callees
             if path != self.site.path or not first <= item.start <= last
         ]
-        return [own, *called]
+        return [own, *callees]
 
 
-def _with_callees(kept: list[_Kept], clues: Clues) -> list[_Kept]:
-    """The same, with the few callees that tell most: those the issue shares words with, then those of the likeliest definitions."""
-    shown = {(entry.site.path, entry.site.name) for entry in kept}
+def _with_callees(selections: list[_Selection], clues: Clues) -> list[_Selection]:
+    """Keep only a few callees: those that share words with the issue, then those of the likeliest
+    definitions."""
+    shown_keys = {(selection.site.path, selection.site.name) for selection in selections}
     ranked = sorted(
         (not any(word in clues.words for word in parts(item.bare)), order, item.start, path)
-        for order, one in enumerate(kept)
-        for path, item in one.callees
-        if (path, item.name) not in shown
+        for order, selection in enumerate(selections)
+        for path, item in selection.callees
+        if (path, item.name) not in shown_keys
     )
-    telling: dict[tuple[str, int], int] = {}
-    for alien, order, start, path in ranked:
-        if (not alien or order < CALLERS) and len(telling) < MOST_CALLEES:
-            telling.setdefault((path, start), order)
-    for order, one in enumerate(kept):
-        one.callees = [(path, item) for path, item in one.callees if telling.get((path, item.start)) == order]
-    return kept
+    chosen_orders: dict[tuple[str, int], int] = {}
+    for is_unrelated, order, start, path in ranked:
+        if (not is_unrelated or order < CALLERS) and len(chosen_orders) < MOST_CALLEES:
+            chosen_orders.setdefault((path, start), order)
+    for order, selection in enumerate(selections):
+        selection.callees = [
+            (path, item) for path, item in selection.callees if chosen_orders.get((path, item.start)) == order
+        ]
+    return selections
 
 
-def _opened(workspace: Workspace, path: str) -> tuple[Source, tuple[Definition, ...]] | None:
+def _load_definitions(workspace: Workspace, path: str) -> tuple[Source, tuple[Definition, ...]] | None:
     try:
         relative, source = load(workspace, path)
     except ToolError:
@@ -160,8 +172,8 @@ def _opened(workspace: Workspace, path: str) -> tuple[Source, tuple[Definition, 
     return source, definitions(relative, source.text)
 
 
-def _alike(site: Site, code: tuple[str, ...], other: _Kept) -> bool:
-    """Is it the same definition in another file, word for word or nearly?"""
+def _is_near_copy(site: Site, code: tuple[str, ...], other: _Selection) -> bool:
+    """Tell whether it is the same definition in another file, equal or nearly so."""
     if site.path == other.site.path or site.name != other.site.name:
         return False
     matcher = difflib.SequenceMatcher(
@@ -173,96 +185,115 @@ def _alike(site: Site, code: tuple[str, ...], other: _Kept) -> bool:
 def _callees(
     snapshot: Snapshot, site: Site, code: Sequence[str], found: Sequence[Definition]
 ) -> Iterator[tuple[str, Definition]]:
-    """Short functions, methods of the same class or of the only one that has such, and classes held by its attributes, that it calls."""
+    """Yield short definitions that a definition calls.
+
+    These are functions, methods of the same class or the only ones of their name, and classes held by its
+    attributes.
+    """
     if site.item.kind == "class":
         return
     owner = site.name.rpartition(".")[0]
-    short = [item for item in found if item.end - item.start < LONGEST_CALLEE and item.name != site.name]
-    called = dict.fromkeys(
+    short_definitions = [
+        definition
+        for definition in found
+        if definition.end - definition.start < LONGEST_CALLEE and definition.name != site.name
+    ]
+    calls = dict.fromkeys(
         (match["of"] or "", match["name"]) for line in code for match in CALL.finditer(line)
     )
-    for of, name in called:
-        own = of in ("self.", "cls.")
-        named = [item for item in short if item.bare == name]
-        meant = f"{owner}.{name}" if own else name
+    for receiver, name in calls:
+        is_own = receiver in ("self.", "cls.")
+        namesakes = [definition for definition in short_definitions if definition.bare == name]
+        qualified_name = f"{owner}.{name}" if is_own else name
         exact = (
-            [item for item in named if item.name == meant and item.kind in ("function", "method")]
-            if own or not of
+            [
+                definition
+                for definition in namesakes
+                if definition.name == qualified_name and definition.kind in ("function", "method")
+            ]
+            if is_own or not receiver
             else []
         )
-        held = sorted(
-            (item for item in named if own and item.kind == "class"), key=lambda item: item.end - item.start
+        classes = sorted(
+            (definition for definition in namesakes if is_own and definition.kind == "class"),
+            key=lambda definition: definition.end - definition.start,
         )[:1]
-        only = [item for item in named if of and item.kind == "method"] if len(named) == 1 else []
-        here = exact or held or only
-        yield from ((site.path, item) for item in here)
-        if not here and not own:
-            yield from _imported(snapshot, site.path, f"{of}{name}")
+        unique_methods = (
+            [definition for definition in namesakes if receiver and definition.kind == "method"]
+            if len(namesakes) == 1
+            else []
+        )
+        local_callees = exact or classes or unique_methods
+        yield from ((site.path, definition) for definition in local_callees)
+        if not local_callees and not is_own:
+            yield from _imported_callees(snapshot, site.path, f"{receiver}{name}")
 
 
-def _imported(snapshot: Snapshot, path: str, dotted: str) -> Iterator[tuple[str, Definition]]:
-    """A short function of another file that a name means here."""
+def _imported_callees(snapshot: Snapshot, path: str, dotted: str) -> Iterator[tuple[str, Definition]]:
+    """Yield the short function of another file that a name refers to here."""
     for place in resolve(snapshot, dotted, importer=path)[:1]:
-        item = place.definition
+        definition = place.definition
         if (
-            item
+            definition
             and place.path != path
-            and item.kind in ("function", "method")
-            and item.end - item.start < LONGEST_CALLEE
+            and definition.kind in ("function", "method")
+            and definition.end - definition.start < LONGEST_CALLEE
         ):
-            yield place.path, item
+            yield place.path, definition
 
 
 def code_lines(
     source: Source, first: int, last: int, found: Sequence[Definition]
 ) -> Iterator[tuple[int, str]]:
-    """The numbered lines of a window without the inside of its long docstrings; what is left out is number 0 and says so."""
-    hidden: dict[int, int] = {}
-    for item in found:
-        start, end = item.docstring
+    """Yield the numbered lines of a window without the inside of long docstrings; an omission has number 0
+    and a note."""
+    omitted: dict[int, int] = {}
+    for definition in found:
+        start, end = definition.docstring
         if first <= start <= last and end - start >= LONGEST_DOCSTRING:
             opening = source.lines[start - 1].strip().lstrip("rRuUbB").strip("\"'")
-            hidden[start + (1 if opening else 2)] = end
+            omitted[start + (1 if opening else 2)] = end
     number = first
     while number <= min(last, len(source.lines)):
-        if number in hidden:
-            yield 0, f"      ... docstring, to line {hidden[number]}"
-            number = hidden[number] + 1
+        if number in omitted:
+            yield 0, f"      ... docstring, to line {omitted[number]}"
+            number = omitted[number] + 1
             continue
         yield number, source.lines[number - 1]
         number += 1
 
 
 def windows(workspace: Workspace, spots: Sequence[Spot], room: int) -> Iterator[str]:
-    """The source of as many spots as there is room for, no line twice."""
+    """Yield the source of as many spots as fit, no line twice."""
     covered: dict[str, set[int]] = {}
     count = 0
     for spot in spots:
-        seen = covered.setdefault(spot.path, set())
+        shown_lines = covered.setdefault(spot.path, set())
         if count >= MOST_WINDOWS or room < 400:
             return
-        if len(seen & set(range(spot.first, spot.last + 1))) * 2 > spot.last - spot.first:
+        if len(shown_lines & set(range(spot.first, spot.last + 1))) * 2 > spot.last - spot.first:
             continue
         block = excerpt(workspace, spot, most=room // SHARE_OF_ONE)
         if block:
             yield block
-            seen |= set(range(spot.first, spot.last + 1))
+            shown_lines |= set(range(spot.first, spot.last + 1))
             room -= len(block) + 2
             count += 1
 
 
 def excerpt(workspace: Workspace, spot: Spot, *, most: int) -> str:
-    """One window below the headers of what encloses it, cut at its end to fit; empty where not even its start fits."""
-    opened = _opened(workspace, spot.path)
-    if opened is None:
+    """Return one window below the headers of its enclosing definitions, cut to fit; empty where not even its
+    start fits."""
+    loaded = _load_definitions(workspace, spot.path)
+    if loaded is None:
         return ""
-    source, found = opened
+    source, found = loaded
     spot = replace(spot, first=max(1, spot.first), last=min(spot.last, len(source.lines)))
     lines = [_line(number, text) for number, text in code_lines(source, spot.first, spot.last, found)]
     outer = [
-        _line(item.line, source.lines[item.line - 1])
-        for item in enclosing(spot.first, found)
-        if item.line < spot.first
+        _line(definition.line, source.lines[definition.line - 1])
+        for definition in enclosing(spot.first, found)
+        if definition.line < spot.first
     ]
     remark = f" ({spot.remark})" if spot.remark else ""
     head = [
@@ -270,15 +301,15 @@ def excerpt(workspace: Workspace, spot: Spot, *, most: int) -> str:
         *outer,
         *(["      ..."] if outer else []),
     ]
-    kept = lines[:LONGEST]
-    while kept and sum(len(line) + 1 for line in [*head, *kept]) > most - 40:
-        kept.pop()
-    if len(kept) < min(4, len(lines)):
+    fitting_lines = lines[:LONGEST]
+    while fitting_lines and sum(len(line) + 1 for line in [*head, *fitting_lines]) > most - 40:
+        fitting_lines.pop()
+    if len(fitting_lines) < min(4, len(lines)):
         return ""
-    if len(kept) < len(lines):
-        kept.append(f"      ... {len(lines) - len(kept)} more")
+    if len(fitting_lines) < len(lines):
+        fitting_lines.append(f"      ... {len(lines) - len(fitting_lines)} more")
     workspace.name(spot.path, spot.first)
-    return "\n".join([*head, *kept])
+    return "\n".join([*head, *fitting_lines])
 
 
 def _line(number: int, text: str) -> str:

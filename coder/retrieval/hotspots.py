@@ -1,4 +1,4 @@
-"""Which files and functions most of the newest commits changed."""
+"""Change hotspots: the files and functions that most of the newest commits changed."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,12 +13,13 @@ from coder.workspace.workspace import Workspace
 SOURCES = 15
 OTHERS = 5
 LOOKED_INTO = 8
-"""Of so many files the functions are told: each costs a blame."""
+"""Number of files whose functions are listed: each costs a blame."""
 FUNCTIONS = 4
 
 
 def hottest(workspace: Workspace, path: str | None) -> str:
-    """The files below a path (None: all) by how many of the newest commits changed them, and the functions with most of their lines."""
+    """Rank the files below a path (None: all) by the newest commits that changed them, with their most
+    changed functions."""
     recent = workspace.history.recent(path=path)
     counts = Counter(
         name
@@ -33,8 +34,8 @@ def hottest(workspace: Workspace, path: str | None) -> str:
     others = [name for name in ranked if standing(name) > 0][:OTHERS]
     lines = [f"Changed by most of the newest {counted(len(recent), 'commit')} (since {recent[-1].date}):"]
     for index, name in enumerate(sources):
-        inside = _functions(workspace, name, recent) if index < LOOKED_INTO else ""
-        lines.append(f"{counts[name]:>6} {shown(name)}{f': {inside}' if inside else ''}")
+        functions = _functions(workspace, name, recent) if index < LOOKED_INTO else ""
+        lines.append(f"{counts[name]:>6} {shown(name)}{f': {functions}' if functions else ''}")
     if others:
         lines += [
             "Tests, documentation and the rest:",
@@ -44,23 +45,25 @@ def hottest(workspace: Workspace, path: str | None) -> str:
 
 
 def _functions(workspace: Workspace, path: str, recent: Sequence[Change]) -> str:
-    """The functions of a file that hold lines of the most of these commits, with how many."""
+    """Return the functions of a file with lines from most of these commits, with the number of commits."""
     text = workspace.history.file(path)
     if text is None:
         return "now gone"
     try:
-        made = workspace.history.touched(path, recent[-1].commit)
+        line_commits = workspace.history.touched(path, recent[-1].commit)
     except CoderError:
         return ""
-    known = {change.commit for change in recent}
-    found = definitions(path, text.replace("\r\n", "\n"))
+    recent_commits = {change.commit for change in recent}
+    file_definitions = definitions(path, text.replace("\r\n", "\n"))
     commits: dict[str, set[str]] = {}
-    for line, commit in enumerate(made, 1):
-        if commit in known and (item := _innermost(line, found)):
-            commits.setdefault(item.name, set()).add(commit)
+    for line, commit in enumerate(line_commits, 1):
+        if commit in recent_commits and (definition := _innermost(line, file_definitions)):
+            commits.setdefault(definition.name, set()).add(commit)
     ranked = sorted(commits, key=lambda name: (-len(commits[name]), name))
     return ", ".join(f"{name} {len(commits[name])}" for name in ranked[:FUNCTIONS])
 
 
 def _innermost(line: int, found: Sequence[Definition]) -> Definition | None:
-    return next((item for item in enclosing(line, found)[::-1] if item.kind != "class"), None)
+    return next(
+        (definition for definition in enclosing(line, found)[::-1] if definition.kind != "class"), None
+    )

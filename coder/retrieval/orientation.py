@@ -1,4 +1,4 @@
-"""What a model would ask for first, found before it asks: the layout, the likely places, their source, a test like the one to write."""
+"""Initial overview for a model: layout, likely places, their source, and a similar test."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -35,35 +35,39 @@ ROOT_FILES = (
 LISTED_FILES = 6
 MOST_NAMED = 4
 ENOUGH = 4.0
-"""A file that scores so much less than the likeliest one is not listed."""
+"""Files that score so much less than the likeliest are not listed."""
 FOR_TESTS = 4
-"""The part of the budget that is kept for a test to go by, as a divisor."""
+"""Divisor: part of the budget reserved for an example test."""
 FOR_MAP = 8
-"""And for the map."""
+"""Divisor: part of the budget reserved for the map."""
 MOST_SEEDS = 6
 MOST_TESTED = 3
 MOST_TESTS = 4
 
 
 def first_look(workspace: Workspace, issue: str, failing: Sequence[TestResult], budget_chars: int) -> str:
-    """The project's layout, the likeliest files and definitions with their source, a map of what is around them, and the nearest test.
+    """Return the layout, the likeliest files and definitions with their source, a map around them, and the
+    nearest test.
 
-    Everything shown is named, so that `read` may open it. `failing` are tests that are red before anything is changed; those whose
-    names or messages the issue shares words with lend their innermost frames.
+    Everything shown is recorded as named, so that `read` may open it. `failing` are tests that fail before
+    anything is changed; those whose names or messages share words with the issue contribute their innermost
+    frames.
     """
     snapshot = workspace.index.current()
-    told = clues(issue)
-    frames = _frames(workspace, failing, told)
+    issue_clues = clues(issue)
+    frames = _frames(workspace, failing, issue_clues)
     places = [*name_places(workspace, issue), *((frame.path, frame.line) for frame in frames)]
-    located = locate(snapshot, replace(told, frames=(*frames, *told.frames)), _recent(workspace))
-    likely = sites(snapshot, located.symbols, told)
+    located = locate(
+        snapshot, replace(issue_clues, frames=(*frames, *issue_clues.frames)), _recent(workspace)
+    )
+    likely = sites(snapshot, located.symbols, issue_clues)
     head = f"{_layout(workspace)}\n\n{_files(workspace, located, likely)}".strip()
-    example = nearest_test(workspace, told, likely, budget_chars // FOR_TESTS)
+    example = nearest_test(workspace, issue_clues, likely, budget_chars // FOR_TESTS)
     around = "\n".join(
         filter(None, (_tests(snapshot, workspace, likely), _map(snapshot, located, budget_chars // FOR_MAP)))
     )
     room = budget_chars - len(head) - len(example) - len(around) - 100
-    body = "\n\n".join(windows(workspace, _spots(workspace, places, likely, told=told), room))
+    body = "\n\n".join(windows(workspace, _spots(workspace, places, likely, issue_clues=issue_clues), room))
     title = "Source of the likeliest places (found by words alone, so some will be wrong):"
     return "\n\n".join(filter(None, [head, f"{title}\n\n{body}" if body else "", around, example]))[
         :budget_chars
@@ -73,51 +77,58 @@ def first_look(workspace: Workspace, issue: str, failing: Sequence[TestResult], 
 def _recent(workspace: Workspace) -> tuple[Change, ...]:
     try:
         return workspace.history.recent(count=MOST_COMMITS)
-    except CoderError:  # a clone without all of its history is no reason to stop
+    except CoderError:  # a shallow clone is no reason to stop
         return ()
 
 
 def _tests(snapshot: Snapshot, workspace: Workspace, likely: Sequence[Site]) -> str:
-    """The tests that name the likeliest definitions."""
+    """List the tests that name the likeliest definitions."""
     lines = []
     first_of_name = {site.name: site for site in reversed(likely[:MOST_TESTED])}
     for site in reversed(first_of_name.values()):
-        found = reaching(snapshot, [Place(path=site.path, definition=site.item)])
-        for test in found[:MOST_TESTS]:
+        tests = reaching(snapshot, [Place(path=site.path, definition=site.item)])
+        for test in tests[:MOST_TESTS]:
             workspace.name(test.path, test.line)
-        if found:
-            more = f", {len(found) - MOST_TESTS} more" if len(found) > MOST_TESTS else ""
-            lines.append(f"  {site.name}: {', '.join(shown(test.id) for test in found[:MOST_TESTS])}{more}")
+        if tests:
+            more = f", {len(tests) - MOST_TESTS} more" if len(tests) > MOST_TESTS else ""
+            lines.append(f"  {site.name}: {', '.join(shown(test.id) for test in tests[:MOST_TESTS])}{more}")
     return "\n".join(["Tests that reach them:", *lines]) if lines else ""
 
 
 def _map(snapshot: Snapshot, located: Located, budget_chars: int) -> str:
-    """What is most referred to around the likeliest files."""
+    """Map the most referenced definitions around the likeliest files."""
     seeds = {likely.path: 1 / (1 + order) for order, likely in enumerate(located.files[:MOST_SEEDS])}
-    drawn = repository_map(snapshot, seeds, budget_chars - 40) if seeds else ""
-    return f"Around them, by how much they are used:\n{drawn}" if drawn else ""
+    text = repository_map(snapshot, seeds, budget_chars - 40) if seeds else ""
+    return f"Around them, by how much they are used:\n{text}" if text else ""
 
 
-def _frames(workspace: Workspace, failing: Sequence[TestResult], told: Clues) -> list[TracedCall]:
-    """The innermost frames inside the project of failing tests that have words in common with the issue, innermost last."""
-    found: list[TracedCall] = []
+def _frames(workspace: Workspace, failing: Sequence[TestResult], issue_clues: Clues) -> list[TracedCall]:
+    """Return the innermost project frames of failing tests that share words with the issue.
+
+    The innermost is last.
+    """
+    frames: list[TracedCall] = []
     for result in failing[:20]:
         if result.failure is None or not any(
-            name in f"{result.id} {result.failure.text}" for name in list(told.names)[:15]
+            name in f"{result.id} {result.failure.text}" for name in list(issue_clues.names)[:15]
         ):
             continue
-        inside = [frame for frame in result.failure.frames if not frame.path.startswith("/")][-3:]
-        found = [
-            *(TracedCall(path=frame.path, line=frame.line, function=frame.function) for frame in inside),
-            *found,
+        project_frames = [frame for frame in result.failure.frames if not frame.path.startswith("/")][-3:]
+        frames = [
+            *(
+                TracedCall(path=frame.path, line=frame.line, function=frame.function)
+                for frame in project_frames
+            ),
+            *frames,
         ]
-    for frame in found:
+    for frame in frames:
         workspace.name(frame.path, frame.line)
-    return found
+    return frames
 
 
 def _layout(workspace: Workspace) -> str:
-    """The directories of source and tests with their numbers of files, and the files of the root that say how it is built and tested."""
+    """Describe the directories of source and tests with their numbers of files, and the build files of the
+    root."""
     paths = list_paths(workspace.root)
     folders: Counter[str] = Counter()
     for path in paths:
@@ -128,53 +139,70 @@ def _layout(workspace: Workspace) -> str:
             and not any(part.startswith(".") for part in parts)
         ):
             folders.update("/".join(parts[: depth + 1]) for depth in range(min(2, len(parts))))
-    inner = {folder: count for folder, count in folders.items() if not _just_holds(folder, folders)}
-    kept = sorted(sorted(inner, key=lambda folder: -inner[folder])[:LAYOUT_FOLDERS])
-    top = [
+    inner = {folder: count for folder, count in folders.items() if not _only_contains_one(folder, folders)}
+    listed_folders = sorted(sorted(inner, key=lambda folder: -inner[folder])[:LAYOUT_FOLDERS])
+    root_files = [
         path
         for path in paths
         if path in ROOT_FILES or (path.lower().startswith("change") and "/" not in path)
     ]
-    for path in top:
+    for path in root_files:
         workspace.name(path)
-    more = [f"{len(inner) - len(kept)} more directories"] if len(inner) > len(kept) else []
-    listed = ", ".join([*(f"{shown(folder)}/ ({inner[folder]})" for folder in kept), *more, *map(shown, top)])
-    return f"Layout: {counted(len(paths), 'file')}{f'; {listed}' if listed else ''}"
+    more = (
+        [f"{len(inner) - len(listed_folders)} more directories"] if len(inner) > len(listed_folders) else []
+    )
+    entries = ", ".join(
+        [
+            *(f"{shown(folder)}/ ({inner[folder]})" for folder in listed_folders),
+            *more,
+            *map(shown, root_files),
+        ]
+    )
+    return f"Layout: {counted(len(paths), 'file')}{f'; {entries}' if entries else ''}"
 
 
-def _just_holds(folder: str, folders: Counter[str]) -> bool:
-    """Does a directory hold nothing but one other?"""
+def _only_contains_one(folder: str, folders: Counter[str]) -> bool:
+    """Tell whether a directory contains nothing but one other."""
     return any(other.startswith(f"{folder}/") and folders[other] == folders[folder] for other in folders)
 
 
 def _files(workspace: Workspace, located: Located, likely: Sequence[Site]) -> str:
-    """The likeliest files, each with why and with its likeliest definitions."""
+    """List the likeliest files, each with reasons and its likeliest definitions."""
     lines = []
     for file in located.files[:LISTED_FILES]:
-        inside = [site for site in likely if site.path == file.path][:MOST_NAMED]
-        if not inside and file.score < located.files[0].score - ENOUGH:
+        file_sites = [site for site in likely if site.path == file.path][:MOST_NAMED]
+        if not file_sites and file.score < located.files[0].score - ENOUGH:
             continue
         workspace.name(file.path)
-        for site in inside:
+        for site in file_sites:
             workspace.name(site.path, site.first)
-        told = ", ".join(f"{site.name} (line {site.item.line})" for site in inside)
-        lines.append(f"  {shown(file.path)}{f': {told}' if told else ''} [{_why(file)}]")
+        definition_list = ", ".join(f"{site.name} (line {site.item.line})" for site in file_sites)
+        lines.append(
+            f"  {shown(file.path)}{f': {definition_list}' if definition_list else ''} [{_reasons(file)}]"
+        )
     return "\n".join(["Files that the issue may be about, likeliest first:", *lines]) if lines else ""
 
 
-def _why(one: Likely) -> str:
-    return "; ".join(one.reasons[:2])
+def _reasons(likely: Likely) -> str:
+    return "; ".join(likely.reasons[:2])
 
 
 def _spots(
-    workspace: Workspace, places: Sequence[tuple[str, int | None]], likely: Sequence[Site], *, told: Clues
+    workspace: Workspace,
+    places: Sequence[tuple[str, int | None]],
+    likely: Sequence[Site],
+    *,
+    issue_clues: Clues,
 ) -> list[Spot]:
-    """What to show: first the lines of source that the issue names outside of the likely definitions, then these."""
-    inside = {(site.path, line) for site in likely for line in range(site.first, site.last + 1)}
-    named = [
-        (path, line) for path, line in places if line and standing(path) == 0 and (path, line) not in inside
+    """Return the spots to show: first source lines that the issue names outside of the likely definitions,
+    then these."""
+    covered_lines = {(site.path, line) for site in likely for line in range(site.first, site.last + 1)}
+    issue_lines = [
+        (path, line)
+        for path, line in places
+        if line and standing(path) == 0 and (path, line) not in covered_lines
     ]
     return [
-        *(Spot(path=path, first=line - 12, last=line + 12) for path, line in named[:4]),
-        *chosen(workspace, likely, told),
+        *(Spot(path=path, first=line - 12, last=line + 12) for path, line in issue_lines[:4]),
+        *chosen(workspace, likely, issue_clues),
     ]

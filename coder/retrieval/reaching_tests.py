@@ -1,4 +1,4 @@
-"""Tests that reach a definition, found by names and imports rather than by running them."""
+"""Tests that reach a definition, determined from names and imports without running them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,45 +9,49 @@ from coder.index.users import users
 from coder.workspace.files import standing
 
 MOST_CALLERS = 12
-"""Definitions that use the symbol and whose own tests are looked for."""
+"""Definitions that use the symbol and whose own tests are searched."""
 MOST_NAMESAKES = 3
-"""A caller's name that more definitions share says nothing."""
+"""A caller's name shared by more definitions is ignored as ambiguous."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReachingTest:
-    """A test that names a symbol, or what uses the symbol."""
+    """A test that names a symbol, or a user of the symbol."""
 
     id: str
-    """`path::Class::test`, shorter where the name stands outside of any test."""
+    """`path::Class::test`, shorter where the use is outside of any test."""
     path: str
     names: str
-    """What it names."""
+    """Name that it uses."""
     line: int
-    """Where."""
+    """Line of the use."""
 
 
 def reaching(snapshot: Snapshot, places: Sequence[Place]) -> list[ReachingTest]:
-    """The tests that reach definitions of one name, those that name it first, in files named like theirs first."""
+    """Return the tests that reach definitions of one name: direct uses first, in files named alike first."""
     bare = next(place.definition.bare for place in places if place.definition)
     stems = {place.path.rpartition("/")[2].partition(".")[0] for place in places}
-    found = {test.id: test for test in _naming(snapshot, places, bare, stems)}
+    tests = {test.id: test for test in _tests_naming(snapshot, places, bare, stems)}
     for caller in _callers(snapshot, places):
-        for test in _naming(snapshot, (caller,), caller.definition.bare if caller.definition else "", stems):
-            found.setdefault(test.id, test)
-    return list(found.values())
+        for test in _tests_naming(
+            snapshot, (caller,), caller.definition.bare if caller.definition else "", stems
+        ):
+            tests.setdefault(test.id, test)
+    return list(tests.values())
 
 
-def _naming(snapshot: Snapshot, places: Sequence[Place], bare: str, stems: set[str]) -> list[ReachingTest]:
-    """The tests that use a name: the more often, and the more like its file's their file is called, the sooner."""
+def _tests_naming(
+    snapshot: Snapshot, places: Sequence[Place], bare: str, stems: set[str]
+) -> list[ReachingTest]:
+    """Return the tests that use a name, ordered by similarity of file names, then by number of uses."""
     tests: dict[str, list[int]] = {}
     paths: dict[str, str] = {}
     for use in users(snapshot, places):
         if standing(use.path) != 1:
             continue
-        found = snapshot.definitions(use.path)
+        file_definitions = snapshot.definitions(use.path)
         for line in use.lines:
-            identity = _id(use.path, enclosing(line, found))
+            identity = _test_id(use.path, enclosing(line, file_definitions))
             tests.setdefault(identity, []).append(line)
             paths[identity] = use.path
     order = sorted(
@@ -62,8 +66,8 @@ def _naming(snapshot: Snapshot, places: Sequence[Place], bare: str, stems: set[s
     return [ReachingTest(id=test, path=paths[test], names=bare, line=tests[test][0]) for test in order]
 
 
-def _id(path: str, around: Sequence[Definition]) -> str:
-    """pytest's id of the test function, or else the test class, that a line is in; else the file."""
+def _test_id(path: str, around: Sequence[Definition]) -> str:
+    """Return pytest's id of the test function or class around a line; else the file."""
     tests = [item for item in around if item.kind != "class" and item.bare.startswith("test")]
     classes = [item for item in around if item.kind == "class" and "test" in item.bare.lower()]
     names = [*tests[:1], *classes[-1:]]
@@ -71,12 +75,12 @@ def _id(path: str, around: Sequence[Definition]) -> str:
 
 
 def _callers(snapshot: Snapshot, places: Sequence[Place]) -> list[Place]:
-    """The definitions outside of tests that use the symbol, those whose names are theirs alone."""
-    found: dict[str, Place] = {}
+    """Return the definitions outside of tests that use the symbol, where their names are unique enough."""
+    callers: dict[str, Place] = {}
     for use in users(snapshot, places):
-        own = snapshot.definitions(use.path) if standing(use.path) == 0 else ()
+        file_definitions = snapshot.definitions(use.path) if standing(use.path) == 0 else ()
         for line in use.lines:
-            around = enclosing(line, own)
-            if around and len(found) < MOST_CALLERS and not around[-1].bare.startswith("__"):
-                found.setdefault(around[-1].bare, Place(path=use.path, definition=around[-1]))
-    return [place for name, place in found.items() if len(snapshot.definers(name)) <= MOST_NAMESAKES]
+            around = enclosing(line, file_definitions)
+            if around and len(callers) < MOST_CALLERS and not around[-1].bare.startswith("__"):
+                callers.setdefault(around[-1].bare, Place(path=use.path, definition=around[-1]))
+    return [place for name, place in callers.items() if len(snapshot.definers(name)) <= MOST_NAMESAKES]

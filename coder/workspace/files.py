@@ -1,4 +1,4 @@
-"""Open a file of the worktree for a tool: a text, or a sentence that says why not and what to do instead."""
+"""Reading of worktree files for tools: the text, or an error message that says what to do instead."""
 
 import codecs
 import difflib
@@ -54,48 +54,52 @@ WIDEST = 400
 
 
 def existing(workspace: Workspace, path: str) -> tuple[Path, str]:
-    """What stands at a path, as (absolute path, path relative to the root); a name that `shown` had to escape may be given as shown.
+    """Return what exists at a path, as (absolute path, path relative to the root).
+
+    A name that `shown` had to escape may be passed in its escaped form.
 
     Raises:
-        ToolError: nothing stands there, or it leads out of the worktree.
+        ToolError: the path does not exist, or leads out of the worktree.
     """
     absolute, relative = workspace.resolve(path)
     if absolute.exists():
         return absolute, relative
     if "\\" in path and (
-        meant := next((other for other in list_paths(workspace.root) if shown(other) == relative), None)
+        unescaped := next((other for other in list_paths(workspace.root) if shown(other) == relative), None)
     ):
-        return workspace.root / meant, meant
+        return workspace.root / unescaped, unescaped
     if absolute.is_symlink():
         raise ToolError(f"{shown(relative)} is a symbolic link that leads nowhere.")
     raise ToolError(f"{shown(relative)} does not exist.{alike(workspace, relative)}")
 
 
 def load(workspace: Workspace, path: str) -> tuple[str, Source]:
-    """The path relative to the root, and the text there; a symbolic link that stays inside the root is followed.
+    """Return the path relative to the root, and the text there; symbolic links inside the root are followed.
 
     Raises:
-        ToolError: nothing readable stands there.
+        ToolError: it is not a readable text file.
     """
     absolute, relative = existing(workspace, path)
     if absolute.is_dir():
         raise ToolError(
-            f"{shown(relative)} is a directory. See what is in it with list_files(path={relative!r}) or outline(path={relative!r})."
+            f"{shown(relative)} is a directory. See what is in it with "
+            f"list_files(path={relative!r}) or outline(path={relative!r})."
         )
     if (size := absolute.stat().st_size) > LARGEST_BYTES:
         raise ToolError(
-            f"{shown(relative)} has {size:,} bytes, too many to open here. Look into it with search(pattern=..., path={relative!r})."
+            f"{shown(relative)} has {size:,} bytes, too many to open here. Look into it with "
+            f"search(pattern=..., path={relative!r})."
         )
     real = os.path.relpath(os.path.realpath(absolute), os.path.realpath(workspace.root))
     check_readable(workspace, relative, real)
     try:
-        found = Tree(workspace.root).read(real)
+        content = Tree(workspace.root).read(real)
     except PatchError as error:
         raise ToolError(error.reason) from None
-    if found is None:
+    if content is None:
         raise ToolError(f"{shown(relative)} has just vanished. See what there is with list_files().")
     try:
-        return relative, _wide(found[0]) or decode(found[0], relative)
+        return relative, _decode_utf16(content[0]) or decode(content[0], relative)
     except PatchError:
         raise ToolError(
             f"{shown(relative)} is a binary file ({size:,} bytes) and cannot be shown as text."
@@ -103,17 +107,18 @@ def load(workspace: Workspace, path: str) -> tuple[str, Source]:
 
 
 def check_readable(workspace: Workspace, *paths: str) -> None:
-    """Raises ToolError where one of the paths, relative to the root, is not for a model to read."""
+    """Raise ToolError where a model may not read one of the paths, which are relative to the root."""
     for path in paths:
         if not workspace.may_read(path):
             raise ToolError(
-                f"{shown(path)} may hold secrets: the person lets nobody read or change it. Go on without it; its example, where there is "
+                f"{shown(path)} may hold secrets: the person lets nobody read or change it. Go on "
+                "without it; its example, where there is "
                 "one, or the code that reads it says which names it holds."
             )
 
 
-def _wide(data: bytes) -> Source | None:
-    """UTF-16, which to a patch is binary, for reading."""
+def _decode_utf16(data: bytes) -> Source | None:
+    """Decode UTF-16 for reading, which patches treat as binary; None for other encodings."""
     if not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return None
     lines = data.decode("utf-16", "replace").splitlines()
@@ -121,11 +126,11 @@ def _wide(data: bytes) -> Source | None:
 
 
 def bytes_of(root: Path, path: str) -> bytes:
-    """A file's content for looking through it; empty where it is too large or cannot be read."""
+    """Return a file's content for searching; empty where it is too large or unreadable."""
     if denied(path):
         return b""
     try:
-        with os.fdopen(_opened(root, path), "rb") as file:
+        with os.fdopen(_open_file(root, path), "rb") as file:
             status = os.fstat(file.fileno())
             return file.read() if stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST_BYTES else b""
     except OSError:
@@ -133,18 +138,18 @@ def bytes_of(root: Path, path: str) -> bytes:
 
 
 def text_of(root: Path, path: str) -> str:
-    """A file's text for looking through it, whatever its encoding; empty where it is too large or cannot be read."""
+    """Return a file's text for searching, in any encoding; empty where it is too large or unreadable."""
     return decoded(bytes_of(root, path))
 
 
 def decoded(data: bytes) -> str:
-    """What `bytes_of` gave, as text."""
-    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return data.decode("utf-16" if wide else "utf-8-sig", "replace").replace("\r\n", "\n")
+    """Decode the content that `bytes_of` returned."""
+    is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return data.decode("utf-16" if is_utf16 else "utf-8-sig", "replace").replace("\r\n", "\n")
 
 
-def _opened(root: Path, path: str) -> int:
-    """A file to read from: waiting for no pipe, and by a symbolic link only where it stays inside the root."""
+def _open_file(root: Path, path: str) -> int:
+    """Open a file for reading without blocking on pipes; a symbolic link must stay inside the root."""
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
     if not (root / path).is_symlink():
         return os.open(root / path, flags | os.O_NOFOLLOW)
@@ -155,32 +160,35 @@ def _opened(root: Path, path: str) -> int:
 
 
 def alike(workspace: Workspace, path: str) -> str:
-    """A sentence that names existing files with the same or a similar name, or none."""
+    """Return a sentence that suggests existing files with the same or a similar name."""
     paths = list_paths(workspace.root)
     name = path.rpartition("/")[2]
-    same = [other for other in paths if other.rpartition("/")[2] == name]
-    close = difflib.get_close_matches(path, same or paths[:20_000], n=4, cutoff=0.0 if same else 0.7)
-    for other in close:
+    namesakes = [other for other in paths if other.rpartition("/")[2] == name]
+    suggestions = difflib.get_close_matches(
+        path, namesakes or paths[:20_000], n=4, cutoff=0.0 if namesakes else 0.7
+    )
+    for other in suggestions:
         workspace.name(other)
     return (
-        f" Did you mean {' or '.join(map(shown, close))}?"
-        if close
+        f" Did you mean {' or '.join(map(shown, suggestions))}?"
+        if suggestions
         else " See what there is with list_files()."
     )
 
 
 def clipped(text: str, width: int = WIDEST, *, around: int = 0) -> str:
-    """A line no wider than `width`, cut so that the character at `around` stays in view; control characters are made visible."""
+    """Clip a line to `width` so that the character at `around` stays in view; control characters are made
+    visible."""
     if len(text) <= width:
         return visible(text)
     start = max(0, min(around - width // 3, len(text) - width))
     end = start + width
-    more = f"… (+{len(text) - end} characters)" if end < len(text) else ""
-    return f"{'…' if start else ''}{visible(text[start:end])}{more}"
+    suffix = f"… (+{len(text) - end} characters)" if end < len(text) else ""
+    return f"{'…' if start else ''}{visible(text[start:end])}{suffix}"
 
 
 def visible(text: str) -> str:
-    """One line of text, its control characters replaced: a terminal would obey them."""
+    """Replace control characters in a line of text, which a terminal would execute."""
     if text.isprintable():
         return text
     return "".join(
@@ -190,7 +198,7 @@ def visible(text: str) -> str:
 
 
 def numbered(lines: tuple[str, ...], first: int, last: int) -> str:
-    """Lines `first` to `last` (from 1, both included) with their numbers."""
+    """Return lines `first` to `last` (from 1, both included) with their numbers."""
     return "\n".join(
         f"{number:>5}| {clipped(lines[number - 1])}"
         for number in range(max(1, first), min(last, len(lines)) + 1)
@@ -198,13 +206,13 @@ def numbered(lines: tuple[str, ...], first: int, last: int) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Such as `1 match`, `3 matches`."""
+    """Format a count with its noun, such as `1 match`, `3 matches`."""
     plural = f"{noun}es" if noun.endswith(("s", "ch", "sh")) else f"{noun}s"
     return f"{number:,} {noun if number == 1 else plural}"
 
 
 def standing(path: str) -> int:
-    """How likely a path is where the code in question stands: 0 source, 1 tests, 2 documentation, examples and the rest."""
+    """Classify a path by its likely relevance: 0 source, 1 tests, 2 documentation, examples and the rest."""
     *folders, name = path.split("/")
     if (
         not path.endswith(SOURCE)

@@ -1,4 +1,4 @@
-"""Find the places of a repository that a free text names: paths, lines, traceback frames, modules."""
+"""Extraction of repository places from free text: paths, lines, traceback frames, modules."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -18,9 +18,9 @@ MOST_NAMESAKES = 3
 
 
 def places_in(text: str) -> list[tuple[str, int | None]]:
-    """Paths as the text writes them, each with its line where it gives one, in order, each once."""
-    found = [(match.start(), match["path"], int(match["line"])) for match in FRAME.finditer(text)]
-    places: list[tuple[int, str, int | None]] = [*found]
+    """Return the paths in a text as written, each with its line if given, in order, without duplicates."""
+    frames = [(match.start(), match["path"], int(match["line"])) for match in FRAME.finditer(text)]
+    places: list[tuple[int, str, int | None]] = [*frames]
     for start, end, token in _tokens(text):
         if FILE_NAME.fullmatch(token.replace("\\", "/").rpartition("/")[2]):
             line = LINE.match(text, end)
@@ -28,14 +28,14 @@ def places_in(text: str) -> list[tuple[str, int | None]]:
     ordered = [
         (path.replace("\\", "/"), line) for _, path, line in sorted(places, key=lambda place: place[0])
     ]
-    lined = {path for path, line in ordered if line}
-    return list(dict.fromkeys((path, line) for path, line in ordered if line or path not in lined))[
+    paths_with_line = {path for path, line in ordered if line}
+    return list(dict.fromkeys((path, line) for path, line in ordered if line or path not in paths_with_line))[
         :MOST_PLACES
     ]
 
 
 def _tokens(text: str) -> Iterator[tuple[int, int, str]]:
-    """Runs of characters that paths and dotted names are made of, with start and end, without a sentence's last dot."""
+    """Yield runs of path and dotted-name characters, with start and end, without a trailing dot."""
     for match in TOKEN.finditer(text):
         token = match[0].rstrip(".")
         if 2 < len(token) <= LONGEST:
@@ -43,31 +43,31 @@ def _tokens(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def name_places(workspace: Workspace, text: str) -> list[tuple[str, int | None]]:
-    """Name the places of the worktree that a text means, and return them in the text's order.
+    """Resolve the places that a text mentions, record them as named, and return them in the text's order.
 
-    A path may come from another machine: the longest end of it that is a file here is meant. A bare file name means up to three
-    files; a dotted name means the module that its longest start is.
+    A path may come from another machine: its longest suffix that is a file here is used. A bare file name
+    matches up to three files; a dotted name matches the module of its longest prefix.
     """
     known = Known(list_paths(workspace.root))
-    meant: list[tuple[str, int | None]] = []
+    places: list[tuple[str, int | None]] = []
     for path, line in places_in(text):
-        meant += [(file, line) for file in known.files(path)]
-    meant += [(file, None) for name in dotted_names(text) for file in known.modules(name)]
-    meant = list(dict.fromkeys(meant))[:MOST_PLACES]
-    for path, named_line in meant:
-        workspace.name(path, named_line)
-    return meant
+        places += [(file, line) for file in known.files(path)]
+    places += [(file, None) for name in dotted_names(text) for file in known.modules(name)]
+    places = list(dict.fromkeys(places))[:MOST_PLACES]
+    for path, place_line in places:
+        workspace.name(path, place_line)
+    return places
 
 
 def dotted_names(text: str) -> list[str]:
-    """Such as `shop.cart.Cart.total`, each once, in order."""
+    """Return dotted names such as `shop.cart.Cart.total`, in order, without duplicates."""
     return list(dict.fromkeys(token for _, _, token in _tokens(text) if DOTTED.fullmatch(token)))[
         : 10 * MOST_PLACES
     ]
 
 
 class Known:
-    """The files of a worktree, by their last part."""
+    """Files of a worktree, indexed by their last part."""
 
     def __init__(self, paths: Sequence[str]) -> None:
         self._by_name: dict[str, list[str]] = {}
@@ -75,34 +75,34 @@ class Known:
             self._by_name.setdefault(path.rpartition("/")[2], []).append(path)
 
     def files(self, written: str) -> list[str]:
-        """Those that share the longest end with a path: two parts of it, or all of either."""
+        """Return the files that share the longest suffix with a path: two parts or more, or all of either."""
         parts = [part for part in written.split("/") if part not in ("", ".", "..", "~")]
         namesakes = self._by_name.get(parts[-1], []) if parts else []
-        shared = {path: _shared(parts, path.split("/")) for path in namesakes}
-        fitting = {
+        shared = {path: _common_suffix_length(parts, path.split("/")) for path in namesakes}
+        matches = {
             path: size
             for path, size in shared.items()
             if size >= 2 or size in (len(parts), path.count("/") + 1)
         }
-        best = [path for path, size in fitting.items() if size == max(fitting.values())]
+        best = [path for path, size in matches.items() if size == max(matches.values())]
         return best if len(best) <= MOST_NAMESAKES else []
 
     def modules(self, dotted: str) -> list[str]:
-        """The file of the longest start of a dotted name that is a module; a single word means none."""
+        """Return the file of the longest prefix of a dotted name that is a module; none for a single word."""
         parts = dotted.split(".")[:MOST_PARTS]
         for size in range(len(parts), 1, -1):
             for ending in ([*parts[: size - 1], f"{parts[size - 1]}.py"], [*parts[:size], "__init__.py"]):
-                found = [
+                paths = [
                     path
                     for path in self._by_name.get(ending[-1], [])
                     if f"/{path}".endswith("/" + "/".join(ending))
                 ]
-                if found:
-                    return found if len(found) <= MOST_NAMESAKES else []
+                if paths:
+                    return paths if len(paths) <= MOST_NAMESAKES else []
         return []
 
 
-def _shared(written: Sequence[str], path: Sequence[str]) -> int:
+def _common_suffix_length(written: Sequence[str], path: Sequence[str]) -> int:
     count = 0
     for left, right in zip(reversed(written), reversed(path), strict=False):
         if left != right:

@@ -1,4 +1,4 @@
-"""What a tool may touch: one candidate's worktree, the ports it may use, and the places named so far."""
+"""Workspace of a tool call: one candidate's worktree, the available ports, and the places named so far."""
 
 import os
 from collections import Counter
@@ -24,7 +24,7 @@ LONGEST_PATH = 2000
 
 @dataclass(kw_only=True)
 class Workspace:
-    """One candidate's view of the repository; the only thing that changes in it is what has been named."""
+    """One candidate's view of the repository; its only mutable state is what was named."""
 
     root: Path
     """The candidate's worktree."""
@@ -33,33 +33,33 @@ class Workspace:
     run: Callable[[tuple[str, ...], Progress], TestReport]
     """Runs tests (none: the suite) in this worktree."""
     baseline: Callable[[], TestReport]
-    """The suite on the untouched base; may take as long as the suite does."""
+    """Returns the suite's results on the untouched base; may take as long as the suite does."""
     index: SymbolIndex
-    """What the worktree defines and uses."""
+    """Definitions and uses in the worktree."""
     suspects: Callable[[tuple[str, ...], Progress], Suspected] = lambda _tests, _progress: UNTRACED
-    """Traces failing tests in this worktree, for the functions that they execute and passing ones do not."""
+    """Traces failing tests in this worktree, to rank functions that they execute and passing ones do not."""
     policy: Policy = Policy()  # noqa: RUF009 (a frozen value)
-    """What the commands of the call at hand may reach."""
+    """Access policy for the commands of the current call."""
     deny_read: tuple[str, ...] = DENY_READ
     """Patterns of files whose content is not shown, as in `coder.permissions.private_files`."""
     secrets: Secrets = Secrets()  # noqa: RUF009 (a frozen value)
     """Masks what the model sees, and restores it in the file that a patch changes."""
     read_only: bool = False
-    """Nothing may be written at all."""
+    """Whether nothing may be written."""
     only: tuple[str, ...] = ()
     """Paths or globs that may be written; empty is all."""
     progress: Progress = field(default=lambda _line: None)
     named: dict[str, set[int]] = field(default_factory=dict)
-    """Paths that a search, listing, outline, traceback, test report or the issue has named, with the lines named in each."""
+    """Paths that the issue or a tool's answer has mentioned, with the lines mentioned in each."""
     failed_hunks: Counter[str] = field(default_factory=Counter)
     """How often each hunk of a patch was refused, by its fingerprint."""
 
     def name(self, path: str, line: int | None = None) -> None:
-        """Record that a tool's answer, or a message, has named this place."""
+        """Record that a tool's answer, or a message, has mentioned this place."""
         self.named.setdefault(path, set()).update(() if line is None else (line,))
 
     def resolve(self, path: str) -> tuple[Path, str]:
-        """A model's path as (absolute path, path relative to the root with forward slashes).
+        """Resolve a model's path to (absolute path, path relative to the root with forward slashes).
 
         Raises:
             ToolError: it leads out of the worktree, or into git's own files.
@@ -89,11 +89,11 @@ class Workspace:
         return absolute, "/".join(parts) or "."
 
     def may_read(self, path: str) -> bool:
-        """May a model see the content of this path, relative to the root?"""
+        """Tell whether a model may see the content of this path, relative to the root."""
         return not denied(path, self.deny_read)
 
     def may_write(self, path: str) -> bool:
-        """May this path, relative to the root, be changed? --only may narrow it to some."""
+        """Tell whether this path, relative to the root, may be changed; --only may restrict it."""
         if self.read_only:
             return False
         return not self.only or any(

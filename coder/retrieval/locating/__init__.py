@@ -1,1 +1,1 @@
-"""Where an issue's code stands: clues taken from its text, and the files and definitions that they point to."""
+"""Localization of an issue's code: clues from its text, and the files and definitions that match them."""

@@ -1,4 +1,4 @@
-"""What speaks for each definition and each file, as numbers that the weights make one of."""
+"""Features of definitions and files, as numbers to be combined by weights."""
 
 import math
 import re
@@ -19,17 +19,17 @@ from coder.workspace.files import standing, text_of
 
 MOST_DEFINITIONS = 260
 NAMED = 0.35
-"""A word of a definition's name counts so much more when the candidates are chosen."""
+"""Extra weight of words in a definition's name when candidates are selected."""
 CALL = re.compile(r"(?P<of>\w+\.)?(?P<name>[A-Za-z_]\w{2,})\(")
 UNKNOWN_RARITY = 6.0
-"""Of a word that no posting was read for."""
+"""Rarity of a word whose postings were not read."""
 
 Evidence = dict[str, float]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A definition that something speaks for."""
+    """A definition with evidence."""
 
     path: str
     item: Definition
@@ -37,16 +37,18 @@ class Candidate:
 
     @property
     def key(self) -> tuple[str, str]:
+        """Path and qualified name."""
         return self.path, self.item.name
 
     @property
     def length(self) -> int:
+        """Number of lines below the header."""
         return self.item.end - self.item.line
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """An issue, the terrain, and what was found in it."""
+    """An issue, the corpus, and the matches found in it."""
 
     terrain: Terrain
     clues: Clues
@@ -55,30 +57,31 @@ class Case:
     uses: Uses
 
     def candidates(self) -> list[Candidate]:
-        """The definitions that words or pointers lead to."""
-        found: dict[tuple[str, str], Candidate] = {}
-        for word in self._by_words():
-            other = found.get(word.key)
-            if other is None or word.length > other.length:  # of overloads the one with the body
-                found[word.key] = word
+        """Return the definitions that words or references lead to."""
+        candidates: dict[tuple[str, str], Candidate] = {}
+        for candidate in self._candidates_by_words():
+            existing = candidates.get(candidate.key)
+            # of overloads, keep the one with the body
+            if existing is None or candidate.length > existing.length:
+                candidates[candidate.key] = candidate
         for path, name in self.pointed.definitions:
-            if (path, name) not in found:
+            if (path, name) not in candidates:
                 item = next(
                     (item for item in self.terrain.snapshot.definitions(path) if item.name == name), None
                 )
                 if item is not None:
-                    found[(path, name)] = Candidate(
+                    candidates[(path, name)] = Candidate(
                         path=path, item=item, evidence=self.evidence(path, item, 0.0)
                     )
-        return list(found.values())
+        return list(candidates.values())
 
-    def _by_words(self) -> Iterator[Candidate]:
+    def _candidates_by_words(self) -> Iterator[Candidate]:
         scores = dict(self.matches.documents)
         for document, words in self.matches.named.items():
             scores[document] = scores.get(document, 0.0) + NAMED * sum(
                 self.matches.weights[word] for word in words
             )
-        for document in sorted(scores, key=lambda item: (-scores[item], item))[:MOST_DEFINITIONS]:
+        for document in sorted(scores, key=lambda document: (-scores[document], document))[:MOST_DEFINITIONS]:
             place = self.terrain.place(document)
             if place and place.definition:
                 score = self.matches.documents.get(document, 0.0)
@@ -89,117 +92,129 @@ class Case:
                 )
 
     def evidence(self, path: str, item: Definition, words: float) -> Evidence:
-        """All that speaks for one definition, before what it is called by."""
-        found: Evidence = {
+        """Return all evidence for a definition, except that of its callers."""
+        evidence: Evidence = {
             "words": words,
             "size": math.log(1 + item.end - item.start) if item.kind != "class" else 2.5,
             item.kind: 1.0,
         }
         if item.bare.startswith("__"):
-            found["constructor" if item.bare == "__init__" else "special"] = 1.0
-        found |= {1: {"test": 1.0}, 2: {"aside": 1.0}}.get(standing(path), {})
-        found |= self._of_name(item.bare)
+            evidence["constructor" if item.bare == "__init__" else "special"] = 1.0
+        evidence |= {1: {"test": 1.0}, 2: {"aside": 1.0}}.get(standing(path), {})
+        evidence |= self._name_evidence(item.bare)
         if owner := item.name.rpartition(".")[0].rpartition(".")[2]:
-            found |= self._of_owner(owner, item.bare)
-        if used := self.uses.of(path, item):
-            found["uses"] = sum(self.uses.worth[name] for name in used)
-        if tested := self.pointed.files.get(path, {}).get("tested"):
-            found["tested"] = tested
-        found |= self.pointed.definitions.get((path, item.name), {})
+            evidence |= self._owner_evidence(owner, item.bare)
+        if used_names := self.uses.of(path, item):
+            evidence["uses"] = sum(self.uses.worth[name] for name in used_names)
+        if test_evidence := self.pointed.files.get(path, {}).get("tested"):
+            evidence["tested"] = test_evidence
+        evidence |= self.pointed.definitions.get((path, item.name), {})
         inherited = self.pointed.definitions.get((path, item.name.rpartition(".")[0]), {})
         if "base" in inherited:
-            found["base"] = max(found.get("base", 0.0), inherited["base"])
-        return found
+            evidence["base"] = max(evidence.get("base", 0.0), inherited["base"])
+        return evidence
 
-    def _of_name(self, bare: str) -> Evidence:
-        """Is it named, where, and how much of its name does the issue say?"""
-        found: Evidence = {}
+    def _name_evidence(self, bare: str) -> Evidence:
+        """Return evidence from the name: zones that mention it, and the share of its words in the issue."""
+        evidence: Evidence = {}
         zones = [
             zone
             for zone, words in self.clues.zones.items()
             if bare in words or (len(bare.strip("_")) > 3 and bare.strip("_") in words)
         ]
         if zones or bare in self.clues.called:
-            rare = self._rare(bare)
-            found |= {f"named in {zone}": rare for zone in zones}
+            rarity_weight = self._name_weight(bare)
+            evidence |= {f"named in {zone}": rarity_weight for zone in zones}
             if bare in self.clues.called:
-                found["called"] = rare
+                evidence["called"] = rarity_weight
         words = [word for word in parts(bare) if word != bare] or list(parts(bare))
-        said = [word for word in words if word in self.matches.weights]
-        if said:
+        shared_words = [word for word in words if word in self.matches.weights]
+        if shared_words:
             rarity = self.matches.rarity
-            whole = sum(rarity.get(word, UNKNOWN_RARITY) for word in words)
-            found["name said"] = (
-                sum(rarity[word] for word in said)
-                / whole
-                * min(1.0, sum(self.matches.weights[word] for word in said))
+            total_rarity = sum(rarity.get(word, UNKNOWN_RARITY) for word in words)
+            evidence["name said"] = (
+                sum(rarity[word] for word in shared_words)
+                / total_rarity
+                * min(1.0, sum(self.matches.weights[word] for word in shared_words))
             )
-            found["name in title"] = sum(rarity[word] for word in said if word in self.matches.titled) / whole
-        return found
+            evidence["name in title"] = (
+                sum(rarity[word] for word in shared_words if word in self.matches.titled) / total_rarity
+            )
+        return evidence
 
-    def _of_owner(self, owner: str, bare: str) -> Evidence:
-        found: Evidence = {}
+    def _owner_evidence(self, owner: str, bare: str) -> Evidence:
+        evidence: Evidence = {}
         zones = [
             zone for zone in ("title", "inline", "block", "name", "prose") if owner in self.clues.zones[zone]
         ]
         if zones:
-            found |= {f"owner in {zone}": self._rare(owner) for zone in zones}
+            evidence |= {f"owner in {zone}": self._name_weight(owner) for zone in zones}
             if f"{owner}.{bare}" in self.clues.text or f"{owner}.{bare}" in self.clues.methods:
-                found["qualified"] = 1.0
+                evidence["qualified"] = 1.0
         if bare in self.clues.protocol:
-            found["protocol"] = 1.0 if zones else 0.3
-        return found
+            evidence["protocol"] = 1.0 if zones else 0.3
+        return evidence
 
-    def _rare(self, bare: str) -> float:
-        """Less for a name that many files define."""
-        return float(self._definers(bare) ** -0.5)
+    def _name_weight(self, bare: str) -> float:
+        """Return a weight that is lower for names that many files define."""
+        return float(self._definer_count(bare) ** -0.5)
 
-    def _definers(self, bare: str) -> int:
-        if bare not in self._counted:
-            found = self.terrain.snapshot.definers(bare)
-            self._counted[bare] = max(1, sum(standing(path) == 0 for path in found))
-        return self._counted[bare]
+    def _definer_count(self, bare: str) -> int:
+        if bare not in self._definer_counts:
+            paths = self.terrain.snapshot.definers(bare)
+            self._definer_counts[bare] = max(1, sum(standing(path) == 0 for path in paths))
+        return self._definer_counts[bare]
 
     @cached_property
-    def _counted(self) -> dict[str, int]:
+    def _definer_counts(self) -> dict[str, int]:
         return {}
 
     def callees(self, callers: Sequence[Candidate]) -> Iterator[tuple[str, Definition, float]]:
-        """Definitions that the likeliest ones call: path, definition, and how much that counts."""
+        """Yield definitions that the likeliest ones call: path, definition, and weight."""
         for order, caller in enumerate(callers):
             lines = text_of(self.terrain.snapshot.root, caller.path).split("\n")[
                 caller.item.start - 1 : caller.item.end
             ]
-            called = dict.fromkeys(
+            calls = dict.fromkeys(
                 (match["of"] or "", match["name"]) for match in CALL.finditer("\n".join(lines))
             )
-            for _, name in called:
-                same = [
-                    item
-                    for item in self.terrain.snapshot.definitions(caller.path)
-                    if item.bare == name and item.kind != "variable"
+            for _, name in calls:
+                local_definitions = [
+                    definition
+                    for definition in self.terrain.snapshot.definitions(caller.path)
+                    if definition.bare == name and definition.kind != "variable"
                 ]
-                places = [(caller.path, item) for item in same] or self._elsewhere(name)
-                for path, item in places:
-                    if (path, item.name) != caller.key:
-                        yield path, item, (1.0 if same else 0.7) / (1 + order / 3) / len(places) ** 0.5
+                places = [
+                    (caller.path, definition) for definition in local_definitions
+                ] or self._definitions_elsewhere(name)
+                for path, definition in places:
+                    if (path, definition.name) != caller.key:
+                        yield (
+                            path,
+                            definition,
+                            (1.0 if local_definitions else 0.7) / (1 + order / 3) / len(places) ** 0.5,
+                        )
 
     def nested(self, outer: Candidate) -> Iterator[Candidate]:
-        """The definitions inside a function, which are no documents of their own."""
-        found = [
-            item
-            for item in self.terrain.snapshot.definitions(outer.path)
-            if item.name.startswith(f"{outer.item.name}.")
+        """Yield the definitions inside a function, which are not documents themselves."""
+        inner = [
+            definition
+            for definition in self.terrain.snapshot.definitions(outer.path)
+            if definition.name.startswith(f"{outer.item.name}.")
         ]
-        if outer.item.kind == "class" or not found:
+        if outer.item.kind == "class" or not inner:
             return
         lines = text_of(self.terrain.snapshot.root, outer.path).split("\n")
-        for item in found:
-            if item.kind != "variable" and outer.item.start <= item.start <= outer.item.end:
-                score = worth(self.terrain, self.matches, "\n".join(lines[item.start - 1 : item.end]))
-                yield Candidate(path=outer.path, item=item, evidence=self.evidence(outer.path, item, score))
+        for definition in inner:
+            if definition.kind != "variable" and outer.item.start <= definition.start <= outer.item.end:
+                score = worth(
+                    self.terrain, self.matches, "\n".join(lines[definition.start - 1 : definition.end])
+                )
+                yield Candidate(
+                    path=outer.path, item=definition, evidence=self.evidence(outer.path, definition, score)
+                )
 
-    def _elsewhere(self, name: str) -> list[tuple[str, Definition]]:
+    def _definitions_elsewhere(self, name: str) -> list[tuple[str, Definition]]:
         if not 1 <= len(self.terrain.snapshot.definers(name)) <= 6:
             return []
         places = [
@@ -214,30 +229,30 @@ class Case:
         )
 
     def files(self, scored: Mapping[tuple[str, str], float]) -> dict[str, Evidence]:
-        """What speaks for each file, given what speaks for definitions."""
-        found: dict[str, Evidence] = defaultdict(dict)
+        """Return the evidence for each file, given the scores of definitions."""
+        evidence_by_path: dict[str, Evidence] = defaultdict(dict)
         for number, score in self.matches.files.items():
-            found[self.terrain.paths[number]]["words"] = score
+            evidence_by_path[self.terrain.paths[number]]["words"] = score
         for path, kinds in self.pointed.files.items():
-            found[path] |= kinds
+            evidence_by_path[path] |= kinds
         inside: dict[str, list[float]] = defaultdict(list)
         for (path, _), score in scored.items():
             inside[path].append(score)
         least = min(scored.values(), default=0.0)
         for path, scores in inside.items():
-            found[path]["definitions"] = math.log(sum(math.exp(score - least) for score in scores))
-            found[path]["best definition"] = max(scores) - least
-        self._of_paths(found)
-        for path, evidence in found.items():
+            evidence_by_path[path]["definitions"] = math.log(sum(math.exp(score - least) for score in scores))
+            evidence_by_path[path]["best definition"] = max(scores) - least
+        self._add_path_evidence(evidence_by_path)
+        for path, evidence in evidence_by_path.items():
             evidence["size"] = math.log(1 + self._size(path)) / 3
             evidence |= {"package": 1.0} if path.endswith("__init__.py") else {}
             evidence |= {1: {"test": 1.0}, 2: {"aside": 1.0}}.get(standing(path), {})
-        return found
+        return evidence_by_path
 
     def telling(self, path: str) -> list[str]:
-        """The issue's words in a file, those that tell most first."""
-        said = self.matches.telling.get(self._numbers.get(path, -1), {})
-        return self.clues.as_written(sorted(said, key=lambda word: (-said[word], word)))
+        """Return the issue's words in a file, most distinctive first."""
+        worth_by_word = self.matches.telling.get(self._numbers.get(path, -1), {})
+        return self.clues.as_written(sorted(worth_by_word, key=lambda word: (-worth_by_word[word], word)))
 
     def _size(self, path: str) -> int:
         number = self._numbers.get(path)
@@ -247,44 +262,44 @@ class Case:
     def _numbers(self) -> dict[str, int]:
         return {path: number for number, path in enumerate(self.terrain.paths)}
 
-    def _of_paths(self, found: Mapping[str, Evidence]) -> None:
-        """Words that are part of a path, rarer ones more; and a file's own name."""
-        holding: dict[str, int] = defaultdict(int)
+    def _add_path_evidence(self, evidence_by_path: Mapping[str, Evidence]) -> None:
+        """Add evidence for words that are part of a path, rarer ones more, and for the file's own name."""
+        path_counts: dict[str, int] = defaultdict(int)
         words_in = {path: _path_words(path) for path in self.terrain.paths}
         for words in words_in.values():
             for word in words:
-                holding[word] += 1
-        said = {
+                path_counts[word] += 1
+        mentioned = {
             name.lower() for zone in ("title", "inline", "block", "name") for name in self.clues.zones[zone]
         }
         title = {name.lower() for name in self.clues.zones["title"]}
         for path, words in words_in.items():
-            if path in found:
-                telling = {
-                    word: share * holding[word] ** -0.5
+            if path in evidence_by_path:
+                shares = {
+                    word: share * path_counts[word] ** -0.5
                     for word, share in words.items()
                     if word in self.matches.weights
                 }
-                found[path]["path said"] = sum(telling.values())
-                found[path]["path in title"] = sum(
-                    share for word, share in telling.items() if word in self.matches.titled
+                evidence_by_path[path]["path said"] = sum(shares.values())
+                evidence_by_path[path]["path in title"] = sum(
+                    share for word, share in shares.items() if word in self.matches.titled
                 )
                 own = own_name(path).lower()
-                if own in said:
-                    found[path]["stem in title" if own in title else "stem said"] = (
-                        max(1, holding[own]) ** -0.5
+                if own in mentioned:
+                    evidence_by_path[path]["stem in title" if own in title else "stem said"] = (
+                        max(1, path_counts[own]) ** -0.5
                     )
 
 
 def own_name(path: str) -> str:
-    """What a file is called for: its stem, or its folder's name where it is the package itself."""
+    """Return a file's name without extension, or its folder's name where it represents the package."""
     *folders, name = path.split("/")
     stem = name.rpartition(".")[0]
     return (folders[-1] if stem in ("__init__", "index", "mod") and folders else stem).strip("_")
 
 
 def _path_words(path: str) -> dict[str, float]:
-    """The words of a path; those of the file's own name count whole."""
+    """Return the words of a path with weights; words of the file's own name have full weight."""
     *folders, name = path.split("/")
     words: dict[str, float] = {}
     own = own_name(path)
@@ -296,10 +311,10 @@ def _path_words(path: str) -> dict[str, float]:
 
 
 def neighbours(terrain: Terrain, best: Iterable[str]) -> dict[str, float]:
-    """Files that the likeliest files import."""
-    found: dict[str, float] = {}
+    """Return files that the likeliest files import, with weights."""
+    weights: dict[str, float] = {}
     for path in best:
         others = imported(terrain.snapshot, path)
         for other in others:
-            found[other] = max(found.get(other, 0.0), 1 / (1 + math.log(1 + len(others))))
-    return found
+            weights[other] = max(weights.get(other, 0.0), 1 / (1 + math.log(1 + len(others))))
+    return weights

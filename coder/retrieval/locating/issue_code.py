@@ -1,4 +1,4 @@
-"""What the names in an issue's code stand for: its imports under other names, and what it makes of its classes."""
+"""Meaning of the names in an issue's code: aliases of imports, and instances of classes."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from coder.workspace.places import dotted_names
 
 IMPORTED = re.compile(
-    r"^[ \t>.]*(?:In \[\d+\]: )?(?:from[ \t]+(?P<module>[.\w]{1,200})[ \t]+import[ \t]+(?P<names>\([^)]{0,2000}\)|[^\n]{1,2000})"
+    r"^[ \t>.]*(?:In \[\d+\]: )?(?:from[ \t]+(?P<module>[.\w]{1,200})[ \t]+import[ \t]+"
+    r"(?P<names>\([^)]{0,2000}\)|[^\n]{1,2000})"
     r"|import[ \t]+(?P<modules>[\w., ]{1,400}))",
     re.MULTILINE,
 )
@@ -18,29 +19,33 @@ NAMED = re.compile(r"(?P<name>[\w.]+)(?:[ \t]+as[ \t]+(?P<alias>\w+))?(?:[ \t#;]
 
 
 def imports(text: str) -> Iterator[tuple[str, str]]:
-    """The dotted names that code imports, each with the name it has there; of all of a module, the module with no name."""
+    """Yield the dotted names that code imports, each with its local name; for `*` the module with an empty
+    name."""
     for match in IMPORTED.finditer(text):
         for part in (match["names"] or match["modules"]).strip("() ").split(","):
-            named = NAMED.fullmatch(part.strip())
+            import_match = NAMED.fullmatch(part.strip())
             if part.strip() == "*":
                 yield match["module"], ""
-            elif named:
-                dotted = f"{match['module']}.{named['name']}" if match["module"] else named["name"]
-                yield dotted, named["alias"] or (named["name"] if match["module"] else "")
+            elif import_match:
+                dotted = (
+                    f"{match['module']}.{import_match['name']}" if match["module"] else import_match["name"]
+                )
+                yield dotted, import_match["alias"] or (import_match["name"] if match["module"] else "")
 
 
 def meanings(text: str) -> dict[str, str]:
-    """What is meant by each dotted name of a text: `np.linalg.norm` by its import, `box.get` by `box = Box()` above it."""
+    """Resolve each dotted name of a text: `np.linalg.norm` by its import, `box.get` by `box = Box()` above
+    it."""
     bound = {alias: dotted for dotted, alias in imports(text) if alias}
-    made = {
+    constructors = {
         match["name"]: match["maker"]
         for match in MADE.finditer(text)
         if match["maker"].rpartition(".")[2][:1].isupper()
     }
-    bound = {name: _meant(maker, bound) for name, maker in made.items()} | bound
-    return {name: _meant(name, bound) for name in dotted_names(text)}
+    bound = {name: _resolve_name(maker, bound) for name, maker in constructors.items()} | bound
+    return {name: _resolve_name(name, bound) for name in dotted_names(text)}
 
 
-def _meant(name: str, bound: Mapping[str, str]) -> str:
+def _resolve_name(name: str, bound: Mapping[str, str]) -> str:
     first, dot, rest = name.partition(".")
     return f"{bound.get(first, first)}{dot}{rest}"

@@ -1,4 +1,4 @@
-"""Take from an issue's text the words that its code would hold."""
+"""Extraction of search terms from an issue: words that its code is likely to contain."""
 
 import re
 from collections import Counter
@@ -12,7 +12,8 @@ from coder.retrieval.locating.issue_code import imports, meanings
 COMMENT = re.compile(r"<!--.{0,4000}?-->", re.DOTALL)
 HEADING = re.compile(r"^[ \t]*(?:#+ .*|\*\*[^*\n]+\*\*:?|[A-Z][^\n]{2,40}\n[-=]{4,})[ \t]*$", re.MULTILINE)
 MACHINE = re.compile(
-    r"environment|system (?:details|info)|versions?\b|platform|installed|\bOS\b|your setup|show_versions|pip list",
+    r"environment|system (?:details|info)|versions?\b|platform|installed|\bOS\b"
+    r"|your setup|show_versions|pip list",
     re.IGNORECASE,
 )
 CODE = re.compile(r"```.*?```|`[^`\n]+`|^(?: {4}|\t|>>> ).*?$", re.DOTALL | re.MULTILINE)
@@ -44,7 +45,8 @@ FENCE = re.compile(
 INLINE = re.compile(r"`+([^`\n]+)`+")
 ADDRESS = re.compile(r"https?://\S+")
 FRAME = re.compile(
-    r"^[ \t>E]*File \"(?P<path>[^\"\n]{1,400})\", line (?P<line>\d{1,7})(?:, in (?P<function>[\w.<>]{1,200}))?"
+    r"^[ \t>E]*File \"(?P<path>[^\"\n]{1,400})\", line (?P<line>\d{1,7})"
+    r"(?:, in (?P<function>[\w.<>]{1,200}))?"
     r"|^(?P<short>[~\w./\\-]{1,400}\.py)(?::(?P<at>\d{1,7}):?)?(?: in (?P<named>\w{1,200}))?",
     re.MULTILINE,
 )
@@ -58,58 +60,59 @@ MOST_FRAMES = 60
 
 @dataclass(frozen=True, kw_only=True)
 class TracedCall:
-    """A traceback's frame as the issue writes it."""
+    """A traceback frame in the issue's text."""
 
     path: str
     line: int
-    """0 where it gives none."""
+    """0 where there is none."""
     function: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Clues:
-    """What to look for."""
+    """Search terms of an issue."""
 
     names: dict[str, float]
-    """Whole words of the issue with their weight: code-like ones and those of the title weigh more."""
+    """Whole words of the issue with their weight: code-like words and words of the title weigh more."""
     words: dict[str, float]
     """The same, with the parts of each."""
     called: frozenset[str]
-    """Names that are called as methods, such as `get` for `box.get()`: common words too."""
+    """Names that are called as methods, such as `get` for `box.get()`, including stop words."""
     protocol: frozenset[str]
-    """Special methods that stand behind the operations it names, such as `__deepcopy__` for deepcopy."""
+    """Special methods behind the operations it mentions, such as `__deepcopy__` for deepcopy."""
     phrases: tuple[str, ...]
     """Longest literal parts of the messages that the issue quotes."""
     zones: Mapping[str, Counter[str]]
-    """How often each word occurs in the title, in inline code, in blocks of code and output, and in prose (as a name or plainly)."""
+    """Counts of each word in the title, inline code, blocks of code and output, and prose (code-like names or
+    plain words)."""
     frames: tuple[TracedCall, ...]
-    """As they stand: the innermost last."""
+    """In the order of the text: the innermost last."""
     imported: tuple[str, ...]
     """Dotted names that its code imports."""
     meanings: Mapping[str, str]
-    """What each dotted name stands for, by its code's imports and assignments."""
+    """Resolved form of each dotted name, by the code's imports and assignments."""
     text: str
-    """What it says, without comments and the reporter's machine."""
+    """The text without comments and the description of the reporter's machine."""
 
     @cached_property
     def methods(self) -> frozenset[str]:
-        """Such as `Box.get` for the `box.get()` of a `box = Box()`."""
-        return frozenset(".".join(meant.split(".")[-2:]) for meant in self.meanings.values())
+        """Qualified names such as `Box.get` for the `box.get()` of a `box = Box()`."""
+        return frozenset(".".join(name.split(".")[-2:]) for name in self.meanings.values())
 
     def as_written(self, stems: Iterable[str]) -> list[str]:
-        """The issue's own word for each, such as `validation` for `valid`."""
-        return [self._written.get(word, word) for word in stems]
+        """Return the issue's own word for each stem, such as `validation` for `valid`."""
+        return [self._words_by_stem.get(word, word) for word in stems]
 
     @cached_property
-    def _written(self) -> Mapping[str, str]:
+    def _words_by_stem(self) -> Mapping[str, str]:
         return {
             stem(piece): piece for words in self.zones.values() for word in words for piece in pieces(word)
         }
 
 
 def clues(issue: str) -> Clues:
-    """The most telling words and quoted messages of an issue, heaviest first."""
-    text = _told(issue)
+    """Extract the most distinctive words and quoted messages of an issue, heaviest first."""
+    text = _relevant_text(issue)
     title = next((line for line in text.splitlines() if line.strip()), "")
     weights: dict[str, float] = {}
     in_code = {word for block in CODE.findall(text) for word in WORD.findall(block)}
@@ -144,18 +147,18 @@ def _zones(text: str, title: str) -> dict[str, Counter[str]]:
     blocks = "\n".join(FENCE.findall(rest))
     prose = FENCE.sub("\n", rest)
     inline = " ".join(INLINE.findall(prose))
-    told = Counter(WORD.findall(INLINE.sub(" ", prose)))
+    counts = Counter(WORD.findall(INLINE.sub(" ", prose)))
     return {
         "title": Counter(WORD.findall(title)),
         "inline": Counter(WORD.findall(inline)),
         "block": Counter(WORD.findall(blocks)),
-        "name": Counter({word: count for word, count in told.items() if code_like(word)}),
-        "prose": Counter({word: count for word, count in told.items() if not code_like(word)}),
+        "name": Counter({word: count for word, count in counts.items() if code_like(word)}),
+        "prose": Counter({word: count for word, count in counts.items() if not code_like(word)}),
     }
 
 
 def _frames(text: str) -> Iterator[TracedCall]:
-    """Python's own way of writing them, pytest's and IPython's."""
+    """Yield traceback frames in the formats of Python, pytest and IPython."""
     for match in FRAME.finditer(text):
         path, line, function = (
             match["path"] or match["short"],
@@ -167,34 +170,35 @@ def _frames(text: str) -> Iterator[TracedCall]:
 
 
 def _protocol(text: str, in_code: set[str]) -> frozenset[str]:
-    """What Python calls for the operations that a text names; short everyday words count in code alone."""
-    said = {word.lower() for word in WORD.findall(text)}
-    operations = {word for word in PROTOCOLS if word in (in_code if word in EVERYDAY else said)}
+    """Return the special methods of the operations that a text mentions; short everyday words count only in
+    code."""
+    text_words = {word.lower() for word in WORD.findall(text)}
+    operations = {word for word in PROTOCOLS if word in (in_code if word in EVERYDAY else text_words)}
     return frozenset(f"__{name}__" for operation in operations for name in PROTOCOLS[operation].split())
 
 
-def _told(issue: str) -> str:
-    """The issue without comments and without the sections about the reporter's machine."""
+def _relevant_text(issue: str) -> str:
+    """Return the issue without comments and sections about the reporter's machine."""
     text = COMMENT.sub(" ", issue[:LONGEST_ISSUE].replace("\r\n", "\n"))
     starts = [match.start() for match in HEADING.finditer(text)]
     sections = [text[start:end] for start, end in zip([0, *starts], [*starts, len(text)], strict=True)]
-    kept = [
+    relevant = [
         section
         for index, section in enumerate(sections)
         if not index or not MACHINE.search(section.split("\n", 2)[0][:80])
     ]
-    return "".join(kept)
+    return "".join(relevant)
 
 
 def code_like(word: str) -> bool:
-    """snake_case, CamelCase or camelCase."""
+    """Tell whether a word is in snake_case, CamelCase or camelCase."""
     return "_" in word.strip("_") or word.startswith("_") or bool(re.search(r"[a-z][A-Z]", word))
 
 
 def _phrases(text: str) -> Iterator[str]:
-    """Quoted messages, cut at what was probably filled in: numbers, quoted values, paths."""
+    """Yield quoted messages, cut at parts that were probably filled in: numbers, quoted values, paths."""
     for groups in QUOTED.findall(text):
-        pieces = re.split(r"['\"`<>{}\[\]()]|\b\d+\b|/\S+|\\n", next(filter(None, groups), ""))
-        longest = max(pieces, key=len).strip(" .,:;")
+        segments = re.split(r"['\"`<>{}\[\]()]|\b\d+\b|/\S+|\\n", next(filter(None, groups), ""))
+        longest = max(segments, key=len).strip(" .,:;")
         if len(longest) >= 12 and " " in longest:
             yield longest

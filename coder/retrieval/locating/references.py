@@ -1,4 +1,4 @@
-"""What an issue points at by more than words: paths, traceback frames, imports, messages, base classes."""
+"""References from an issue other than words: paths, traceback frames, imports, messages, base classes."""
 
 import re
 from collections import defaultdict
@@ -16,78 +16,79 @@ from coder.workspace.files import standing, text_of
 from coder.workspace.places import Known, places_in
 
 MOST_SAYING = 60
-"""Documents that say all the words of a message: of more none is looked at."""
+"""Limit of documents that contain all words of a message: with more, none is read."""
 MOST_NAMESAKES = 3
 DEEPEST_BASE = 3
 FARTHER = 0.3
 ADJACENT = re.compile(r"[\"']\s*\n\s*[rfubRFUB]?[\"']")
-"""Two string literals in a row."""
+"""Two adjacent string literals."""
 
 
 @dataclass(kw_only=True)
 class Pointed:
-    """Evidence by place: how strongly each kind of pointer points at a file, or at a definition of one."""
+    """Evidence by place: strength of each kind of reference to a file, or to a definition in it."""
 
     files: dict[str, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
     definitions: dict[tuple[str, str], dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
     """By path and qualified name."""
     reasons: dict[tuple[str, str], list[str]] = field(default_factory=lambda: defaultdict(list))
-    """By path and qualified name; of a file as a whole the name is empty."""
+    """By path and qualified name; the name is empty for a file as a whole."""
 
     def at(self, path: str, kind: str, value: float, *, name: str = "", reason: str = "") -> None:
-        known = self.definitions[(path, name)] if name else self.files[path]
-        known[kind] = max(known.get(kind, 0.0), value)
+        """Add evidence of one kind for a place; the highest value of a kind counts."""
+        kinds = self.definitions[(path, name)] if name else self.files[path]
+        kinds[kind] = max(kinds.get(kind, 0.0), value)
         if reason and reason not in self.reasons[(path, name)]:
             self.reasons[(path, name)].append(reason)
 
 
 def pointed(terrain: Terrain, clues: Clues, recent: Sequence[Change] = ()) -> Pointed:
-    """Follow every pointer."""
-    found = Pointed()
+    """Collect all references."""
+    evidence = Pointed()
     known = Known(terrain.snapshot.paths)
-    _paths(terrain, clues, known, found)
-    _frames(terrain, clues, known, found)
-    _imports(terrain, clues, found)
-    _messages(terrain, clues, found)
-    _bases(terrain, clues, found)
-    _changes(terrain, clues, recent, found)
-    return found
+    _add_paths(terrain, clues, known, evidence)
+    _add_frames(terrain, clues, known, evidence)
+    _add_imports(terrain, clues, evidence)
+    _add_messages(terrain, clues, evidence)
+    _add_bases(terrain, clues, evidence)
+    _add_changes(terrain, clues, recent, evidence)
+    return evidence
 
 
-def _paths(terrain: Terrain, clues: Clues, known: Known, found: Pointed) -> None:
-    for written, line in places_in(clues.text):
-        files = known.files(written)
+def _add_paths(terrain: Terrain, clues: Clues, known: Known, evidence: Pointed) -> None:
+    for path_text, line in places_in(clues.text):
+        files = known.files(path_text)
         for path in files:
-            found.at(path, "path", 1 / len(files), reason="named in the issue")
+            evidence.at(path, "path", 1 / len(files), reason="named in the issue")
             if standing(path) == 1:
-                _tested(terrain, path, 1 / len(files), found)
+                _add_tested_files(terrain, path, 1 / len(files), evidence)
             if line and not clues.frames:
                 for item in _around(terrain, path, line)[-1:]:
-                    found.at(path, "line", 1.0, name=item.name, reason=f"line {line} is named")
+                    evidence.at(path, "line", 1.0, name=item.name, reason=f"line {line} is named")
 
 
-def _tested(terrain: Terrain, test: str, share: float, found: Pointed) -> None:
-    """What a test file imports is what it may test: the module that it is named after before the others."""
+def _add_tested_files(terrain: Terrain, test: str, share: float, evidence: Pointed) -> None:
+    """Add the imports of a test file as its likely subjects; the module it is named after counts more."""
     sources = [path for path in sorted(imported(terrain.snapshot, test)) if standing(path) == 0]
     *folders, name = test.split("/")
     subjects = [{*parts(piece.partition(".")[0])} - {"test"} for piece in (name, *folders[-1:])]
     subject = next(filter(None, subjects), set())
     for path in sources:
-        named = {piece for part in path.partition(".")[0].split("/") for piece in parts(part)}
-        alike = bool(subject) and {word for word in subject if "_" not in word} <= named
-        found.at(
+        path_words = {piece for part in path.partition(".")[0].split("/") for piece in parts(part)}
+        is_namesake = bool(subject) and {word for word in subject if "_" not in word} <= path_words
+        evidence.at(
             path,
             "tested",
-            share if alike else share / (1 + len(sources)),
-            reason=f"tested by {test}" if alike else "",
+            share if is_namesake else share / (1 + len(sources)),
+            reason=f"tested by {test}" if is_namesake else "",
         )
 
 
-def _changes(terrain: Terrain, clues: Clues, recent: Sequence[Change], found: Pointed) -> None:
-    counting = set(terrain.paths)
+def _add_changes(terrain: Terrain, clues: Clues, recent: Sequence[Change], evidence: Pointed) -> None:
+    included = set(terrain.paths)
     for item in related(clues, recent):
-        if item.path in counting:
-            found.at(item.path, "changed", item.value, reason=item.reason)
+        if item.path in included:
+            evidence.at(item.path, "changed", item.value, reason=item.reason)
 
 
 def _around(terrain: Terrain, path: str, line: int) -> list[Definition]:
@@ -98,46 +99,46 @@ def _around(terrain: Terrain, path: str, line: int) -> list[Definition]:
     ]
 
 
-def _frames(terrain: Terrain, clues: Clues, known: Known, found: Pointed) -> None:
-    """Frames inside the tree, the innermost first."""
+def _add_frames(terrain: Terrain, clues: Clues, known: Known, evidence: Pointed) -> None:
+    """Add the frames inside the tree, innermost first."""
     innermost = True
     distance = 0
     for frame in reversed(clues.frames):
         for path in known.files(frame.path)[:2]:
-            bare = [
+            by_name = [
                 item
                 for item in terrain.snapshot.definitions(path)
                 if item.bare == frame.function and item.kind != "variable"
             ]
             items = (
-                bare
-                if len(bare) == 1
+                by_name
+                if len(by_name) == 1
                 else [item for item in _around(terrain, path, frame.line) if item.kind != "class"][-1:]
-                or bare
+                or by_name
             )
-            source = standing(path) == 0
-            found.at(path, "frame", 1 / (1 + FARTHER * distance), reason="in the traceback")
-            if innermost and source:
-                found.at(path, "innermost frame", 1.0)
+            is_source = standing(path) == 0
+            evidence.at(path, "frame", 1 / (1 + FARTHER * distance), reason="in the traceback")
+            if innermost and is_source:
+                evidence.at(path, "innermost frame", 1.0)
             for item in items:
-                found.at(
+                evidence.at(
                     path, "frame", 1 / (1 + FARTHER * distance), name=item.name, reason="in the traceback"
                 )
-                if innermost and source:
-                    found.at(path, "innermost frame", 1.0, name=item.name)
-            innermost = innermost and not source
+                if innermost and is_source:
+                    evidence.at(path, "innermost frame", 1.0, name=item.name)
+            innermost = innermost and not is_source
             distance += 1
 
 
-def _imports(terrain: Terrain, clues: Clues, found: Pointed) -> None:
-    """Names that the issue's code imports, or writes with dots, followed to where they are defined."""
+def _add_imports(terrain: Terrain, clues: Clues, evidence: Pointed) -> None:
+    """Add the definitions of names that the issue's code imports, or writes with dots."""
     for dotted in dict.fromkeys((*clues.imported, *clues.meanings.values())):
         for place in resolve(terrain.snapshot, dotted)[:MOST_NAMESAKES]:
             if place.definition:
-                found.at(place.path, "resolved", 1.0, name=place.definition.name, reason=f"is {dotted}")
-                found.at(place.path, "resolved", 1.0)
+                evidence.at(place.path, "resolved", 1.0, name=place.definition.name, reason=f"is {dotted}")
+                evidence.at(place.path, "resolved", 1.0)
             elif "." in dotted:
-                found.at(
+                evidence.at(
                     place.path,
                     "module",
                     1.0,
@@ -149,22 +150,22 @@ def _stem(path: str) -> str:
     return path.removesuffix("/__init__.py").rpartition("/")[2].partition(".")[0]
 
 
-def _messages(terrain: Terrain, clues: Clues, found: Pointed) -> None:
-    """Definitions that say a quoted message, apart from what is filled in."""
+def _add_messages(terrain: Terrain, clues: Clues, evidence: Pointed) -> None:
+    """Add definitions that contain a quoted message, apart from filled-in parts."""
     for phrase in clues.phrases:
-        saying = list(_saying(terrain, phrase))
-        for path, item in saying:
-            found.at(
+        matches = list(_definitions_containing(terrain, phrase))
+        for path, item in matches:
+            evidence.at(
                 path,
                 "message",
-                len(saying) ** -0.5,
+                len(matches) ** -0.5,
                 name=item.name if item else "",
                 reason=f"says {phrase[:50]!r}",
             )
-            found.at(path, "message", len(saying) ** -0.5, reason=f"says {phrase[:50]!r}")
+            evidence.at(path, "message", len(matches) ** -0.5, reason=f"says {phrase[:50]!r}")
 
 
-def _saying(terrain: Terrain, phrase: str) -> Iterator[tuple[str, Definition | None]]:
+def _definitions_containing(terrain: Terrain, phrase: str) -> Iterator[tuple[str, Definition | None]]:
     words = dict.fromkeys(part for word in WORD.findall(phrase) for part in parts(word))
     sets = sorted(({entry >> 8 for entry in terrain.postings(word)} for word in words), key=len)
     documents = set.intersection(*sets) if sets else set()
@@ -181,8 +182,8 @@ def _saying(terrain: Terrain, phrase: str) -> Iterator[tuple[str, Definition | N
             yield path, item
 
 
-def _bases(terrain: Terrain, clues: Clues, found: Pointed) -> None:
-    """Base classes of the classes that the issue names: what they lack, they inherit."""
+def _add_bases(terrain: Terrain, clues: Clues, evidence: Pointed) -> None:
+    """Add base classes of the classes that the issue names, whose missing methods they define."""
     names = {
         name
         for zone in ("title", "inline", "block", "name")
@@ -191,7 +192,7 @@ def _bases(terrain: Terrain, clues: Clues, found: Pointed) -> None:
     }
     for name in sorted(names):
         for path in terrain.snapshot.definers(name)[:MOST_NAMESAKES]:
-            own = next(
+            class_definition = next(
                 (
                     item
                     for item in terrain.snapshot.definitions(path)
@@ -199,21 +200,21 @@ def _bases(terrain: Terrain, clues: Clues, found: Pointed) -> None:
                 ),
                 None,
             )
-            if own is not None:
-                _above(terrain, path, own.name, found)
+            if class_definition is not None:
+                _add_ancestors(terrain, path, class_definition.name, evidence)
 
 
-def _above(terrain: Terrain, path: str, name: str, found: Pointed) -> None:
-    waiting = [(path, name, 1)]
+def _add_ancestors(terrain: Terrain, path: str, name: str, evidence: Pointed) -> None:
+    stack = [(path, name, 1)]
     seen = {(path, name)}
-    while waiting:
-        inside, heir, depth = waiting.pop()
+    while stack:
+        inside, heir, depth = stack.pop()
         for base in terrain.snapshot.bases(inside).get(heir, ()):
             for place in resolve(terrain.snapshot, base, importer=inside)[:1]:
                 item = place.definition
                 if item is None or item.kind != "class" or (place.path, item.name) in seen:
                     continue
                 seen.add((place.path, item.name))
-                found.at(place.path, "base", 1 / depth, name=item.name, reason=f"base class of {name}")
+                evidence.at(place.path, "base", 1 / depth, name=item.name, reason=f"base class of {name}")
                 if depth < DEEPEST_BASE:
-                    waiting.append((place.path, item.name, depth + 1))
+                    stack.append((place.path, item.name, depth + 1))

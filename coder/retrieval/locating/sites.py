@@ -1,4 +1,4 @@
-"""The definitions to show of those that are likely, and which of their lines."""
+"""Selection of the likely definitions to show, and of their lines."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from coder.retrieval.locating.ranking import Likely
 
 SMALL_CLASS = 40
 IN_CODE = 1.2
-"""The least weight of a word in code."""
+"""The lowest weight of a word in code."""
 FAR_LESS = 3.5
-"""What scores so much less than the likeliest definition is not shown, but for the first few."""
+"""Definitions that score so much less than the likeliest are not shown, apart from the first few."""
 LEAST = 4
 MOST_OF_A_FILE = 4
 MOST_OF_A_CLASS = 5
@@ -21,7 +21,8 @@ MOST = 14
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """A definition that the issue may be about, and the lines of it to show: of a long class those above its first method."""
+    """A definition that the issue may be about, and its lines to show: of a long class those above its first
+    method."""
 
     path: str
     item: Definition
@@ -30,24 +31,26 @@ class Site:
 
     @property
     def name(self) -> str:
+        """Qualified name of the definition."""
         return self.item.name
 
     @property
     def shortened(self) -> bool:
-        """Is it a class too long to be shown whole?"""
+        """Whether it is a class too long to be shown whole."""
         return self.last < self.item.end
 
 
 def sites(snapshot: Snapshot, likely: Sequence[Likely], told: Clues) -> list[Site]:
-    """Those not far less likely than the first, a few of each file; a long class brings the methods that the issue means."""
-    kept: dict[tuple[str, str], Site] = {}
+    """Select definitions not far less likely than the first, a few per file; of a long class also the methods
+    that the issue names."""
+    selected: dict[tuple[str, str], Site] = {}
     for entry in likely:
-        if len(kept) >= (LEAST if entry.score < likely[0].score - FAR_LESS else MOST):
+        if len(selected) >= (LEAST if entry.score < likely[0].score - FAR_LESS else MOST):
             break
-        if entry.item is None or sum(path == entry.path for path, _ in kept) >= MOST_OF_A_FILE:
+        if entry.item is None or sum(path == entry.path for path, _ in selected) >= MOST_OF_A_FILE:
             continue
         site = _site(snapshot, entry.path, entry.item)
-        kept.setdefault((site.path, site.name), site)
+        selected.setdefault((site.path, site.name), site)
         if site.shortened:
             methods = [
                 item for item in snapshot.definitions(entry.path) if item.name.rpartition(".")[0] == site.name
@@ -55,12 +58,15 @@ def sites(snapshot: Snapshot, likely: Sequence[Likely], told: Clues) -> list[Sit
             for item in [item for item in methods if item.kind == "method" and meant(item, told)][
                 :MOST_OF_A_CLASS
             ]:
-                kept.setdefault((site.path, item.name), _site(snapshot, entry.path, item))
-    return list(kept.values())
+                selected.setdefault((site.path, item.name), _site(snapshot, entry.path, item))
+    return list(selected.values())
 
 
 def meant(item: Definition, told: Clues) -> bool:
-    """Does the issue name this definition, but for leading underscores, or an operation that this special method stands behind?"""
+    """Tell whether the issue names this definition, or an operation that this special method implements.
+
+    Leading underscores are ignored.
+    """
     plain = item.bare.strip("_")
     weight = max(told.names.get(item.bare, 0.0), told.names.get(plain, 0.0))
     return item.bare in told.protocol or item.bare in told.called or weight >= IN_CODE
@@ -69,10 +75,10 @@ def meant(item: Definition, told: Clues) -> bool:
 def _site(snapshot: Snapshot, path: str, item: Definition) -> Site:
     last = item.end
     if item.kind == "class" and item.end - item.line >= SMALL_CLASS:
-        found = snapshot.definitions(path)
+        file_definitions = snapshot.definitions(path)
         inner = [
             other.start
-            for other in found
+            for other in file_definitions
             if other.kind != "variable" and other.name.startswith(f"{item.name}.")
         ]
         last = max(item.line, min(inner, default=item.end + 1) - 1)

@@ -1,4 +1,5 @@
-"""Which documents and files say the words of an issue: BM25 over definitions, with the words of names apart."""
+"""Text match of an issue with documents and files: BM25 over definitions, with words of names counted
+separately."""
 
 import math
 from collections import Counter, defaultdict
@@ -10,72 +11,73 @@ from coder.retrieval.locating.corpus import Terrain
 from coder.retrieval.locating.issue_terms import Clues
 
 IN_ZONE = {"title": 2.2, "inline": 1.1, "block": 1.5, "name": 0.3, "prose": 0.8}
-"""What a word is worth for standing there, apart from `ANYWHERE`; each zone counts as a whole, however long it is."""
+"""Weight of a word per zone, in addition to `ANYWHERE`; each zone is normalized, however long it is."""
 ANYWHERE = 3.0
 STANDS_OUT = {"title": 2.0, "inline": 1.5, "block": 0.7, "name": 1.5, "prose": 0.7}
-"""And by the most telling of its zones."""
+"""Weight per zone for the most distinctive zone of a word."""
 REPEATED = 0.3
 SATURATION, LENGTH_SHARE = 1.2, 0.75
 """BM25's k1 and b."""
 MOST_WORDS = 70
 WIDEST = 0.2
-"""A word that more than this part of all documents says is looked at in names alone."""
+"""A word in more than this share of all documents is matched in names only."""
 HEAVIEST, HEAVIEST_ANYWHERE = 8, 10
 """So many of the rarest words make up a zone's whole."""
 
 
 @dataclass(kw_only=True)
 class Matches:
-    """What the words of an issue find."""
+    """Text matches of an issue."""
 
     weights: Mapping[str, float]
-    """Of each word, its rarity included."""
+    """Of each word, including its rarity."""
     rarity: Mapping[str, float]
     titled: frozenset[str]
     documents: dict[int, float] = field(default_factory=lambda: defaultdict(float))
     files: dict[int, float] = field(default_factory=lambda: defaultdict(float))
     """By the file's number: the same over whole files."""
     named: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
-    """Documents whose own name holds words of the issue, with these."""
+    """Documents whose own name contains words of the issue, with these words."""
     telling: dict[int, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
-    """By the file's number: what each word adds."""
+    """By the file's number: contribution of each word."""
 
 
 def matches(terrain: Terrain, clues: Clues) -> Matches:
-    """Rank by words alone."""
-    zones = {zone: _parts(words) for zone, words in clues.zones.items()}
+    """Score documents and files by words alone."""
+    zones = {zone: _count_parts(words) for zone, words in clues.zones.items()}
     likeliest = sorted(
         {word for words in zones.values() for word in words}, key=lambda word: -_plain_worth(word, zones)
     )
     postings = {word: terrain.postings(word) for word in likeliest[: 3 * MOST_WORDS]}
     rarity = {
-        word: math.log(1 + (terrain.count - len(found) + 0.5) / (len(found) + 0.5))
-        for word, found in postings.items()
-        if found
+        word: math.log(1 + (terrain.count - len(word_postings) + 0.5) / (len(word_postings) + 0.5))
+        for word, word_postings in postings.items()
+        if word_postings
     }
     weights = _weights(zones, rarity)
-    found = Matches(weights=weights, rarity=rarity, titled=frozenset(zones["title"]) & weights.keys())
+    word_postings = Matches(weights=weights, rarity=rarity, titled=frozenset(zones["title"]) & weights.keys())
     for word in sorted(weights, key=lambda word: -weights[word])[:MOST_WORDS]:
-        _count(terrain, found, word, postings[word])
-    return found
+        _add_word(terrain, word_postings, word, postings[word])
+    return word_postings
 
 
 def worth(terrain: Terrain, found: Matches, text: str) -> float:
-    """What a text that is no document of its own would score, such as a function inside another."""
-    said = words_of(text)
-    fixed = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * sum(said.values()) / terrain.average_length)
-    heaviest = sorted(said.keys() & found.weights.keys(), key=lambda word: (-found.weights[word], word))
+    """Score a text that is not a document, such as a function inside another."""
+    counts = words_of(text)
+    fixed = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * sum(counts.values()) / terrain.average_length)
+    shared_words = sorted(counts.keys() & found.weights.keys(), key=lambda word: (-found.weights[word], word))
     return sum(
-        found.weights[word] * (SATURATION + 1) * said[word] / (said[word] + fixed) for word in heaviest
+        found.weights[word] * (SATURATION + 1) * counts[word] / (counts[word] + fixed)
+        for word in shared_words
     )
 
 
-def _parts(words: Counter[str]) -> Counter[str]:
-    counted: Counter[str] = Counter()
+def _count_parts(words: Counter[str]) -> Counter[str]:
+    counts: Counter[str] = Counter()
     for word, count in words.items():
         for part in parts(word):
-            counted[part] += count
-    return counted
+            counts[part] += count
+    return counts
 
 
 def _plain_worth(word: str, zones: Mapping[str, Counter[str]]) -> float:
@@ -99,19 +101,19 @@ def _weights(zones: Mapping[str, Counter[str]], rarity: Mapping[str, float]) -> 
     return {word: weight + ANYWHERE * anywhere[word] / whole for word, weight in weights.items()}
 
 
-def _count(terrain: Terrain, found: Matches, word: str, postings: list[int]) -> None:
-    """Add what one word is worth to the documents and files that say it."""
+def _add_word(terrain: Terrain, found: Matches, word: str, postings: list[int]) -> None:
+    """Add the score of one word to the documents and files that contain it."""
     weight = found.weights[word] * (SATURATION + 1)
     lengths, owners, documents = terrain.lengths, terrain.owners, found.documents
     fixed, scaled = SATURATION * (1 - LENGTH_SHARE), SATURATION * LENGTH_SHARE / terrain.average_length
-    wide = len(postings) > WIDEST * terrain.count
+    is_common = len(postings) > WIDEST * terrain.count
     counts: dict[int, int] = defaultdict(int)
     for entry in postings:
         document = entry >> 8
         count = entry & 127
         if entry & 128:
             found.named[document].append(word)
-        elif wide:
+        elif is_common:
             continue
         documents[document] += weight * count / (count + fixed + scaled * lengths[document])
         counts[owners[document] - 1] += count

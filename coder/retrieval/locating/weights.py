@@ -1,7 +1,9 @@
-"""What each kind of evidence is worth: fitted to issues whose fixes are known, as `tests/benchmarks/locate.py` measures.
+"""Weights of the kinds of evidence, fitted to issues with known fixes, as `tests/benchmarks/locate.py`
+measures.
 
-Those of definitions are the likeliest for a softmax over all candidates of an issue, none that speaks for a place below zero, and held near
-what was set by hand by a penalty that did best on issues left out of the fit.
+Weights of definitions maximize the likelihood of a softmax over all candidates of an issue. No positive
+evidence has a negative weight, and a penalty, chosen on held-out issues, keeps them near the values set by
+hand.
 """
 
 DEFINITION = {
@@ -37,7 +39,7 @@ DEFINITION = {
     "named in prose": 0.17,
     "owner in prose": 0.81,
 }
-"""By kind; a score is their sum, so that its differences are logarithms of odds."""
+"""By kind; a score is their sum, so that its differences are log odds."""
 FILE = {
     "words": 0.28,
     "definitions": 0.72,
@@ -58,4 +60,4 @@ FILE = {
     "test": -0.5,
 }
 OF_FILE = 0.54
-"""What a file's score adds to those of its definitions."""
+"""Weight of a file's score in those of its definitions."""
