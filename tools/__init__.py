@@ -1,1 +1,1 @@
-"""The tools that a model sees: typed functions over a Workspace, one file each."""
+"""Tools that a model can call: typed functions over a Workspace, one file each."""

@@ -27,41 +27,43 @@ def apply_patch(workspace: Workspace, diff: str, allow_syntax_error: bool = Fals
         allow_syntax_error: Write Python that does not parse (templates, newer syntax).
     """
     try:
-        planned = plan(
+        applied = plan(
             diff,
             workspace.root,
             failed_before=workspace.failed_hunks,
             may_read=workspace.may_read,
             restore=workspace.secrets.restore_placeholders,
         )
-        _check_allowed(workspace, planned)
-        if planned.syntax_errors and not allow_syntax_error:
+        _check_allowed(workspace, applied)
+        if applied.syntax_errors and not allow_syntax_error:
             raise PatchError(
                 "With this patch the file would no longer parse. "
-                + "\n".join(planned.syntax_errors[:MOST_FAULTS])
+                + "\n".join(applied.syntax_errors[:MOST_FAULTS])
             )
-        if cut := [line for change in planned.changes for line in _cut(change)]:
+        if split_tests := [line for change in applied.changes for line in _split_tests(change)]:
             raise PatchError(
-                "A new test goes behind all lines of the one before it. " + "\n".join(cut[:MOST_FAULTS])
+                "A new test goes behind all lines of the one before it. "
+                + "\n".join(split_tests[:MOST_FAULTS])
             )
-        write(planned, Tree(workspace.root))
+        write(applied, Tree(workspace.root))
     except PatchError as error:
         workspace.failed_hunks.update(error.failed)
         raise ToolError(f"{error} Send the whole patch again, corrected.") from None
-    for change in planned.changes:
+    for change in applied.changes:
         if change.after is not None:
             workspace.name(change.path, change.edits[0].start + 1 if change.edits else 1)
-    return _report(planned)
+    return _report(applied)
 
 
-def _check_allowed(workspace: Workspace, planned: Applied) -> None:
-    if refused := [path for path in planned.paths if not workspace.may_write(path)]:
+def _check_allowed(workspace: Workspace, applied: Applied) -> None:
+    if refused_paths := [path for path in applied.paths if not workspace.may_write(path)]:
         raise ToolError(
-            f"{', '.join(refused)} may not be changed: the person allows changes in {', '.join(workspace.only)} only. {NOTHING_WRITTEN}"
+            f"{', '.join(refused_paths)} may not be changed: the person allows changes in "
+            f"{', '.join(workspace.only)} only. {NOTHING_WRITTEN}"
         )
 
 
-def _cut(change: Change) -> list[str]:
+def _split_tests(change: Change) -> list[str]:
     return (
         tests_cut(change.before.text, change.after.text, change.path)
         if change.before and change.after
@@ -69,22 +71,22 @@ def _cut(change: Change) -> list[str]:
     )
 
 
-def _report(planned: Applied) -> str:
-    lines = [_shown(change) for change in planned.changes]
-    found = planned.undefined_names
-    python = any(change.path.endswith(".py") and change.after for change in planned.changes)
-    said = (
-        ["New undefined names, to be mended:", *found[:20]]
-        if found
+def _report(applied: Applied) -> str:
+    lines = [_describe_change(change) for change in applied.changes]
+    undefined_names = applied.undefined_names
+    has_python = any(change.path.endswith(".py") and change.after for change in applied.changes)
+    checks = (
+        ["New undefined names, to be mended:", *undefined_names[:20]]
+        if undefined_names
         else ["It parses, and no new undefined name."]
-        if python
+        if has_python
         else []
     )
-    return "\n".join([*lines, *said])
+    return "\n".join([*lines, *checks])
 
 
-def _shown(change: Change) -> str:
-    """Say which lines of a file are new, by their new numbers; the model knows what it wrote there."""
+def _describe_change(change: Change) -> str:
+    """Describe a change by its new line numbers; the model knows the content."""
     if change.after is None:
         return f"{change.path}: deleted"
     if change.before is None:
@@ -101,4 +103,7 @@ def _shown(change: Change) -> str:
         )
         shift += count - (edit.end - edit.start)
     more = f" and {len(places) - MOST_PLACES} more places" if len(places) > MOST_PLACES else ""
-    return f"{head}: changed, now line{'s' * (len(places) > 1 or '-' in places[0])} {', '.join(places[:MOST_PLACES])}{more}"
+    return (
+        f"{head}: changed, now line{'s' * (len(places) > 1 or '-' in places[0])} "
+        f"{', '.join(places[:MOST_PLACES])}{more}"
+    )

@@ -33,25 +33,30 @@ def dependents(workspace: Workspace, name: str) -> str:
     if path in snapshot.sources:
         uses = [Use(path=importer, lines=(line,)) for importer, line in importers(snapshot, path)]
         return _report(workspace, snapshot, f"{path} is imported", uses)
-    wanted = name.strip().removesuffix("()").replace("::", ".").strip(".")
-    places = meant(snapshot, wanted)
+    symbol = name.strip().removesuffix("()").replace("::", ".").strip(".")
+    places = meant(snapshot, symbol)
     if not places:
-        near = ", ".join(snapshot.similar(wanted.rpartition(".")[2]))
+        similar = ", ".join(snapshot.similar(symbol.rpartition(".")[2]))
         raise ToolError(
-            f"{name!r} is neither a file nor a symbol defined here.{f' Near: {near}.' if near else ''} Try find_symbol."
+            f"{name!r} is neither a file nor a symbol defined "
+            f"here.{f' Near: {similar}.' if similar else ''} Try find_symbol."
         )
     return _report(
-        workspace, snapshot, f"{wanted} is used", users(snapshot, places), others=_namesakes(snapshot, places)
+        workspace,
+        snapshot,
+        f"{symbol} is used",
+        users(snapshot, places),
+        others=_namesake_count(snapshot, places),
     )
 
 
-def _namesakes(snapshot: Snapshot, places: Sequence[Place]) -> int:
+def _namesake_count(snapshot: Snapshot, places: Sequence[Place]) -> int:
     bare = next(place.definition.bare for place in places if place.definition)
     return sum(place not in places for place in snapshot.defined(bare))
 
 
 def _report(
-    workspace: Workspace, snapshot: Snapshot, said: str, uses: Iterable[Use], *, others: int = 0
+    workspace: Workspace, snapshot: Snapshot, heading: str, uses: Iterable[Use], *, others: int = 0
 ) -> str:
     readable = [use for use in ordered(uses) if workspace.may_read(use.path)]
     groups = {
@@ -60,11 +65,11 @@ def _report(
     }
     groups["elsewhere"] = [use for use in readable if standing(use.path) == 2]
     if not readable:
-        return f"{said} nowhere in this repository."
+        return f"{heading} nowhere in this repository."
     caution = (
         f" ({counted(others, 'other definition')} of that name: some uses may mean those)" if others else ""
     )
-    lines = [f"{said} by{caution}"]
+    lines = [f"{heading} by{caution}"]
     for title, group in groups.items():
         if group:
             lines += [f"{title}: {counted(len(group), 'file')}", *_files(workspace, snapshot, group)]
@@ -73,11 +78,11 @@ def _report(
 
 def _files(workspace: Workspace, snapshot: Snapshot, uses: Sequence[Use]) -> Iterator[str]:
     for use in uses[:MOST_FILES]:
-        found = snapshot.definitions(use.path)
+        file_definitions = snapshot.definitions(use.path)
         by_owner: dict[Definition | None, list[int]] = {}
         for line in use.lines:
-            around = enclosing(line, found)
-            by_owner.setdefault(around[-1] if around else None, []).append(line)
+            scopes = enclosing(line, file_definitions)
+            by_owner.setdefault(scopes[-1] if scopes else None, []).append(line)
             workspace.name(use.path, line)
         yield f"  {shown(use.path)}"
         yield from (

@@ -19,9 +19,9 @@ MOST_USES = 60
 MOST_RE_EXPORTS = 5
 MOST_OVERRIDES = 12
 MOST_LOOKED_BELOW = 4
-"""Definitions whose overrides are looked for."""
+"""Limit of definitions whose overrides are searched."""
 MOST_COMPARED = 300
-"""Methods of the same name."""
+"""Limit of methods of the same name."""
 MOST_ANCESTORS = 40
 
 
@@ -37,108 +37,118 @@ def find_symbol(workspace: Workspace, name: str, path: str = "") -> str:
         path: A file or directory; empty is all.
     """
     where = checked_path(workspace, path)
-    wanted = name.strip().removesuffix("()").replace("::", ".").replace("#", ".").strip(".")
-    bare = wanted.rpartition(".")[2]
+    symbol = name.strip().removesuffix("()").replace("::", ".").replace("#", ".").strip(".")
+    bare = symbol.rpartition(".")[2]
     if not re.fullmatch(r"[^\W\d][\w$]*", bare):
         raise ToolError(
-            f"{name!r} is not a name. Give one such as 'parse' or 'Parser.parse'; for any other text use search."
+            f"{name!r} is not a name. Give one such as 'parse' or 'Parser.parse'; for any "
+            "other text use search."
         )
     snapshot = workspace.index.current()
     places = [
         place
-        for place in meant(snapshot, wanted)
+        for place in meant(snapshot, symbol)
         if inside(place.path, where) and workspace.may_read(place.path)
     ]
     uses = [use for use in snapshot.used(bare) if inside(use.path, where) and workspace.may_read(use.path)]
     if not places and not uses:
-        return _unknown(workspace, snapshot, bare, where)
-    overriding = [
+        return _unknown_symbol_message(workspace, snapshot, bare, where)
+    overrides = [
         place
-        for place in _overriding(snapshot, places)
+        for place in _find_overrides(snapshot, places)
         if place not in places and workspace.may_read(place.path)
     ]
     return "\n".join(
         [
-            *_defined(workspace, snapshot, wanted, places),
-            *_overridden_in(workspace, overriding),
-            *_re_exported(workspace, snapshot, bare),
-            *_used(workspace, snapshot, bare, _without(uses, [*places, *overriding])),
+            *_definition_lines(workspace, snapshot, symbol, places),
+            *_override_lines(workspace, overrides),
+            *_re_export_lines(workspace, snapshot, bare),
+            *_use_lines(workspace, snapshot, bare, _without_definitions(uses, [*places, *overrides])),
         ]
     )
 
 
 def meant(snapshot: Snapshot, wanted: str) -> list[Place]:
-    """The definitions that a bare or dotted name means, source before tests; where no dotted one fits, all of its last part."""
+    """Return the definitions that a bare or dotted name refers to, source before tests.
+
+    Where no dotted one matches, all definitions of its last part are returned.
+    """
     bare = wanted.rpartition(".")[2]
-    every = sorted(snapshot.defined(bare), key=lambda place: (standing(place.path), place.path))
+    candidates = sorted(snapshot.defined(bare), key=lambda place: (standing(place.path), place.path))
     if "." not in wanted:
-        return every
+        return candidates
     exact = [
         place
-        for place in every
+        for place in candidates
         if place.definition and named(wanted, (place.definition,)) and _module_fits(wanted, place)
     ]
     resolved = [
         place for place in resolve(snapshot, wanted) if place.definition and place.definition.bare == bare
     ]
-    return list(dict.fromkeys([*exact, *resolved])) or every
+    return list(dict.fromkeys([*exact, *resolved])) or candidates
 
 
-def _module_fits(wanted: str, place: Place) -> bool:
-    """Do the parts of a dotted name before the definition's own agree with the file's path?"""
-    before = wanted.removesuffix(place.definition.name if place.definition else "").strip(".")
+def _module_fits(symbol: str, place: Place) -> bool:
+    """Tell whether the parts of a dotted name before the definition's own agree with the file's path."""
+    before = symbol.removesuffix(place.definition.name if place.definition else "").strip(".")
     module = module_of(place.path)
     return not before or f".{module}".endswith(f".{before}") or f".{before}." in f".{module}."
 
 
-def _defined(workspace: Workspace, snapshot: Snapshot, wanted: str, places: Sequence[Place]) -> Iterator[str]:
+def _definition_lines(
+    workspace: Workspace, snapshot: Snapshot, symbol: str, places: Sequence[Place]
+) -> Iterator[str]:
     if not places:
-        yield f"{wanted}: no definition found in this repository (imported from elsewhere, or made at run time)."
+        yield (
+            f"{symbol}: no definition found in this repository (imported from elsewhere, or "
+            "made at run time)."
+        )
         return
-    yield f"{wanted}: {counted(len(places), 'definition')}"
-    overridden = _overridden(snapshot, places)
+    yield f"{symbol}: {counted(len(places), 'definition')}"
+    overridden_methods = _overridden_methods(snapshot, places)
     for place in places[:MOST_DEFINITIONS]:
-        yield from _line(workspace, place, overridden.get(place, ""))
+        yield from _line(workspace, place, overridden_methods.get(place, ""))
     if len(places) > MOST_DEFINITIONS:
         yield f"  and {len(places) - MOST_DEFINITIONS} more; narrow it with a dotted name or path="
 
 
-def _overridden_in(workspace: Workspace, overriding: Sequence[Place]) -> Iterator[str]:
-    if overriding:
-        yield f"overridden {counted(len(overriding), 'time')}" + (
-            ":" if len(overriding) <= MOST_OVERRIDES else ", such as:"
+def _override_lines(workspace: Workspace, overrides: Sequence[Place]) -> Iterator[str]:
+    if overrides:
+        yield f"overridden {counted(len(overrides), 'time')}" + (
+            ":" if len(overrides) <= MOST_OVERRIDES else ", such as:"
         )
-    for place in overriding[:MOST_OVERRIDES]:
+    for place in overrides[:MOST_OVERRIDES]:
         yield from _line(workspace, place, "")
 
 
 def _line(workspace: Workspace, place: Place, remark: str) -> Iterator[str]:
-    item = place.definition
-    if item is None:
+    definition = place.definition
+    if definition is None:
         return
-    workspace.name(place.path, item.line)
-    owner = item.name.rpartition(".")[0]
+    workspace.name(place.path, definition.line)
+    owner = definition.name.rpartition(".")[0]
     yield (
-        f"  {shown(place.path)}:{item.line}-{item.end}  {item.kind}  {visible(item.signature)}"
+        f"  {shown(place.path)}:{definition.line}-{definition.end}  {definition.kind}  "
+        f"{visible(definition.signature)}"
         f"{f'  in {owner}' if owner else ''}{f', overrides {remark}' if remark else ''}"
     )
-    if item.summary:
-        yield f"      {visible(item.summary)}"
+    if definition.summary:
+        yield f"      {visible(definition.summary)}"
 
 
-def _overridden(snapshot: Snapshot, places: Sequence[Place]) -> dict[Place, str]:
-    """Those methods whose class names another of their classes among its bases, each with the method it overrides."""
+def _overridden_methods(snapshot: Snapshot, places: Sequence[Place]) -> dict[Place, str]:
+    """Return the methods that override another of the given ones, each with the overridden method."""
     owners = {owner.rpartition(".")[2]: owner for place in places if (owner := _owner(place))}
-    found: dict[Place, str] = {}
+    methods: dict[Place, str] = {}
     for place in places[:MOST_DEFINITIONS]:
         for base in snapshot.bases(place.path).get(_owner(place), ()) if place.definition else ():
-            if (above := owners.get(base.rpartition(".")[2])) and place.definition:
-                found.setdefault(place, f"{above}.{place.definition.bare}")
-    return found
+            if (base_owner := owners.get(base.rpartition(".")[2])) and place.definition:
+                methods.setdefault(place, f"{base_owner}.{place.definition.bare}")
+    return methods
 
 
-def _overriding(snapshot: Snapshot, places: Sequence[Place]) -> list[Place]:
-    """The methods of the same name whose classes come from one of theirs."""
+def _find_overrides(snapshot: Snapshot, places: Sequence[Place]) -> list[Place]:
+    """Return the methods of the same name in subclasses of their classes."""
     owners = {(place.path, owner) for place in places if (owner := _owner(place))}
     bare = next((place.definition.bare for place in places if place.definition), "")
     if not owners or len(owners) > MOST_LOOKED_BELOW:
@@ -150,21 +160,21 @@ def _overriding(snapshot: Snapshot, places: Sequence[Place]) -> list[Place]:
 
 
 def _ancestors(snapshot: Snapshot, path: str, owner: str) -> set[tuple[str, str]]:
-    """The classes that a class comes from, as path and qualified name."""
-    found: set[tuple[str, str]] = set()
-    waiting = [(path, owner)]
-    while waiting and len(found) < MOST_ANCESTORS:
-        path, owner = waiting.pop()
+    """Return the ancestors of a class, as path and qualified name."""
+    ancestors: set[tuple[str, str]] = set()
+    stack = [(path, owner)]
+    while stack and len(ancestors) < MOST_ANCESTORS:
+        path, owner = stack.pop()
         for base in snapshot.bases(path).get(owner, ()):
             places = resolve(snapshot, base, importer=path) or snapshot.defined(base.rpartition(".")[2])[:1]
-            above = [(place.path, place.definition.name) for place in places if place.definition]
-            waiting += [item for item in above if item not in found]
-            found.update(above)
-    return found
+            bases = [(place.path, place.definition.name) for place in places if place.definition]
+            stack += [base_class for base_class in bases if base_class not in ancestors]
+            ancestors.update(bases)
+    return ancestors
 
 
 def _owner(place: Place) -> str:
-    """The qualified name of a method's class; empty for what is none."""
+    """Return the qualified name of a method's class; empty for other definitions."""
     return (
         place.definition.name.rpartition(".")[0]
         if place.definition and place.definition.kind == "method"
@@ -172,24 +182,29 @@ def _owner(place: Place) -> str:
     )
 
 
-def _re_exported(workspace: Workspace, snapshot: Snapshot, bare: str) -> Iterator[str]:
-    for path, item in re_exports(snapshot, bare)[:MOST_RE_EXPORTS]:
-        workspace.name(path, item.line)
-        alias = f" as {item.alias}" if item.alias else ""
-        yield f"re-exported by {shown(path)}:{item.line}  from {item.module} import {item.name}{alias}"
+def _re_export_lines(workspace: Workspace, snapshot: Snapshot, bare: str) -> Iterator[str]:
+    for path, imported_name in re_exports(snapshot, bare)[:MOST_RE_EXPORTS]:
+        workspace.name(path, imported_name.line)
+        alias = f" as {imported_name.alias}" if imported_name.alias else ""
+        yield (
+            f"re-exported by {shown(path)}:{imported_name.line}  from {imported_name.module} "
+            f"import {imported_name.name}{alias}"
+        )
 
 
-def _without(uses: Sequence[Use], places: Sequence[Place]) -> list[Use]:
-    """The uses that are not the definitions themselves."""
-    defining = {(place.path, place.definition.line) for place in places if place.definition}
-    kept = (
-        Use(path=use.path, lines=tuple(line for line in use.lines if (use.path, line) not in defining))
+def _without_definitions(uses: Sequence[Use], places: Sequence[Place]) -> list[Use]:
+    """Return the uses that are not the definitions themselves."""
+    definition_lines = {(place.path, place.definition.line) for place in places if place.definition}
+    filtered = (
+        Use(
+            path=use.path, lines=tuple(line for line in use.lines if (use.path, line) not in definition_lines)
+        )
         for use in uses
     )
-    return ordered(use for use in kept if use.lines)
+    return ordered(use for use in filtered if use.lines)
 
 
-def _used(workspace: Workspace, snapshot: Snapshot, bare: str, uses: Sequence[Use]) -> Iterator[str]:
+def _use_lines(workspace: Workspace, snapshot: Snapshot, bare: str, uses: Sequence[Use]) -> Iterator[str]:
     if not uses:
         yield f"{bare} is used nowhere else."
         return
@@ -199,11 +214,14 @@ def _used(workspace: Workspace, snapshot: Snapshot, bare: str, uses: Sequence[Us
     yield used_lines(workspace, snapshot, uses, name=bare, most=MOST_USES)
 
 
-def _unknown(workspace: Workspace, snapshot: Snapshot, bare: str, where: str) -> str:
+def _unknown_symbol_message(workspace: Workspace, snapshot: Snapshot, bare: str, where: str) -> str:
     place = f" in {shown(where)}" if where != "." else ""
-    found = grep(workspace.root, rf"\b{re.escape(bare)}\b", path=where, deny_read=workspace.deny_read)
-    if found.hits:
-        count = counted(len(found.hits), "line")
-        return f"{bare!r} is no name in code{place}; {count} of text, strings or comments hold it: {places_of(workspace, found.hits)}."
-    near = snapshot.similar(bare)
-    return f"{bare!r} occurs nowhere{place}." + (f" Near: {', '.join(near)}." if near else "")
+    matches = grep(workspace.root, rf"\b{re.escape(bare)}\b", path=where, deny_read=workspace.deny_read)
+    if matches.hits:
+        count = counted(len(matches.hits), "line")
+        return (
+            f"{bare!r} is no name in code{place}; {count} of text, strings or comments hold "
+            f"it: {places_of(workspace, matches.hits)}."
+        )
+    similar = snapshot.similar(bare)
+    return f"{bare!r} occurs nowhere{place}." + (f" Near: {', '.join(similar)}." if similar else "")

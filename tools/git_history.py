@@ -53,18 +53,21 @@ def git_history(
         if hot:
             text = hottest(workspace, relative)
         else:
-            text = _asked(
+            text = _query_history(
                 workspace, relative, symbol=symbol, line=line, last_line=last_line, word=word, commit=commit
             )
     except CoderError as error:
         raise ToolError(f"git cannot answer that: {error} Check the path, line and commit.") from None
     name_places(workspace, text)
     if len(text) > MOST_CHARACTERS:
-        text = f"{text[:MOST_CHARACTERS]}\n[... {len(text) - MOST_CHARACTERS:,} characters left out; give a path ...]"
+        text = (
+            f"{text[:MOST_CHARACTERS]}\n[... {len(text) - MOST_CHARACTERS:,} characters left "
+            "out; give a path ...]"
+        )
     return "\n".join(map(visible, text.split("\n"))) or "No commit fits."
 
 
-def _asked(
+def _query_history(
     workspace: Workspace,
     path: str | None,
     *,
@@ -81,26 +84,26 @@ def _asked(
     if path is None:
         raise ToolError("A line or symbol needs the path of its file, which search and find_symbol tell.")
     first, last = (
-        _of_symbol(workspace, path, symbol)
+        _symbol_lines(workspace, path, symbol)
         if symbol
-        else _at_base(workspace, path, line or 1, max(line or 1, last_line or 0))
+        else _map_to_base(workspace, path, line or 1, max(line or 1, last_line or 0))
     )
     last = min(last, first + MOST_LINES - 1)
-    made, commits = (
+    blame_rows, commits = (
         workspace.history.blame(path, first, last),
         workspace.history.log(path=path, lines=(first, last)),
     )
-    others = [commit for commit in commits.split("\n") if commit.partition(" ")[0] not in made]
+    others = [commit for commit in commits.split("\n") if commit.partition(" ")[0] not in blame_rows]
     before = (
         "\n".join(["Newest other commits that changed them:", *others])
         if others
         else "No other commit changed them lately."
     )
-    return f"Lines {first}-{last} of {shown(path)} were made by\n{made}\n{before}"
+    return f"Lines {first}-{last} of {shown(path)} were made by\n{blame_rows}\n{before}"
 
 
 def _base(workspace: Workspace, path: str) -> str:
-    """The file as the session found it: what this session changes is not in git's history."""
+    """Return the file as of the session's start: changes of this session are not in git's history."""
     base = workspace.history.file(path)
     if base is None:
         raise ToolError(
@@ -109,32 +112,37 @@ def _base(workspace: Workspace, path: str) -> str:
     return base.replace("\r\n", "\n")
 
 
-def _of_symbol(workspace: Workspace, path: str, symbol: str) -> tuple[int, int]:
-    found = definitions(path, _base(workspace, path))
-    meant = named(symbol, found)
-    if len(meant) == 1:
-        return meant[0].start, meant[0].end
-    names = ", ".join(item.name for item in meant or found if item.kind != "variable")[:600]
-    if meant:
+def _symbol_lines(workspace: Workspace, path: str, symbol: str) -> tuple[int, int]:
+    file_definitions = definitions(path, _base(workspace, path))
+    matches = named(symbol, file_definitions)
+    if len(matches) == 1:
+        return matches[0].start, matches[0].end
+    names = ", ".join(
+        definition.name for definition in matches or file_definitions if definition.kind != "variable"
+    )[:600]
+    if matches:
         raise ToolError(
-            f"{shown(path)} defines {symbol!r} {len(meant)} times, as {names}. Give the dotted name, or line= and last_line=."
+            f"{shown(path)} defines {symbol!r} {len(matches)} times, as {names}. Give the "
+            "dotted name, or line= and last_line=."
         )
     raise ToolError(
-        f"{shown(path)} did not define {symbol!r} when the session began. It defined: {names or 'nothing that can be made out'}."
+        f"{shown(path)} did not define {symbol!r} when the session began. It defined: "
+        f"{names or 'nothing that can be made out'}."
     )
 
 
-def _at_base(workspace: Workspace, path: str, first: int, last: int) -> tuple[int, int]:
-    """Lines of the file as it is now as those it had at the base: below what this session changed they have moved."""
-    base, now = _base(workspace, path).split("\n"), text_of(workspace.root, path).split("\n")
-    if base == now:
+def _map_to_base(workspace: Workspace, path: str, first: int, last: int) -> tuple[int, int]:
+    """Map lines of the current file to those at the base, shifted by this session's changes."""
+    base, current = _base(workspace, path).split("\n"), text_of(workspace.root, path).split("\n")
+    if base == current:
         return first, last
-    same = min(len(base), len(now))
-    above = next((index for index in range(same) if base[index] != now[index]), same)
+    common_length = min(len(base), len(current))
+    above = next((index for index in range(common_length) if base[index] != current[index]), common_length)
     below = next(
-        (index for index in range(same - above) if base[-1 - index] != now[-1 - index]), same - above
+        (index for index in range(common_length - above) if base[-1 - index] != current[-1 - index]),
+        common_length - above,
     )
-    moved = len(base) - len(now)
-    start = first if first <= above else first + moved if first > len(now) - below else above + 1
-    end = last if last <= above else last + moved if last > len(now) - below else len(base) - below
+    shift = len(base) - len(current)
+    start = first if first <= above else first + shift if first > len(current) - below else above + 1
+    end = last if last <= above else last + shift if last > len(current) - below else len(base) - below
     return start, max(start, end)

@@ -1,4 +1,4 @@
-"""The tool `hand_over`, in the forms for fixers, planners and reviewers, and the note it builds."""
+"""The tool `hand_over` in its forms for fixers, planners and reviewers, and the note it builds."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -77,7 +77,7 @@ def hand_over_findings(
 
 
 def note_of(arguments: Mapping[str, Any]) -> Note:
-    """The typed note that a call's checked arguments make.
+    """Build the typed note from a call's validated arguments.
 
     Raises:
         ToolError: something is missing for its kind.

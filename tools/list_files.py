@@ -28,10 +28,10 @@ def list_files(workspace: Workspace, path: str = "", glob: str = "", depth: int 
         raise ToolError(
             f"A glob has at most {LONGEST_GLOB:,} characters and no NUL; give one such as '**/test_*.py'."
         )
-    found = listing(workspace.root, relative, glob=glob)
-    paths = found.paths
+    files = listing(workspace.root, relative, glob=glob)
+    paths = files.paths
     place = "the root" if relative == "." else shown(relative)
-    cut = f" (not all: {found.cut}; narrow it with path=)" if found.cut else ""
+    cut = f" (not all: {files.cut}; narrow it with path=)" if files.cut else ""
     if not paths:
         return f"No files{f' like {glob}' if glob else ''} below {place}{cut}."
     prefix = "" if relative == "." else f"{relative}/"
@@ -55,7 +55,8 @@ def list_files(workspace: Workspace, path: str = "", glob: str = "", depth: int 
 
 
 def _entries(paths: list[str], depth: int) -> list[str]:
-    """The files and directories (with a slash at the end) of the first levels, each directory before what is in it."""
+    """Return the files and directories (with a trailing slash) of the first levels, each directory before its
+    content."""
     folders = {folder for path in paths for folder in _folders(path) if folder.count("/") <= depth}
     return sorted(
         {path for path in paths if path.count("/") < depth} | folders, key=lambda entry: entry.split("/")

@@ -26,26 +26,31 @@ def locate_fault(workspace: Workspace, tests: tuple[str, ...] = ()) -> str:
     Args:
         tests: Ids of failing tests: `tests/test_x.py::test_y`; empty is all that fail on the untouched code.
     """
-    named = tuple(checked_test(workspace, test) for test in tests) or tuple(
+    failing_tests = tuple(checked_test(workspace, test) for test in tests) or tuple(
         result.id for result in workspace.baseline().reds
     )
-    if not named:
+    if not failing_tests:
         raise ToolError(
-            "No test fails on the untouched code. Name one that fails on the code as it is now, or write one first."
+            "No test fails on the untouched code. Name one that fails on the code as it is "
+            "now, or write one first."
         )
-    found = workspace.suspects(named, workspace.progress)
-    if found.problem:
-        return f"The fault cannot be located by tests: {found.problem}"
-    head = f"Told from {counted(len(found.tests), 'failing test')}; most suspicious first (Ochiai, 1 is only failing tests):"
+    suspected = workspace.suspects(failing_tests, workspace.progress)
+    if suspected.problem:
+        return f"The fault cannot be located by tests: {suspected.problem}"
+    head = (
+        f"Told from {counted(len(suspected.tests), 'failing test')}; most suspicious "
+        "first (Ochiai, 1 is only failing tests):"
+    )
     rest = [
-        f"{_title(number, suspect)}" for number, suspect in enumerate(found.suspects[SHOWN:NAMED], SHOWN + 1)
+        f"{_title(number, suspect)}"
+        for number, suspect in enumerate(suspected.suspects[SHOWN:NAMED], SHOWN + 1)
     ]
     return "\n\n".join(
         [
             head,
             *(
                 _window(workspace, number, suspect)
-                for number, suspect in enumerate(found.suspects[:SHOWN], 1)
+                for number, suspect in enumerate(suspected.suspects[:SHOWN], 1)
             ),
             "\n".join(rest),
         ]
@@ -57,17 +62,21 @@ def _title(number: int, suspect: Suspect) -> str:
 
 
 def _window(workspace: Workspace, number: int, suspect: Suspect) -> str:
-    """One function with its rank; of a long one what is around its most suspicious line."""
+    """Show one function with its rank; of a long one the lines around the most suspicious."""
     path, colons, _ = suspect.place.partition("::")
     path = path if colons else path.rpartition(":")[0]
     if not workspace.may_read(path):
         return _title(number, suspect)
     relative, source = load(workspace, path)
-    around = [
-        item for item in enclosing(suspect.line, definitions(relative, source.text)) if item.kind != "class"
+    functions = [
+        definition
+        for definition in enclosing(suspect.line, definitions(relative, source.text))
+        if definition.kind != "class"
     ]
     first, last = (
-        (around[-1].start, around[-1].end) if around else (suspect.line - AROUND, suspect.line + AROUND)
+        (functions[-1].start, functions[-1].end)
+        if functions
+        else (suspect.line - AROUND, suspect.line + AROUND)
     )
     if last - first > LONGEST_FUNCTION:
         first, last = max(first, suspect.line - AROUND), min(last, suspect.line + AROUND)

@@ -31,51 +31,54 @@ def outline(workspace: Workspace, path: str) -> str:
         return _directory(workspace, relative)
     relative, source = load(workspace, path)
     workspace.name(relative)
-    found = definitions(relative, source.text)
+    file_definitions = definitions(relative, source.text)
     head = f"{shown(relative)}: {counted(len(source.lines), 'line')}"
-    if not found:
+    if not file_definitions:
         return f"{head}, no definitions found. Open it with read(path={relative!r}, line=1)."
-    for item in found:
-        workspace.name(relative, item.line)
-    return _file(head, found, relative)
+    for definition in file_definitions:
+        workspace.name(relative, definition.line)
+    return _file(head, file_definitions, relative)
 
 
 def _file(head: str, found: Sequence[Definition], path: str) -> str:
-    for without, kept, line in DETAILS:
-        lines = [line(item) for item in found if kept(item)]
+    for note, is_shown, line in DETAILS:
+        lines = [line(definition) for definition in found if is_shown(definition)]
         if sum(len(line) + 1 for line in lines) <= MOST_CHARACTERS:
-            return "\n".join([f"{head}{without}", *lines])
-    fitting = list(_fitting(lines, MOST_CHARACTERS))
-    more = f"... {len(lines) - len(fitting)} more; find_symbol(name=..., path={path!r}) shows one, search(pattern=..., path=...) others"
-    return "\n".join([f"{head}{without}", *fitting, more])
+            return "\n".join([f"{head}{note}", *lines])
+    fitting_lines = list(_take_fitting(lines, MOST_CHARACTERS))
+    more = (
+        f"... {len(lines) - len(fitting_lines)} more; find_symbol(name=..., "
+        f"path={path!r}) shows one, search(pattern=..., path=...) others"
+    )
+    return "\n".join([f"{head}{note}", *fitting_lines, more])
 
 
-def _full(item: Definition) -> str:
-    return visible(f"{_short(item)}{f'  # {item.summary}' if item.summary else ''}")
+def _full_line(definition: Definition) -> str:
+    return visible(f"{_short_line(definition)}{f'  # {definition.summary}' if definition.summary else ''}")
 
 
-def _short(item: Definition) -> str:
-    return visible(f"{item.line:>5}| {'  ' * item.name.count('.')}{item.signature}")
+def _short_line(definition: Definition) -> str:
+    return visible(f"{definition.line:>5}| {'  ' * definition.name.count('.')}{definition.signature}")
 
 
-def _is_code(item: Definition) -> bool:
-    return item.kind != "variable"
+def _is_code(definition: Definition) -> bool:
+    return definition.kind != "variable"
 
 
-def _is_top(item: Definition) -> bool:
-    return item.kind != "variable" and "." not in item.name
+def _is_top_level(definition: Definition) -> bool:
+    return definition.kind != "variable" and "." not in definition.name
 
 
 DETAILS: tuple[tuple[str, Callable[[Definition], bool], Callable[[Definition], str]], ...] = (
-    ("", lambda _: True, _full),
-    (" (without variables)", _is_code, _full),
-    (" (without variables and docstrings)", _is_code, _short),
-    (" (top level only)", _is_top, _short),
+    ("", lambda _: True, _full_line),
+    (" (without variables)", _is_code, _full_line),
+    (" (without variables and docstrings)", _is_code, _short_line),
+    (" (top level only)", _is_top_level, _short_line),
 )
-"""From much to little: what is said of it, what is shown, and how."""
+"""Levels of detail in descending order: note, filter of definitions, and line format."""
 
 
-def _fitting(blocks: Sequence[str], room: int) -> Iterator[str]:
+def _take_fitting(blocks: Sequence[str], room: int) -> Iterator[str]:
     for block in blocks:
         room -= len(block) + 1
         if room < 0:
@@ -92,33 +95,51 @@ def _directory(workspace: Workspace, relative: str) -> str:
     ]
     if not paths:
         raise ToolError(
-            f"There is no source file below {shown(relative)}. See what there is with list_files(path={relative!r})."
+            f"There is no source file below {shown(relative)}. See what there is with "
+            f"list_files(path={relative!r})."
         )
     paths.sort(key=lambda path: (standing(path), path.count("/"), path))
-    without, blocks = _blocks(snapshot, paths)
-    kept = list(_fitting(blocks, MOST_CHARACTERS))
-    for path in paths[: len(kept)]:
+    note, blocks = _blocks(snapshot, paths)
+    fitting_blocks = list(_take_fitting(blocks, MOST_CHARACTERS))
+    for path in paths[: len(fitting_blocks)]:
         workspace.name(path)
-    rest = paths[len(kept) :]
-    more = f"\n{counted(len(rest), 'more file')}, such as {', '.join(map(shown, rest[:10]))}" if rest else ""
-    return f"{counted(len(paths), 'source file')} below {shown(relative)}{without}\n" + "\n".join(kept) + more
+    omitted_paths = paths[len(fitting_blocks) :]
+    more = (
+        f"\n{counted(len(omitted_paths), 'more file')}, such as {', '.join(map(shown, omitted_paths[:10]))}"
+        if omitted_paths
+        else ""
+    )
+    return (
+        f"{counted(len(paths), 'source file')} below {shown(relative)}{note}\n"
+        + "\n".join(fitting_blocks)
+        + more
+    )
 
 
 def _blocks(snapshot: Snapshot, paths: Sequence[str]) -> tuple[str, list[str]]:
-    """What each file defines, in as much detail as there is room for."""
+    """Describe the definitions of each file, in as much detail as fits."""
     if len(paths) <= MOST_FILES:
-        for without, kept, line in DETAILS:
+        for note, is_shown, line in DETAILS:
             blocks = [
-                "\n".join([shown(path), *(line(item) for item in snapshot.definitions(path) if kept(item))])
+                "\n".join(
+                    [
+                        shown(path),
+                        *(
+                            line(definition)
+                            for definition in snapshot.definitions(path)
+                            if is_shown(definition)
+                        ),
+                    ]
+                )
                 for path in paths
             ]
             if sum(len(block) + 1 for block in blocks) <= MOST_CHARACTERS:
-                return without, blocks
+                return note, blocks
     return " (top-level names only)", [_names(snapshot, path) for path in paths[:MOST_FILES]]
 
 
 def _names(snapshot: Snapshot, path: str) -> str:
-    top = [item for item in snapshot.definitions(path) if _is_top(item)]
-    more = f", and {len(top) - MOST_NAMES} more" if len(top) > MOST_NAMES else ""
-    names = ", ".join(f"{item.name}:{item.line}" for item in top[:MOST_NAMES])
+    top_level = [definition for definition in snapshot.definitions(path) if _is_top_level(definition)]
+    more = f", and {len(top_level) - MOST_NAMES} more" if len(top_level) > MOST_NAMES else ""
+    names = ", ".join(f"{definition.name}:{definition.line}" for definition in top_level[:MOST_NAMES])
     return f"{shown(path)}{': ' if names else ''}{names}{more}"

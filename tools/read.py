@@ -40,7 +40,8 @@ def read(
     relative, source = load(workspace, path)
     if relative not in workspace.named:
         raise ToolError(
-            f"{shown(relative)} has not been named by any search yet. First find the place in it: search(pattern=..., path={relative!r}) "
+            f"{shown(relative)} has not been named by any search yet. First find the place in "
+            f"it: search(pattern=..., path={relative!r}) "
             f"for the words you expect there, or outline(path={relative!r})."
         )
     if not source.lines:
@@ -60,10 +61,10 @@ def _window(
     before: int,
     after: int,
 ) -> tuple[int, int]:
-    """The first and last line to show."""
+    """Return the first and last line to show."""
     total = len(source.lines)
     if symbol:
-        return _of_symbol(symbol, path, found)
+        return _symbol_lines(symbol, path, found)
     if line is None:
         if total > MOST_LINES:
             names = _names(found, MOST_NAMES)
@@ -77,78 +78,91 @@ def _window(
     return max(1, line - max(0, before)), min(total, line + max(0, after))
 
 
-def _of_symbol(symbol: str, path: str, found: Sequence[Definition]) -> tuple[int, int]:
-    meant = named(symbol, found)
-    if not meant:
-        near = difflib.get_close_matches(
-            symbol.rpartition(".")[2], [item.bare for item in found], n=3, cutoff=0.75
+def _symbol_lines(symbol: str, path: str, found: Sequence[Definition]) -> tuple[int, int]:
+    matches = named(symbol, found)
+    if not matches:
+        similar_names = difflib.get_close_matches(
+            symbol.rpartition(".")[2], [definition.bare for definition in found], n=3, cutoff=0.75
         )
-        alike = [item.name for item in found if item.bare in near]
-        told = (
-            f"Near: {', '.join(alike[:6])}"
-            if alike
+        similar = [definition.name for definition in found if definition.bare in similar_names]
+        hint = (
+            f"Near: {', '.join(similar[:6])}"
+            if similar
             else f"It defines: {_names(found, MOST_NAMES) or 'nothing that can be made out'}"
         )
         raise ToolError(
-            f"{shown(path)} does not define {symbol!r}. {told}. Where it is defined, find_symbol(name={symbol!r}) says."
+            f"{shown(path)} does not define {symbol!r}. {hint}. Where it is defined, "
+            f"find_symbol(name={symbol!r}) says."
         )
-    if len(meant) > 1:
-        places = ", ".join(f"{item.name} (line {item.line})" for item in meant[:10])
+    if len(matches) > 1:
+        places = ", ".join(f"{definition.name} (line {definition.line})" for definition in matches[:10])
         raise ToolError(
-            f"{shown(path)} defines {symbol!r} {len(meant)} times: {places}. Give the dotted name, or line=."
+            f"{shown(path)} defines {symbol!r} {len(matches)} times: {places}. Give the "
+            "dotted name, or line=."
         )
-    return meant[0].start, meant[0].end
+    return matches[0].start, matches[0].end
 
 
 def _names(found: Sequence[Definition], most: int) -> str:
-    """Such as `Box 1, Box.size 4`; variables are left out."""
-    scopes = [item for item in found if item.kind != "variable"]
+    """List definitions and lines, such as `Box 1, Box.size 4`; variables are left out."""
+    scopes = [scope for scope in found if scope.kind != "variable"]
     rest = f", and {len(scopes) - most} more" if len(scopes) > most else ""
-    return ", ".join(f"{item.name} {item.line}" for item in scopes[:most]) + rest
+    return ", ".join(f"{scope.name} {scope.line}" for scope in scopes[:most]) + rest
 
 
 def window(source: Source, path: str, *, first: int, last: int, found: Sequence[Definition]) -> str:
-    """Lines `first` to `last`, as many as fit, below the headers of what encloses them, with what lies above and below."""
+    """Show lines `first` to `last`, as many as fit, below the headers of their scopes, with a summary of the
+    rest."""
     total = len(source.lines)
-    asked = min(last, total)
-    last = min(asked, first + MOST_LINES - 1)
+    requested_last = min(last, total)
+    last = min(requested_last, first + MOST_LINES - 1)
     body = numbered(source.lines, first, last)
     while len(body) > MOST_CHARACTERS and last > first:
         last -= max(1, (last - first) // 8)
         body = numbered(source.lines, first, last)
     headers = [
-        numbered(source.lines, item.line, item.line) for item in enclosing(first, found) if item.line < first
+        numbered(source.lines, definition.line, definition.line)
+        for definition in enclosing(first, found)
+        if definition.line < first
     ]
-    head = f"{shown(path)}, lines {first}-{last} of {total} ({_above(first, found)}; {_below(last, total, found)})"
-    foreign = [] if source.encoding == "utf-8" else [f"Not UTF-8: read as {source.encoding}."]
-    clip = []
-    if last < asked:
-        left = _names([item for item in found if last < item.line <= asked], MOST_NAMES)
-        clip = [
-            f"Clipped; line {asked} was asked for: go on with line={last + 1}, before=0.{f' Left out: {left}.' if left else ''}"
+    head = (
+        f"{shown(path)}, lines {first}-{last} of {total} ({_above(first, found)}; "
+        f"{_below(last, total, found)})"
+    )
+    encoding_note = [] if source.encoding == "utf-8" else [f"Not UTF-8: read as {source.encoding}."]
+    clip_note = []
+    if last < requested_last:
+        omitted = _names(
+            [definition for definition in found if last < definition.line <= requested_last], MOST_NAMES
+        )
+        clip_note = [
+            f"Clipped; line {requested_last} was asked for: go on with line={last + 1}, "
+            f"before=0.{f' Left out: {omitted}.' if omitted else ''}"
         ]
-    return "\n".join([head, *foreign, *headers, *(["      ..."] if headers else []), body, *clip])
+    return "\n".join([head, *encoding_note, *headers, *(["      ..."] if headers else []), body, *clip_note])
 
 
 def _above(first: int, found: Sequence[Definition]) -> str:
-    """How much stands above, and the definition that ends there."""
+    """Describe the lines above, and the definition that ends there."""
     if first <= 1:
         return "starts at the top"
-    ended = [item for item in found if item.kind != "variable" and item.end < first]
-    nearest = max(ended, key=lambda item: (item.end, -item.start), default=None)
+    ended_scopes = [
+        definition for definition in found if definition.kind != "variable" and definition.end < first
+    ]
+    nearest = max(ended_scopes, key=lambda definition: (definition.end, -definition.start), default=None)
     return f"{counted(first - 1, 'line')} above{f': {nearest.name} at {nearest.line}' if nearest else ''}"
 
 
 def _below(last: int, total: int, found: Sequence[Definition]) -> str:
-    """How much stands below: how far what is open there goes on, and the next definition."""
+    """Describe the lines below: the end of the open scope, and the next definition."""
     if last >= total:
         return "ends at the bottom"
-    scopes = [item for item in found if item.kind != "variable"]
-    going = [
-        f"{item.name} to {item.end}"
-        for item in scopes
-        if item.start <= last < item.end and item.kind != "class"
+    scopes = [scope for scope in found if scope.kind != "variable"]
+    open_scopes = [
+        f"{scope.name} to {scope.end}"
+        for scope in scopes
+        if scope.start <= last < scope.end and scope.kind != "class"
     ][-1:]
-    following = [f"{item.name} at {item.line}" for item in scopes if item.start > last][:1]
-    told = ", ".join([*going, *following])
-    return f"{counted(total - last, 'line')} below{f': {told}' if told else ''}"
+    next_scopes = [f"{scope.name} at {scope.line}" for scope in scopes if scope.start > last][:1]
+    scope_note = ", ".join([*open_scopes, *next_scopes])
+    return f"{counted(total - last, 'line')} below{f': {scope_note}' if scope_note else ''}"

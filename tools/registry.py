@@ -1,4 +1,4 @@
-"""The tools a model may call, in an order that never changes: prompt caches key on it."""
+"""Registry of the tools, in a fixed order: prompt caches depend on it."""
 
 from coder.tools.apply_patch import apply_patch
 from coder.tools.dependents import dependents
@@ -35,6 +35,6 @@ READING = tuple(
     tool for tool in TOOLS if not (tool.writes or tool.asks) and tool.name not in ("run_tests", "hand_over")
 )
 PLANNING: tuple[Tool, ...] = (*READING, hand_over_plan)
-"""For whoever plans and changes nothing."""
+"""For planners, which change nothing."""
 REVIEWING: tuple[Tool, ...] = (*READING, hand_over_findings)
-"""For whoever judges a change and runs nothing."""
+"""For reviewers, which run nothing."""

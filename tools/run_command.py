@@ -22,34 +22,37 @@ def run_command(workspace: Workspace, command: str, timeout_seconds: int = 60, n
         timeout_seconds: 1 to 600.
         network: It cannot do without the network.
     """
-    # Whether the network may be used is the person's to say: it stands in workspace.policy, and `network` only asks for it.
+    # The user decides on network access, recorded in workspace.policy; `network` only requests it.
     if not command.strip() or "\0" in command:
         raise ToolError("The command is empty or holds a NUL character. Nothing was run.")
     seconds = max(1, min(timeout_seconds, LONGEST_SECONDS))
-    ran = workspace.sandbox.run(
+    execution = workspace.sandbox.run(
         ["sh", "-c", command],
         cwd=workspace.root,
         policy=workspace.policy,
         limits=Limits(wall_seconds=float(seconds)),
         on_line=workspace.progress,
     )
-    name_places(workspace, ran.output)
+    name_places(workspace, execution.output)
     end = (
-        f"exit code {ran.exit_code}"
-        if ran.exit_code is not None
-        else f"ended by the sandbox: {ran.exceeded}"
-        if ran.exceeded
+        f"exit code {execution.exit_code}"
+        if execution.exit_code is not None
+        else f"ended by the sandbox: {execution.exceeded}"
+        if execution.exceeded
         else "killed"
     )
-    if ran.timed_out:
+    if execution.timed_out:
         end = f"stopped at its time limit of {seconds} s; this is what it had printed"
-    dropped = ", the middle of the output was dropped" if ran.truncated else ""
-    return f"{_cut(ran.output) or '(no output)'}\n[{end}, {ran.seconds:.1f} s{dropped}]"
+    dropped_note = ", the middle of the output was dropped" if execution.truncated else ""
+    return f"{_truncate(execution.output) or '(no output)'}\n[{end}, {execution.seconds:.1f} s{dropped_note}]"
 
 
-def _cut(output: str) -> str:
+def _truncate(output: str) -> str:
     output = output.rstrip("\n")
     if len(output) <= MOST_CHARACTERS:
         return output
     half = MOST_CHARACTERS // 2
-    return f"{output[:half]}\n[... {len(output) - 2 * half:,} characters left out; filter with grep, head or tail ...]\n{output[-half:]}"
+    return (
+        f"{output[:half]}\n[... {len(output) - 2 * half:,} characters left out; filter "
+        f"with grep, head or tail ...]\n{output[-half:]}"
+    )

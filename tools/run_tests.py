@@ -31,15 +31,18 @@ def run_tests(workspace: Workspace, tests: tuple[str, ...] = ()) -> str:
         )
     if report.by_exit_code:
         tail = "\n".join(report.output.splitlines()[-60:])
-        return f"{'Passed' if not report.reds else 'Failed'} (the command's exit code is {report.exit_code}).\n[{report.command}]\n{tail}"
-    return _compared(workspace, report, workspace.baseline())
+        return (
+            f"{'Passed' if not report.reds else 'Failed'} (the command's exit code is "
+            f"{report.exit_code}).\n[{report.command}]\n{tail}"
+        )
+    return _comparison(workspace, report, workspace.baseline())
 
 
 def checked_test(workspace: Workspace, test: str) -> str:
-    """A node id that names a file of the worktree, and is no option of pytest's.
+    """Return a node id that names a file of the worktree and is not an option of pytest.
 
     Raises:
-        ToolError: it does not.
+        ToolError: it is not.
     """
     path, colons, rest = test.strip().partition("::")
     if not path or path.startswith("-"):
@@ -52,11 +55,11 @@ def checked_test(workspace: Workspace, test: str) -> str:
     return f"{relative}{colons}{rest}"
 
 
-def _compared(workspace: Workspace, report: TestReport, baseline: TestReport) -> str:
+def _comparison(workspace: Workspace, report: TestReport, baseline: TestReport) -> str:
     before = {result.id: result for result in baseline.results}
     red_before = {test for test, result in before.items() if result.red}
-    new = [result for result in report.reds if result.id not in red_before]
-    still = [result for result in report.reds if result.id in red_before]
+    new_failures = [result for result in report.reds if result.id not in red_before]
+    still_failing = [result for result in report.reds if result.id in red_before]
     fixed = [result.id for result in report.results if result.green and result.id in red_before]
     counts = report.counts
     head = (
@@ -65,50 +68,51 @@ def _compared(workspace: Workspace, report: TestReport, baseline: TestReport) ->
     if baseline.problem is not None:
         head += f"\nThere is nothing to compare with: {baseline.problem.text}"
     parts = [head]
-    if new:
-        added = sum(result.id not in before for result in new)
+    if new_failures:
+        added_count = sum(result.id not in before for result in new_failures)
         parts.append(
-            f"New failures: {len(new)}{f' ({added} of tests that the untouched code does not have)' if added else ''}"
+            f"New failures: {len(new_failures)}"
+            f"{f' ({added_count} of tests that the untouched code does not have)' if added_count else ''}"
         )
-    parts += _explained(workspace, new)
+    parts += _explain_failures(workspace, new_failures)
     if fixed:
-        parts.append(_listed("Fixed (red on the untouched code, green now)", fixed))
-    if still:
-        parts.append(_listed("Failing before too", [result.id for result in still]))
-        parts += _explained(workspace, still[:2] if not new else [])
+        parts.append(_list_tests("Fixed (red on the untouched code, green now)", fixed))
+    if still_failing:
+        parts.append(_list_tests("Failing before too", [result.id for result in still_failing]))
+        parts += _explain_failures(workspace, still_failing[:2] if not new_failures else [])
     return "\n".join([*parts, f"[{report.command}]"])
 
 
-def _explained(workspace: Workspace, results: Sequence[TestResult]) -> list[str]:
-    parts = [_failure(workspace, result) for result in results[:MOST_SHOWN]]
-    rest = [_in_a_line(result) for result in results[MOST_SHOWN : MOST_SHOWN + MOST_LISTED]]
+def _explain_failures(workspace: Workspace, results: Sequence[TestResult]) -> list[str]:
+    parts = [_describe_failure(workspace, result) for result in results[:MOST_SHOWN]]
+    rest = [_failure_line(result) for result in results[MOST_SHOWN : MOST_SHOWN + MOST_LISTED]]
     more = len(results) - MOST_SHOWN - MOST_LISTED
     return [*parts, *rest, *([f"and {more} more"] if more > 0 else [])]
 
 
-def _in_a_line(result: TestResult) -> str:
+def _failure_line(result: TestResult) -> str:
     failure = result.failure
     reason = next((line for line in failure.message.splitlines() if line.strip()), "") if failure else ""
-    said = ": ".join(filter(None, (failure.type, reason)))[:200] if failure else result.outcome
-    return f"- {result.id}: {said}"
+    description = ": ".join(filter(None, (failure.type, reason)))[:200] if failure else result.outcome
+    return f"- {result.id}: {description}"
 
 
-def _failure(workspace: Workspace, result: TestResult) -> str:
-    """One failure as the model needs it: reason, innermost frames of the project, pytest's own extract."""
-    lines = [_in_a_line(result) + (f" (at {result.when})" if result.when != "call" else "")]
+def _describe_failure(workspace: Workspace, result: TestResult) -> str:
+    """Describe one failure: reason, innermost frames of the project, pytest's own extract."""
+    lines = [_failure_line(result) + (f" (at {result.when})" if result.when != "call" else "")]
     if result.failure is None:
         return lines[0]
-    inside = [frame for frame in result.failure.frames if not frame.path.startswith("/")]
-    for frame in inside:
+    project_frames = [frame for frame in result.failure.frames if not frame.path.startswith("/")]
+    for frame in project_frames:
         workspace.name(frame.path, frame.line)
-    lines += [f"    {frame.path}:{frame.line} in {frame.function}" for frame in inside[-MOST_FRAMES:]]
+    lines += [f"    {frame.path}:{frame.line} in {frame.function}" for frame in project_frames[-MOST_FRAMES:]]
     text = result.failure.text.strip("\n")
     if len(text) > MOST_CHARACTERS:
         text = f"[...]\n{text[-MOST_CHARACTERS:]}"
     return "\n".join([*lines, *(f"    {line}" for line in text.splitlines())])
 
 
-def _listed(title: str, ids: Sequence[str]) -> str:
-    shown = "\n".join(f"- {test}" for test in ids[:MOST_LISTED])
+def _list_tests(title: str, ids: Sequence[str]) -> str:
+    lines = "\n".join(f"- {test}" for test in ids[:MOST_LISTED])
     more = f"\n- and {len(ids) - MOST_LISTED} more" if len(ids) > MOST_LISTED else ""
-    return f"{title}: {counted(len(ids), 'test')}\n{shown}{more}"
+    return f"{title}: {counted(len(ids), 'test')}\n{lines}{more}"

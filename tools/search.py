@@ -23,18 +23,18 @@ from coder.workspace.workspace import Workspace
 
 MOST_MATCHES = 80
 MOST_LINES = 150
-"""With those around the matches."""
+"""Including context lines."""
 FEWER = (8, 3, 1)
 MOST_FILES = 25
 LOOKED_INTO = 12
-"""Of so many of them the first hits are shown."""
+"""Number of files whose first hits are shown."""
 A_FILE = 4
 VERY_MANY = 20_000
-"""Lines, with those around matches: from here on they are only counted."""
+"""Lines, including context, from which hits are only counted."""
 WIDEST = 220
 LONGEST_PATTERN = 4000
 LARGEST_PARSED = 1_000_000
-"""Bytes; in a larger file it is not said what a hit stands in."""
+"""Bytes; in a larger file the enclosing definition of a hit is not shown."""
 
 
 @tool
@@ -66,33 +66,40 @@ def search(
     _check(pattern, glob)
     options = _options(glob=glob, literal=literal, ignore_case=ignore_case, word=word)
     context = max(0, min(context, 10))
-    found = _found(workspace, pattern, where, options=options, context=context)
-    if not found.count:
-        return _nothing(
-            workspace, pattern, where=where, glob=glob, literal=literal, ignore_case=ignore_case, found=found
+    result = _search_files(workspace, pattern, where, options=options, context=context)
+    if not result.count:
+        return _no_match_message(
+            workspace,
+            pattern,
+            where=where,
+            glob=glob,
+            literal=literal,
+            ignore_case=ignore_case,
+            result=result,
         )
-    for file in found.files:
+    for file in result.files:
         workspace.name(file.path)
-    return _report(workspace, found, context=context)
+    return _report(workspace, result, context=context)
 
 
-def _found(
+def _search_files(
     workspace: Workspace, pattern: str, where: str, *, options: tuple[str, ...], context: int
 ) -> Found:
-    """All hits; where there are very many, the counts of all files and the first hits of those that will be shown."""
+    """Return all hits; if there are too many, the counts of all files and the first hits of the files to
+    show."""
     root, deny_read = workspace.root, workspace.deny_read
     most = VERY_MANY // (1 + 2 * context)
-    found = grep(
+    result = grep(
         root, pattern, path=where, options=(*options, f"--context={context}"), most=most, deny_read=deny_read
     )
-    if not found.full:
-        return found
+    if not result.full:
+        return result
     counts, cut = tally(root, pattern, path=where, options=options, deny_read=deny_read)
     shown_of_each = f"--max-count={MOST_MATCHES if len(counts) == 1 else A_FILE}"
     first = grep(
         root,
         pattern,
-        path=_ranked(counts)[:LOOKED_INTO],
+        path=_rank_paths(counts)[:LOOKED_INTO],
         options=(*options, shown_of_each),
         deny_read=deny_read,
     )
@@ -103,8 +110,8 @@ def _found(
     return Found(files=tuple(files), cut=cut)
 
 
-def _ranked(counts: Mapping[str, int]) -> list[str]:
-    """Paths, source and most hits first."""
+def _rank_paths(counts: Mapping[str, int]) -> list[str]:
+    """Rank paths: source first, then by number of hits."""
     return sorted(counts, key=lambda path: (standing(path), -counts[path], path))
 
 
@@ -115,15 +122,16 @@ def _check(pattern: str, glob: str) -> None:
         )
     if len(pattern) > LONGEST_PATTERN or len(glob) > LONGEST_PATTERN or "\0" in glob:
         raise ToolError(
-            f"A pattern or glob has at most {LONGEST_PATTERN:,} characters and no NUL. Search for a telling part of it."
+            f"A pattern or glob has at most {LONGEST_PATTERN:,} characters and no NUL. Search "
+            "for a telling part of it."
         )
 
 
 def checked_path(workspace: Workspace, path: str) -> str:
-    """A path to search in, relative to the root.
+    """Return a path to search in, relative to the root.
 
     Raises:
-        ToolError: nothing to search stands there.
+        ToolError: it is neither a file nor a directory.
     """
     absolute, relative = existing(workspace, path or ".")
     if not absolute.is_dir() and not absolute.is_file():
@@ -135,36 +143,40 @@ def checked_path(workspace: Workspace, path: str) -> str:
 
 def _options(*, glob: str, literal: bool, ignore_case: bool, word: bool) -> tuple[str, ...]:
     flags = {"--fixed-strings": literal, "--ignore-case": ignore_case, "--word-regexp": word}
-    return (*(flag for flag, wanted in flags.items() if wanted), *((f"--glob={glob}",) if glob else ()))
+    return (*(flag for flag, is_set in flags.items() if is_set), *((f"--glob={glob}",) if glob else ()))
 
 
-def _report(workspace: Workspace, found: Found, *, context: int) -> str:
-    counts = {file.path: file.count for file in found.files}
-    files = shown(found.files[0].path) if len(counts) == 1 else counted(len(counts), "file")
-    head = f"{counted(found.count, 'match')} in {files}"
-    if found.cut:
-        head += f" (not all: {found.cut}; narrow it with path= or glob=)"
-    if found.count <= MOST_MATCHES:
+def _report(workspace: Workspace, result: Found, *, context: int) -> str:
+    counts = {file.path: file.count for file in result.files}
+    files = shown(result.files[0].path) if len(counts) == 1 else counted(len(counts), "file")
+    head = f"{counted(result.count, 'match')} in {files}"
+    if result.cut:
+        head += f" (not all: {result.cut}; narrow it with path= or glob=)"
+    if result.count <= MOST_MATCHES:
         hits, fits = _with_context(
-            sorted(found.hits, key=lambda hit: (standing(hit.path), hit.path, hit.line)), context
+            sorted(result.hits, key=lambda hit: (standing(hit.path), hit.path, hit.line)), context
         )
         cut = f"; context={fits}, for {MOST_LINES} lines are the most" if fits < context else ""
-        return f"{head}{cut}\n{_located(workspace, hits)}"
+        return f"{head}{cut}\n{_group_by_file(workspace, hits)}"
     if len(counts) == 1:
-        first = found.files[0].first(MOST_MATCHES)
-        return f"{head}; the first {len(first)} follow. A longer pattern finds fewer.\n{_located(workspace, first)}"
-    paths = _ranked(counts)
-    each = "\n".join(f"{counts[path]:>6} {shown(path)}" for path in paths[:MOST_FILES])
+        first = result.files[0].first(MOST_MATCHES)
+        return (
+            f"{head}; the first {len(first)} follow. A longer pattern finds fewer.\n"
+            f"{_group_by_file(workspace, first)}"
+        )
+    paths = _rank_paths(counts)
+    count_lines = "\n".join(f"{counts[path]:>6} {shown(path)}" for path in paths[:MOST_FILES])
     more = f"\n       and {counted(len(paths) - MOST_FILES, 'more file')}" if len(paths) > MOST_FILES else ""
-    which = "each file" if len(paths) <= LOOKED_INTO else f"each of the first {LOOKED_INTO} files"
+    scope = "each file" if len(paths) <= LOOKED_INTO else f"each of the first {LOOKED_INTO} files"
     return (
-        f"{head}, too many to show. Narrow it with path=, glob=, word=true or a longer pattern.\n{each}{more}\n"
-        f"The first in {which}:\n{_located(workspace, _first_of_each(found, paths))}"
+        f"{head}, too many to show. Narrow it with path=, glob=, word=true or a longer "
+        f"pattern.\n{count_lines}{more}\n"
+        f"The first in {scope}:\n{_group_by_file(workspace, _first_hits(result, paths))}"
     )
 
 
 def _with_context(hits: Sequence[Hit], context: int) -> tuple[Sequence[Hit], int]:
-    """The hits with as many lines around them as fit, and how many those are."""
+    """Return the hits with as much context as fits, and the number of context lines."""
     matches = [hit for hit in hits if hit.spans]
     centres: dict[str, list[int]] = {}
     for hit in matches:
@@ -176,51 +188,51 @@ def _with_context(hits: Sequence[Hit], context: int) -> tuple[Sequence[Hit], int
             for line in lines
             for step in range(-around, around + 1)
         }
-        kept = [hit for hit in hits if (hit.path, hit.line) in near]
-        if len(kept) <= MOST_LINES:
-            return kept, around
+        hits_in_context = [hit for hit in hits if (hit.path, hit.line) in near]
+        if len(hits_in_context) <= MOST_LINES:
+            return hits_in_context, around
     return matches, 0
 
 
-def _first_of_each(found: Found, paths: Sequence[str]) -> list[Hit]:
-    files = {file.path: file for file in found.files}
+def _first_hits(result: Found, paths: Sequence[str]) -> list[Hit]:
+    files = {file.path: file for file in result.files}
     return [hit for path in paths[:LOOKED_INTO] for hit in files[path].first(A_FILE)]
 
 
-def _located(workspace: Workspace, hits: Sequence[Hit]) -> str:
-    """The hits by file and, in each, by the definition that they stand in; a single file's path is left to the heading."""
+def _group_by_file(workspace: Workspace, hits: Sequence[Hit]) -> str:
+    """Group hits by file and enclosing definition; a single file's path is only in the heading."""
     blocks = []
     for path, group in groupby(hits, key=lambda hit: hit.path):
-        own = list(group)
-        for hit in own:
+        file_hits = list(group)
+        for hit in file_hits:
             workspace.name(path, hit.line)
-        blocks.append((path, "\n".join(by_definition(own, _defined(workspace, path)))))
+        blocks.append((path, "\n".join(by_definition(file_hits, _file_definitions(workspace, path)))))
     return (
         blocks[0][1] if len(blocks) == 1 else "\n".join(f"{shown(path)}\n{block}" for path, block in blocks)
     )
 
 
-def _defined(workspace: Workspace, path: str) -> Sequence[Definition]:
+def _file_definitions(workspace: Workspace, path: str) -> Sequence[Definition]:
     data = bytes_of(workspace.root, path) if path.endswith(SOURCE) else b""
     if not 0 < len(data) <= LARGEST_PARSED:
         return ()
-    known = workspace.index.known(path, data)
-    return definitions(path, decoded(data)) if known is None else known
+    indexed = workspace.index.known(path, data)
+    return definitions(path, decoded(data)) if indexed is None else indexed
 
 
 def by_definition(hits: Sequence[Hit], found: Sequence[Definition]) -> Iterator[str]:
-    """Each run of hits below a line that says what it stands in; lines around a match belong to it."""
+    """Yield each run of hits below its enclosing definition; context lines belong to their match."""
     matches = [hit.line for hit in hits if hit.spans]
-    around = {line: next(iter(enclosing(line, found)[::-1]), None) for line in matches}
-    told = False
-    for item, group in groupby(
-        hits, key=lambda hit: around[min(matches, key=lambda line: abs(line - hit.line))]
+    definition_by_line = {line: next(iter(enclosing(line, found)[::-1]), None) for line in matches}
+    has_output = False
+    for definition, group in groupby(
+        hits, key=lambda hit: definition_by_line[min(matches, key=lambda line: abs(line - hit.line))]
     ):
-        if item is not None:
-            yield f"  in {item.name} (lines {item.start}-{item.end})"
-        elif told:
+        if definition is not None:
+            yield f"  in {definition.name} (lines {definition.start}-{definition.end})"
+        elif has_output:
             yield "  in no definition"
-        told = True
+        has_output = True
         yield _lines(list(group))
 
 
@@ -236,7 +248,7 @@ def _lines(hits: Sequence[Hit]) -> str:
     return "\n".join(lines)
 
 
-def _nothing(
+def _no_match_message(
     workspace: Workspace,
     pattern: str,
     *,
@@ -244,51 +256,55 @@ def _nothing(
     glob: str,
     literal: bool,
     ignore_case: bool,
-    found: Found,
+    result: Found,
 ) -> str:
     place = "" if where == "." else f" in {where}"
-    said = f"No match for {pattern!r}{place}{f', in files like {glob}' if glob else ''}."
-    if found.cut:
-        return f"{said} The search ended early: {found.cut}. Narrow it with path= or glob=."
+    message = f"No match for {pattern!r}{place}{f', in files like {glob}' if glob else ''}."
+    if result.cut:
+        return f"{message} The search ended early: {result.cut}. Narrow it with path= or glob=."
     hints = []
     similar = _similar(workspace, pattern)
     if similar and not (ignore_case or glob or place):
-        loose: Sequence[Hit] = [hit for hit in similar if pattern.casefold() in hit.text.casefold()]
+        loose_hits: Sequence[Hit] = [hit for hit in similar if pattern.casefold() in hit.text.casefold()]
     elif not ignore_case:
-        other = _options(glob=glob, literal=literal, ignore_case=True, word=False)
-        loose = grep(workspace.root, pattern, path=where, options=other, deny_read=workspace.deny_read).hits
+        loose_options = _options(glob=glob, literal=literal, ignore_case=True, word=False)
+        loose_hits = grep(
+            workspace.root, pattern, path=where, options=loose_options, deny_read=workspace.deny_read
+        ).hits
     else:
-        loose = ()
-    if loose:
+        loose_hits = ()
+    if loose_hits:
         hints.append(
-            f"{counted(len(loose), 'match')} with ignore_case=true and word=false, such as {places_of(workspace, loose)}."
+            f"{counted(len(loose_hits), 'match')} with ignore_case=true and word=false, such "
+            f"as {places_of(workspace, loose_hits)}."
         )
     if (glob or place) and not hints:
-        wide = grep(
+        wider_hits = grep(
             workspace.root,
             pattern,
             options=("--fixed-strings",) if literal else (),
             deny_read=workspace.deny_read,
         ).hits
-        if wide:
+        if wider_hits:
             hints.append(
-                f"{counted(len(wide), 'match')} elsewhere in the repository, such as {places_of(workspace, wide)}."
+                f"{counted(len(wider_hits), 'match')} elsewhere in the repository, such as "
+                f"{places_of(workspace, wider_hits)}."
             )
-    if not hints and (near := _spellings(similar, pattern)):
-        hints.append(f"Near spellings that do occur: {', '.join(near)}.")
-    return " ".join([said, *(hints or ["Try a shorter or more general pattern."])])
+    if not hints and (spellings := _spellings(similar, pattern)):
+        hints.append(f"Near spellings that do occur: {', '.join(spellings)}.")
+    return " ".join([message, *(hints or ["Try a shorter or more general pattern."])])
 
 
 def places_of(workspace: Workspace, hits: Sequence[Hit]) -> str:
-    """The first hits of three files as `path:line`, which names them."""
-    first = list({hit.path: hit for hit in reversed(hits)}.values())[::-1][:3]
-    for hit in first:
+    """Return the first hits of three files as `path:line`, and record them as named."""
+    first_hits = list({hit.path: hit for hit in reversed(hits)}.values())[::-1][:3]
+    for hit in first_hits:
         workspace.name(hit.path, hit.line)
-    return ", ".join(f"{shown(hit.path)}:{hit.line}" for hit in first)
+    return ", ".join(f"{shown(hit.path)}:{hit.line}" for hit in first_hits)
 
 
 def _similar(workspace: Workspace, pattern: str) -> tuple[Hit, ...]:
-    """Identifiers that share half of this one, whatever the case: a slip of the pen leaves one half of a word as it is."""
+    """Return identifiers that share half of this one, in any case: a typo usually leaves one half intact."""
     name = pattern.rpartition(".")[2]
     if not re.fullmatch(r"[A-Za-z_]\w{4,60}", name):
         return ()

@@ -21,18 +21,20 @@ def tests_for(workspace: Workspace, name: str) -> str:
         name: A symbol, bare or dotted: `parse`, `Parser.parse`, `package.module.Parser`.
     """
     snapshot = workspace.index.current()
-    wanted = name.strip().removesuffix("()").replace("::", ".").strip(".")
-    places = [place for place in meant(snapshot, wanted) if standing(place.path) == 0] or meant(
-        snapshot, wanted
+    symbol = name.strip().removesuffix("()").replace("::", ".").strip(".")
+    places = [place for place in meant(snapshot, symbol) if standing(place.path) == 0] or meant(
+        snapshot, symbol
     )
     if not places:
-        near = ", ".join(snapshot.similar(wanted.rpartition(".")[2]))
-        raise ToolError(f"{name!r} is not defined here.{f' Near: {near}.' if near else ''} Try find_symbol.")
-    found = [test for test in reaching(snapshot, places) if workspace.may_read(test.path)]
-    if not found:
-        return f"No test names {wanted} or what uses it; it may be reached from further away."
-    for test in found[:MOST_TESTS]:
+        similar = ", ".join(snapshot.similar(symbol.rpartition(".")[2]))
+        raise ToolError(
+            f"{name!r} is not defined here.{f' Near: {similar}.' if similar else ''} Try find_symbol."
+        )
+    tests = [test for test in reaching(snapshot, places) if workspace.may_read(test.path)]
+    if not tests:
+        return f"No test names {symbol} or what uses it; it may be reached from further away."
+    for test in tests[:MOST_TESTS]:
         workspace.name(test.path, test.line)
-    more = f", the nearest {MOST_TESTS} shown" if len(found) > MOST_TESTS else ""
-    lines = [f"{shown(test.id)}  names {test.names}, line {test.line}" for test in found[:MOST_TESTS]]
-    return "\n".join([f"{counted(len(found), 'test')} may reach {wanted}{more}", *lines])
+    more = f", the nearest {MOST_TESTS} shown" if len(tests) > MOST_TESTS else ""
+    lines = [f"{shown(test.id)}  names {test.names}, line {test.line}" for test in tests[:MOST_TESTS]]
+    return "\n".join([f"{counted(len(tests), 'test')} may reach {symbol}{more}", *lines])

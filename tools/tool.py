@@ -1,4 +1,4 @@
-"""The decorator that makes a function a tool: its signature and docstring are its whole contract."""
+"""Decorator that makes a function a tool, defined by its signature and docstring."""
 
 import inspect
 import json
@@ -27,30 +27,36 @@ class Tool:
     writes: bool
     """Changes files of the worktree."""
     asks: bool
-    """The person is asked before each call."""
+    """The user is asked before each call."""
 
     @property
     def spec(self) -> ToolSpec:
+        """The tool as sent to a model."""
         schema = self.arguments.model_json_schema()
-        return ToolSpec(name=self.name, description=self.description, parameters=_plain(schema))
+        return ToolSpec(name=self.name, description=self.description, parameters=_simplify_schema(schema))
 
     def call(self, workspace: "Workspace", arguments: str) -> str:
-        """Check the arguments (JSON text) and run.
+        """Validate the arguments (JSON text) and run the function.
 
         Raises:
-            ToolError: the arguments do not fit, or the function says so.
+            ToolError: the arguments do not fit, or the function refuses.
         """
         return self.function(workspace, **self.checked(arguments))
 
     def checked(self, arguments: str) -> dict[str, Any]:
-        """Raises ToolError where the JSON text does not fit the signature."""
+        """Validate the JSON text against the signature.
+
+        Raises:
+            ToolError: it does not fit.
+        """
         try:
-            given = json.loads(arguments or "{}", strict=False)
-            json.dumps(given, ensure_ascii=False).encode("utf-8")
-            values = self.arguments.model_validate(given)
+            payload = json.loads(arguments or "{}", strict=False)
+            json.dumps(payload, ensure_ascii=False).encode("utf-8")
+            values = self.arguments.model_validate(payload)
         except json.JSONDecodeError as error:
             raise ToolError(
-                f"The arguments of {self.name} are not valid JSON ({error.msg} at character {error.pos} of {len(arguments)}). "
+                f"The arguments of {self.name} are not valid JSON ({error.msg} at character "
+                f"{error.pos} of {len(arguments)}). "
                 f"Nothing was done. Send the call again with one JSON object: {self.usage}"
             ) from None
         except RecursionError:
@@ -59,7 +65,8 @@ class Tool:
             ) from None
         except UnicodeEncodeError:
             raise ToolError(
-                f"The arguments of {self.name} hold half of a surrogate pair. Nothing was done. Write that character whole."
+                f"The arguments of {self.name} hold half of a surrogate pair. Nothing was done. "
+                "Write that character whole."
             ) from None
         except ValidationError as error:
             faults = "; ".join(
@@ -77,7 +84,8 @@ class Tool:
         schema = self.spec.parameters
         required = schema.get("required", [])
         parts = (
-            f"{name}{'' if name in required else '?'}: {'|'.join(field['enum']) if 'enum' in field else field.get('type', 'any')}"
+            f"{name}{'' if name in required else '?'}: "
+            f"{'|'.join(field['enum']) if 'enum' in field else field.get('type', 'any')}"
             for name, field in schema.get("properties", {}).items()
         )
         return f"{self.name}({', '.join(parts)})"
@@ -85,6 +93,8 @@ class Tool:
 
 @overload
 def tool(function: Callable[..., str]) -> Tool: ...
+
+
 @overload
 def tool(
     *, name: str = "", writes: bool = False, asks: bool = False
@@ -92,9 +102,9 @@ def tool(
 def tool(
     function: Callable[..., str] | None = None, *, name: str = "", writes: bool = False, asks: bool = False
 ) -> Tool | Callable[[Callable[..., str]], Tool]:
-    """Make `function(workspace, ...)` a Tool, called by the function's name unless `name` is another.
+    """Make `function(workspace, ...)` a Tool, named after the function unless `name` is given.
 
-    The docstring is what the model reads; each argument is described in its `Args:` section.
+    The docstring is the description that the model reads; its `Args:` section describes each argument.
 
     Raises:
         TypeError: an argument has no type or no description.
@@ -105,15 +115,18 @@ def tool(
 
 
 def _build(function: Callable[..., str], *, name: str, writes: bool, asks: bool) -> Tool:
-    description, described = _parse(inspect.getdoc(function) or "")
+    description, descriptions = _parse(inspect.getdoc(function) or "")
     fields: dict[str, Any] = {}
     for parameter in list(inspect.signature(function, eval_str=True).parameters.values())[1:]:
-        if parameter.annotation is parameter.empty or parameter.name not in described:
+        if parameter.annotation is parameter.empty or parameter.name not in descriptions:
             raise TypeError(
                 f"{function.__name__}: argument {parameter.name} needs a type and a line under Args:"
             )
         default = ... if parameter.default is parameter.empty else parameter.default
-        fields[parameter.name] = (parameter.annotation, Field(default, description=described[parameter.name]))
+        fields[parameter.name] = (
+            parameter.annotation,
+            Field(default, description=descriptions[parameter.name]),
+        )
     arguments: type[BaseModel] = create_model(
         name or function.__name__, __config__=ConfigDict(extra="forbid"), **fields
     )
@@ -130,28 +143,30 @@ def _build(function: Callable[..., str], *, name: str, writes: bool, asks: bool)
 def _parse(docstring: str) -> tuple[str, dict[str, str]]:
     """Split a Google-style docstring into its text and its argument descriptions."""
     text, _, section = docstring.partition("\nArgs:\n")
-    described: dict[str, str] = {}
+    descriptions: dict[str, str] = {}
     name = ""
     for line in section.splitlines():
         if match := re.match(r" {4}(\w+): (.*)", line):
             name = match[1]
-            described[name] = match[2].strip()
+            descriptions[name] = match[2].strip()
         elif name and line.startswith(" " * 8):
-            described[name] += " " + line.strip()
-    return text.strip(), described
+            descriptions[name] += " " + line.strip()
+    return text.strip(), descriptions
 
 
-def _plain(schema: dict[str, Any]) -> dict[str, Any]:
-    """Drop what only costs tokens (titles) and turn `X or null` into X: every provider accepts the rest."""
+def _simplify_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """Drop titles, which only cost tokens, and turn `X or null` into X: every provider accepts the rest."""
     if "anyOf" in schema:
         schema = {**schema, **next(option for option in schema["anyOf"] if option.get("type") != "null")}
-    kept = {
+    reduced = {
         key: value
         for key, value in schema.items()
         if key not in ("title", "anyOf") and not (key == "default" and value is None)
     }
-    if "properties" in kept:
-        kept["properties"] = {name: _plain(field) for name, field in kept["properties"].items()}
-    if "items" in kept:
-        kept["items"] = _plain(kept["items"])
-    return kept
+    if "properties" in reduced:
+        reduced["properties"] = {
+            name: _simplify_schema(field) for name, field in reduced["properties"].items()
+        }
+    if "items" in reduced:
+        reduced["items"] = _simplify_schema(reduced["items"])
+    return reduced

@@ -1,4 +1,4 @@
-"""Show where names are used: each line below the definition that it stands in."""
+"""Display of uses: each line below its enclosing definition."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -11,17 +11,17 @@ from coder.workspace.workspace import Workspace
 
 
 def inside(path: str, where: str) -> bool:
-    """Is a path the file or below the directory `where`; `.` is all?"""
+    """Tell whether a path is the file or below the directory `where`; `.` is all."""
     return where == "." or path == where or path.startswith(f"{where}/")
 
 
 def ordered(uses: Iterable[Use]) -> list[Use]:
-    """Source before tests before the rest."""
+    """Sort uses: source, then tests, then the rest."""
     return sorted(uses, key=lambda use: (standing(use.path), use.path))
 
 
 def used_lines(workspace: Workspace, snapshot: Snapshot, uses: Sequence[Use], *, name: str, most: int) -> str:
-    """The first `most` lines of uses by file and enclosing definition; what is shown is named."""
+    """Show the first `most` lines of uses by file and enclosing definition, and record them as named."""
     blocks: list[str] = []
     for path, group in groupby(uses, key=lambda use: use.path):
         if most <= 0:
@@ -38,7 +38,7 @@ def used_lines(workspace: Workspace, snapshot: Snapshot, uses: Sequence[Use], *,
 
 def _hits(workspace: Workspace, use: Use, name: str) -> list[Hit]:
     lines = text_of(workspace.root, use.path).split("\n")
-    kept = [line for line in use.lines if line <= len(lines) and name in lines[line - 1]]
+    matching_lines = [line for line in use.lines if line <= len(lines) and name in lines[line - 1]]
     return [
         Hit(
             path=use.path,
@@ -46,5 +46,5 @@ def _hits(workspace: Workspace, use: Use, name: str) -> list[Hit]:
             text=lines[line - 1],
             spans=((at := lines[line - 1].find(name), at + len(name)),),
         )
-        for line in kept
+        for line in matching_lines
     ]
