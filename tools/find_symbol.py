@@ -68,22 +68,22 @@ def find_symbol(workspace: Workspace, name: str, path: str = "") -> str:
     )
 
 
-def meant(snapshot: Snapshot, wanted: str) -> list[Place]:
+def meant(snapshot: Snapshot, symbol: str) -> list[Place]:
     """Return the definitions that a bare or dotted name refers to, source before tests.
 
     Where no dotted one matches, all definitions of its last part are returned.
     """
-    bare = wanted.rpartition(".")[2]
+    bare = symbol.rpartition(".")[2]
     candidates = sorted(snapshot.defined(bare), key=lambda place: (standing(place.path), place.path))
-    if "." not in wanted:
+    if "." not in symbol:
         return candidates
     exact = [
         place
         for place in candidates
-        if place.definition and named(wanted, (place.definition,)) and _module_fits(wanted, place)
+        if place.definition and named(symbol, (place.definition,)) and _module_fits(symbol, place)
     ]
     resolved = [
-        place for place in resolve(snapshot, wanted) if place.definition and place.definition.bare == bare
+        place for place in resolve(snapshot, symbol) if place.definition and place.definition.bare == bare
     ]
     return list(dict.fromkeys([*exact, *resolved])) or candidates
 

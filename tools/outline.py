@@ -40,9 +40,9 @@ def outline(workspace: Workspace, path: str) -> str:
     return _file(head, file_definitions, relative)
 
 
-def _file(head: str, found: Sequence[Definition], path: str) -> str:
+def _file(head: str, file_definitions: Sequence[Definition], path: str) -> str:
     for note, is_shown, line in DETAILS:
-        lines = [line(definition) for definition in found if is_shown(definition)]
+        lines = [line(definition) for definition in file_definitions if is_shown(definition)]
         if sum(len(line) + 1 for line in lines) <= MOST_CHARACTERS:
             return "\n".join([f"{head}{note}", *lines])
     fitting_lines = list(_take_fitting(lines, MOST_CHARACTERS))

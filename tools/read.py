@@ -46,16 +46,24 @@ def read(
         )
     if not source.lines:
         return f"{shown(relative)} is empty."
-    found = definitions(relative, source.text)
-    first, last = _window(source, relative, found=found, line=line, symbol=symbol, before=before, after=after)
-    return window(source, relative, first=first, last=last, found=found)
+    file_definitions = definitions(relative, source.text)
+    first, last = _window(
+        source,
+        relative,
+        file_definitions=file_definitions,
+        line=line,
+        symbol=symbol,
+        before=before,
+        after=after,
+    )
+    return window(source, relative, first=first, last=last, file_definitions=file_definitions)
 
 
 def _window(
     source: Source,
     path: str,
     *,
-    found: Sequence[Definition],
+    file_definitions: Sequence[Definition],
     line: int | None,
     symbol: str | None,
     before: int,
@@ -64,13 +72,13 @@ def _window(
     """Return the first and last line to show."""
     total = len(source.lines)
     if symbol:
-        return _symbol_lines(symbol, path, found)
+        return _symbol_lines(symbol, path, file_definitions)
     if line is None:
         if total > MOST_LINES:
-            names = _names(found, MOST_NAMES)
+            names = _names(file_definitions, MOST_NAMES)
             raise ToolError(
                 f"{shown(path)} has {total} lines, too many to open whole. Give line= or symbol=, "
-                f"{f'such as one of {names}' if names else f'found with search(pattern=..., path={path!r})'}."
+                f"{f'such as one of {names}' if names else f'file_definitions with search(pattern=..., path={path!r})'}."
             )
         return 1, total
     if not 1 <= line <= total:
@@ -78,17 +86,17 @@ def _window(
     return max(1, line - max(0, before)), min(total, line + max(0, after))
 
 
-def _symbol_lines(symbol: str, path: str, found: Sequence[Definition]) -> tuple[int, int]:
-    matches = named(symbol, found)
+def _symbol_lines(symbol: str, path: str, file_definitions: Sequence[Definition]) -> tuple[int, int]:
+    matches = named(symbol, file_definitions)
     if not matches:
         similar_names = difflib.get_close_matches(
-            symbol.rpartition(".")[2], [definition.bare for definition in found], n=3, cutoff=0.75
+            symbol.rpartition(".")[2], [definition.bare for definition in file_definitions], n=3, cutoff=0.75
         )
-        similar = [definition.name for definition in found if definition.bare in similar_names]
+        similar = [definition.name for definition in file_definitions if definition.bare in similar_names]
         hint = (
             f"Near: {', '.join(similar[:6])}"
             if similar
-            else f"It defines: {_names(found, MOST_NAMES) or 'nothing that can be made out'}"
+            else f"It defines: {_names(file_definitions, MOST_NAMES) or 'nothing that can be made out'}"
         )
         raise ToolError(
             f"{shown(path)} does not define {symbol!r}. {hint}. Where it is defined, "
@@ -103,14 +111,16 @@ def _symbol_lines(symbol: str, path: str, found: Sequence[Definition]) -> tuple[
     return matches[0].start, matches[0].end
 
 
-def _names(found: Sequence[Definition], most: int) -> str:
+def _names(file_definitions: Sequence[Definition], most: int) -> str:
     """List definitions and lines, such as `Box 1, Box.size 4`; variables are left out."""
-    scopes = [scope for scope in found if scope.kind != "variable"]
+    scopes = [scope for scope in file_definitions if scope.kind != "variable"]
     rest = f", and {len(scopes) - most} more" if len(scopes) > most else ""
     return ", ".join(f"{scope.name} {scope.line}" for scope in scopes[:most]) + rest
 
 
-def window(source: Source, path: str, *, first: int, last: int, found: Sequence[Definition]) -> str:
+def window(
+    source: Source, path: str, *, first: int, last: int, file_definitions: Sequence[Definition]
+) -> str:
     """Show lines `first` to `last`, as many as fit, below the headers of their scopes, with a summary of the
     rest."""
     total = len(source.lines)
@@ -122,18 +132,19 @@ def window(source: Source, path: str, *, first: int, last: int, found: Sequence[
         body = numbered(source.lines, first, last)
     headers = [
         numbered(source.lines, definition.line, definition.line)
-        for definition in enclosing(first, found)
+        for definition in enclosing(first, file_definitions)
         if definition.line < first
     ]
     head = (
-        f"{shown(path)}, lines {first}-{last} of {total} ({_above(first, found)}; "
-        f"{_below(last, total, found)})"
+        f"{shown(path)}, lines {first}-{last} of {total} ({_above(first, file_definitions)}; "
+        f"{_below(last, total, file_definitions)})"
     )
     encoding_note = [] if source.encoding == "utf-8" else [f"Not UTF-8: read as {source.encoding}."]
     clip_note = []
     if last < requested_last:
         omitted = _names(
-            [definition for definition in found if last < definition.line <= requested_last], MOST_NAMES
+            [definition for definition in file_definitions if last < definition.line <= requested_last],
+            MOST_NAMES,
         )
         clip_note = [
             f"Clipped; line {requested_last} was asked for: go on with line={last + 1}, "
@@ -142,22 +153,24 @@ def window(source: Source, path: str, *, first: int, last: int, found: Sequence[
     return "\n".join([head, *encoding_note, *headers, *(["      ..."] if headers else []), body, *clip_note])
 
 
-def _above(first: int, found: Sequence[Definition]) -> str:
+def _above(first: int, file_definitions: Sequence[Definition]) -> str:
     """Describe the lines above, and the definition that ends there."""
     if first <= 1:
         return "starts at the top"
     ended_scopes = [
-        definition for definition in found if definition.kind != "variable" and definition.end < first
+        definition
+        for definition in file_definitions
+        if definition.kind != "variable" and definition.end < first
     ]
     nearest = max(ended_scopes, key=lambda definition: (definition.end, -definition.start), default=None)
     return f"{counted(first - 1, 'line')} above{f': {nearest.name} at {nearest.line}' if nearest else ''}"
 
 
-def _below(last: int, total: int, found: Sequence[Definition]) -> str:
+def _below(last: int, total: int, file_definitions: Sequence[Definition]) -> str:
     """Describe the lines below: the end of the open scope, and the next definition."""
     if last >= total:
         return "ends at the bottom"
-    scopes = [scope for scope in found if scope.kind != "variable"]
+    scopes = [scope for scope in file_definitions if scope.kind != "variable"]
     open_scopes = [
         f"{scope.name} to {scope.end}"
         for scope in scopes

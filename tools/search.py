@@ -182,13 +182,13 @@ def _with_context(hits: Sequence[Hit], context: int) -> tuple[Sequence[Hit], int
     for hit in matches:
         centres.setdefault(hit.path, []).append(hit.line)
     for around in (context, *(fewer for fewer in FEWER if fewer < context)):
-        near = {
+        visible = {
             (path, line + step)
             for path, lines in centres.items()
             for line in lines
             for step in range(-around, around + 1)
         }
-        hits_in_context = [hit for hit in hits if (hit.path, hit.line) in near]
+        hits_in_context = [hit for hit in hits if (hit.path, hit.line) in visible]
         if len(hits_in_context) <= MOST_LINES:
             return hits_in_context, around
     return matches, 0
@@ -220,10 +220,10 @@ def _file_definitions(workspace: Workspace, path: str) -> Sequence[Definition]:
     return definitions(path, decoded(data)) if indexed is None else indexed
 
 
-def by_definition(hits: Sequence[Hit], found: Sequence[Definition]) -> Iterator[str]:
+def by_definition(hits: Sequence[Hit], file_definitions: Sequence[Definition]) -> Iterator[str]:
     """Yield each run of hits below its enclosing definition; context lines belong to their match."""
     matches = [hit.line for hit in hits if hit.spans]
-    definition_by_line = {line: next(iter(enclosing(line, found)[::-1]), None) for line in matches}
+    definition_by_line = {line: next(iter(enclosing(line, file_definitions)[::-1]), None) for line in matches}
     has_output = False
     for definition, group in groupby(
         hits, key=lambda hit: definition_by_line[min(matches, key=lambda line: abs(line - hit.line))]

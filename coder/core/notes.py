@@ -77,6 +77,7 @@ class Finding(Value):
 
     @property
     def place(self) -> str:
+        """`path:line`, or the path of a finding on the whole file."""
         return f"{self.path}:{self.line}" if self.line else self.path
 
 

@@ -58,8 +58,8 @@ def pipes(directory: Path) -> Iterator[Path]:
     Regular files and directories are left out.
     """
     for place, _, files in os.walk(directory):
-        inside = ".git" in Path(place).parts
-        for file in (Path(place, name) for name in files if inside or name in OPENED_BY_NAME):
+        in_git = ".git" in Path(place).parts
+        for file in (Path(place, name) for name in files if in_git or name in OPENED_BY_NAME):
             if file.exists() and not stat.S_ISREG(file.stat().st_mode):
                 yield file
 

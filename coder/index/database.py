@@ -82,6 +82,7 @@ class Database:
                 Path(f"{self._path}{ending}").unlink(missing_ok=True)
 
     def close(self) -> None:
+        """Close the connection."""
         with self._lock:
             self._connection.close()
 
@@ -147,9 +148,7 @@ class Database:
     def known(self, keys: Iterable[bytes]) -> dict[bytes, int]:
         """Return the ids of those contents that are stored, by key."""
         return {
-            key: found[0][0]
-            for key in keys
-            if (found := self._rows("SELECT id FROM file WHERE key = ?", key))
+            key: rows[0][0] for key in keys if (rows := self._rows("SELECT id FROM file WHERE key = ?", key))
         }
 
     def add(

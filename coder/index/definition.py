@@ -43,23 +43,23 @@ def definitions(path: str, text: str) -> tuple[Definition, ...]:
     return definitions_of(path, text)
 
 
-def named(symbol: str, found: Sequence[Definition]) -> tuple[Definition, ...]:
+def named(symbol: str, candidates: Sequence[Definition]) -> tuple[Definition, ...]:
     """Return the definitions that a bare or dotted name refers to: `size`, `Box.size` or
     `package.module.Box.size`."""
     name = symbol.removesuffix("()").replace("::", ".").strip(".")
-    if exact := tuple(definition for definition in found if definition.name == name):
+    if exact := tuple(definition for definition in candidates if definition.name == name):
         return exact
     return tuple(
         definition
-        for definition in found
+        for definition in candidates
         if definition.name.endswith(f".{name}") or name.endswith(f".{definition.name}")
     )
 
 
-def enclosing(line: int, found: Sequence[Definition]) -> tuple[Definition, ...]:
+def enclosing(line: int, candidates: Sequence[Definition]) -> tuple[Definition, ...]:
     """Return the classes and functions around a line, outermost first."""
     return tuple(
         definition
-        for definition in found
+        for definition in candidates
         if definition.kind != "variable" and definition.start <= line <= definition.end
     )

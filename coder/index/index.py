@@ -115,14 +115,14 @@ class SymbolIndex:
         for path in paths:
             if (data := read_bytes(f"{self._root}/{path}")) is not None:
                 keys[path] = key_of(path, data)
-        known = database.known(keys.values())
-        if unknown := {key: path for path, key in keys.items() if key not in known}:
+        stored_ids = database.known(keys.values())
+        if missing := {key: path for path, key in keys.items() if key not in stored_ids}:
             with database.writing():
-                known = database.known(keys.values())
+                stored_ids = database.known(keys.values())
                 jobs = {
                     key: ((self._root / path).stat().st_size, path, f"{self._root}/{path}")
-                    for key, path in unknown.items()
-                    if key not in known
+                    for key, path in missing.items()
+                    if key not in stored_ids
                 }
-                known |= database.add(jobs, parse_all)
-        return {path: known[key] for path, key in keys.items() if key in known}
+                stored_ids |= database.add(jobs, parse_all)
+        return {path: stored_ids[key] for path, key in keys.items() if key in stored_ids}

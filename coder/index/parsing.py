@@ -84,6 +84,7 @@ class _Terms:
         self.derived: dict[str, list[int]] = defaultdict(list)
 
     def packed(self) -> dict[str, bytes]:
+        """Return the entries as packed unsigned ints, by kind and text."""
         kinds = ((DEFINED, self.defined), (USED, self.used), (TOKEN, self.tokens), (DERIVED, self.derived))
         return {
             kind + text: array("I", numbers).tobytes()

@@ -49,10 +49,10 @@ def module_paths(snapshot: Snapshot, dotted: str, *, importer: str = "") -> tupl
 
 def re_exports(snapshot: Snapshot, name: str) -> tuple[tuple[str, Import], ...]:
     """Return the packages that re-export a bare name, each with the import."""
-    inside = [use.path for use in snapshot.used(name) if use.path.endswith(PACKAGE)]
+    packages = [use.path for use in snapshot.used(name) if use.path.endswith(PACKAGE)]
     return tuple(
         (path, imported_name)
-        for path in inside
+        for path in packages
         for imported_name in snapshot.imports(path)
         if name in (imported_name.name, imported_name.alias)
     )

@@ -99,6 +99,7 @@ class _Worker:
             return
 
     def part(self, batch: Batch, allocate: Allocate) -> Part:
+        """Parse a batch in the worker process, or here where it fails."""
         try:
             count = self._ask(batch)
             part = self._ask(allocate(count)) if isinstance(count, int) else None

@@ -85,14 +85,19 @@ def chosen(workspace: Workspace, likely: Sequence[Site], clues: Clues) -> list[S
     return _merge_near([spot for callee in _with_callees(selected, clues) for spot in callee.spots()])
 
 
-def _class_of(site: Site, source: Source, found: Sequence[Definition]) -> Definition | None:
+def _class_of(site: Site, source: Source, file_definitions: Sequence[Definition]) -> Definition | None:
     """Return the class of a method, where it is short enough to be shown whole."""
     owner = next(
-        (item for item in found if item.kind == "class" and item.name == site.name.rpartition(".")[0]), None
+        (
+            definition
+            for definition in file_definitions
+            if definition.kind == "class" and definition.name == site.name.rpartition(".")[0]
+        ),
+        None,
     )
     return (
         owner
-        if owner and len(list(code_lines(source, owner.start, owner.end, found))) <= SHORT_CLASS
+        if owner and len(list(code_lines(source, owner.start, owner.end, file_definitions))) <= SHORT_CLASS
         else None
     )
 
@@ -129,6 +134,7 @@ class _Selection:
     copies: list[str] = field(default_factory=list)
 
     def spots(self) -> list[Spot]:
+        """Return its own lines, then those of its callees."""
         remark = (
             f"{self.site.item.bare}: near-identical copy at {', '.join(self.copies)}" if self.copies else ""
         )
@@ -183,7 +189,7 @@ def _is_near_copy(site: Site, code: tuple[str, ...], other: _Selection) -> bool:
 
 
 def _callees(
-    snapshot: Snapshot, site: Site, code: Sequence[str], found: Sequence[Definition]
+    snapshot: Snapshot, site: Site, code: Sequence[str], file_definitions: Sequence[Definition]
 ) -> Iterator[tuple[str, Definition]]:
     """Yield short definitions that a definition calls.
 
@@ -195,7 +201,7 @@ def _callees(
     owner = site.name.rpartition(".")[0]
     short_definitions = [
         definition
-        for definition in found
+        for definition in file_definitions
         if definition.end - definition.start < LONGEST_CALLEE and definition.name != site.name
     ]
     calls = dict.fromkeys(
@@ -243,12 +249,12 @@ def _imported_callees(snapshot: Snapshot, path: str, dotted: str) -> Iterator[tu
 
 
 def code_lines(
-    source: Source, first: int, last: int, found: Sequence[Definition]
+    source: Source, first: int, last: int, file_definitions: Sequence[Definition]
 ) -> Iterator[tuple[int, str]]:
     """Yield the numbered lines of a window without the inside of long docstrings; an omission has number 0
     and a note."""
     omitted: dict[int, int] = {}
-    for definition in found:
+    for definition in file_definitions:
         start, end = definition.docstring
         if first <= start <= last and end - start >= LONGEST_DOCSTRING:
             opening = source.lines[start - 1].strip().lstrip("rRuUbB").strip("\"'")
@@ -287,12 +293,14 @@ def excerpt(workspace: Workspace, spot: Spot, *, most: int) -> str:
     loaded = _load_definitions(workspace, spot.path)
     if loaded is None:
         return ""
-    source, found = loaded
+    source, file_definitions = loaded
     spot = replace(spot, first=max(1, spot.first), last=min(spot.last, len(source.lines)))
-    lines = [_line(number, text) for number, text in code_lines(source, spot.first, spot.last, found)]
+    lines = [
+        _line(number, text) for number, text in code_lines(source, spot.first, spot.last, file_definitions)
+    ]
     outer = [
         _line(definition.line, source.lines[definition.line - 1])
-        for definition in enclosing(spot.first, found)
+        for definition in enclosing(spot.first, file_definitions)
         if definition.line < spot.first
     ]
     remark = f" ({spot.remark})" if spot.remark else ""

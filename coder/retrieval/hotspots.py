@@ -63,7 +63,8 @@ def _functions(workspace: Workspace, path: str, recent: Sequence[Change]) -> str
     return ", ".join(f"{name} {len(commits[name])}" for name in ranked[:FUNCTIONS])
 
 
-def _innermost(line: int, found: Sequence[Definition]) -> Definition | None:
+def _innermost(line: int, file_definitions: Sequence[Definition]) -> Definition | None:
     return next(
-        (definition for definition in enclosing(line, found)[::-1] if definition.kind != "class"), None
+        (definition for definition in enclosing(line, file_definitions)[::-1] if definition.kind != "class"),
+        None,
     )

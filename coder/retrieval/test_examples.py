@@ -79,14 +79,14 @@ def _name_weights(clues: Clues, likely: Sequence[Site]) -> dict[str, float]:
     return dict(sorted(weights.items(), key=lambda pair: -pair[1])[:MOST_NAMES])
 
 
-def test_files(root: Path, wanted: dict[str, float], likely: Sequence[Site]) -> list[str]:
+def test_files(root: Path, name_weights: dict[str, float], likely: Sequence[Site]) -> list[str]:
     """Rank test files by the names they contain, rarer names more, and by sharing the name of a suspected
     module."""
-    if not wanted:
+    if not name_weights:
         return []
     hits = [
         hit
-        for hit in grep(root, rf"\b(?:{'|'.join(wanted)})\b", options=("--glob=*.py",)).hits
+        for hit in grep(root, rf"\b(?:{'|'.join(name_weights)})\b", options=("--glob=*.py",)).hits
         if is_test_path(hit.path)
     ]
     counts: dict[str, Counter[str]] = {}
@@ -98,7 +98,7 @@ def test_files(root: Path, wanted: dict[str, float], likely: Sequence[Site]) -> 
     for path, name_counts in counts.items():
         name = path.rpartition("/")[2]
         score = sum(
-            wanted[word] * math.log(1 + len(counts) / file_counts[word]) * count / (count + 1.5)
+            name_weights[word] * math.log(1 + len(counts) / file_counts[word]) * count / (count + 1.5)
             for word, count in name_counts.items()
         )
         scores[path] = (
@@ -142,11 +142,16 @@ def _imports(path: str, text: str) -> str:
 
 
 def _end(
-    workspace: Workspace, path: str, nearest: Definition, found: Sequence[Definition], *, most: int
+    workspace: Workspace, path: str, nearest: Definition, file_definitions: Sequence[Definition], *, most: int
 ) -> str:
     """Return the last lines of the test's class, or of its file: where a new test may be appended."""
     owner = next(
-        (item for item in found if item.kind == "class" and nearest.name.startswith(f"{item.name}.")), None
+        (
+            item
+            for item in file_definitions
+            if item.kind == "class" and nearest.name.startswith(f"{item.name}.")
+        ),
+        None,
     )
     last = owner.end if owner else len(text_of(workspace.root, path).rstrip("\n").split("\n"))
     first = max(nearest.end + 1, last - LONGEST_END + 1)

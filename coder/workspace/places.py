@@ -48,11 +48,11 @@ def name_places(workspace: Workspace, text: str) -> list[tuple[str, int | None]]
     A path may come from another machine: its longest suffix that is a file here is used. A bare file name
     matches up to three files; a dotted name matches the module of its longest prefix.
     """
-    known = Known(list_paths(workspace.root))
+    worktree_files = Known(list_paths(workspace.root))
     places: list[tuple[str, int | None]] = []
     for path, line in places_in(text):
-        places += [(file, line) for file in known.files(path)]
-    places += [(file, None) for name in dotted_names(text) for file in known.modules(name)]
+        places += [(file, line) for file in worktree_files.files(path)]
+    places += [(file, None) for name in dotted_names(text) for file in worktree_files.modules(name)]
     places = list(dict.fromkeys(places))[:MOST_PLACES]
     for path, place_line in places:
         workspace.name(path, place_line)

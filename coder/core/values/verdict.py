@@ -64,10 +64,12 @@ class TestResult(Value):
 
     @property
     def red(self) -> bool:
+        """Whether the test failed or could not run."""
         return self.outcome in ("failed", "error")
 
     @property
     def green(self) -> bool:
+        """Whether the test passed, or failed as expected."""
         return self.outcome in ("passed", "xfailed", "xpassed")
 
 
@@ -115,10 +117,12 @@ class TestReport(Value):
 
     @property
     def reds(self) -> tuple[TestResult, ...]:
+        """Failing tests, in order."""
         return tuple(result for result in self.results if result.red)
 
     @property
     def counts(self) -> "Counts":
+        """Number of tests by outcome."""
         return Counts(
             passed=sum(result.green for result in self.results),
             failed=sum(result.red for result in self.results),
@@ -206,6 +210,7 @@ class VerdictKind(StrEnum):
 
     @property
     def exit_code(self) -> int:
+        """Exit code of the command line."""
         return {"PROVEN": 0, "PASSING": 3, "GAVE UP": 4, "LIMIT": 5, "BROKEN": 6, "INCONCLUSIVE": 7}[
             self.value
         ]

@@ -129,8 +129,8 @@ def _keywords(language: Language) -> frozenset[str]:
 
 def _blank(code: bytearray, nodes: "Iterable[Node]") -> None:
     for node in nodes:
-        inside = code[node.start_byte : node.end_byte]
-        code[node.start_byte : node.end_byte] = b"\n".join(b" " * len(line) for line in inside.split(b"\n"))
+        text = code[node.start_byte : node.end_byte]
+        code[node.start_byte : node.end_byte] = b"\n".join(b" " * len(line) for line in text.split(b"\n"))
 
 
 def _text(node: "Node") -> str:

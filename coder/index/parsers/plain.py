@@ -41,13 +41,13 @@ def plain_definitions(text: str) -> tuple[Definition, ...]:
         if len(line) < 1000 and (match := LINE.match(line))
     ]
     ends: list[int] = []
-    following: list[tuple[int, int]] = []
+    open_blocks: list[tuple[int, int]] = []
     for number, match in reversed(matches):
         depth = len(match["indent"])
-        while following and following[-1][0] > depth:
-            following.pop()
-        ends.append(following[-1][1] - 1 if following else len(lines))
-        following.append((depth, number))
+        while open_blocks and open_blocks[-1][0] > depth:
+            open_blocks.pop()
+        ends.append(open_blocks[-1][1] - 1 if open_blocks else len(lines))
+        open_blocks.append((depth, number))
     return tuple(
         Definition(
             name=match["name"],

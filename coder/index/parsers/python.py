@@ -228,6 +228,7 @@ class _Source:
         return re.sub(r"[ \t]#[^\n]*", "", text) if "#" in text else text
 
     def imports(self) -> Iterator[Import]:
+        """Yield the imports in source order."""
         for match in IMPORT.finditer(self.code):
             line = self.line(match.start() + 1)
             for part in (
@@ -250,8 +251,8 @@ def _is_open(code: str) -> bool:
 
 
 def _bases(header: str) -> tuple[str, ...]:
-    inside = header.partition("(")[2].rpartition(")")[0]
-    return tuple(match[1] for part in inside.split(",") if (match := BASE.match(part)))
+    arguments = header.partition("(")[2].rpartition(")")[0]
+    return tuple(match[1] for part in arguments.split(",") if (match := BASE.match(part)))
 
 
 def _signature(text: str, widest: int = WIDEST) -> str:

@@ -152,10 +152,10 @@ def _restore_secrets(aim: Aim, tree: Tree, restore: Callable[[str, str], str]) -
 def _change(aim: Aim, tree: Tree, failed_before: Mapping[str, int], most_lines: int) -> Change:
     if not aim.source:
         return _creation(aim, tree)
-    found = tree.read(aim.source)
-    if found is None:
+    content = tree.read(aim.source)
+    if content is None:
         raise PatchError(f"{aim.source} does not exist.")
-    data, mode = found
+    data, mode = content
     before = decode(data, aim.source)
     if not aim.target:
         return _deletion(aim, before, data=data, mode=mode)

@@ -16,7 +16,7 @@ class Tree:
     """A directory whose files are opened one path component at a time, without following symbolic links."""
 
     def __init__(self, root: Path, *, may_read: Callable[[str], bool] = lambda _path: True) -> None:
-        """`may_read` tells whether a path's content may be shown."""
+        """Create a view of `root`; `may_read` tells whether a path's content may be shown."""
         self._root = root
         self._may_read = may_read
 
@@ -43,6 +43,7 @@ class Tree:
             raise PatchError(f"{path} cannot be read: {error.strerror}.") from None
 
     def exists(self, path: str) -> bool:
+        """Tell whether anything exists at the path."""
         try:
             with self._parent(path) as (parent, name):
                 os.stat(name, dir_fd=parent, follow_symlinks=False)

@@ -66,13 +66,13 @@ def read_unified(lines: Sequence[str]) -> Iterator[RawFile]:
 def file_header(lines: Sequence[str], index: int) -> tuple[str, str, int] | None:
     """Return old name, new name and number of header lines at an index; one of ---, +++ may be missing before
     a hunk."""
-    here, after, then = (
+    line, next_line, third_line = (
         lines[position] if position < len(lines) else "" for position in (index, index + 1, index + 2)
     )
-    if here.startswith("--- ") and after.startswith("+++ "):
-        return header_name(here), header_name(after), 2
-    if here.startswith(("--- ", "+++ ")) and after.startswith("@@") and not then.startswith(STARTS):
-        return header_name(here), header_name(here), 1
+    if line.startswith("--- ") and next_line.startswith("+++ "):
+        return header_name(line), header_name(next_line), 2
+    if line.startswith(("--- ", "+++ ")) and next_line.startswith("@@") and not third_line.startswith(STARTS):
+        return header_name(line), header_name(line), 1
     return None
 
 

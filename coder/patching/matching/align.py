@@ -124,16 +124,19 @@ def _run_starts(claims: Sequence[_Claim], run: Run, totals: Sequence[int], text:
     if best_end is None:
         return ()
     least, shifts = divmod(totals[best_end], WORDLESS)
-    near: list[int] = []
+    alternatives: list[int] = []
     for at, total in enumerate(totals):
         is_beside = abs(at - best_end) <= len(claims) + BESIDE
         is_perfect = not least and (not shifts or total % WORDLESS)
         margin = 1 if is_perfect or is_beside else MARGIN
         if at != best_end and total // WORDLESS < least + margin:
-            near.append(at - size)
-    if any(at + size not in complete_ends for at in near):
+            alternatives.append(at - size)
+    if any(at + size not in complete_ends for at in alternatives):
         return ()
-    return (best_end - size, *(at for at in near if not _is_equivalent(run, text.lines, best_end - size, at)))
+    return (
+        best_end - size,
+        *(at for at in alternatives if not _is_equivalent(run, text.lines, best_end - size, at)),
+    )
 
 
 def _is_equivalent(run: Run, lines: Sequence[str], place: int, other_place: int) -> bool:
@@ -167,13 +170,13 @@ def _paraphrases(line: Line, text: Indexed) -> dict[int, int]:
     if line.mark != " " or not (comment := COMMENT.match(line.text)):
         return {}
     words = set(comment[1].lower().split())
-    found: dict[int, int] = {}
+    costs: dict[int, int] = {}
     for other, places in text.where.items():
         if (match := COMMENT.match(other)) and 2 * len(words.intersection(match[1].lower().split())) > max(
             2, len(words)
         ):
-            found |= dict.fromkeys(places, PARAPHRASED)
-    return found
+            costs |= dict.fromkeys(places, PARAPHRASED)
+    return costs
 
 
 def _weight(line: Line) -> int:
@@ -196,7 +199,7 @@ def _cost(line: Line, actual: str) -> int:
 
 
 def _forward(claims: Sequence[_Claim], size: int) -> list[list[int]]:
-    """For each number of aligned claims, compute the least cost at each next line of the file."""
+    """Compute, for each number of aligned claims, the least cost at each next line of the file."""
     rows = [[0] * (size + 1)]
     for claim in claims:
         before = rows[-1]
@@ -218,8 +221,7 @@ def _forward(claims: Sequence[_Claim], size: int) -> list[list[int]]:
 
 
 def _backward(claims: Sequence[_Claim], size: int) -> list[list[int]]:
-    """For each number of aligned claims, compute the least cost of all further ones from each line of the
-    file on."""
+    """Compute, for each number of aligned claims, the least cost of the rest from each file line on."""
     rows = [[0] * (size + 1)]
     for claim in reversed(claims):
         after = rows[-1]

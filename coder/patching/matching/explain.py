@@ -68,9 +68,11 @@ def _reason(path: str, misfit: Misfit, *, text: Indexed, around: int, most_lines
 
 
 def _ambiguous(places: Sequence[int]) -> str:
-    shown = ", ".join(str(max(0, place) + 1) for place in places[:8]) + (", ..." if len(places) > 8 else "")
+    line_numbers = ", ".join(str(max(0, place) + 1) for place in places[:8]) + (
+        ", ..." if len(places) > 8 else ""
+    )
     return (
-        f"it fits {len(places)} places equally well (lines {shown}). Add context lines "
+        f"it fits {len(places)} places equally well (lines {line_numbers}). Add context lines "
         "that only the right place has, "
         "or name the enclosing function after the second @@."
     )
@@ -100,9 +102,9 @@ def _difference(hunk: Hunk, lines: Sequence[str], at: int, *, around: int, most_
     last = min(last, first + most_lines)
     file_keys = {key(line) for line in lines[first:last]}
     missing = [line for line in hunk.old if key(line.text) not in file_keys]
-    shown = "\n".join(f"{number + 1:>6}| {lines[number][:LONGEST]}" for number in range(first, last))
+    excerpt = "\n".join(f"{number + 1:>6}| {lines[number][:LONGEST]}" for number in range(first, last))
     if not missing:
-        return f"its context and removed lines do not stand together as it says. The file has:\n{shown}"
+        return f"its context and removed lines do not stand together as it says. The file has:\n{excerpt}"
     quoted = " and ".join(repr((line.mark + line.text)[:LONGEST]) for line in missing[:MOST_MISSING])
     subject = f"its line {quoted} is" if len(missing) < 2 else f"its lines {quoted} are"
-    return f"{subject} not there. The file has, nearest to it:\n{shown}"
+    return f"{subject} not there. The file has, nearest to it:\n{excerpt}"

@@ -124,19 +124,19 @@ def standing(lines: Sequence[Line], text: Indexed) -> list[int]:
     return []
 
 
-def choose(hunk: Hunk, found: Collection[int], *, lines: Sequence[str], offset: int) -> int | None:
+def choose(hunk: Hunk, candidates: Collection[int], *, lines: Sequence[str], offset: int) -> int | None:
     """Return the only position, or the only one that the header's line number or function name points at.
 
     A line number counts only where it matches exactly, shifted by `offset`, the displacement of the hunk
     before.
     """
-    if len(found) == 1:
-        return next(iter(found))
-    by_number = {at for at in found if hunk.start and at - (hunk.start - 1) == offset}
-    by_section = {at for at in found if hunk.section and _inside(hunk.section, lines, at)}
+    if len(candidates) == 1:
+        return next(iter(candidates))
+    by_number = {at for at in candidates if hunk.start and at - (hunk.start - 1) == offset}
+    by_section = {at for at in candidates if hunk.section and _inside(hunk.section, lines, at)}
     if by_number and hunk.section:
         by_section |= {at for at in by_number if _is_git_section(hunk.section, lines, at)}
-    hints = [positions for positions in (by_number, by_section) if positions]
+    hints = [matches for matches in (by_number, by_section) if matches]
     agreed = set.intersection(*hints) if hints else set()
     return agreed.pop() if len(agreed) == 1 else None
 

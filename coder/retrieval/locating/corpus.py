@@ -45,8 +45,12 @@ class Terrain:
 
     def postings(self, token: str) -> list[int]:
         """Return the snapshot's postings, restricted to included documents."""
-        owners, known = self.owners, len(self.owners)
-        return [entry for entry in self.snapshot.postings(token) if entry >> 8 < known and owners[entry >> 8]]
+        owners, document_count = self.owners, len(self.owners)
+        return [
+            entry
+            for entry in self.snapshot.postings(token)
+            if entry >> 8 < document_count and owners[entry >> 8]
+        ]
 
     def place(self, document: int) -> Place | None:
         """Return the place of a document; None for one that is not a definition."""

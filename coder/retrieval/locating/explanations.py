@@ -56,21 +56,21 @@ def _distinctive_words(case: Case, candidate: Candidate) -> list[str]:
 
 
 def of_file(
-    case: Case, path: str, evidence: Evidence, inside: Mapping[str, list[Candidate]]
+    case: Case, path: str, evidence: Evidence, by_file: Mapping[str, list[Candidate]]
 ) -> tuple[str, ...]:
     """Return the strongest few reasons, those of its likeliest definition after its own."""
-    return tuple(dict.fromkeys(_file_reasons(case, path, evidence, inside)))[:MOST_REASONS]
+    return tuple(dict.fromkeys(_file_reasons(case, path, evidence, by_file)))[:MOST_REASONS]
 
 
 def _file_reasons(
-    case: Case, path: str, evidence: Evidence, inside: Mapping[str, list[Candidate]]
+    case: Case, path: str, evidence: Evidence, by_file: Mapping[str, list[Candidate]]
 ) -> Iterator[str]:
     yield from filter(None, case.pointed.reasons.get((path, ""), ()))
     if evidence.keys() & {"stem in title", "stem said"}:
         yield "its name is in the issue"
     definition_reasons = [
         (candidate.item.bare, reason)
-        for candidate in inside.get(path, [])[:1]
+        for candidate in by_file.get(path, [])[:1]
         for reason in of_definition(case, candidate)[:2]
     ]
     for bare, reason in definition_reasons:

@@ -235,11 +235,11 @@ class Case:
             evidence_by_path[self.terrain.paths[number]]["words"] = score
         for path, kinds in self.pointed.files.items():
             evidence_by_path[path] |= kinds
-        inside: dict[str, list[float]] = defaultdict(list)
+        scores_by_path: dict[str, list[float]] = defaultdict(list)
         for (path, _), score in scored.items():
-            inside[path].append(score)
+            scores_by_path[path].append(score)
         least = min(scored.values(), default=0.0)
-        for path, scores in inside.items():
+        for path, scores in scores_by_path.items():
             evidence_by_path[path]["definitions"] = math.log(sum(math.exp(score - least) for score in scores))
             evidence_by_path[path]["best definition"] = max(scores) - least
         self._add_path_evidence(evidence_by_path)

@@ -25,17 +25,17 @@ class Uses:
     lines: Mapping[str, Mapping[str, tuple[int, ...]]]
     """By path and name."""
 
-    def of(self, path: str, item: Definition) -> list[str]:
+    def of(self, path: str, definition: Definition) -> list[str]:
         """Return the names that a function uses, rarest first; empty for a class, which consists of its
         methods."""
-        if item.kind == "class":
+        if definition.kind == "class":
             return []
-        inside = (
+        used_names = (
             name
             for name, lines in self.lines.get(path, {}).items()
-            if name != item.bare and _has_line_between(lines, item.start, item.end)
+            if name != definition.bare and _has_line_between(lines, definition.start, definition.end)
         )
-        return sorted(inside, key=lambda name: (-self.worth[name], name))
+        return sorted(used_names, key=lambda name: (-self.worth[name], name))
 
 
 def uses(terrain: Terrain, clues: Clues) -> Uses:

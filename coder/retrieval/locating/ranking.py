@@ -53,25 +53,27 @@ class Located:
     symbols: tuple[Likely, ...] = ()
 
 
-def locate(snapshot: Snapshot, told: Clues, recent: Sequence[Change] = ()) -> Located:
+def locate(snapshot: Snapshot, issue_clues: Clues, recent: Sequence[Change] = ()) -> Located:
     """Rank by the tree, the issue and, where available, its `recent` commits, newest first."""
-    terrain = Terrain(snapshot, tests=about_tests(snapshot, told))
+    terrain = Terrain(snapshot, tests=about_tests(snapshot, issue_clues))
     text_matches, references, name_uses = (
-        matches(terrain, told),
-        pointed(terrain, told, recent),
-        uses(terrain, told),
+        matches(terrain, issue_clues),
+        pointed(terrain, issue_clues, recent),
+        uses(terrain, issue_clues),
     )
-    return ranked(Case(terrain=terrain, clues=told, matches=text_matches, pointed=references, uses=name_uses))
+    return ranked(
+        Case(terrain=terrain, clues=issue_clues, matches=text_matches, pointed=references, uses=name_uses)
+    )
 
 
-def about_tests(snapshot: Snapshot, told: Clues) -> bool:
+def about_tests(snapshot: Snapshot, issue_clues: Clues) -> bool:
     """Tell whether the issue mentions tests in its title, and names one of the tree's own."""
-    if not any(word.lower().rstrip("s") in ("test", "testing") for word in told.zones["title"]):
+    if not any(word.lower().rstrip("s") in ("test", "testing") for word in issue_clues.zones["title"]):
         return False
-    known = Known(snapshot.paths)
-    test_names = (word for word in told.names if word.startswith("test_"))
+    worktree_files = Known(snapshot.paths)
+    test_names = (word for word in issue_clues.names if word.startswith("test_"))
     return any(len(snapshot.definers(word)) == 1 for word in test_names) or any(
-        is_test_path(path) for frame in told.frames for path in known.files(frame.path)
+        is_test_path(path) for frame in issue_clues.frames for path in worktree_files.files(frame.path)
     )
 
 
@@ -89,16 +91,16 @@ def ranked(case: Case) -> Located:
     by_score = sorted(
         candidates, key=lambda candidate: (-scores[candidate.key], candidate.path, candidate.item.start)
     )
-    inside: dict[str, list[Candidate]] = defaultdict(list)
+    by_file: dict[str, list[Candidate]] = defaultdict(list)
     for candidate in by_score:
-        inside[candidate.path].append(candidate)
+        by_file[candidate.path].append(candidate)
     paths = sorted(file_scores, key=lambda path: (-file_scores[path], path))[:MOST_FILES]
     return Located(
         files=tuple(
             Likely(
                 path=path,
                 score=file_scores[path],
-                reasons=of_file(case, path, files[path], inside) if order < EXPLAINED else (),
+                reasons=of_file(case, path, files[path], by_file) if order < EXPLAINED else (),
             )
             for order, path in enumerate(paths)
         ),

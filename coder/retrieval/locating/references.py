@@ -45,9 +45,9 @@ class Pointed:
 def pointed(terrain: Terrain, clues: Clues, recent: Sequence[Change] = ()) -> Pointed:
     """Collect all references."""
     evidence = Pointed()
-    known = Known(terrain.snapshot.paths)
-    _add_paths(terrain, clues, known, evidence)
-    _add_frames(terrain, clues, known, evidence)
+    worktree_files = Known(terrain.snapshot.paths)
+    _add_paths(terrain, clues, worktree_files, evidence)
+    _add_frames(terrain, clues, worktree_files, evidence)
     _add_imports(terrain, clues, evidence)
     _add_messages(terrain, clues, evidence)
     _add_bases(terrain, clues, evidence)
@@ -55,9 +55,9 @@ def pointed(terrain: Terrain, clues: Clues, recent: Sequence[Change] = ()) -> Po
     return evidence
 
 
-def _add_paths(terrain: Terrain, clues: Clues, known: Known, evidence: Pointed) -> None:
+def _add_paths(terrain: Terrain, clues: Clues, worktree_files: Known, evidence: Pointed) -> None:
     for path_text, line in places_in(clues.text):
-        files = known.files(path_text)
+        files = worktree_files.files(path_text)
         for path in files:
             evidence.at(path, "path", 1 / len(files), reason="named in the issue")
             if standing(path) == 1:
@@ -99,12 +99,12 @@ def _around(terrain: Terrain, path: str, line: int) -> list[Definition]:
     ]
 
 
-def _add_frames(terrain: Terrain, clues: Clues, known: Known, evidence: Pointed) -> None:
+def _add_frames(terrain: Terrain, clues: Clues, worktree_files: Known, evidence: Pointed) -> None:
     """Add the frames inside the tree, innermost first."""
     innermost = True
     distance = 0
     for frame in reversed(clues.frames):
-        for path in known.files(frame.path)[:2]:
+        for path in worktree_files.files(frame.path)[:2]:
             by_name = [
                 item
                 for item in terrain.snapshot.definitions(path)
@@ -206,15 +206,15 @@ def _add_bases(terrain: Terrain, clues: Clues, evidence: Pointed) -> None:
 
 def _add_ancestors(terrain: Terrain, path: str, name: str, evidence: Pointed) -> None:
     stack = [(path, name, 1)]
-    seen = {(path, name)}
+    visited = {(path, name)}
     while stack:
-        inside, heir, depth = stack.pop()
-        for base in terrain.snapshot.bases(inside).get(heir, ()):
-            for place in resolve(terrain.snapshot, base, importer=inside)[:1]:
+        owner_path, owner, depth = stack.pop()
+        for base in terrain.snapshot.bases(owner_path).get(owner, ()):
+            for place in resolve(terrain.snapshot, base, importer=owner_path)[:1]:
                 item = place.definition
-                if item is None or item.kind != "class" or (place.path, item.name) in seen:
+                if item is None or item.kind != "class" or (place.path, item.name) in visited:
                     continue
-                seen.add((place.path, item.name))
+                visited.add((place.path, item.name))
                 evidence.at(place.path, "base", 1 / depth, name=item.name, reason=f"base class of {name}")
                 if depth < DEEPEST_BASE:
                     stack.append((place.path, item.name, depth + 1))

@@ -40,7 +40,7 @@ class Site:
         return self.last < self.item.end
 
 
-def sites(snapshot: Snapshot, likely: Sequence[Likely], told: Clues) -> list[Site]:
+def sites(snapshot: Snapshot, likely: Sequence[Likely], clues: Clues) -> list[Site]:
     """Select definitions not far less likely than the first, a few per file; of a long class also the methods
     that the issue names."""
     selected: dict[tuple[str, str], Site] = {}
@@ -55,21 +55,21 @@ def sites(snapshot: Snapshot, likely: Sequence[Likely], told: Clues) -> list[Sit
             methods = [
                 item for item in snapshot.definitions(entry.path) if item.name.rpartition(".")[0] == site.name
             ]
-            for item in [item for item in methods if item.kind == "method" and meant(item, told)][
+            for item in [item for item in methods if item.kind == "method" and meant(item, clues)][
                 :MOST_OF_A_CLASS
             ]:
                 selected.setdefault((site.path, item.name), _site(snapshot, entry.path, item))
     return list(selected.values())
 
 
-def meant(item: Definition, told: Clues) -> bool:
+def meant(item: Definition, clues: Clues) -> bool:
     """Tell whether the issue names this definition, or an operation that this special method implements.
 
     Leading underscores are ignored.
     """
     plain = item.bare.strip("_")
-    weight = max(told.names.get(item.bare, 0.0), told.names.get(plain, 0.0))
-    return item.bare in told.protocol or item.bare in told.called or weight >= IN_CODE
+    weight = max(clues.names.get(item.bare, 0.0), clues.names.get(plain, 0.0))
+    return item.bare in clues.protocol or item.bare in clues.called or weight >= IN_CODE
 
 
 def _site(snapshot: Snapshot, path: str, item: Definition) -> Site:

@@ -55,19 +55,21 @@ def matches(terrain: Terrain, clues: Clues) -> Matches:
         if word_postings
     }
     weights = _weights(zones, rarity)
-    word_postings = Matches(weights=weights, rarity=rarity, titled=frozenset(zones["title"]) & weights.keys())
+    result = Matches(weights=weights, rarity=rarity, titled=frozenset(zones["title"]) & weights.keys())
     for word in sorted(weights, key=lambda word: -weights[word])[:MOST_WORDS]:
-        _add_word(terrain, word_postings, word, postings[word])
-    return word_postings
+        _add_word(terrain, result, word, postings[word])
+    return result
 
 
-def worth(terrain: Terrain, found: Matches, text: str) -> float:
+def worth(terrain: Terrain, result: Matches, text: str) -> float:
     """Score a text that is not a document, such as a function inside another."""
     counts = words_of(text)
     fixed = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * sum(counts.values()) / terrain.average_length)
-    shared_words = sorted(counts.keys() & found.weights.keys(), key=lambda word: (-found.weights[word], word))
+    shared_words = sorted(
+        counts.keys() & result.weights.keys(), key=lambda word: (-result.weights[word], word)
+    )
     return sum(
-        found.weights[word] * (SATURATION + 1) * counts[word] / (counts[word] + fixed)
+        result.weights[word] * (SATURATION + 1) * counts[word] / (counts[word] + fixed)
         for word in shared_words
     )
 
@@ -101,10 +103,10 @@ def _weights(zones: Mapping[str, Counter[str]], rarity: Mapping[str, float]) -> 
     return {word: weight + ANYWHERE * anywhere[word] / whole for word, weight in weights.items()}
 
 
-def _add_word(terrain: Terrain, found: Matches, word: str, postings: list[int]) -> None:
+def _add_word(terrain: Terrain, result: Matches, word: str, postings: list[int]) -> None:
     """Add the score of one word to the documents and files that contain it."""
-    weight = found.weights[word] * (SATURATION + 1)
-    lengths, owners, documents = terrain.lengths, terrain.owners, found.documents
+    weight = result.weights[word] * (SATURATION + 1)
+    lengths, owners, documents = terrain.lengths, terrain.owners, result.documents
     fixed, scaled = SATURATION * (1 - LENGTH_SHARE), SATURATION * LENGTH_SHARE / terrain.average_length
     is_common = len(postings) > WIDEST * terrain.count
     counts: dict[int, int] = defaultdict(int)
@@ -112,7 +114,7 @@ def _add_word(terrain: Terrain, found: Matches, word: str, postings: list[int]) 
         document = entry >> 8
         count = entry & 127
         if entry & 128:
-            found.named[document].append(word)
+            result.named[document].append(word)
         elif is_common:
             continue
         documents[document] += weight * count / (count + fixed + scaled * lengths[document])
@@ -120,5 +122,5 @@ def _add_word(terrain: Terrain, found: Matches, word: str, postings: list[int]) 
     scaled = SATURATION * LENGTH_SHARE / terrain.average_size
     for number, count in counts.items():
         worth = weight * count / (count + fixed + scaled * terrain.sizes[number])
-        found.files[number] += worth
-        found.telling[number][word] = worth
+        result.files[number] += worth
+        result.telling[number][word] = worth
