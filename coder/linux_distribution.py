@@ -32,8 +32,9 @@ def distributions(root: Path = Path("/")) -> tuple[str, ...]:
 
 
 def install_command(packages: Mapping[str, str], root: Path = Path("/")) -> str:
-    """Return the command that installs a package; empty where the distribution or its name for the package is
-    unknown.
+    """Return the command that installs a package.
+
+    Empty where the distribution or its name for the package is unknown.
 
     Args:
         packages: the package's name by distribution; under "" the default name.

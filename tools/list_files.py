@@ -55,8 +55,10 @@ def list_files(workspace: Workspace, path: str = "", glob: str = "", depth: int 
 
 
 def _entries(paths: list[str], depth: int) -> list[str]:
-    """Return the files and directories (with a trailing slash) of the first levels, each directory before its
-    content."""
+    """Return the files and directories of the first levels, each directory before its content.
+
+    Directories have a trailing slash.
+    """
     folders = {folder for path in paths for folder in _folders(path) if folder.count("/") <= depth}
     return sorted(
         {path for path in paths if path.count("/") < depth} | folders, key=lambda entry: entry.split("/")

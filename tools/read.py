@@ -121,8 +121,10 @@ def _names(file_definitions: Sequence[Definition], most: int) -> str:
 def window(
     source: Source, path: str, *, first: int, last: int, file_definitions: Sequence[Definition]
 ) -> str:
-    """Show lines `first` to `last`, as many as fit, below the headers of their scopes, with a summary of the
-    rest."""
+    """Show lines `first` to `last`, as many as fit, below the headers of their scopes.
+
+    What is above and below is summarized.
+    """
     total = len(source.lines)
     requested_last = min(last, total)
     last = min(requested_last, first + MOST_LINES - 1)

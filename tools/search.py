@@ -85,8 +85,10 @@ def search(
 def _search_files(
     workspace: Workspace, pattern: str, where: str, *, options: tuple[str, ...], context: int
 ) -> Found:
-    """Return all hits; if there are too many, the counts of all files and the first hits of the files to
-    show."""
+    """Return all hits.
+
+    If there are too many, the counts of all files and the first hits of the files to show.
+    """
     root, deny_read = workspace.root, workspace.deny_read
     most = VERY_MANY // (1 + 2 * context)
     result = grep(

@@ -231,8 +231,10 @@ class PlanAnswered(EventValue):
 
 
 class ContextCompacted(EventValue):
-    """Long tool results up to a record are sent as stubs from now on, because the conversation outgrew the
-    model."""
+    """Long tool results up to a record are sent as stubs from now on.
+
+    The conversation outgrew the model.
+    """
 
     type: Literal["context_compacted"] = "context_compacted"
     candidate: str

@@ -102,8 +102,10 @@ def gave_up(records: Sequence[Record], candidate: str) -> bool:
 
 
 def named_tests(records: Sequence[Record], candidate: str) -> tuple[str, ...]:
-    """Return the tests that notes name for the issue, in order; the newest reproduction replaces all before
-    it."""
+    """Return the tests that notes name for the issue, in order.
+
+    The newest reproduction replaces all before it.
+    """
     tests: dict[str, None] = {}
     for note in notes(records, candidate):
         if isinstance(note, Reproduction):

@@ -28,8 +28,10 @@ def read_regular(path: Path, *, within: Path | None = None, limit_bytes: int = L
 
 
 def read_regular_text(path: Path, *, within: Path | None = None) -> str:
-    """Return a regular file's text as UTF-8 with invalid bytes replaced; empty where `read_regular` returns
-    None."""
+    """Return a regular file's text as UTF-8 with invalid bytes replaced.
+
+    Empty where `read_regular` returns None.
+    """
     return (read_regular(path, within=within) or b"").decode("utf-8", "replace")
 
 
@@ -65,8 +67,10 @@ def pipes(directory: Path) -> Iterator[Path]:
 
 
 def _open_regular(path: Path, *, within: Path, limit_bytes: int) -> int | None:
-    """Return a descriptor of the real file behind a path; None where opening it could block or have an
-    effect."""
+    """Return a descriptor of the real file behind a path.
+
+    None where opening it could block or have an effect.
+    """
     real, root = os.path.realpath(path), os.path.realpath(within)
     if not Path(real).is_relative_to(root) or not _is_small(os.lstat(real), limit_bytes):
         return None

@@ -1,5 +1,4 @@
-"""Safe invocation of ripgrep: a pattern is never an option, no configuration is read, and every run is
-bounded."""
+"""Safe invocation of ripgrep: patterns are never options, no configuration is read, every run is bounded."""
 
 import contextlib
 import fcntl
@@ -115,8 +114,10 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the package has no types
         raise TypeError("SafeRipgrep is run by output(), within its limits.")
 
     def output(self, pattern: str | None = None) -> Iterator[bytes]:
-        """Yield ripgrep's output for a pattern, or for a file list without one, until it ends or a limit is
-        reached."""
+        """Yield ripgrep's output until it ends or a limit is reached.
+
+        Without a pattern, files are listed.
+        """
         query = ["-e", pattern] if pattern is not None else ["--files"]
         command = [*self.command, *ASIDE, *query, "--", *self._paths]
         with self._start(command) as process, selectors.DefaultSelector() as selector:
@@ -168,8 +169,7 @@ class SafeRipgrep(Ripgrepy):  # type: ignore[misc]  # the package has no types
 
 @cache
 def binary() -> str:
-    """Return the path of rg: CODER_RG, else the `ripgrep` package's, the one beside the interpreter, or on
-    PATH.
+    """Return the path of rg: CODER_RG, the `ripgrep` package's, beside the interpreter, or on PATH.
 
     Raises:
         ToolError: there is none.
@@ -223,8 +223,7 @@ def grep(
     most: int = MOST_HITS,
     deny_read: Sequence[str] = DENY_READ,
 ) -> Found:
-    """Search the files below `path` that git does not ignore, or the files it names, for a regular
-    expression.
+    """Search files below `path` that git does not ignore, or the files it names, for a regular expression.
 
     `options` are further options of ripgrep, such as `--word-regexp`; pass a model's text only as
     `--glob=TEXT`. The search ends after `most` matches. Files matched by `deny_read` are excluded.
@@ -285,8 +284,9 @@ def tally(
     options: tuple[str, ...] = (),
     deny_read: Sequence[str] = DENY_READ,
 ) -> tuple[dict[str, int], str]:
-    """Count the matching lines of each file, and return why the counts are incomplete; faster than `grep` for
-    many matches.
+    """Count the matching lines of each file, and return why the counts are incomplete.
+
+    Faster than `grep` for many matches.
 
     Raises:
         ToolError: the pattern is not valid.

@@ -26,8 +26,7 @@ COMMON = frozenset(PROSE.split())
 
 
 def words_of(text: str) -> Counter[str]:
-    """Count each identifier and the stem of each of its parts (`retry`, `valid` for `validation`), in lower
-    case."""
+    """Count each identifier and the stems of its parts (`retry`, `valid` for `validation`), in lower case."""
     counts: Counter[str] = Counter()
     for word, count in Counter(WORD.findall(text)).items():
         for part in parts(word):
@@ -50,8 +49,9 @@ def pieces(word: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=200_000)
 def stem(word: str) -> str:
-    """Return the common stem of `validate`, `validation` and `validator`: Porter's second stemmer for
-    English.
+    """Return the common stem of words such as `validate`, `validation` and `validator`.
+
+    Uses Porter's second stemmer for English (Porter2).
 
     Each call has its own stemmer, because stemmers are not thread-safe.
     """

@@ -44,8 +44,10 @@ def definitions(path: str, text: str) -> tuple[Definition, ...]:
 
 
 def named(symbol: str, candidates: Sequence[Definition]) -> tuple[Definition, ...]:
-    """Return the definitions that a bare or dotted name refers to: `size`, `Box.size` or
-    `package.module.Box.size`."""
+    """Return the definitions that a bare or dotted name refers to.
+
+    Such names are `size`, `Box.size` or `package.module.Box.size`.
+    """
     name = symbol.removesuffix("()").replace("::", ".").strip(".")
     if exact := tuple(definition for definition in candidates if definition.name == name):
         return exact

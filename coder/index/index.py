@@ -42,8 +42,10 @@ class SymbolIndex:
                 return self._update()
 
     def known(self, path: str, data: bytes) -> tuple[Definition, ...] | None:
-        """Return the stored definitions of a file with this content, without parsing it; None where it is not
-        stored."""
+        """Return the stored definitions of a file with this content, without parsing it.
+
+        None where it is not stored.
+        """
         if (
             self._database is None and (self._path is None or not self._path.exists())
         ) or not self._lock.acquire(blocking=False):

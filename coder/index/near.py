@@ -10,8 +10,10 @@ CUTOFF = 0.7
 
 
 def nearest(name: str, names: Iterable[str], count: int) -> tuple[str, ...]:
-    """Return the most similar names, best first: equal but for case and underscores, then those sharing most
-    letter pairs."""
+    """Return the most similar names, best first.
+
+    Names equal but for case and underscores lead, then those that share most letter pairs.
+    """
     plain_name = _normalize(name)
     pairs = _pairs(plain_name)
     shared = (

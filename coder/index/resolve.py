@@ -23,8 +23,10 @@ class _Search:
 
 
 def resolve(snapshot: Snapshot, dotted: str, *, importer: str = "") -> tuple[Place, ...]:
-    """Resolve a name: `pkg.module`, `pkg.Name`, `pkg.module.Class.method`, or, with the path `importer`, as
-    seen there.
+    """Resolve a dotted name to definitions or modules.
+
+    Such names are `pkg.module`, `pkg.Name` or `pkg.module.Class.method`; with `importer`, a path, names are
+    resolved as in that file.
 
     Unknown parts are dropped from the end: an attribute created at run time yields its class. Names outside
     of the tree yield nothing.
@@ -132,8 +134,10 @@ def _resolve_star(
 def _resolve_attribute(
     search: _Search, path: str, own: dict[str, Definition], parts: Sequence[str], depth: int
 ) -> Iterator[Place]:
-    """Yield the definition that most of the parts name; attributes missing from a class are looked up in its
-    bases."""
+    """Yield the definition that most of the parts name.
+
+    Attributes missing from a class are looked up in its bases.
+    """
     size = max(size for size in range(1, len(parts) + 1) if ".".join(parts[:size]) in own)
     name = ".".join(parts[:size])
     if size < len(parts) and own[name].kind == "class" and depth > 1:
@@ -150,8 +154,10 @@ def _resolve_attribute(
 
 
 def importers(snapshot: Snapshot, path: str) -> tuple[tuple[str, int], ...]:
-    """Return the files that import a file, each with the line; outside of Python by the last part of the
-    import."""
+    """Return the files that import a file, each with the line.
+
+    Outside of Python by the last part of the import.
+    """
     stem = module_of(path).rpartition(".")[2]
     lines: dict[str, int] = {}
     for other in snapshot.sources:

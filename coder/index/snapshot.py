@@ -26,8 +26,10 @@ class Place:
 
 
 def module_of(path: str) -> str:
-    """Return the dotted name of a Python file relative to the root: `src.shop.box`; a package without
-    `__init__`."""
+    """Return the dotted name of a Python file relative to the root: `src.shop.box`.
+
+    A package without `__init__`.
+    """
     return path.rpartition(".")[0].removesuffix("/__init__").replace("/", ".")
 
 

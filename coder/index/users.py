@@ -7,8 +7,10 @@ from coder.index.snapshot import Place, Snapshot, Use
 
 
 def users(snapshot: Snapshot, places: Sequence[Place]) -> list[Use]:
-    """Return the uses of definitions of one name, without their own lines and files that certainly use a
-    namesake."""
+    """Return the uses of definitions of one name.
+
+    Their own lines are excluded, and files that certainly use a namesake.
+    """
     bare = next(place.definition.bare for place in places if place.definition)
     own = {(place.path, place.definition.line) for place in places if place.definition}
     uses = (

@@ -1,5 +1,4 @@
-"""Worker processes that parse batches of files, isolated from threads, the terminal and the working
-directory."""
+"""Worker processes that parse batches of files, isolated from threads, terminal and working directory."""
 
 import gc
 import os
@@ -126,8 +125,10 @@ class _Worker:
 
 
 def serve() -> None:
-    """Answer each batch with its number of documents, and the following number with the part, until input
-    ends."""
+    """Answer each batch with its number of documents, and the following number with the part.
+
+    Ends with the input.
+    """
     gc.disable()  # nothing here forms reference cycles, and there are millions of objects to traverse
     questions, answers = sys.stdin.buffer, sys.stdout.buffer
     parsed = Parsed(found=[])

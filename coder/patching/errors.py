@@ -6,8 +6,10 @@ NOTHING_WRITTEN = "Nothing was written."
 
 
 class PatchError(Exception):
-    """The patch was refused and nothing was changed; the text says why, what to do next, and that nothing was
-    written."""
+    """The patch was refused and nothing was changed.
+
+    The text says why, what to do next, and that nothing was written.
+    """
 
     def __init__(self, reason: str, *, failed: Collection[str] = ()) -> None:
         super().__init__(f"{reason}\n{NOTHING_WRITTEN}")

@@ -1,2 +1,1 @@
-"""Permission checks: command rules, shell parsing, secrets, private files, risky paths, and marking of
-untrusted text."""
+"""Permission checks: commands, secrets, private files, risky paths, and marking of untrusted text."""

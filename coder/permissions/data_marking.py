@@ -6,8 +6,7 @@ from coder.core.messages import Message, ToolMessage
 
 
 def fenced(text: str) -> str:
-    """Enclose the text in `[data X]` and `[end of data X]`, where X, derived from the text, does not occur in
-    it.
+    """Enclose the text in `[data X]` and `[end of data X]`, where X is derived from it but not part of it.
 
     The same text always gets the same delimiters, so that a message is never resent differently.
     """

@@ -85,8 +85,10 @@ def denied(path: str, patterns: Sequence[str] = DENY_READ) -> bool:
 
 
 def readable(paths: Sequence[str], patterns: Sequence[str] = DENY_READ) -> frozenset[str]:
-    """Return the paths that are not denied; much faster than calling `denied` for each where most are
-    readable."""
+    """Return the paths that are not denied.
+
+    Much faster than calling `denied` for each where most are readable.
+    """
     joined_paths = "\n".join(paths).lower()
     relevant_texts = [text for text in _required_texts(tuple(patterns)) if text in joined_paths]
     return frozenset(

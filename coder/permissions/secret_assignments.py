@@ -1,5 +1,4 @@
-"""Assignments of literal secrets in text of any language: quoted, in configuration files, command lines, and
-URLs."""
+"""Assignments of literal secrets in any language: quoted, in configuration, command lines, and URLs."""
 
 import re
 

@@ -1,5 +1,4 @@
-"""Detection and masking of secrets: the user's own values, tokens of known formats, and random-looking
-values."""
+"""Detection and masking of secrets: the user's own values, known token formats, and random-looking values."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -105,8 +104,10 @@ class Secrets:
     digests."""
 
     def masked(self, text: str) -> str:
-        """Replace every secret in the text by a placeholder, the same for the same value; line breaks are
-        kept."""
+        """Replace every secret in the text by a placeholder, the same for the same value.
+
+        Line breaks are kept.
+        """
         return _replace_secrets(text, self.own, self._placeholder)
 
     def restore_placeholders(self, text: str, source: str) -> str:
@@ -233,8 +234,10 @@ def _replace_literal(match: "re.Match[str]", replace: Replace) -> str:
 
 
 def own_values(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the values of variables with secret-like names, longest first; paths, addresses and plain words
-    are skipped."""
+    """Return the values of variables with secret-like names, longest first.
+
+    Paths, addresses and plain words are skipped.
+    """
     values = {
         value.strip()
         for name, value in environment.items()
@@ -246,8 +249,9 @@ def own_values(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def random_looking(value: str) -> bool:
-    """Tell whether a value is random, with letters of both cases and digits, and not a name, path, hash or
-    number.
+    """Tell whether a value is random, and not a name, path, hash or number.
+
+    Random values have letters of both cases and digits.
 
     The criterion is how often one kind of character follows another: at 62 of 100 positions in random base
     62, at about 20 in names.

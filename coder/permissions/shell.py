@@ -1,5 +1,7 @@
-"""Parsing of a shell command into simple commands, as far as that is certain (POSIX.1, Shell Command
-Language, 2.3)."""
+"""Parsing of a shell command into simple commands, as far as that is certain.
+
+See POSIX.1, Shell Command Language, 2.3.
+"""
 
 import re
 from collections.abc import Iterator
@@ -71,8 +73,10 @@ class _UncertainError(Exception):
 
 
 def parse(command: str) -> Parsed:
-    """Parse the simple commands of lists, pipelines and subshells, in order, as far as they are certain
-    before it runs."""
+    """Parse the simple commands of lists, pipelines and subshells, in order.
+
+    Parsing stops where a command is not certain before it runs.
+    """
     commands: list[Simple] = []
     try:
         for tokens in _split_commands(_tokens(command)):

@@ -150,8 +150,7 @@ class _Selection:
 
 
 def _with_callees(selections: list[_Selection], clues: Clues) -> list[_Selection]:
-    """Keep only a few callees: those that share words with the issue, then those of the likeliest
-    definitions."""
+    """Keep only a few callees: those sharing words with the issue, then those of likely definitions."""
     shown_keys = {(selection.site.path, selection.site.name) for selection in selections}
     ranked = sorted(
         (not any(word in clues.words for word in parts(item.bare)), order, item.start, path)
@@ -251,8 +250,10 @@ def _imported_callees(snapshot: Snapshot, path: str, dotted: str) -> Iterator[tu
 def code_lines(
     source: Source, first: int, last: int, file_definitions: Sequence[Definition]
 ) -> Iterator[tuple[int, str]]:
-    """Yield the numbered lines of a window without the inside of long docstrings; an omission has number 0
-    and a note."""
+    """Yield the numbered lines of a window without the inside of long docstrings.
+
+    An omission has number 0 and a note.
+    """
     omitted: dict[int, int] = {}
     for definition in file_definitions:
         start, end = definition.docstring
@@ -288,8 +289,10 @@ def windows(workspace: Workspace, spots: Sequence[Spot], room: int) -> Iterator[
 
 
 def excerpt(workspace: Workspace, spot: Spot, *, most: int) -> str:
-    """Return one window below the headers of its enclosing definitions, cut to fit; empty where not even its
-    start fits."""
+    """Return one window below the headers of its enclosing definitions, cut to fit.
+
+    Empty where not even its start fits.
+    """
     loaded = _load_definitions(workspace, spot.path)
     if loaded is None:
         return ""

@@ -18,8 +18,10 @@ FUNCTIONS = 4
 
 
 def hottest(workspace: Workspace, path: str | None) -> str:
-    """Rank the files below a path (None: all) by the newest commits that changed them, with their most
-    changed functions."""
+    """Rank files by the newest commits that changed them, with their most changed functions.
+
+    `path` restricts them to a directory; None is all.
+    """
     recent = workspace.history.recent(path=path)
     counts = Counter(
         name

@@ -46,7 +46,9 @@ MOST_TESTS = 4
 
 
 def first_look(workspace: Workspace, issue: str, failing: Sequence[TestResult], budget_chars: int) -> str:
-    """Return the layout, the likeliest files and definitions with their source, a map around them, and the
+    """Return the initial overview of a project for an issue.
+
+    It has the layout, the likeliest files and definitions with their source, a map around them, and the
     nearest test.
 
     Everything shown is recorded as named, so that `read` may open it. `failing` are tests that fail before
@@ -127,8 +129,7 @@ def _frames(workspace: Workspace, failing: Sequence[TestResult], issue_clues: Cl
 
 
 def _layout(workspace: Workspace) -> str:
-    """Describe the directories of source and tests with their numbers of files, and the build files of the
-    root."""
+    """Describe the directories of source and tests with file counts, and the build files of the root."""
     paths = list_paths(workspace.root)
     folders: Counter[str] = Counter()
     for path in paths:
@@ -194,8 +195,7 @@ def _spots(
     *,
     issue_clues: Clues,
 ) -> list[Spot]:
-    """Return the spots to show: first source lines that the issue names outside of the likely definitions,
-    then these."""
+    """Return the spots to show: source lines that the issue names, then the likely definitions."""
     covered_lines = {(site.path, line) for site in likely for line in range(site.first, site.last + 1)}
     issue_lines = [
         (path, line)

@@ -1,5 +1,4 @@
-"""Map of the most central definitions around given places: personalized PageRank over references between
-files."""
+"""Map of the most central definitions around given places: personalized PageRank over file references."""
 
 import builtins
 from collections import defaultdict
@@ -35,8 +34,7 @@ References = Mapping[str, float]
 
 
 def repository_map(snapshot: Snapshot, seeds: Mapping[str, float], budget_chars: int) -> str:
-    """Return the most central definitions for `seeds`, as signatures by file and line, within a character
-    limit.
+    """Return the most central definitions for `seeds`, as signatures by file and line, in a character limit.
 
     `seeds` are weights by path or by bare name of a definition. The ranking is personalized PageRank (Page et
     al., 1999) over files; a file passes its rank to the definitions of the names it uses. Empty where there
@@ -105,8 +103,10 @@ def _references(
 
 
 def _imported_modules(snapshot: Snapshot, path: str) -> frozenset[str]:
-    """Return the dotted names of modules that a Python file imports from; a top-level package alone is
-    ignored."""
+    """Return the dotted names of modules that a Python file imports from.
+
+    A top-level package alone is ignored.
+    """
     modules: set[str] = set()
     for item in snapshot.imports(path) if path.endswith(".py") else ():
         module = absolute(item.module, path)
@@ -155,8 +155,10 @@ def _shares(references: Iterable[_Reference]) -> dict[str, float]:
 def _definitions(
     snapshot: Snapshot, graph: Mapping[str, list[_Reference]], rank: References, seeds: References
 ) -> list[tuple[str, Definition]]:
-    """Return the definitions that the ranked files refer to, most central first; definitions named by seeds
-    lead."""
+    """Return the definitions that the ranked files refer to, most central first.
+
+    Definitions named by seeds lead.
+    """
     scores: dict[tuple[str, str], float] = defaultdict(float)
     for path, references in graph.items():
         total = sum(reference.weight for reference in references)

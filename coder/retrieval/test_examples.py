@@ -33,8 +33,10 @@ LAST = "the last of its class or file"
 
 
 def nearest_test(workspace: Workspace, clues: Clues, likely: Sequence[Site], room: int) -> str:
-    """Return imports, the most similar test and the end of the test file with most of the issue's names;
-    empty if none."""
+    """Return imports, the most similar test and the end of the test file with most of the issue's names.
+
+    Empty if none.
+    """
     name_weights = _name_weights(clues, likely)
     ranked = test_files(workspace.root, name_weights, likely)
     if not ranked:
@@ -80,8 +82,7 @@ def _name_weights(clues: Clues, likely: Sequence[Site]) -> dict[str, float]:
 
 
 def test_files(root: Path, name_weights: dict[str, float], likely: Sequence[Site]) -> list[str]:
-    """Rank test files by the names they contain, rarer names more, and by sharing the name of a suspected
-    module."""
+    """Rank test files by the names they contain, rarer ones more, and by a suspected module's name."""
     if not name_weights:
         return []
     hits = [

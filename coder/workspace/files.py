@@ -177,8 +177,10 @@ def alike(workspace: Workspace, path: str) -> str:
 
 
 def clipped(text: str, width: int = WIDEST, *, around: int = 0) -> str:
-    """Clip a line to `width` so that the character at `around` stays in view; control characters are made
-    visible."""
+    """Clip a line to `width` so that the character at `around` stays in view.
+
+    Control characters are made visible.
+    """
     if len(text) <= width:
         return visible(text)
     start = max(0, min(around - width // 3, len(text) - width))

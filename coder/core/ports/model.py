@@ -15,8 +15,10 @@ class Model(Protocol):
         """`provider:name`, as the user would type it."""
 
     def dearest(self, input_tokens: int, output_tokens: int) -> Decimal | None:
-        """Return the highest cost of a request of this size, in US dollars; None where the price is not
-        known."""
+        """Return the highest cost of a request of this size, in US dollars.
+
+        None where the price is not known.
+        """
 
     async def complete(self, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
         """Answer one request, streaming pieces to `on_delta` as they arrive; safe to cancel.

@@ -91,8 +91,7 @@ class Tracer(Protocol):
     def trace(
         self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None
     ) -> Traces:
-        """Run `tests` (ids), then neighbouring tests, nearest first, until the suite is done or the time is
-        up."""
+        """Run `tests` (ids), then neighbouring tests, nearest first, while tests and time remain."""
         ...
 
 
@@ -108,8 +107,9 @@ class Trials(Protocol):
         seconds: float,
         patient: bool = False,
     ) -> Generator[Tried]:
-        """Yield the outcome of each edit, in order, as far as the time allows; `tests` are those that must
-        turn green.
+        """Yield the outcome of each edit, in order, as far as the time allows.
+
+        `tests` are those that must turn green.
 
         The time limit of a test follows the usual duration of the failing ones; if `patient`, it allows for a
         test that may have failed long before its end.
@@ -120,8 +120,10 @@ class Trials(Protocol):
         ...
 
     def compare(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Compared:
-        """Record the results of calls under each edit: those that `tests` and the guards make, and variants
-        of them."""
+        """Record the results of calls under each edit.
+
+        The calls are those that `tests` and the edits' guards make, and variants of them.
+        """
         ...
 
 
@@ -153,5 +155,7 @@ class Faults(Protocol):
     def suspects(
         self, tree: Path, tests: Sequence[str], *, seconds: float, progress: Progress | None = None
     ) -> Suspected:
-        """Rank the functions of `tree` that failing `tests` (ids) execute and passing neighbours do not;
-        nothing is changed."""
+        """Rank the functions of `tree` that failing `tests` (ids) execute and passing neighbours do not.
+
+        Nothing is changed.
+        """

@@ -27,8 +27,10 @@ class Repository(Protocol):
 
     @property
     def base(self) -> str:
-        """The commit that candidates start from: HEAD plus a snapshot of the uncommitted work, or the
-        requested revision."""
+        """The commit that candidates start from.
+
+        It is HEAD plus a snapshot of the uncommitted work, or the requested revision.
+        """
 
     @property
     def dirty(self) -> bool:
@@ -44,12 +46,13 @@ class Repository(Protocol):
         """Commit the worktree's state to the candidate's own ref and return the commit."""
 
     def rollback(self, candidate: Candidate, tree: str) -> None:
-        """Restore the candidate's worktree to an earlier tree or commit, including untracked files but not
-        ignored ones."""
+        """Restore the candidate's worktree to an earlier tree or commit.
+
+        Untracked files are included, ignored ones are not.
+        """
 
     def restoring(self, candidate: Candidate) -> AbstractContextManager[None]:
-        """Restore the candidate's worktree on exit, so that files written by tests are not part of its
-        change.
+        """Restore the candidate's worktree on exit, to keep files written by tests out of its change.
 
         Ignored files stay.
         """
@@ -70,8 +73,10 @@ class Repository(Protocol):
         """
 
     def rebased(self, patch: Patch) -> Patch | None:
-        """Rebase a change onto HEAD without the uncommitted work, as a tree and diff; None where it does not
-        apply."""
+        """Rebase a change onto HEAD without the uncommitted work, as a tree and diff.
+
+        None where it does not apply.
+        """
 
     def on_head(self) -> "Repository":
         """Return the same repository with plain HEAD as the base, for verifying a rebased change there."""
@@ -85,8 +90,9 @@ class Repository(Protocol):
         """
 
     def merge(self, delivery: Delivery) -> str:
-        """Merge a delivered commit into the user's current branch; return the resulting commit, possibly an
-        unverified copy.
+        """Merge a delivered commit into the user's current branch.
+
+        Return the resulting commit, possibly an unverified copy.
 
         Raises:
             UserError: it no longer applies, or a path it needs is dirty; nothing was changed.

@@ -12,8 +12,10 @@ Progress = Callable[[str], None]
 
 
 class Limits(Value):
-    """Resource limits of one command and all its descendants; it is killed where a limit cannot be enforced
-    otherwise."""
+    """Resource limits of one command and all its descendants.
+
+    It is killed where a limit cannot be enforced otherwise.
+    """
 
     wall_seconds: float = 120.0
     cpu_seconds: int | None = None
@@ -72,5 +74,7 @@ class Sandbox(Protocol):
         """
 
     def stop(self) -> None:
-        """Kill all running commands with their descendants, and refuse to start others. Callable from any
-        thread."""
+        """Kill all running commands with their descendants, and refuse to start others.
+
+        Callable from any thread.
+        """

@@ -20,8 +20,10 @@ class Equipment(Protocol):
         ...
 
     def install(self, packages: Sequence[str]) -> str:
-        """Install packages for all later runs of this project's tests; return why that failed, or an empty
-        string."""
+        """Install packages for all later runs of this project's tests.
+
+        Return why that failed, or an empty string.
+        """
         ...
 
 
@@ -42,16 +44,16 @@ class Impact(Protocol):
     """Test impact analysis: the code that each test of a tree executes and reads."""
 
     def reach(self, edits: Mapping[str, str | None]) -> Reach:
-        """Return the tests whose result may change when files get other texts (None: no such file), by
-        relative path.
+        """Return the tests whose result may change when files get other texts (None: no such file).
+
+        `edits` is keyed by path relative to the tree.
 
         Unknown code affects every test; the result never claims that no test is affected.
         """
         ...
 
     def prepared(self) -> Iterator[str]:
-        """Analyse one source after another while iterated, so that later queries about them are answered
-        immediately."""
+        """Analyse one source after another while iterated, so that later queries are answered immediately."""
         ...
 
     def seconds(self, tests: Sequence[str]) -> float:
@@ -75,8 +77,9 @@ class TestRunner(Protocol):
         expect_loaded: Sequence[str] = (),
         progress: Progress | None = None,
     ) -> TestReport:
-        """Run the suite, or just `tests` (node ids or paths), on the code in `tree`; never raise for test
-        failures.
+        """Run the suite, or just `tests` (node ids or paths), on the code in `tree`.
+
+        Never raise for test failures.
 
         `expect_loaded` are changed source paths relative to `tree`: if one of their modules was imported from
         anywhere else, the report's problem is `wrong_code`. Without a time limit the project's own applies.
@@ -93,24 +96,28 @@ class Verifier(Protocol):
         """
 
     def reproduces(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Reproduced:
-        """Return which of `named` and of the tests that the patch adds or changes fail for the right reason
-        without its source part."""
+        """Return which tests fail for the right reason without the patch's source part.
+
+        These are `named` tests and those that the patch adds or changes.
+        """
 
     def ties(self) -> Mapping[str, Tie]:
-        """Return the red tests of the base that belong to the issue, by id; empty before the base is
-        measured."""
+        """Return the red tests of the base that belong to the issue, by id.
+
+        Empty before the base is measured.
+        """
 
     def verify(self, patch: Patch, named: Sequence[str], progress: Progress | None = None) -> Verdict:
-        """Judge a change in clean worktrees: targets first (and alone, where they are still red), then the
-        whole suite."""
+        """Judge a change in clean worktrees: targets first, then the whole suite.
+
+        Targets that still fail are also run alone.
+        """
 
     def guard(self, verdict: Verdict, progress: Progress | None = None) -> Verdict:
-        """Extend the newest verdict with untested parts of the change and with new findings of the project's
-        linters."""
+        """Extend the newest verdict with untested parts of the change and new linter findings."""
 
     def explain(self, verdict: Verdict) -> str:
-        """Summarize a verdict that is not good enough as the next message for a model: at most about 4,000
-        characters."""
+        """Summarize a failed verdict as the next message for a model: at most about 4,000 characters."""
 
     def evidence(self, verdict: Verdict) -> Evidence:
         """Return the evidence to attach to the commit."""

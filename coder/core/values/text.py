@@ -20,8 +20,9 @@ _REPLACEMENTS = dict.fromkeys(_UNSAFE, "�") | {ord("\r"): None}
 
 
 def printable(text: str) -> str:
-    """Remove escape sequences, and replace control and bidirectional characters except tab and newline by a
-    visible mark.
+    """Remove escape sequences, and replace control and bidirectional characters by a visible mark.
+
+    Tab and newline are kept.
 
     Everything shown on a screen or written into a commit message, a trailer or a note goes through here.
     """

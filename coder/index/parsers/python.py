@@ -1,5 +1,7 @@
-"""Facts of Python source from its lines and indentation: ten times as fast as a parse, and tolerant of broken
-code."""
+"""Facts of Python source from lines and indentation.
+
+Ten times as fast as a parse, and tolerant of broken code.
+"""
 
 import keyword
 import re
@@ -210,8 +212,10 @@ class _Source:
         return (first, first + self.text.count("\n", opening, closing - 1)), summary.strip()[:120]
 
     def _is_argument(self, match: re.Match[str]) -> bool:
-        """Tell whether the line before continues, so that `name=` is an argument; at the margin a comma ends
-        a tuple."""
+        """Tell whether the line before continues, so that `name=` is an argument.
+
+        At the margin a comma ends a tuple.
+        """
         before = self.code[max(0, match.start() - LONGEST_HEADER) : match.start()].rstrip()
         return before.endswith((*OPEN, "\\") if match["indent"] else ("(", "[", "{", "\\"))
 

@@ -56,8 +56,7 @@ class Applied:
 
     @cached_property
     def syntax_errors(self) -> tuple[str, ...]:
-        """`path:line: message` for each Python file that parsed before, or is new, and does not parse
-        afterwards."""
+        """`path:line: message` for each Python file that newly does not parse, or is new and does not."""
         errors = []
         for change in self.changes:
             error = syntax_error(change.after.text, change.path) if change.after else ""

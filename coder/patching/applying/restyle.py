@@ -77,8 +77,7 @@ def _depth(text: str) -> str:
 
 
 def _indents(pairs: Pairs) -> dict[str, str] | None:
-    """Map each indentation of the hunk to the file's, from its removed lines or, where there are none, its
-    context.
+    """Map each indentation of the hunk to the file's, from its removed lines, else from its context.
 
     A context line that is one space short has lost its mark, and is ignored.
     """
@@ -105,8 +104,10 @@ def _is_function(pairs: set[tuple[str, str]]) -> bool:
 
 
 def _reindent(text: str, indents: Mapping[str, str]) -> str | None:
-    """Return the text with the file's indentation, extrapolated from the nearest known one; None where
-    impossible."""
+    """Return the text with the file's indentation, extrapolated from the nearest known one.
+
+    None where impossible.
+    """
     own_indent = _depth(text)
     if not indents or not text.strip():
         return "" if indents and text == " " else text

@@ -109,8 +109,9 @@ def _name(header: RawFile) -> str:
 
 
 def _find_by_suffix(patch: FilePatch, tree: Tree, root: Path) -> str:
-    """Return the only file deeper in the tree whose path ends as the header says; empty where the header is a
-    new file's.
+    """Return the only file deeper in the tree whose path ends as the header says.
+
+    Empty where the header is a new file's.
 
     Raises:
         PatchError: there is none, or several that the hunks fit.
@@ -149,8 +150,9 @@ def _is_whole_file(hunk: Hunk) -> bool:
 
 
 def _find_without_header(patch: FilePatch, tree: Tree, root: Path) -> str:
-    """Return the file of hunks without a header: named in the lines above, or the only one of the tree that
-    they fit.
+    """Return the file of hunks without a header.
+
+    It is named in the lines above, or the only one of the tree that the hunks fit.
 
     Raises:
         PatchError: there is none, or several.

@@ -23,8 +23,7 @@ further lines."""
 def read_body(
     lines: Sequence[str], start: int, *, counts: Counts = None, ends_at: EndsAt
 ) -> tuple[tuple[str, ...], int, int]:
-    """Return the hunk's lines with their marks, the number of last lines that may be prose, and the next
-    index.
+    """Return the marked lines of the hunk, how many of the last may be prose, and the next index.
 
     An unmarked line between marked ones is context whose leading space was lost. `counts` only settle
     ambiguities: whether `--- x` ends the hunk or removes the line `-- x`, and whether unmarked lines at the
@@ -48,8 +47,10 @@ def read_body(
 
 
 def _prose_length(body: Sequence[str], counts: Counts) -> int:
-    """Count the lines below an empty line that read like sentences and a list, although list items look like
-    removed lines."""
+    """Count the lines below an empty line that read like sentences and a list.
+
+    List items look like removed lines.
+    """
     size = len(body)
     while size and (BULLET.match(body[size - 1]) or not body[size - 1].startswith(MARKS)):
         size -= 1

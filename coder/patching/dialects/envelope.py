@@ -58,8 +58,10 @@ def _new_file(name: str, lines: Sequence[str]) -> RawHunk:
 
 
 def _hunks(lines: Sequence[str]) -> Iterator[RawHunk]:
-    """Yield hunks; each starts at @@, optional above the first. Successive @@ lines name a class and a
-    function in it."""
+    """Yield hunks.
+
+    Each starts at @@, optional above the first. Successive @@ lines name a class and a function in it.
+    """
     index, headers = 0, list[RawHunk]()
     while index < len(lines):
         if lines[index].startswith("@@"):

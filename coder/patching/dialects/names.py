@@ -31,8 +31,10 @@ def unquoted(name: str) -> str:
 
 
 def path_on_its_own_line(line: str) -> str:
-    """Return the path that is all of a line, apart from Markdown and a colon; empty where there is more or
-    less."""
+    """Return the path that is all of a line, apart from Markdown and a colon.
+
+    Empty where there is more or less.
+    """
     text = line.lstrip("\0").strip().strip(AROUND + " ")
     return text if text and len(text) < LONGEST_HEADER and not re.search(r"\s", text) else ""
 

@@ -1,5 +1,4 @@
-"""Extraction of a diff from chat text: removal of line ends, fences, indentation and quotation marks around
-it."""
+"""Extraction of a diff from chat text: removal of fences, indentation and quotation marks around it."""
 
 import re
 

@@ -64,8 +64,10 @@ def read_unified(lines: Sequence[str]) -> Iterator[RawFile]:
 
 
 def file_header(lines: Sequence[str], index: int) -> tuple[str, str, int] | None:
-    """Return old name, new name and number of header lines at an index; one of ---, +++ may be missing before
-    a hunk."""
+    """Return old name, new name and number of header lines at an index.
+
+    One of ---, +++ may be missing before a hunk.
+    """
     line, next_line, third_line = (
         lines[position] if position < len(lines) else "" for position in (index, index + 1, index + 2)
     )
@@ -77,8 +79,10 @@ def file_header(lines: Sequence[str], index: int) -> tuple[str, str, int] | None
 
 
 def hints_above(lines: Sequence[str], index: int) -> tuple[str, ...]:
-    """Return file names that the lines right above may contain: a path on its own line, else words that look
-    like paths."""
+    """Return possible file names from the lines right above.
+
+    These are a path on its own line, else words that look like paths.
+    """
     above = [line for line in lines[max(0, index - 12) : index] if line.strip("\0 `~\t")][-LINES_OF_HINTS:]
     hints: list[str] = []
     for line in reversed(above):
@@ -174,8 +178,9 @@ def _body(lines: Sequence[str], index: int, hunk: RawHunk, *, counts: Counts = N
 
 
 def _header_before_hunk(lines: Sequence[str], index: int) -> int | None:
-    """Count the file header lines at an index if a hunk follows immediately; only such a header ends the hunk
-    before it.
+    """Count the file header lines at an index if a hunk follows immediately.
+
+    Only such a header ends the hunk before it.
 
     0 where both lines name one file, or none: removed and added lines do not look like that.
     """

@@ -140,8 +140,10 @@ def _run_starts(claims: Sequence[_Claim], run: Run, totals: Sequence[int], text:
 
 
 def _is_equivalent(run: Run, lines: Sequence[str], place: int, other_place: int) -> bool:
-    """Tell whether changing either of two places gives the same file, as when one of several blank lines is
-    removed."""
+    """Tell whether a change at either of two places gives the same file.
+
+    An example is the removal of one of several blank lines.
+    """
     first, last, size = min(place, other_place), max(place, other_place), len(run.removed)
     added = [line.text for line in run.added]
     return [*added, *lines[first + size : last + size]] == [*lines[first:last], *added]
@@ -265,8 +267,10 @@ def _pairs(claims: Sequence[_Claim], rows: Sequence[Sequence[int]], text: Indexe
 
 
 def _entry_position(claim: _Claim, before: Sequence[int], at: int, cost: int) -> int | None:
-    """Return the file position before a claim that matches the line above `at`; None where it does not match
-    there."""
+    """Return the file position before a claim that matches the line above `at`.
+
+    None where it does not match there.
+    """
     match_cost = claim.costs.get(at - 1)
     if match_cost is None:
         return None

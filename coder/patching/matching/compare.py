@@ -27,8 +27,7 @@ Same = Callable[[Line, str], bool]
 
 
 def key(text: str) -> str:
-    """Normalize a line: invisible differences are dropped, so that equal keys are the most lenient
-    comparison."""
+    """Normalize a line for the most lenient comparison: invisible differences are dropped."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", text.translate(TO_ASCII))
     return " ".join(text.split())

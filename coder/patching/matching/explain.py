@@ -79,8 +79,10 @@ def _ambiguous(places: Sequence[int]) -> str:
 
 
 def nearest(hunk: Hunk, text: Indexed) -> int | None:
-    """Return the index where most of the hunk's old lines are, ignoring white space; else that of the most
-    similar line."""
+    """Return the index where most of the hunk's old lines are, ignoring white space.
+
+    Else that of the most similar line.
+    """
     votes: Counter[int] = Counter()
     for index, line in enumerate(hunk.old):
         line_key = key(line.text)

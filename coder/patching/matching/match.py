@@ -157,8 +157,7 @@ def _adds_at_an_end(hunk: Hunk) -> bool:
 
 
 def _is_deleted(hunk: Hunk, text: Indexed) -> bool:
-    """Tell whether a hunk only deletes lines, and the lines around the deletion are adjacent in exactly one
-    place."""
+    """Tell whether a hunk only deletes lines, and the lines around them are adjacent in exactly one place."""
     positions = standing(hunk.new, text)
     if len(positions) != 1 or any(run.added for run in hunk.runs):
         return False
@@ -182,8 +181,7 @@ def _reverse(hunk: Hunk) -> Hunk:
 
 
 def _is_git_section(section: str, lines: Sequence[str], at: int) -> bool:
-    """Tell whether the section is the last line above in the first column, as git writes it after the second
-    @@."""
+    """Tell whether the section is the last line above in the first column, as in git's hunk headers."""
     above = next(
         (
             lines[index]

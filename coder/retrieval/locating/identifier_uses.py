@@ -1,5 +1,7 @@
-"""Uses of identifiers that an issue mentions: the fault may be in code that uses `text_antialiased`, not only
-in its definition."""
+"""Uses of identifiers that an issue mentions.
+
+The fault may be in code that uses `text_antialiased`, not only in its definition.
+"""
 
 import math
 from bisect import bisect_left
@@ -26,8 +28,10 @@ class Uses:
     """By path and name."""
 
     def of(self, path: str, definition: Definition) -> list[str]:
-        """Return the names that a function uses, rarest first; empty for a class, which consists of its
-        methods."""
+        """Return the names that a function uses, rarest first.
+
+        Empty for a class, which consists of its methods.
+        """
         if definition.kind == "class":
             return []
         used_names = (

@@ -19,8 +19,10 @@ NAMED = re.compile(r"(?P<name>[\w.]+)(?:[ \t]+as[ \t]+(?P<alias>\w+))?(?:[ \t#;]
 
 
 def imports(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the dotted names that code imports, each with its local name; for `*` the module with an empty
-    name."""
+    """Yield the dotted names that code imports, each with its local name.
+
+    For `*` the module with an empty name.
+    """
     for match in IMPORTED.finditer(text):
         for part in (match["names"] or match["modules"]).strip("() ").split(","):
             import_match = NAMED.fullmatch(part.strip())
@@ -34,8 +36,7 @@ def imports(text: str) -> Iterator[tuple[str, str]]:
 
 
 def meanings(text: str) -> dict[str, str]:
-    """Resolve each dotted name of a text: `np.linalg.norm` by its import, `box.get` by `box = Box()` above
-    it."""
+    """Resolve dotted names of a text: `np.linalg.norm` by an import, `box.get` by `box = Box()` above it."""
     bound = {alias: dotted for dotted, alias in imports(text) if alias}
     constructors = {
         match["name"]: match["maker"]

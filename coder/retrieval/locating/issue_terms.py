@@ -170,8 +170,10 @@ def _frames(text: str) -> Iterator[TracedCall]:
 
 
 def _protocol(text: str, in_code: set[str]) -> frozenset[str]:
-    """Return the special methods of the operations that a text mentions; short everyday words count only in
-    code."""
+    """Return the special methods of the operations that a text mentions.
+
+    Short everyday words count only in code.
+    """
     text_words = {word.lower() for word in WORD.findall(text)}
     operations = {word for word in PROTOCOLS if word in (in_code if word in EVERYDAY else text_words)}
     return frozenset(f"__{name}__" for operation in operations for name in PROTOCOLS[operation].split())

@@ -21,8 +21,10 @@ MOST = 14
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """A definition that the issue may be about, and its lines to show: of a long class those above its first
-    method."""
+    """A definition that the issue may be about, and its lines to show.
+
+    Of a long class these are the lines above its first method.
+    """
 
     path: str
     item: Definition
@@ -41,8 +43,10 @@ class Site:
 
 
 def sites(snapshot: Snapshot, likely: Sequence[Likely], clues: Clues) -> list[Site]:
-    """Select definitions not far less likely than the first, a few per file; of a long class also the methods
-    that the issue names."""
+    """Select definitions not far less likely than the first, a few per file.
+
+    Of a long class also the methods that the issue names.
+    """
     selected: dict[tuple[str, str], Site] = {}
     for entry in likely:
         if len(selected) >= (LEAST if entry.score < likely[0].score - FAR_LESS else MOST):

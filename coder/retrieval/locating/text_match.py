@@ -1,5 +1,4 @@
-"""Text match of an issue with documents and files: BM25 over definitions, with words of names counted
-separately."""
+"""Text match of an issue with documents and files: BM25, with words of names counted separately."""
 
 import math
 from collections import Counter, defaultdict
