@@ -97,8 +97,8 @@ def notes(records: Sequence[Record], candidate: str) -> tuple[Note, ...]:
 
 def gave_up(records: Sequence[Record], candidate: str) -> bool:
     """Tell whether the candidate's newest note gives up."""
-    candidate_notes = notes(records, candidate)
-    return bool(candidate_notes) and isinstance(candidate_notes[-1], GiveUp)
+    all_notes = notes(records, candidate)
+    return bool(all_notes) and isinstance(all_notes[-1], GiveUp)
 
 
 def named_tests(records: Sequence[Record], candidate: str) -> tuple[str, ...]:
