@@ -42,15 +42,15 @@ def list_files(workspace: Workspace, path: str = "", glob: str = "", depth: int 
     for entry in entries[:MOST_LINES]:
         if not entry.endswith("/"):
             workspace.name(prefix + entry)
-    more = (
-        f"\n... {counted(len(entries) - MOST_LINES, 'more line')}; narrow it with path= or glob="
+    remainder = (
+        f"\n... {counted(len(entries) - MOST_LINES, 'remainder line')}; narrow it with path= or glob="
         if len(entries) > MOST_LINES
         else ""
     )
     return (
         f"{counted(len(paths), 'file')} below {place}{f' like {glob}' if glob else ''}{cut}\n"
         + "\n".join(lines)
-        + more
+        + remainder
     )
 
 

@@ -110,17 +110,17 @@ def _resolve_cached(search: _Search, path: str, parts: Sequence[str], depth: int
 
 def _resolve_in_file(search: _Search, path: str, parts: Sequence[str], depth: int) -> Iterator[Place]:
     """Yield the places that names refer to in a file: its own definitions first, then its imports."""
-    own = {item.name: item for item in search.snapshot.definitions(path)}
+    own = {imported_name.name: imported_name for imported_name in search.snapshot.definitions(path)}
     if parts[0] in own:
         yield from _resolve_attribute(search, path, own, parts, depth)
         return
-    for item in search.snapshot.imports(path):
-        if item.name == "*":
-            yield from _resolve_star(search, item.module, parts, path, depth)
-        elif item.local == parts[0]:
-            whole = item.alias or item.name
-            rest = list(parts[1:]) if whole else list(parts[item.dotted.count(".") + 1 :])
-            yield from _resolve_dotted(search, ".".join([item.dotted, *rest]), path, depth - 1)
+    for imported_name in search.snapshot.imports(path):
+        if imported_name.name == "*":
+            yield from _resolve_star(search, imported_name.module, parts, path, depth)
+        elif imported_name.local == parts[0]:
+            whole = imported_name.alias or imported_name.name
+            rest = list(parts[1:]) if whole else list(parts[imported_name.dotted.count(".") + 1 :])
+            yield from _resolve_dotted(search, ".".join([imported_name.dotted, *rest]), path, depth - 1)
 
 
 def _resolve_star(

@@ -142,9 +142,9 @@ class _Selection:
         own = Spot(path=self.site.path, first=first, last=last, remark=remark)
         by = self.site.item.bare
         callees = [
-            Spot(path=path, first=item.start, last=item.end, remark=f"{item.bare}: called by {by}")
-            for path, item in self.callees
-            if path != self.site.path or not first <= item.start <= last
+            Spot(path=path, first=callee.start, last=callee.end, remark=f"{callee.bare}: called by {by}")
+            for path, callee in self.callees
+            if path != self.site.path or not first <= callee.start <= last
         ]
         return [own, *callees]
 
@@ -153,10 +153,10 @@ def _with_callees(selections: list[_Selection], clues: Clues) -> list[_Selection
     """Keep only a few callees: those sharing words with the issue, then those of likely definitions."""
     shown_keys = {(selection.site.path, selection.site.name) for selection in selections}
     ranked = sorted(
-        (not any(word in clues.words for word in parts(item.bare)), order, item.start, path)
+        (not any(word in clues.words for word in parts(callee.bare)), order, callee.start, path)
         for order, selection in enumerate(selections)
-        for path, item in selection.callees
-        if (path, item.name) not in shown_keys
+        for path, callee in selection.callees
+        if (path, callee.name) not in shown_keys
     )
     chosen_orders: dict[tuple[str, int], int] = {}
     for is_unrelated, order, start, path in ranked:
@@ -164,7 +164,9 @@ def _with_callees(selections: list[_Selection], clues: Clues) -> list[_Selection
             chosen_orders.setdefault((path, start), order)
     for order, selection in enumerate(selections):
         selection.callees = [
-            (path, item) for path, item in selection.callees if chosen_orders.get((path, item.start)) == order
+            (path, callee)
+            for path, callee in selection.callees
+            if chosen_orders.get((path, callee.start)) == order
         ]
     return selections
 

@@ -68,8 +68,16 @@ def _tests_naming(
 
 def _test_id(path: str, around: Sequence[Definition]) -> str:
     """Return pytest's id of the test function or class around a line; else the file."""
-    tests = [item for item in around if item.kind != "class" and item.bare.startswith("test")]
-    classes = [item for item in around if item.kind == "class" and "test" in item.bare.lower()]
+    tests = [
+        definition
+        for definition in around
+        if definition.kind != "class" and definition.bare.startswith("test")
+    ]
+    classes = [
+        definition
+        for definition in around
+        if definition.kind == "class" and "test" in definition.bare.lower()
+    ]
     names = [*tests[:1], *classes[-1:]]
     return "::".join([path, *names[0].name.split(".")]) if names else path
 

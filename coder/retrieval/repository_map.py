@@ -108,9 +108,9 @@ def _imported_modules(snapshot: Snapshot, path: str) -> frozenset[str]:
     A top-level package alone is ignored.
     """
     modules: set[str] = set()
-    for item in snapshot.imports(path) if path.endswith(".py") else ():
-        module = absolute(item.module, path)
-        modules |= {module, f"{module}.{item.name}"} if item.name else {module}
+    for imported_name in snapshot.imports(path) if path.endswith(".py") else ():
+        module = absolute(imported_name.module, path)
+        modules |= {module, f"{module}.{imported_name.name}"} if imported_name.name else {module}
     return frozenset(name for name in modules if "." in name.strip("."))
 
 
@@ -167,25 +167,29 @@ def _definitions(
     for name in seeds:
         scores |= {(path, name): 1.0 + seeds[name] for path in _definers(snapshot, name)}
     ordered = sorted(scores, key=lambda key: (-scores[key], key))
-    return [(path, item) for path, name in ordered for item in _namesakes(snapshot, path, name)]
+    return [(path, definition) for path, name in ordered for definition in _namesakes(snapshot, path, name)]
 
 
 def _namesakes(snapshot: Snapshot, path: str, name: str) -> list[Definition]:
-    namesakes = [item for item in snapshot.definitions(path) if item.bare == name and item.kind != "variable"]
+    namesakes = [
+        definition
+        for definition in snapshot.definitions(path)
+        if definition.bare == name and definition.kind != "variable"
+    ]
     return namesakes[:MOST_NAMESAKES]
 
 
 def _render(snapshot: Snapshot, ranked: Iterable[tuple[str, Definition]], room: int) -> str:
     """Render as many definitions as fit, below the headers of their classes, by file, most central first."""
     files: dict[str, dict[int, str]] = {}
-    for path, item in ranked:
+    for path, definition in ranked:
         file_lines = files.get(path, {})
         outer = [
             other
             for other in snapshot.definitions(path)
-            if item.name.startswith(f"{other.name}.") and other.kind != "variable"
+            if definition.name.startswith(f"{other.name}.") and other.kind != "variable"
         ]
-        lines = {other.line: _line(other) for other in (*outer, item) if other.line not in file_lines}
+        lines = {other.line: _line(other) for other in (*outer, definition) if other.line not in file_lines}
         room -= sum(len(line) + 1 for line in lines.values()) + (0 if file_lines else len(shown(path)) + 1)
         if room < 0:
             break
@@ -197,5 +201,5 @@ def _render(snapshot: Snapshot, ranked: Iterable[tuple[str, Definition]], room: 
     )
 
 
-def _line(item: Definition) -> str:
-    return visible(f"{item.line:>5}| {'  ' * item.name.count('.')}{item.signature}")
+def _line(definition: Definition) -> str:
+    return visible(f"{definition.line:>5}| {'  ' * definition.name.count('.')}{definition.signature}")

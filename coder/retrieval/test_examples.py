@@ -45,9 +45,9 @@ def nearest_test(workspace: Workspace, clues: Clues, likely: Sequence[Site], roo
     text = text_of(workspace.root, path)
     file_definitions = definitions(path, text)
     tests = [
-        item
-        for item in file_definitions
-        if item.kind in ("function", "method") and item.bare.startswith("test")
+        definition
+        for definition in file_definitions
+        if definition.kind in ("function", "method") and definition.bare.startswith("test")
     ]
     nearest = _nearest(text.split("\n"), tests, name_weights)
     if nearest is None:
@@ -148,9 +148,9 @@ def _end(
     """Return the last lines of the test's class, or of its file: where a new test may be appended."""
     owner = next(
         (
-            item
-            for item in file_definitions
-            if item.kind == "class" and nearest.name.startswith(f"{item.name}.")
+            definition
+            for definition in file_definitions
+            if definition.kind == "class" and nearest.name.startswith(f"{definition.name}.")
         ),
         None,
     )

@@ -172,7 +172,7 @@ def _scope_definitions(matches: "Iterable[Captures]") -> list[_CapturedDefinitio
             definition.start not in by_start or by_start[definition.start].kind in LEAST
         ):
             by_start[definition.start] = definition
-    placed: list[_CapturedDefinition] = []
+    scoped: list[_CapturedDefinition] = []
     scopes: list[_CapturedDefinition] = []
     for definition in sorted(
         by_start.values(), key=lambda definition: (definition.node.start_byte, -definition.end)
@@ -188,8 +188,8 @@ def _scope_definitions(matches: "Iterable[Captures]") -> list[_CapturedDefinitio
         )
         if definition.kind not in ("variable", "constant"):
             scopes.append(definition)
-        placed.append(definition)
-    return placed
+        scoped.append(definition)
+    return scoped
 
 
 def _kind(definition: _CapturedDefinition, outer: _CapturedDefinition | None) -> str:
@@ -249,14 +249,14 @@ def _comment_above(start: int, lines: Sequence[str]) -> str:
 
 
 def _bases_by_type(
-    placed: Sequence[_CapturedDefinition], bases: Sequence[tuple[int, str]]
+    definitions: Sequence[_CapturedDefinition], bases: Sequence[tuple[int, str]]
 ) -> dict[str, tuple[str, ...]]:
     """Return the bases of each type: those inside it, but not inside an inner type."""
     bases_by_type: dict[str, list[str]] = {}
     for position, base in bases:
         enclosing = [
             definition
-            for definition in placed
+            for definition in definitions
             if definition.kind in TYPES and definition.node.start_byte <= position < definition.end
         ]
         if enclosing and base:

@@ -66,12 +66,17 @@ class Case:
                 candidates[candidate.key] = candidate
         for path, name in self.pointed.definitions:
             if (path, name) not in candidates:
-                item = next(
-                    (item for item in self.terrain.snapshot.definitions(path) if item.name == name), None
+                definition = next(
+                    (
+                        definition
+                        for definition in self.terrain.snapshot.definitions(path)
+                        if definition.name == name
+                    ),
+                    None,
                 )
-                if item is not None:
+                if definition is not None:
                     candidates[(path, name)] = Candidate(
-                        path=path, item=item, evidence=self.evidence(path, item, 0.0)
+                        path=path, item=definition, evidence=self.evidence(path, definition, 0.0)
                     )
         return list(candidates.values())
 

@@ -124,9 +124,10 @@ def definition_evidence(case: Case) -> tuple[list[Candidate], dict[tuple[str, st
         candidates.values(),
         key=lambda candidate: (-scored[candidate.key], candidate.path, candidate.item.start),
     )[:MOST_CALLERS]
-    for path, item, value in case.callees(callers):
+    for path, definition, value in case.callees(callers):
         candidate = candidates.setdefault(
-            (path, item.name), Candidate(path=path, item=item, evidence=case.evidence(path, item, 0.0))
+            (path, definition.name),
+            Candidate(path=path, item=definition, evidence=case.evidence(path, definition, 0.0)),
         )
         candidate.evidence["callee"] = max(candidate.evidence.get("callee", 0.0), value)
     for outer in callers:

@@ -63,8 +63,8 @@ def _add_paths(terrain: Terrain, clues: Clues, worktree_files: Known, evidence: 
             if standing(path) == 1:
                 _add_tested_files(terrain, path, 1 / len(files), evidence)
             if line and not clues.frames:
-                for item in _around(terrain, path, line)[-1:]:
-                    evidence.at(path, "line", 1.0, name=item.name, reason=f"line {line} is named")
+                for definition in _definitions_around(terrain, path, line)[-1:]:
+                    evidence.at(path, "line", 1.0, name=definition.name, reason=f"line {line} is named")
 
 
 def _add_tested_files(terrain: Terrain, test: str, share: float, evidence: Pointed) -> None:
@@ -86,16 +86,16 @@ def _add_tested_files(terrain: Terrain, test: str, share: float, evidence: Point
 
 def _add_changes(terrain: Terrain, clues: Clues, recent: Sequence[Change], evidence: Pointed) -> None:
     included = set(terrain.paths)
-    for item in related(clues, recent):
-        if item.path in included:
-            evidence.at(item.path, "changed", item.value, reason=item.reason)
+    for related_file in related(clues, recent):
+        if related_file.path in included:
+            evidence.at(related_file.path, "changed", related_file.value, reason=related_file.reason)
 
 
-def _around(terrain: Terrain, path: str, line: int) -> list[Definition]:
+def _definitions_around(terrain: Terrain, path: str, line: int) -> list[Definition]:
     return [
-        item
-        for item in terrain.snapshot.definitions(path)
-        if item.kind != "variable" and item.start <= line <= item.end
+        definition
+        for definition in terrain.snapshot.definitions(path)
+        if definition.kind != "variable" and definition.start <= line <= definition.end
     ]
 
 
@@ -106,26 +106,34 @@ def _add_frames(terrain: Terrain, clues: Clues, worktree_files: Known, evidence:
     for frame in reversed(clues.frames):
         for path in worktree_files.files(frame.path)[:2]:
             by_name = [
-                item
-                for item in terrain.snapshot.definitions(path)
-                if item.bare == frame.function and item.kind != "variable"
+                definition
+                for definition in terrain.snapshot.definitions(path)
+                if definition.bare == frame.function and definition.kind != "variable"
             ]
-            items = (
+            definitions = (
                 by_name
                 if len(by_name) == 1
-                else [item for item in _around(terrain, path, frame.line) if item.kind != "class"][-1:]
+                else [
+                    definition
+                    for definition in _definitions_around(terrain, path, frame.line)
+                    if definition.kind != "class"
+                ][-1:]
                 or by_name
             )
             is_source = standing(path) == 0
             evidence.at(path, "frame", 1 / (1 + FARTHER * distance), reason="in the traceback")
             if innermost and is_source:
                 evidence.at(path, "innermost frame", 1.0)
-            for item in items:
+            for definition in definitions:
                 evidence.at(
-                    path, "frame", 1 / (1 + FARTHER * distance), name=item.name, reason="in the traceback"
+                    path,
+                    "frame",
+                    1 / (1 + FARTHER * distance),
+                    name=definition.name,
+                    reason="in the traceback",
                 )
                 if innermost and is_source:
-                    evidence.at(path, "innermost frame", 1.0, name=item.name)
+                    evidence.at(path, "innermost frame", 1.0, name=definition.name)
             innermost = innermost and not is_source
             distance += 1
 
@@ -154,12 +162,12 @@ def _add_messages(terrain: Terrain, clues: Clues, evidence: Pointed) -> None:
     """Add definitions that contain a quoted message, apart from filled-in parts."""
     for phrase in clues.phrases:
         matches = list(_definitions_containing(terrain, phrase))
-        for path, item in matches:
+        for path, definition in matches:
             evidence.at(
                 path,
                 "message",
                 len(matches) ** -0.5,
-                name=item.name if item else "",
+                name=definition.name if definition else "",
                 reason=f"says {phrase[:50]!r}",
             )
             evidence.at(path, "message", len(matches) ** -0.5, reason=f"says {phrase[:50]!r}")
@@ -176,10 +184,10 @@ def _definitions_containing(terrain: Terrain, phrase: str) -> Iterator[tuple[str
         path = terrain.paths[terrain.owners[document] - 1]
         text = texts.setdefault(path, text_of(terrain.snapshot.root, path))
         place = terrain.place(document)
-        item = place.definition if place else None
-        lines = text.split("\n")[item.start - 1 : item.end] if item else text.split("\n")
+        definition = place.definition if place else None
+        lines = text.split("\n")[definition.start - 1 : definition.end] if definition else text.split("\n")
         if phrase.lower() in ADJACENT.sub("", "\n".join(lines)).lower():
-            yield path, item
+            yield path, definition
 
 
 def _add_bases(terrain: Terrain, clues: Clues, evidence: Pointed) -> None:
@@ -194,9 +202,9 @@ def _add_bases(terrain: Terrain, clues: Clues, evidence: Pointed) -> None:
         for path in terrain.snapshot.definers(name)[:MOST_NAMESAKES]:
             class_definition = next(
                 (
-                    item
-                    for item in terrain.snapshot.definitions(path)
-                    if item.kind == "class" and item.name == name
+                    definition
+                    for definition in terrain.snapshot.definitions(path)
+                    if definition.kind == "class" and definition.name == name
                 ),
                 None,
             )
@@ -211,10 +219,16 @@ def _add_ancestors(terrain: Terrain, path: str, name: str, evidence: Pointed) ->
         owner_path, owner, depth = stack.pop()
         for base in terrain.snapshot.bases(owner_path).get(owner, ()):
             for place in resolve(terrain.snapshot, base, importer=owner_path)[:1]:
-                item = place.definition
-                if item is None or item.kind != "class" or (place.path, item.name) in visited:
+                definition = place.definition
+                if (
+                    definition is None
+                    or definition.kind != "class"
+                    or (place.path, definition.name) in visited
+                ):
                     continue
-                visited.add((place.path, item.name))
-                evidence.at(place.path, "base", 1 / depth, name=item.name, reason=f"base class of {name}")
+                visited.add((place.path, definition.name))
+                evidence.at(
+                    place.path, "base", 1 / depth, name=definition.name, reason=f"base class of {name}"
+                )
                 if depth < DEEPEST_BASE:
-                    stack.append((place.path, item.name, depth + 1))
+                    stack.append((place.path, definition.name, depth + 1))

@@ -57,12 +57,14 @@ def sites(snapshot: Snapshot, likely: Sequence[Likely], clues: Clues) -> list[Si
         selected.setdefault((site.path, site.name), site)
         if site.shortened:
             methods = [
-                item for item in snapshot.definitions(entry.path) if item.name.rpartition(".")[0] == site.name
+                method
+                for method in snapshot.definitions(entry.path)
+                if method.name.rpartition(".")[0] == site.name
             ]
-            for item in [item for item in methods if item.kind == "method" and meant(item, clues)][
+            for method in [method for method in methods if method.kind == "method" and meant(method, clues)][
                 :MOST_OF_A_CLASS
             ]:
-                selected.setdefault((site.path, item.name), _site(snapshot, entry.path, item))
+                selected.setdefault((site.path, method.name), _site(snapshot, entry.path, method))
     return list(selected.values())
 
 
@@ -76,14 +78,14 @@ def meant(item: Definition, clues: Clues) -> bool:
     return item.bare in clues.protocol or item.bare in clues.called or weight >= IN_CODE
 
 
-def _site(snapshot: Snapshot, path: str, item: Definition) -> Site:
-    last = item.end
-    if item.kind == "class" and item.end - item.line >= SMALL_CLASS:
+def _site(snapshot: Snapshot, path: str, definition: Definition) -> Site:
+    last = definition.end
+    if definition.kind == "class" and definition.end - definition.line >= SMALL_CLASS:
         file_definitions = snapshot.definitions(path)
         inner = [
             other.start
             for other in file_definitions
-            if other.kind != "variable" and other.name.startswith(f"{item.name}.")
+            if other.kind != "variable" and other.name.startswith(f"{definition.name}.")
         ]
-        last = max(item.line, min(inner, default=item.end + 1) - 1)
-    return Site(path=path, item=item, first=item.start, last=last)
+        last = max(definition.line, min(inner, default=definition.end + 1) - 1)
+    return Site(path=path, item=definition, first=definition.start, last=last)
