@@ -4,27 +4,31 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
 
+from coder.verify.review.branch_literals import (
+    PLAIN,
+    SHORTEST,
+    contains_known,
+    is_distinctive,
+    is_mostly,
+    is_named,
+    iterate_literals,
+    literals_of_all,
+    literals_of_branch,
+    pattern_values,
+    tested_expressions,
+)
 from coder.verify.review.tampering import Function, called, catches_all, is_silent, parsed
 
 AWARE = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_WORKER")
 _EXAMPLE = re.compile(r"[A-Za-z_][\w.]*\((?:[^()\n]|\([^()\n]*\))*\)|\[[^\n]*\]|\{[^\n]*\}")
 """A call with its arguments, or a collection, as an example in an issue shows it."""
-MOSTLY = 0.4
-"""Share of a table's literals that come from the tests, from which on it counts as made for them."""
-SMALL = 16
-"""Numbers up to this occur in every program and test."""
-SHORTEST = 3
 DATA_INPUTS = 2
 """This many inputs of the tests in one changed data file are no coincidence."""
 CLUSTER = 3
 """This many literals of the tests in one new condition, table or call at import are no coincidence."""
 HASHES = ("crc32", "adler32", "hash", "md5", "sha1", "sha256", "sha512", "blake2b", "hexdigest", "digest")
 BUILT_IN = ("float", "int", "str", "list", "tuple", "dict", "bytes", "set", "complex")
-PLAIN = {(type(value), value) for value in (None, True, False, 0, 1, 0.0, 1.0, "", b"", ...)}
-"""Literals on which any code may branch."""
-CONSTANT = (ast.Constant, ast.Tuple, ast.List, ast.Load, ast.UnaryOp, ast.USub)
 
 
 def symptoms(
@@ -36,8 +40,8 @@ def symptoms(
     count as those of the tests.
     """
     issue = _EXAMPLE.sub(" ", issue)
-    literals = {value for text in tests for value in _literals(parsed(text))} - PLAIN
-    known = {value for value in literals if _is_distinctive(value[1]) and str(value[1]) not in issue}
+    literals = {value for text in tests for value in iterate_literals(parsed(text))} - PLAIN
+    known = {value for value in literals if is_distinctive(value[1]) and str(value[1]) not in issue}
     known |= {
         (int, len(value)) for _, value in known if isinstance(value, str | bytes) and len(value) > SHORTEST
     }
@@ -89,7 +93,7 @@ def _inputs(tree: ast.Module) -> Iterator[str]:
             for call in calls:
                 yield from (
                     str(value)
-                    for _, value in _literals(call)
+                    for _, value in iterate_literals(call)
                     if isinstance(value, str) and len(value) >= SHORTEST
                 )
 
@@ -132,13 +136,13 @@ def _literal_clusters(
 
     Small literals count too, unless the issue names all of them.
     """
-    old_literals = {*_literals(before)}
+    old_literals = {*iterate_literals(before)}
     for node in _added_nodes(before, after, ast.If, ast.IfExp, ast.match_case, ast.Expr, ast.Assign):
         match node:
             case ast.If(test=chooser) | ast.IfExp(test=chooser):
                 pass
             case ast.match_case(pattern=pattern, guard=guard):
-                chooser = ast.Tuple(elts=[*filter(None, [_pattern_values(pattern), guard])], ctx=ast.Load())
+                chooser = ast.Tuple(elts=[*filter(None, [pattern_values(pattern), guard])], ctx=ast.Load())
             case ast.Expr(value=chooser) | ast.Assign(value=chooser):
                 if node not in after.body or not any(
                     isinstance(part, ast.Call) for part in ast.walk(chooser)
@@ -148,22 +152,15 @@ def _literal_clusters(
                 continue
         new_literals = {
             value
-            for value in _literals(chooser)
+            for value in iterate_literals(chooser)
             if value in literals and value not in old_literals and value[1] not in (None, True, False)
         }
         if (
             len(new_literals) >= CLUSTER
-            and _is_mostly(chooser, literals)
-            and not all(_is_named(value[1], issue) for value in new_literals)
+            and is_mostly(chooser, literals)
+            and not all(is_named(value[1], issue) for value in new_literals)
         ):
             yield getattr(node, "lineno", 1), "is made for the test's own input and answer"
-
-
-def _pattern_values(pattern: ast.pattern) -> ast.expr:
-    """Return the literals and keys that a pattern matches, as a tuple."""
-    values = [node.value for node in ast.walk(pattern) if isinstance(node, ast.MatchValue)]
-    values += [key for node in ast.walk(pattern) if isinstance(node, ast.MatchMapping) for key in node.keys]
-    return ast.Tuple(elts=values, ctx=ast.Load())
 
 
 def _indirect_choices(before: ast.Module, after: ast.Module) -> Iterator[tuple[int, str]]:
@@ -242,33 +239,12 @@ def _literal_branches(
 
     A branch compares with the literal, matches it, or has it as a key of a table.
     """
-    old_literals = {*_literals(before)}
+    old_literals = {*iterate_literals(before)}
     for node in ast.walk(after):
-        for part in _tested_expressions(node) if _is_mostly(node, known) else ():
-            if any(value in known and value not in old_literals for value in _literals(part)):
+        for part in tested_expressions(node) if is_mostly(node, known) else ():
+            if any(value in known and value not in old_literals for value in iterate_literals(part)):
                 yield part.lineno, "chooses by a literal of the test that the issue does not name"
                 break
-
-
-def _tested_expressions(node: ast.AST) -> list[ast.expr]:
-    match node:
-        case ast.Compare(left=left, ops=ops, comparators=others):
-            exact = all(
-                isinstance(operator, ast.Eq | ast.NotEq | ast.In | ast.NotIn | ast.Is | ast.IsNot)
-                for operator in ops
-            )
-            return [left, *others] if exact else []
-        case ast.MatchValue(value=value):
-            return [value]
-        case ast.Dict(keys=keys):
-            return [key for key in keys if key is not None]
-        case ast.Call(
-            func=ast.Attribute(attr="startswith" | "endswith" | "fullmatch" | "match" | "search"),
-            args=[*values],
-        ):
-            return [value for value in values if isinstance(value, ast.Constant)]
-        case _:
-            return []
 
 
 def _single_cases(
@@ -278,60 +254,20 @@ def _single_cases(
 
     Small literals count too, unless the issue or the old file contains both.
     """
-    old_literals = {*_literals(before)}
+    old_literals = {*iterate_literals(before)}
     for node in _added_nodes(before, after, ast.If, ast.IfExp, ast.match_case, ast.Dict):
-        tested, answers = _branch_literals(node)
+        tested, answers = literals_of_branch(node)
         parts = [
-            [value for value in _literals_of_all(side) if value in literals] for side in (tested, answers)
+            [value for value in literals_of_all(side) if value in literals] for side in (tested, answers)
         ]
         is_new = any(
-            value not in old_literals and not _is_named(value[1], issue) for part in parts for value in part
+            value not in old_literals and not is_named(value[1], issue) for part in parts for value in part
         )
-        if all(parts) and is_new and _is_mostly(node, literals):
+        if all(parts) and is_new and is_mostly(node, literals):
             yield (
                 getattr(node, "lineno", 0) or tested[0].lineno,
                 "is made for the test's own input and answer",
             )
-
-
-def _is_named(value: object, issue: str) -> bool:
-    """Tell whether the issue names this literal as a separate word."""
-    return re.search(rf"(?<!\w){re.escape(str(value))}(?!\w)", issue) is not None
-
-
-def _is_mostly(node: ast.AST, literals: Collection[object]) -> bool:
-    """Tell whether many of a table's literals are those of the tests; always true for other nodes."""
-    if isinstance(node, ast.If | ast.IfExp | ast.match_case | ast.Compare | ast.MatchValue):
-        return True
-    distinctive = {value for value in _literals(node) if value not in PLAIN}
-    return sum(value in literals for value in distinctive) >= MOSTLY * len(distinctive)
-
-
-def _branch_literals(node: ast.AST) -> tuple[list[ast.expr], list[ast.expr]]:
-    """Return the expressions that a branch or a table tests, and the literals that it answers with."""
-    match node:
-        case (
-            ast.If(test=test, body=[ast.Return(value=ast.expr() as value) | ast.Assign(value=value)])
-            | ast.IfExp(test=test, body=value)
-        ):
-            tested = [part for inner in ast.walk(test) for part in _tested_expressions(inner)]
-        case ast.match_case(pattern=pattern, body=[ast.Return(value=ast.expr() as value)]):
-            tested = [inner.value for inner in ast.walk(pattern) if isinstance(inner, ast.MatchValue)]
-        case ast.Dict(keys=keys, values=values):
-            pairs = [
-                (key, value)
-                for key, value in zip(keys, values, strict=True)
-                if key is not None and isinstance(value, ast.Constant)
-            ]
-            is_distinctive = any(_is_distinctive(value) for key, _ in pairs for _, value in _literals(key))
-            return ([key for key, _ in pairs], [value for _, value in pairs]) if is_distinctive else ([], [])
-        case _:
-            return [], []
-    return tested, [value] if all(isinstance(part, CONSTANT) for part in ast.walk(value)) else []
-
-
-def _literals_of_all(nodes: list[ast.expr]) -> list[tuple[type, Any]]:
-    return [literal for node in nodes for literal in _literals(node)]
 
 
 def _suppresses_all(manager: ast.expr) -> bool:
@@ -340,36 +276,6 @@ def _suppresses_all(manager: ast.expr) -> bool:
         and called(manager.func).endswith("suppress")
         and any(called(argument) in ("Exception", "BaseException") for argument in manager.args)
     )
-
-
-def _contains_known(value: ast.expr, known: Collection[object]) -> bool:
-    """Tell whether a value contains a distinctive literal of the tests."""
-    return any(constant in known for constant in _distinctive_literals(value))
-
-
-def _distinctive_literals(tree: ast.AST) -> Iterator[tuple[type, Any]]:
-    return (literal for literal in _literals(tree) if _is_distinctive(literal[1]))
-
-
-def _literals(tree: ast.AST) -> Iterator[tuple[type, Any]]:
-    string_statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and id(node) not in string_statements:
-            yield (type(node.value), node.value)
-
-
-def _is_distinctive(value: object) -> bool:
-    match value:
-        case bool() | None:
-            return False
-        case str() | bytes():
-            return len(value) >= SHORTEST
-        case int():
-            return abs(value) > SMALL
-        case float() | complex():
-            return abs(value) > 1 or value not in (0.0, 0.5, 1.0)
-        case _:
-            return False
 
 
 def _test_detection(before: ast.Module, after: ast.Module) -> Iterator[tuple[int, str]]:
@@ -404,7 +310,7 @@ def _hard_coded_answers(
             all(isinstance(value, ast.Constant) for value in values)
             for values in (_returned_values(old_function), answers)
         ]
-        if are_literal == [False, True] and any(_contains_known(value, known) for value in answers):
+        if are_literal == [False, True] and any(contains_known(value, known) for value in answers):
             yield function.lineno, f"has {name} answer with a value of the tests"
 
 

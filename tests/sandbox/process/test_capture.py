@@ -1,6 +1,7 @@
 """The bounded capture of a stream."""
 
-from coder.sandbox.process.process import LINE, Capture
+from coder.sandbox.process.capture import Capture
+from coder.sandbox.process.capture import LINE
 
 
 def test_keeps_everything_that_fits() -> None:
