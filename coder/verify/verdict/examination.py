@@ -92,8 +92,8 @@ def examine(change: Examined, instruments: Instruments, *, issue: str, progress:
     )
     if verdict.kind is VerdictKind.PROVEN and _is_unguarded(change, guarded):
         reason = (
-            f"{verdict.reason.rstrip('.')}, but the new tests notice none of "
-            f"{guarded.mutants if guarded else 0} ways to change the fix."
+            f"{verdict.reason.rstrip('.')}, but the new tests catch none of "
+            f"{guarded.mutants if guarded else 0} deliberate breakages of the fix."
         )
         verdict = verdict.model_copy(update={"kind": VerdictKind.PASSING, "reason": reason})
     if checked.broken:
@@ -148,15 +148,15 @@ def _run_mutants(change: Examined, instruments: Instruments) -> Guarded | None:
 def _survivor_notes(guarded: Guarded | None) -> list[str]:
     """Describe surviving mutants, half a sentence each, hunks first."""
     survivors = sorted(guarded.unguarded if guarded else (), key=lambda place: not place.whole_hunk)
-    return _limit([f"no test notices when {place.path}:{place.line} {place.what}" for place in survivors])
+    return _limit([f"untested: {place.path}:{place.line} (no test fails when it {place.what})" for place in survivors])
 
 
 def _kill_notes(guarded: Guarded | None) -> list[str]:
     if guarded is None or not guarded.tried:
         return []
     return [
-        f"the new tests notice {guarded.tried - len(guarded.unguarded)} of {guarded.tried} ways "
-        "to break what they import"
+        f"the new tests catch {guarded.tried - len(guarded.unguarded)} of {guarded.tried} deliberate breakages "
+        "of what they import"
     ]
 
 

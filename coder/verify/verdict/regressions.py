@@ -61,8 +61,9 @@ def find_rewritten_tests(change: JudgedChange, runs: Runs) -> list[str]:
     lost = _lost_by_old_tests(change, runs, part)
     if not lost:
         return []
-    count = counted(len(lost), "test")
-    return [f"{count} that passed before fail where the change's own tests are left out: {sentence(lost)}"]
+    contradict = "contradicts" if len(lost) == 1 else "contradict"
+    edited = f"{counted(len(lost), 'existing test')} {contradict} the change, and the change edited"
+    return [f"{edited} {'it' if len(lost) == 1 else 'them'}: review these edits ({sentence(lost)})"]
 
 
 def _lost_by_old_tests(change: JudgedChange, runs: Runs, part: Sequence[str]) -> tuple[TestResult, ...]:
