@@ -240,7 +240,8 @@ def passed_over(repository: Path) -> tuple[str, ...]:
     for name in _table(repository / "pyproject.toml", ("tool", "coder")):
         if name in Config.model_fields and name not in REPOSITORY:
             told.append(
-                f"[tool.coder] sets {name!r}, which a repository may not: it is passed over. Your own settings may."
+                f"[tool.coder] sets {name!r}, which a repository may not: it is passed over. Your own "
+                "settings may."
             )
         elif name not in Config.model_fields:
             near = get_close_matches(name, REPOSITORY, n=1)

@@ -88,10 +88,12 @@ def _frame(across: str, up: str, ticks: Sequence[float]) -> list[str]:
         )
     for value in ticks:
         parts.append(
-            f'<text x="{_x(value, ticks[-1]):.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{value:g}</text>'
+            f'<text x="{_x(value, ticks[-1]):.1f}" y="{HEIGHT - BOTTOM + 16}" '
+            f'text-anchor="middle">{value:g}</text>'
         )
     parts.append(
-        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 8}" text-anchor="middle">{escape(across)}</text>'
+        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 8}" '
+        f'text-anchor="middle">{escape(across)}</text>'
     )
     parts.append(f"<title>{escape(up)} against {escape(across)}</title>")
     return parts
@@ -99,9 +101,13 @@ def _frame(across: str, up: str, ticks: Sequence[float]) -> list[str]:
 
 def _mark(point: Point, number: int, x: float) -> str:
     shade = colour(number)
-    told = f"{point.label}: {100 * point.y:.0f} % ({100 * point.low:.0f} to {100 * point.high:.0f}), {point.x:.4g}"
+    told = (
+        f"{point.label}: {100 * point.y:.0f} % ({100 * point.low:.0f} to {100 * point.high:.0f}), "
+        f"{point.x:.4g}"
+    )
     return (
         f"<g><title>{escape(told)}</title>"
-        f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{_y(point.low):.1f}" y2="{_y(point.high):.1f}" stroke="{shade}" stroke-width="2"/>'
+        f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{_y(point.low):.1f}" y2="{_y(point.high):.1f}" '
+        f'stroke="{shade}" stroke-width="2"/>'
         f'<circle cx="{x:.1f}" cy="{_y(point.y):.1f}" r="5" fill="{shade}"/></g>'
     )

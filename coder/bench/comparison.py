@@ -33,7 +33,10 @@ class Comparison(Value):
     def sentence(self) -> str:
         if not self.differences:
             return f"{self.compared} runs compared: identical but for times."
-        return f"{self.compared} runs compared: {len(self.differences)} differ, {self.gained} solved now, {self.lost} solved no longer."
+        return (
+            f"{self.compared} runs compared: {len(self.differences)} differ, {self.gained} solved now, "
+            f"{self.lost} solved no longer."
+        )
 
 
 def compared(before: Sequence[Outcome], after: Sequence[Outcome]) -> Comparison:

@@ -37,7 +37,10 @@ def page(name: str, outcomes: Sequence[Outcome], comparison: Comparison | None =
     if comparison is not None:
         parts += ["<h2>Compared with the other run</h2>", _comparison(comparison)]
     parts += ["<h2>Runs</h2>", _runs(ordered(outcomes))]
-    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{escape(name)}</title><style>{STYLE}</style>'
+    head = (
+        '<meta charset="utf-8"><meta name="viewport" '
+        f'content="width=device-width"><title>{escape(name)}</title><style>{STYLE}</style>'
+    )
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>\n'
 
 
@@ -67,7 +70,8 @@ def _charts(groups: Sequence[Sums]) -> str:
             for group in groups
         ]
         drawn.append(
-            f"<figure><figcaption>Solved against {name}</figcaption>{chart(points, across=across, up='solved')}</figure>"
+            "<figure><figcaption>Solved against "
+            f"{name}</figcaption>{chart(points, across=across, up='solved')}</figure>"
         )
     return f'<div class="charts">{"".join(drawn)}</div>'
 
@@ -96,7 +100,10 @@ def _groups(groups: Sequence[Sums]) -> str:
             _roles(one),
         )
         rows.append((_dot(number), escape(one.strategy), escape(one.model), str(one.runs), *shares, *costs))
-    note = "<p>Shares are of the tasks that can be solved, with 95 % intervals (Wilson). What stands without a unit is a mean of a run.</p>"
+    note = (
+        "<p>Shares are of the tasks that can be solved, with 95 % intervals (Wilson). What stands without "
+        "a unit is a mean of a run.</p>"
+    )
     return _table((*head, "USD", "seconds", "tokens of all runs, by role"), rows) + note
 
 

@@ -63,7 +63,10 @@ def markdown(outcomes: Sequence[Outcome]) -> str:
         "seconds",
         "explanation",
     )
-    note = "Shares are of the tasks that can be solved, with 95 % intervals (Wilson); attempts and what follows are means of a run."
+    note = (
+        "Shares are of the tasks that can be solved, with 95 % intervals (Wilson); attempts and what "
+        "follows are means of a run."
+    )
     return f"{table((*GROUPS, *MEANS), groups)}\n\n{note}\n\n{table(head, runs)}\n"
 
 
@@ -84,7 +87,10 @@ def written(share: Share) -> str:
     """Such as `7 of 11 (64 %, 35 to 85)`."""
     if share.of == 0:
         return "none"
-    return f"{share.count} of {share.of} ({100 * share.value:.0f} %, {100 * share.low:.0f} to {100 * share.high:.0f})"
+    return (
+        f"{share.count} of {share.of} ({100 * share.value:.0f} %, {100 * share.low:.0f} to "
+        f"{100 * share.high:.0f})"
+    )
 
 
 def _group(one: Sums) -> tuple[str, ...]:

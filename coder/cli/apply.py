@@ -113,7 +113,8 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
     delivery = finished.delivery
     if delivery is None or not delivery.commit:
         raise UserError(
-            "This session's fix is a diff on uncommitted work, no commit: apply it, then judge it with coder verify."
+            "This session's fix is a diff on uncommitted work, no commit: apply it, then judge it with coder "
+            "verify."
         )
     made = unverified_copy(repo, delivery.commit)
     if made is None:
@@ -133,7 +134,8 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
     verdict = judged.verdict
     if verdict is None or not verdict.good:
         print(
-            f"Not applied, and nothing was changed: on {head[:10]} the fix is {verdict.label if verdict else 'without a verdict'}."
+            f"Not applied, and nothing was changed: on {head[:10]} the fix is "
+            f"{verdict.label if verdict else 'without a verdict'}."
         )
         return judged.exit_code or INCONCLUSIVE
     evidence = Evidence(trailers=trailers(verdict), page=page(verdict))
@@ -173,7 +175,8 @@ def _typed() -> bytes:
     data = sys.stdin.buffer.read()
     if at_terminal and any(len(line) >= LONGEST_TYPED_BYTES for line in data.split(b"\n")):
         raise UserError(
-            "A line is longer than a terminal hands on, so a part of it is lost. Save the diff in a file: coder apply FILE"
+            "A line is longer than a terminal hands on, so a part of it is lost. Save the diff in a file: "
+            "coder apply FILE"
         )
     return data
 

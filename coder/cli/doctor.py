@@ -108,7 +108,10 @@ def _models() -> Iterator[Finding]:
     yield (
         True,
         "offline",
-        "without a model, simple bugs that a test shows are repaired by the built-in engine: coder fix --offline",
+        (
+            "without a model, simple bugs that a test shows are repaired by the built-in engine: coder fix "
+            "--offline"
+        ),
     )
 
 

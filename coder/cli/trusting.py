@@ -24,7 +24,8 @@ def settle(root: Path, *, attended: bool, walled: bool) -> bool:
         return False
     if not attended:
         raise UserError(
-            f"{root} is not trusted, and its tests would run on this machine. Run `coder trust {root}` once, or add --trust."
+            f"{root} is not trusted, and its tests would run on this machine. Run `coder trust {root}` once, "
+            "or add --trust."
         )
     if not typer.confirm(f"The tests of {root} will run on this machine, as you. Trust this repository?"):
         raise UserError(f"{root} is not trusted: nothing was run.")

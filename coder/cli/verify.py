@@ -132,7 +132,8 @@ def _own_command(stored: str | None, repo: Path) -> str | None:
     print(f"The evidence names the test command: {stored}", file=sys.stderr)
     if stored not in {command for command, _ in hinted_commands(find(repo).root)}:
         raise UserError(
-            f"This repository names no test command {stored!r}, so it was not run. If it is yours, add --test {stored!r}."
+            f"This repository names no test command {stored!r}, so it was not run. If it is yours, add "
+            f"--test {stored!r}."
         )
     return stored
 
@@ -202,5 +203,6 @@ def _write(file: Path, text: str) -> None:
         file.write_text(f"{text}\n", encoding="utf-8")
     except OSError as error:
         raise UserError(
-            f"The evidence could not be written to {file}: {error.strerror}. It is kept: coder log evidence last --json"
+            f"The evidence could not be written to {file}: {error.strerror}. It is kept: coder log evidence "
+            "last --json"
         ) from None

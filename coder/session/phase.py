@@ -152,7 +152,10 @@ async def _look(kit: Kit, candidate: Candidate, phase: Phase, before: Patch) -> 
         say(
             kit,
             candidate,
-            f"Your last reply changed {', '.join(outside)}, which may not be changed. All it changed was taken back.",
+            (
+                f"Your last reply changed {', '.join(outside)}, which may not be changed. All it changed "
+                "was taken back."
+            ),
         )
         return before
     await keep(kit, candidate, patch)

@@ -74,7 +74,8 @@ async def _permitted(kit: Kit, candidate: Candidate, tool: Tool, call: ToolCall)
     decision = _decision(kit, candidate, tool, call)
     if decision.action == "deny":
         raise ToolError(
-            f"{tool.name} was refused, and nothing was done: this {decision.why}. Nobody is asked; go on without it."
+            f"{tool.name} was refused, and nothing was done: this {decision.why}. Nobody is asked; go on "
+            "without it."
         )
     if decision.action == "ask" and not await kit.approval.permit(call, list(_wishes(kit, candidate, call))):
         raise ToolError(
@@ -130,7 +131,8 @@ def _note(tool: Tool, phase: Phase, call: ToolCall) -> Note:
     note = note_of(tool.checked(call.arguments))
     if note.kind not in (phase.note, "give_up"):
         raise ToolError(
-            f"This is the {phase.name} phase: it ends with hand_over(kind='{phase.note}') or with kind='give_up'. "
+            f"This is the {phase.name} phase: it ends with hand_over(kind='{phase.note}') or with "
+            "kind='give_up'. "
             f"kind='{note.kind}' changes nothing now."
         )
     return note

@@ -58,7 +58,8 @@ def read(directory: Path) -> list[Record]:
         raise UserError(f"There is no session log at {path}.") from None
     if _format(lines[0]) != FORMAT:
         raise UserError(
-            f"{path} was not written in format {FORMAT}, the one this version of coder reads. Use the version that wrote it."
+            f"{path} was not written in format {FORMAT}, the one this version of coder reads. Use the "
+            "version that wrote it."
         )
     return list(_records(path, lines[1:]))
 
@@ -113,7 +114,8 @@ def find(sessions: Path, name: str, *, repository: Path | None = None, delivered
     if name == "last":
         if (newest := next((directory for directory in reversed(known) if counts(directory)), None)) is None:
             raise UserError(
-                f"No session {'with a fix ' if delivered else ''}yet{f' in {repository}' if repository else ''}."
+                "No session "
+                f"{'with a fix ' if delivered else ''}yet{f' in {repository}' if repository else ''}."
             )
         return newest
     fitting = [
@@ -125,7 +127,8 @@ def find(sessions: Path, name: str, *, repository: Path | None = None, delivered
     started = ends(fitting[0])[0]
     if repository is not None and started is not None and started.repository != str(repository):
         raise UserError(
-            f"Session {fitting[0].name} belongs to {started.repository}; work there, or add --repo {started.repository}."
+            f"Session {fitting[0].name} belongs to {started.repository}; work there, or add --repo "
+            f"{started.repository}."
         )
     return fitting[0]
 

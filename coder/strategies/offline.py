@@ -24,11 +24,15 @@ MOST_ATTEMPTS = 3
 MOST_GUARDS = 20
 """So many of the tests that a proposal broke are enough to keep others like it away."""
 NEEDS_A_TEST = (
-    "Repair without a model needs a test that fails because of the issue, and none does. Name one in the issue or with --test "
+    "Repair without a model needs a test that fails because of the issue, and none does. Name one in the "
+    "issue or with --test "
     "(such as --test 'pytest tests/test_x.py::test_y'), write one, or configure a model."
 )
 TELL = "A test of a call in which they differ would decide."
-HELP = "A further failing test, smaller than these, narrows the place down; more than one small edit needs a model."
+HELP = (
+    "A further failing test, smaller than these, narrows the place down; more than one small edit needs a "
+    "model."
+)
 
 
 def search_repair() -> Strategy:
@@ -90,7 +94,10 @@ async def failing_tests(kit: Kit, candidate: Candidate) -> Reproduced:
 def _needs_a_test(failing: Reproduced) -> str:
     if not failing.rejected:
         return NEEDS_A_TEST
-    return f"What fails on the untouched code shows no bug of it: {'; '.join(failing.rejected[:2])}.\n{NEEDS_A_TEST}"
+    return (
+        "What fails on the untouched code shows no bug of it: "
+        f"{'; '.join(failing.rejected[:2])}.\n{NEEDS_A_TEST}"
+    )
 
 
 def speaking_of(issue: str, tests: tuple[str, ...]) -> tuple[str, ...]:
@@ -164,7 +171,10 @@ def _gave_up(found: Proposals) -> str:
         shown = "\n\n".join(
             f"{_in_a_line(alternative)}\n{alternative.diff}" for alternative in found.alternatives
         )
-        return f"Several edits turn the failing tests green, and none can be told to be right ({found.note}).{where} {TELL}\n\n{shown}"
+        return (
+            "Several edits turn the failing tests green, and none can be told to be right "
+            f"({found.note}).{where} {TELL}\n\n{shown}"
+        )
     return f"No simple edit was found that turns the failing tests green ({found.note}).{where} {HELP}"
 
 

@@ -135,7 +135,10 @@ async def _settle_edit(kit: Kit, candidate: Candidate, standing: Standing) -> No
             return objection
         return standing.note or Done(summary=_summary(kit, candidate))
     if standing.note is not None:
-        return "Nothing has changed since the last verification. Change the code with apply_patch, or hand_over(kind='give_up')."
+        return (
+            "Nothing has changed since the last verification. Change the code with apply_patch, or "
+            "hand_over(kind='give_up')."
+        )
     return None
 
 

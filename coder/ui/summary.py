@@ -104,7 +104,10 @@ def ending(finished: SessionFinished, *, session: str) -> Iterable[Text]:
     else:
         yield _row(
             "next",
-            f"nothing was left in the repository; the record: coder log show {session}{_tried(finished, session)}",
+            (
+                "nothing was left in the repository; the record: coder log show "
+                f"{session}{_tried(finished, session)}"
+            ),
         )
 
 

@@ -24,7 +24,8 @@ from coder.strategies.offline_first import offline_first
 from coder.strategies.registry import offered
 
 NO_MODEL = (
-    "no key is set (ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_API_KEY, OPENROUTER_API_KEY) and no model server answers on this machine "
+    "no key is set (ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_API_KEY, OPENROUTER_API_KEY) and no model "
+    "server answers on this machine "
     "(Ollama, llama.cpp, LM Studio, vLLM; or give --base-url)."
 )
 
@@ -123,7 +124,8 @@ def judging(
         if PLACEHOLDER.search(diff) and tree:
             if not has_tree(directory, tree):
                 raise UserError(
-                    "The stored diff holds masked secrets and this repository no longer has the judged tree. Name the commit instead."
+                    "The stored diff holds masked secrets and this repository no longer has the judged tree. "
+                    "Name the commit instead."
                 )
             patch = Patch(diff="", tree=tree)
         return Approach(

@@ -33,7 +33,10 @@ def settle(directory: Path, pending: PendingDelivery) -> None:
     verdict, totals = judged[-1], status(records)
     ended = SessionFinished(
         kind=verdict.kind,
-        summary=f"{verdict.reason} coder was killed while it delivered this; the delivery was completed afterwards.",
+        summary=(
+            f"{verdict.reason} coder was killed while it delivered this; the delivery was completed "
+            "afterwards."
+        ),
         verdict=verdict,
         delivery=pending.complete(),
         attempts=totals.attempt,

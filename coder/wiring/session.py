@@ -148,7 +148,10 @@ def open_fix(
 
 
 def _untrusted(task: Task, root: Path) -> tuple[str, ...]:
-    own = f"{root} is not trusted: its tests run in the sandbox alone, and its AGENTS.md is not sent. If it is yours: coder trust {root}"
+    own = (
+        f"{root} is not trusted: its tests run in the sandbox alone, and its AGENTS.md is not sent. If it "
+        f"is yours: coder trust {root}"
+    )
     return () if task.trusted else (own,)
 
 

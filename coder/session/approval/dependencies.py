@@ -26,7 +26,8 @@ async def offer_missing_packages(kit: Kit, report: TestReport) -> bool:
     if kit.equipment is None or not lacking:
         return False
     question = (
-        f"Tests cannot run: {', '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} not installed for the project's interpreter. "
+        f"Tests cannot run: {', '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} not installed for "
+        "the project's interpreter. "
         "Install from the package index into an environment of coder's own? Yours stays as it is."
     )
     if await kit.approval.ask(question, options=(INSTALL, GO_ON), default=GO_ON) != INSTALL:

@@ -167,7 +167,10 @@ async def _deliver_on_head(kit: Kit, candidate: Candidate, patch: Patch, verdict
     if brought != delivery.commit:
         kit.log.append(
             Warned(
-                text=f"HEAD has moved on meanwhile: {brought[:10]} is UNVERIFIED there. Judge it: coder verify HEAD"
+                text=(
+                    f"HEAD has moved on meanwhile: {brought[:10]} is UNVERIFIED there. Judge it: coder "
+                    "verify HEAD"
+                )
             )
         )
     return delivery.model_copy(update={"merged": True})

@@ -37,7 +37,8 @@ def _tried(records: Sequence[Record]) -> str:
             case Verified(candidate=who, verdict=verdict):
                 count += 1
                 lines.append(
-                    f"{count}. {_line(ideas.pop(who, '')) or 'A change'} ({', '.join(paths.get(who, ()))}): {verdict.reason}"
+                    f"{count}. {_line(ideas.pop(who, '')) or 'A change'} ({', '.join(paths.get(who, ()))}): "
+                    f"{verdict.reason}"
                 )
                 lines += [f"   - {_failure(result)}" for result in _reds(verdict)[:3]]
             case CandidateDropped(candidate=who, reason=reason):
@@ -131,7 +132,8 @@ def advice(opinions: Mapping[str, Findings]) -> tuple[str, ...]:
     told = []
     for reader, opinion in opinions.items():
         told.append(
-            f"{'approved' if opinion.approve else 'not approved'} by a reader for {reader}: {_line(opinion.summary)}"
+            f"{'approved' if opinion.approve else 'not approved'} by a reader for {reader}: "
+            f"{_line(opinion.summary)}"
         )
         told += [
             f"{finding.severity}, {finding.place}: {_line(finding.text)}" for finding in opinion.findings

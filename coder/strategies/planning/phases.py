@@ -116,7 +116,10 @@ def execution(plan: Plan, step: Step, *, failed: str = "") -> Purpose:
         if standing.changed and (objection := await asyncio.to_thread(objections, kit, candidate, standing)):
             return objection
         if standing.note is not None and judged and judged[-1].tree == standing.patch.tree:
-            return "Nothing has changed since the last verification. Change the code with apply_patch, or hand_over(kind='give_up')."
+            return (
+                "Nothing has changed since the last verification. Change the code with apply_patch, or "
+                "hand_over(kind='give_up')."
+            )
         return standing.note or (Done(summary=step.intent) if standing.changed else None)
 
     return Purpose(phase=EDIT, opening=opening, settle=settle)

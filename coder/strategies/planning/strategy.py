@@ -41,7 +41,9 @@ def planned(*, finish: Strategy, last: Strategy) -> Strategy:
                 failures += 1
                 kit.log.append(
                     Warned(
-                        text=f"A step failed, and the planner is asked again: {' '.join(failed.split())[:300]}"
+                        text=(
+                            f"A step failed, and the planner is asked again: {' '.join(failed.split())[:300]}"
+                        )
                     )
                 )
             if not failed and rest:

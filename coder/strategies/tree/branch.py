@@ -27,11 +27,16 @@ SEEDS = (
         temperature=0.7,
     ),
     Seed(
-        approach="look how this project solves the same thing elsewhere, and what its history says of these lines.",
+        approach=(
+            "look how this project solves the same thing elsewhere, and what its history says of these lines."
+        ),
         temperature=1.0,
     ),
     Seed(
-        approach="distrust the first place found; name two other places that could cause this, and look at them first.",
+        approach=(
+            "distrust the first place found; name two other places that could cause this, and look at them "
+            "first."
+        ),
         temperature=1.0,
     ),
     Seed(

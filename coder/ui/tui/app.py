@@ -64,7 +64,8 @@ class CoderApp(App[None]):
 
         async def start(_: str) -> Running:
             raise UserError(
-                "This is the record of a session, nothing more. To work on an issue, start coder in its repository."
+                "This is the record of a session, nothing more. To work on an issue, start coder in its "
+                "repository."
             )
 
         started = next(

@@ -135,7 +135,10 @@ def _remarked(event: Event) -> Iterable[Widget]:
     match event:
         case BaselineMeasured(command=command, counts=counts, seconds=seconds, problem=problem):
             yield _line(
-                f"tests on the untouched code: {problem or f'{tally(counts)} in {seconds:.1f} s'}   {command}",
+                (
+                    f"tests on the untouched code: {problem or f'{tally(counts)} in {seconds:.1f} s'}   "
+                    f"{command}"
+                ),
                 "about",
             )
         case NoteMade(note=note, implied=False):

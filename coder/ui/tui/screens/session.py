@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from coder.core.events import Record
     from coder.ui.tui.narrator import Narrator
 
-GREETING = "What is wrong? Describe a bug: it is fixed on a branch of its own and proven by tests, and your files stay as they are."
+GREETING = (
+    "What is wrong? Describe a bug: it is fixed on a branch of its own and proven by tests, and your files "
+    "stay as they are."
+)
 
 
 class SessionScreen(Screen[None]):
