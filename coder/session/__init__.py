@@ -1,1 +1,1 @@
-"""The one loop: log, phases, turns, tools, approvals, budget."""
+"""Agent loop of a session: event log, phases, turns, tool calls, approvals and limits."""

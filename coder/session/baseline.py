@@ -1,4 +1,4 @@
-"""The suite on the untouched base, measured while other things happen."""
+"""Baseline: the test suite on the untouched base, measured in the background."""
 
 import asyncio
 
@@ -11,26 +11,27 @@ from coder.session.context import Kit
 async def baseline(
     kit: Kit, candidate: Candidate, *, wait_seconds: float | None = None, whole: bool = False
 ) -> TestReport | None:
-    """The report; None if it takes longer than `wait_seconds`, and then it goes on being measured.
+    """Measure the baseline and log it; return None if it takes longer than `wait_seconds`, and go on
+    measuring.
 
-    A suite that takes long is cut off, or not tried; the `whole` one has all of its time.
+    A slow suite is cut off or not tried; with `whole` it has all of its time.
     """
-    measuring = asyncio.ensure_future(
+    task = asyncio.ensure_future(
         asyncio.to_thread(kit.verifier.baseline, kit.log.progress(candidate.id), whole=whole)
     )
-    done, _ = await asyncio.wait({measuring}, timeout=wait_seconds)
+    done, _ = await asyncio.wait({task}, timeout=wait_seconds)
     if not done:
         return None
-    report = measuring.result()
-    measured = BaselineMeasured(
+    report = task.result()
+    event = BaselineMeasured(
         command=report.command,
         counts=report.counts,
         failing=tuple(result.id for result in report.reds),
         seconds=report.seconds,
         problem=report.problem.text if report.problem else "",
     )
-    if measured not in [
+    if event not in [
         record.event for record in kit.log.records if isinstance(record.event, BaselineMeasured)
     ]:
-        kit.log.append(measured)
+        kit.log.append(event)
     return report

@@ -1,4 +1,4 @@
-"""What a strategy works with."""
+"""Dependencies of a session, handed to every strategy and phase."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -24,18 +24,18 @@ from coder.workspace.workspace import Workspace
 
 @dataclass(frozen=True, kw_only=True)
 class Kit:
-    """Everything a session was wired with; itself it never changes."""
+    """Immutable container of everything a session was wired with."""
 
     task: Task
     model: Model
-    """The executor's, and everybody's who has none of their own."""
+    """Model of the executor, and of every role without a model of its own."""
     tools: tuple[Tool, ...]
-    """The same all session, in the same order: prompt caches key on it."""
+    """The same tools in the same order for the whole session, because prompt caches key on them."""
     prompts: Prompts
     repository: Repository
     verifier: Verifier
     verifier_of: Callable[[Repository], Verifier]
-    """A verifier with another base, for a fix that must be proven again without the uncommitted work."""
+    """Makes a verifier with another base, to prove a fix again without the uncommitted work."""
     proposer: Proposer
     sandbox: Sandbox
     store: Store
@@ -43,36 +43,36 @@ class Kit:
     purse: Purse
     approval: Approval
     workspace: Callable[[Candidate], Workspace]
-    """The candidate's workspace, the same one each time."""
+    """Returns the candidate's workspace, the same one each time."""
     equipment: Equipment | None = None
-    """Installs what tests lack; None where nothing can be."""
+    """Installs packages that tests lack; None if that is not possible."""
     hints: Proposals | None = None
-    """What a search without a model has found, unproven."""
+    """Unproven findings of a search without a model."""
     rights: Rights = Rights()  # noqa: RUF009 (a frozen value)
-    """What may be done without asking."""
+    """Permissions for what may be done without asking."""
     secrets: Secrets = Secrets()  # noqa: RUF009 (a frozen value)
-    """What no model and no record gets to see."""
+    """Values that neither a model nor a record may see."""
     models: Mapping[str, tuple[Model, ...]] = field(default_factory=dict)
-    """By role; the second and later ones speak while those before them are down."""
+    """Models by role; the second and later ones take over while those before them are down."""
     down: set[str] = field(default_factory=set)
-    """Names of models that failed for good in this session."""
+    """Names of models that failed permanently in this session."""
     pace: Pace = field(default_factory=Pace)
     role: str = "executor"
-    """Whose words the model speaks from here on: who else asks takes a changed copy of the kit."""
+    """Role that the model speaks in; for another role, make a changed copy of this object."""
     system: str = "system"
-    """The prompt that every request begins with."""
+    """Name of the system prompt of every request."""
     temperature: float | None = None
     seed: int | None = None
     reviews: bool = False
-    """The person looks at each plan before it is run, and at each fix, hunk by hunk, before it is delivered."""
+    """Whether the user reviews each plan before it runs and each fix, hunk by hunk, before delivery."""
     notices: tuple[str, ...] = ()
-    """What the person should know before the work begins, such as uncommitted files that were left out."""
+    """Notices for the user before the work begins, such as uncommitted files that were left out."""
     instructions: str = ""
-    """The project's own AGENTS.md, where the directory is trusted."""
+    """The project's own AGENTS.md, if the directory is trusted."""
 
     @property
     def speakers(self) -> tuple[Model, ...]:
-        """The models for this role that are not down, first choice first; the last one is never given up."""
+        """Models for this role that are not down, in order of preference; never empty."""
         chain = self.models.get(self.role) or self.models.get("executor") or (self.model,)
         return tuple(model for model in chain if model.name not in self.down) or chain[-1:]
 

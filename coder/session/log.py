@@ -1,4 +1,4 @@
-"""The event log: append numbers an event, follow yields every event from any point, old then new."""
+"""Event log of a session: `append` numbers an event, `follow` yields past and future events in order."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -15,7 +15,7 @@ def utc_now() -> datetime:
 
 
 class EventLog:
-    """The whole truth of one session; to be used from one event loop, where each append is heard by every follower."""
+    """Complete record of one session, used from one event loop; each append reaches every follower."""
 
     def __init__(
         self,
@@ -24,7 +24,7 @@ class EventLog:
         records: Iterable[Record] = (),
         secrets: Secrets = Secrets(),  # noqa: B008 (a frozen value)
     ) -> None:
-        """`secrets` are the person's own values, which no event ever holds."""
+        """Take `secrets` with the user's own secret values, which no event may hold."""
         self._store = store
         self._clock = clock
         self._secrets = secrets
@@ -34,15 +34,15 @@ class EventLog:
 
     @property
     def records(self) -> list[Record]:
-        """Every lasting record so far; not to be changed."""
+        """All lasting records so far; not to be changed by callers."""
         return self._records
 
     def append(self, event: Event) -> Record:
-        """Number an event, store it unless it is fleeting, and pass it on."""
+        """Number an event, store it unless it is fleeting, and pass it to the followers."""
         event = self._secrets.out_of(event)
-        fleeting = isinstance(event, Fleeting)
-        record = Record(number=len(self._records) + (not fleeting), at=self._clock(), event=event)
-        if not fleeting:
+        is_fleeting = isinstance(event, Fleeting)
+        record = Record(number=len(self._records) + (not is_fleeting), at=self._clock(), event=event)
+        if not is_fleeting:
             self._records.append(record)
             if self._store is not None:
                 self._store.append(record)
@@ -51,18 +51,18 @@ class EventLog:
         return record
 
     def progress(self, candidate: str) -> Progress:
-        """A listener for what runs in threads, which shows each line as a fleeting event of the candidate."""
+        """Return a thread-safe listener that shows each line as a fleeting event of the candidate."""
         loop = asyncio.get_running_loop()
-        masked = self._secrets.by_line()
+        mask = self._secrets.by_line()
 
         def show(line: str) -> None:
             if not loop.is_closed():  # a thread may outlive a stopped session for a moment
-                loop.call_soon_threadsafe(self.append, ToolStreamed(candidate=candidate, text=masked(line)))
+                loop.call_soon_threadsafe(self.append, ToolStreamed(candidate=candidate, text=mask(line)))
 
         return show
 
     def warner(self) -> Callable[[str], None]:
-        """What to call from threads to have a warning logged."""
+        """Return a thread-safe callback that logs a warning."""
         loop = asyncio.get_running_loop()
 
         def warn(text: str) -> None:
@@ -72,22 +72,22 @@ class EventLog:
         return warn
 
     def close(self) -> None:
-        """Nothing more will come: followers end after what they have not seen yet."""
+        """Close the log: followers end after the records they have not read yet."""
         self._closed = True
         for follower in self._followers:
             follower.put_nowait(None)
 
     async def follow(self, start: int = 1) -> AsyncIterator[Record]:
-        """Yield every record from number `start` on, then what comes, until the log is closed."""
-        fresh: asyncio.Queue[Record | None] = asyncio.Queue()
-        old = self._records[start - 1 :]
+        """Yield every record from number `start` on, then new ones until the log is closed."""
+        queue: asyncio.Queue[Record | None] = asyncio.Queue()
+        past_records = self._records[start - 1 :]
         if self._closed:
-            fresh.put_nowait(None)
-        self._followers.append(fresh)
+            queue.put_nowait(None)
+        self._followers.append(queue)
         try:
-            for record in old:
+            for record in past_records:
                 yield record
-            while (record_or_end := await fresh.get()) is not None:
+            while (record_or_end := await queue.get()) is not None:
                 yield record_or_end
         finally:
-            self._followers.remove(fresh)
+            self._followers.remove(queue)

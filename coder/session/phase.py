@@ -1,4 +1,4 @@
-"""One phase: ask, run the calls, look at what changed, until its note is made."""
+"""Loop of one phase: ask the model, run its calls, inspect the change, until the phase's note is made."""
 
 import asyncio
 import re
@@ -21,92 +21,100 @@ from coder.session.limits.loop_detection import LOST, Wandering, answers
 from coder.session.turn import say, turn
 
 _PLACE = re.compile(r"[\w./-]+\.\w+(?:::\w[\w.]*|:\d+)")
-"""`path::Name` or `path:line`: what a reply that patches at once says it changes."""
+"""`path::Name` or `path:line`, as named by a reply that patches immediately."""
 IDLE_REPLIES = 2
-"""Replies without a call in a row after which a phase has failed: the first is answered by a reminder."""
+"""Consecutive replies without a call after which a phase has failed; each is answered by a reminder."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """Where a phase stands when all calls are answered."""
+    """State of a phase when all calls are answered."""
 
     patch: Patch
     changed: bool
-    """Did the newest reply change files? At entry: has the candidate changed any?"""
+    """Whether the newest reply changed files; at entry, whether the candidate has changed any."""
     note: Note | None = None
-    """What the newest reply handed over."""
+    """Note that the newest reply handed over."""
     entry: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Purpose:
-    """A phase, with what makes it this phase and no other."""
+    """A phase with its opening message and the decision when it ends."""
 
     phase: Phase
     opening: Callable[[Kit, Candidate], Awaitable[str]]
-    """The message that opens it, made only if the model is asked before `settle` has said what is wanted; empty is none."""
+    """Builds the opening message, only if the model is asked before `settle` has returned a message; may be
+    empty.
+    """
     settle: Callable[[Kit, Candidate, Standing], Awaitable[Note | str | None]]
-    """Called at entry and after each reply's calls: the note that ends the phase, words for the model, or nothing."""
+    """Called at entry and after each reply's calls: returns the note that ends the phase, a message for the
+    model,
+    or None.
+    """
 
 
 async def run(kit: Kit, candidate: Candidate, purpose: Purpose, attempt: int) -> Note | None:
-    """Walk through one phase; None when it ended without its note.
+    """Run one phase; return None if it ended without its note.
 
-    Calls that are still open (a reading phase ends at the first change, before it is made) are answered before the model is
-    asked again: passing from phase to phase costs no request.
+    Open calls (a reading phase ends at the first change, before it is made) are answered before the model is
+    asked
+    again, so that passing from phase to phase costs no request.
     """
     kit.log.append(PhaseEntered(candidate=candidate.id, phase=purpose.phase.name, attempt=attempt))
-    patch = await _patch(kit, candidate, purpose.phase)
-    calls = _open_calls(kit, candidate)
-    opened = False
+    patch = await _current_patch(kit, candidate, purpose.phase)
+    calls = _unanswered_calls(kit, candidate)
+    is_opened = False
     if not calls:
-        settled = await purpose.settle(
+        decision = await purpose.settle(
             kit, candidate, Standing(patch=patch, changed=bool(patch.paths), entry=True)
         )
-        if isinstance(settled, str):
-            say(kit, candidate, settled)
-            opened = True
-        elif settled is not None:
-            return _made(kit, candidate, purpose.phase, settled, implied=True)
+        if isinstance(decision, str):
+            say(kit, candidate, decision)
+            is_opened = True
+        elif decision is not None:
+            return _log_note(kit, candidate, purpose.phase, decision, implied=True)
     turns = idle = 0
-    wandering = Wandering()
+    loop_detector = Wandering()
     while turns < purpose.phase.max_turns and idle < IDLE_REPLIES:
         if not calls:
-            calls = await _ask(kit, candidate, purpose, opens=not opened)
-            turns, opened = turns + 1, True
+            calls = await _ask(kit, candidate, purpose, opens=not is_opened)
+            turns, is_opened = turns + 1, True
         idle = 0 if calls else idle + 1
         allowed = (
             tuple(takewhile(lambda call: not _writes(kit, call), calls)) if purpose.phase.yields else calls
         )
-        allowed = _reads_last(kit, allowed)
-        handed = [
+        allowed = _order_reads_last(kit, allowed)
+        handed_over = [
             note for call in allowed if (note := await toolbox.answer(kit, candidate, purpose.phase, call))
         ]
         if len(allowed) < len(calls):
-            return _made(kit, candidate, purpose.phase, _implied(kit, candidate, purpose.phase), implied=True)
-        before, patch = patch, await _look(kit, candidate, purpose.phase, patch)
-        standing = Standing(patch=patch, changed=patch.tree != before.tree, note=next(iter(handed), None))
-        settled = (
-            standing.note
-            if isinstance(standing.note, GiveUp)
-            else await purpose.settle(kit, candidate, standing)
+            return _log_note(
+                kit, candidate, purpose.phase, _implied_note(kit, candidate, purpose.phase), implied=True
+            )
+        before, patch = patch, await _inspect_change(kit, candidate, purpose.phase, patch)
+        state = Standing(patch=patch, changed=patch.tree != before.tree, note=next(iter(handed_over), None))
+        decision = (
+            state.note if isinstance(state.note, GiveUp) else await purpose.settle(kit, candidate, state)
         )
-        if settled is None or isinstance(settled, str):
-            settled = _circling(kit, candidate, purpose.phase, wandering, moved=standing.changed) or settled
-        if isinstance(settled, str):
-            say(kit, candidate, settled)
-            opened = True
-        elif settled is not None:
-            return _made(kit, candidate, purpose.phase, settled, implied=settled not in handed)
+        if decision is None or isinstance(decision, str):
+            decision = (
+                _check_for_loop(kit, candidate, purpose.phase, loop_detector, moved=state.changed) or decision
+            )
+        if isinstance(decision, str):
+            say(kit, candidate, decision)
+            is_opened = True
+        elif decision is not None:
+            return _log_note(kit, candidate, purpose.phase, decision, implied=decision not in handed_over)
         calls = ()
     return None
 
 
-def _circling(
-    kit: Kit, candidate: Candidate, phase: Phase, wandering: Wandering, *, moved: bool
+def _check_for_loop(
+    kit: Kit, candidate: Candidate, phase: Phase, loop_detector: Wandering, *, moved: bool
 ) -> GiveUp | str | None:
-    """Words for a model that repeats itself; the end, for one that goes on with it."""
-    match wandering.seen(answers(kit.log.records, candidate.id), moved=moved):
+    """Return a warning for a model that repeats itself, or a note that ends the phase if it goes on."""
+    match loop_detector.seen(answers(kit.log.records, candidate.id), moved=moved):
         case "again":
             return kit.prompts.render("wandering", phase=phase)
         case "lost":
@@ -116,7 +124,7 @@ def _circling(
 
 
 async def _ask(kit: Kit, candidate: Candidate, purpose: Purpose, *, opens: bool) -> tuple[ToolCall, ...]:
-    """The calls of the next reply; one without any is followed by a reminder."""
+    """Return the calls of the next reply; remind the model if it made none."""
     if opens and (text := await purpose.opening(kit, candidate)):
         say(kit, candidate, text)
     reply = await turn(kit, candidate)
@@ -129,8 +137,8 @@ async def _ask(kit: Kit, candidate: Candidate, purpose: Purpose, *, opens: bool)
     return reply.message.calls
 
 
-async def _patch(kit: Kit, candidate: Candidate, phase: Phase) -> Patch:
-    """The candidate's change; whoever only reads has none, and may share a worktree with others."""
+async def _current_patch(kit: Kit, candidate: Candidate, phase: Phase) -> Patch:
+    """Return the candidate's change; empty in phases that only read, which may share a worktree."""
     return (
         await asyncio.to_thread(kit.repository.patch, candidate)
         if phase.writes or phase.yields
@@ -138,9 +146,11 @@ async def _patch(kit: Kit, candidate: Candidate, phase: Phase) -> Patch:
     )
 
 
-async def _look(kit: Kit, candidate: Candidate, phase: Phase, before: Patch) -> Patch:
-    """The candidate's change now; a new one is logged, kept as a checkpoint, and undone if it leaves what --only allows."""
-    patch = await _patch(kit, candidate, phase)
+async def _inspect_change(kit: Kit, candidate: Candidate, phase: Phase, before: Patch) -> Patch:
+    """Return the candidate's current change; log and checkpoint a new one, undo it if it leaves what --only
+    allows.
+    """
+    patch = await _current_patch(kit, candidate, phase)
     if patch.tree == before.tree:
         return before
     workspace = kit.workspace(candidate)
@@ -163,39 +173,44 @@ async def _look(kit: Kit, candidate: Candidate, phase: Phase, before: Patch) -> 
 
 
 async def keep(kit: Kit, candidate: Candidate, patch: Patch) -> None:
-    """Log the candidate's change as it is now, with what it means, and commit it on its private branch."""
-    said = _last_reply(kit, candidate).strip().partition("\n")[0]
-    step = kit.secrets.masked(subject(said or f"Change {', '.join(patch.paths[:3])}", ()))
+    """Log the candidate's current change with its fingerprint, and commit it on its private branch."""
+    reply = _last_reply(kit, candidate).strip().partition("\n")[0]
+    step = kit.secrets.masked(subject(reply or f"Change {', '.join(patch.paths[:3])}", ()))
     await asyncio.to_thread(kit.repository.checkpoint, candidate, step)
-    meaning = await asyncio.to_thread(_fingerprint, candidate, patch)
+    change_fingerprint = await asyncio.to_thread(_fingerprint, candidate, patch)
     kit.log.append(
-        FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff, fingerprint=meaning)
+        FilesChanged(
+            candidate=candidate.id, paths=patch.paths, diff=patch.diff, fingerprint=change_fingerprint
+        )
     )
 
 
 def _fingerprint(candidate: Candidate, patch: Patch) -> str:
     files = {path: candidate.worktree / path for path in patch.paths}
-    plain = {path: file for path, file in files.items() if not file.is_symlink()}
+    regular_files = {path: file for path, file in files.items() if not file.is_symlink()}
     return fingerprint(
-        {path: file.read_text("utf-8", "replace") if file.is_file() else None for path, file in plain.items()}
+        {
+            path: file.read_text("utf-8", "replace") if file.is_file() else None
+            for path, file in regular_files.items()
+        }
     )
 
 
-def _made(kit: Kit, candidate: Candidate, phase: Phase, note: Note, *, implied: bool) -> Note:
+def _log_note(kit: Kit, candidate: Candidate, phase: Phase, note: Note, *, implied: bool) -> Note:
     kit.log.append(NoteMade(candidate=candidate.id, phase=phase.name, note=note, implied=implied))
     return note
 
 
-def _implied(kit: Kit, candidate: Candidate, phase: Phase) -> Note:
-    """The note of a reading phase that ended because the model went on to change files."""
-    said = _last_reply(kit, candidate)
-    summary = said.strip() or "A change was made straight away."
+def _implied_note(kit: Kit, candidate: Candidate, phase: Phase) -> Note:
+    """Return the note of a reading phase that ended because the model began to change files."""
+    reply = _last_reply(kit, candidate)
+    summary = reply.strip() or "A change was made straight away."
     if phase.note != "diagnosis":
         return Sites(summary=summary)
     places = tuple(
         dict.fromkeys(
             place
-            for place in _PLACE.findall(said)
+            for place in _PLACE.findall(reply)
             if (candidate.worktree / place.partition(":")[0]).is_file()
         )
     )
@@ -208,12 +223,15 @@ def _last_reply(kit: Kit, candidate: Candidate) -> str:
     return next((message.text for message in messages if isinstance(message, AssistantMessage)), "")
 
 
-def _open_calls(kit: Kit, candidate: Candidate) -> tuple[ToolCall, ...]:
+def _unanswered_calls(kit: Kit, candidate: Candidate) -> tuple[ToolCall, ...]:
     return unanswered(conversation(kit.log.records, candidate.id))
 
 
-def _reads_last(kit: Kit, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
-    """Return the calls with each `read` behind the other calls before the next change: a search of the same reply may name its file."""
+def _order_reads_last(kit: Kit, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+    """Return the calls with each `read` after the other calls before the next change.
+
+    A search of the same reply may name the file to read.
+    """
     ordered: list[ToolCall] = []
     reads: list[ToolCall] = []
     for call in calls:

@@ -1,4 +1,4 @@
-"""A session: one task from its first event to its last."""
+"""Session: one task from its first event to its last."""
 
 import asyncio
 import traceback
@@ -17,13 +17,16 @@ from coder.session.delivery.outcome import BUG, INTERRUPTED, MISUSE, Ending, con
 from coder.session.turn import say
 
 BASELINE_WAIT_SECONDS, BASELINE_WAIT_SHARE = 20.0, 0.15
-"""How long the first message waits for the suite on the untouched base, and of the time limit: a short suite is worth having in it."""
+"""Longest wait for the baseline before the first message, in seconds and as a share of the time limit.
+
+A short suite is worth having in the first message.
+"""
 WORKABLE = ("timeout", "no_tests")
-"""Problems of the untouched base with which there is still something to do; no change of the code mends any other."""
+"""Problems of the baseline that a change of the code may solve; no change solves any other."""
 
 
 class Session:
-    """Runs a strategy once; only the session delivers, so nothing is delivered twice."""
+    """Runs a strategy once; only the session delivers, so that nothing is delivered twice."""
 
     def __init__(self, kit: Kit, strategy: Strategy, *, id: str, version: str) -> None:
         self._kit = kit
@@ -32,34 +35,34 @@ class Session:
         self._version = version
         self._work: asyncio.Task[Ending] | None = None
         self._candidate: Candidate | None = None
-        self._stopped = False
+        self._is_stopped = False
         self._remarks: list[str] = []
-        """Heard before there was a candidate to work on it."""
+        """Remarks that arrived before there was a candidate."""
 
     def send(self, word: Word) -> None:
-        """Hear a word from a front end; from the event loop's thread only."""
+        """Handle a command from a front end; call only from the event loop's thread."""
         match word:
             case Say(text=text):
                 self._remarks.append(text)
-                self._pass_on()
+                self._forward_remarks()
             case Answer() | Decide() | Amend():
                 self._kit.approval.answer(word)
             case Stop():
-                self._stopped = True
+                self._is_stopped = True
                 self._kit.sandbox.stop()
                 if self._work is not None:
                     self._work.cancel()
             case _:
                 assert_never(word)
 
-    def _pass_on(self) -> None:
+    def _forward_remarks(self) -> None:
         while self._candidate is not None and self._remarks:
             text = f"The person adds: {self._remarks.pop(0)}"
             for name in working(self._kit.log.records):
                 say(self._kit, self._candidate.model_copy(update={"id": name}), text)
 
     async def run(self) -> SessionFinished:
-        """Work until there is an end, whatever it is; leave nothing behind but what was delivered, and close the log."""
+        """Run the session to its end, remove everything but what was delivered, and close the log."""
         kit = self._kit
         kit.log.append(
             SessionStarted(
@@ -76,29 +79,29 @@ class Session:
         for notice in kit.notices:
             kit.log.append(Warned(text=notice))
         try:
-            ending = await self._end()
+            ending = await self._run_to_outcome()
         finally:
             kit.sandbox.stop()
             await asyncio.to_thread(kit.repository.close)
         totals = status(kit.log.records)
         roles = kit.purse.roles if len(kit.purse.roles) > 1 else {}
-        whole = SessionFinished(
+        unmasked = SessionFinished(
             **dict(ending),
             attempts=totals.attempt,
             spent=kit.purse.spent,
             roles=roles,
             seconds=kit.purse.seconds,
         )
-        finished = kit.secrets.out_of(whole)
+        finished = kit.secrets.out_of(unmasked)
         kit.log.append(finished)
         kit.log.close()
         return finished
 
-    async def _end(self) -> Ending:
-        """Every way to end, each in its place."""
+    async def _run_to_outcome(self) -> Ending:
+        """Run the strategy and turn every way to end into an outcome."""
         kit = self._kit
-        self._work = asyncio.ensure_future(self._walk())
-        if self._stopped:
+        self._work = asyncio.ensure_future(self._run_strategy())
+        if self._is_stopped:
             self._work.cancel()
         try:
             return await asyncio.wait_for(self._work, kit.purse.seconds_left)
@@ -119,20 +122,20 @@ class Session:
         except UserError as error:
             return Ending(kind=None, summary=str(error), exit_code=MISUSE)
         except CoderError as error:
-            return self._failed(str(error))
-        except Exception as error:  # noqa: BLE001 (the one place where our bugs end: as the event `failed`, with their traceback)
-            return self._failed("".join(traceback.format_exception(error)))
+            return self._outcome_of_bug(str(error))
+        except Exception as error:  # noqa: BLE001 (bugs end here, as event `failed`)
+            return self._outcome_of_bug("".join(traceback.format_exception(error)))
 
-    def _failed(self, text: str) -> Ending:
+    def _outcome_of_bug(self, text: str) -> Ending:
         text = self._kit.secrets.masked(text)
         self._kit.log.append(Failed(error=text))
         return Ending(kind=None, summary=f"coder failed: {text.strip().splitlines()[-1]}", exit_code=BUG)
 
-    async def _walk(self) -> Ending:
+    async def _run_strategy(self) -> Ending:
         kit = self._kit
         self._candidate = await asyncio.to_thread(kit.repository.candidate, "c1")
         kit.log.append(CandidateForked(candidate=self._candidate.id))
-        self._pass_on()
+        self._forward_remarks()
         left = kit.purse.seconds_left
         wait = (
             BASELINE_WAIT_SECONDS if left is None else min(BASELINE_WAIT_SECONDS, BASELINE_WAIT_SHARE * left)

@@ -1,4 +1,4 @@
-"""From a call to its answer: the one place where tools run, ToolErrors are caught and long output is cut."""
+"""Execution of tool calls: the only place where tools run, ToolErrors are caught and long output is cut."""
 
 import asyncio
 import time
@@ -27,7 +27,7 @@ def find(kit: Kit, name: str) -> Tool | None:
 
 
 async def answer(kit: Kit, candidate: Candidate, phase: Phase, call: ToolCall) -> Note | None:
-    """Run one call and log its answer; the note, if the call handed one over."""
+    """Run one call and log its result; return the note if the call handed one over."""
     kit.log.append(ToolStarted(candidate=candidate.id, call=call))
     started = time.monotonic()
     note: Note | None = None
@@ -42,19 +42,19 @@ async def answer(kit: Kit, candidate: Candidate, phase: Phase, call: ToolCall) -
                 f"Nothing is changed in the {phase.name} phase. It ends with hand_over(kind='{phase.note}')."
             )
         if tool.name == "hand_over":
-            note = _note(tool, phase, call)
-        policy = await _permitted(kit, candidate, tool, call)
+            note = _parse_note(tool, phase, call)
+        policy = await _check_permission(kit, candidate, tool, call)
         text, ok = await _run(kit, candidate, tool, call, policy=policy), True
     except ToolError as error:
         text, ok, note = str(error), False, None
     text = kit.secrets.masked(text)
-    shown = cut(text)
+    shortened = cut(text)
     kit.log.append(
         ToolFinished(
             candidate=candidate.id,
-            message=ToolMessage(call_id=call.id, name=call.name, text=shown, ok=ok),
+            message=ToolMessage(call_id=call.id, name=call.name, text=shortened, ok=ok),
             seconds=time.monotonic() - started,
-            blob="" if shown == text else kit.store.keep(text),
+            blob="" if shortened == text else kit.store.keep(text),
         )
     )
     return note
@@ -65,19 +65,21 @@ async def _run(kit: Kit, candidate: Candidate, tool: Tool, call: ToolCall, *, po
     return await asyncio.to_thread(tool.call, workspace, call.arguments)
 
 
-async def _permitted(kit: Kit, candidate: Candidate, tool: Tool, call: ToolCall) -> Policy:
-    """What the call may reach; asks the person where that must be, once for all calls of the reply.
+async def _check_permission(kit: Kit, candidate: Candidate, tool: Tool, call: ToolCall) -> Policy:
+    """Return the policy of the call; ask the user if necessary, once for all calls of the reply.
 
     Raises:
         ToolError: it is not allowed.
     """
-    decision = _decision(kit, candidate, tool, call)
+    decision = _decide(kit, candidate, tool, call)
     if decision.action == "deny":
         raise ToolError(
             f"{tool.name} was refused, and nothing was done: this {decision.why}. Nobody is asked; go on "
             "without it."
         )
-    if decision.action == "ask" and not await kit.approval.permit(call, list(_wishes(kit, candidate, call))):
+    if decision.action == "ask" and not await kit.approval.permit(
+        call, list(_pending_requests(kit, candidate, call))
+    ):
         raise ToolError(
             f"{tool.name} was not allowed (it {decision.why}), and nothing was done. Go on without it: "
             "run_tests and the tools that look need no permission."
@@ -85,8 +87,12 @@ async def _permitted(kit: Kit, candidate: Candidate, tool: Tool, call: ToolCall)
     return Policy(writes=kit.rights.mode != "read-only", network=decision.network)
 
 
-def _decision(kit: Kit, candidate: Candidate, tool: Tool, call: ToolCall) -> Decision:
-    """Raises ToolError where the arguments do not fit."""
+def _decide(kit: Kit, candidate: Candidate, tool: Tool, call: ToolCall) -> Decision:
+    """Decide whether a call may run.
+
+    Raises:
+        ToolError: its arguments do not fit.
+    """
     if tool.writes:
         return of_change(kit.rights)
     if not tool.asks:
@@ -96,8 +102,8 @@ def _decision(kit: Kit, candidate: Candidate, tool: Tool, call: ToolCall) -> Dec
     return of_command(rights, arguments["command"], root=candidate.worktree, network=arguments["network"])
 
 
-def _wishes(kit: Kit, candidate: Candidate, call: ToolCall) -> Iterator[Wish]:
-    """This call and all others of its reply that wait for the same answer."""
+def _pending_requests(kit: Kit, candidate: Candidate, call: ToolCall) -> Iterator[Wish]:
+    """Yield requests for this call and all others of its reply that wait for the same answer."""
     for other in (
         call,
         *(other for other in unanswered(conversation(kit.log.records, candidate.id)) if other != call),
@@ -106,15 +112,15 @@ def _wishes(kit: Kit, candidate: Candidate, call: ToolCall) -> Iterator[Wish]:
         if tool is None or not (tool.writes or tool.asks):
             continue
         try:
-            decision = _decision(kit, candidate, tool, other)
+            decision = _decide(kit, candidate, tool, other)
         except ToolError:
-            continue  # it will be told what is wrong with it when its turn comes
+            continue  # its error is reported when it is run
         if decision.action == "ask":
-            yield Wish(call=other, text=_said(tool, other), why=decision.why, rules=decision.rules)
+            yield Wish(call=other, text=_describe_call(tool, other), why=decision.why, rules=decision.rules)
 
 
-def _said(tool: Tool, call: ToolCall) -> str:
-    """A call in a line, as a person would say it."""
+def _describe_call(tool: Tool, call: ToolCall) -> str:
+    """Describe a call in one line for the user."""
     arguments = tool.checked(call.arguments)
     if tool.asks:
         command = str(arguments["command"])
@@ -127,7 +133,7 @@ def _said(tool: Tool, call: ToolCall) -> str:
     return f"{tool.name}: {', '.join(paths) or 'a change'}"
 
 
-def _note(tool: Tool, phase: Phase, call: ToolCall) -> Note:
+def _parse_note(tool: Tool, phase: Phase, call: ToolCall) -> Note:
     note = note_of(tool.checked(call.arguments))
     if note.kind not in (phase.note, "give_up"):
         raise ToolError(
@@ -139,7 +145,7 @@ def _note(tool: Tool, phase: Phase, call: ToolCall) -> Note:
 
 
 def cut(text: str, limit: int = OUTPUT_CHARACTERS) -> str:
-    """Head and tail of a text over `limit` characters, with a line between that says how much is missing."""
+    """Return head and tail of a text over `limit` characters, and between them the number of missing ones."""
     if len(text) <= limit:
         return text
     head, tail = text[: limit * 2 // 3], text[-limit // 3 :]

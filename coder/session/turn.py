@@ -18,7 +18,7 @@ from coder.session.context import Kit
 
 
 def say(kit: Kit, candidate: Candidate, text: str) -> None:
-    """Add words of the harness to the conversation, with no secret in what they quote."""
+    """Add a message of the harness to the conversation, with secrets masked."""
     kit.log.append(
         MessageFinished(candidate=candidate.id, message=UserMessage(text=kit.secrets.masked(text)))
     )
@@ -27,11 +27,11 @@ def say(kit: Kit, candidate: Candidate, text: str) -> None:
 async def turn(kit: Kit, candidate: Candidate) -> Reply:
     """Ask the model for the next reply.
 
-    A conversation that outgrew the model's context is compacted once, then asked again.
+    A conversation that exceeds the model's context is compacted once, then sent again.
 
     Raises:
-        LimitReached: before the request, if it could overspend.
-        ModelError: no usable reply could be had.
+        LimitReached: before the request, if it could exceed a limit.
+        ModelError: no usable reply was received.
     """
     try:
         return await _ask(kit, candidate)
@@ -43,7 +43,7 @@ async def turn(kit: Kit, candidate: Candidate) -> Reply:
 
 
 async def _ask(kit: Kit, candidate: Candidate) -> Reply:
-    """Ask the first model that answers; one that is down is not asked again."""
+    """Ask the first model that answers; a model that is down is not asked again."""
     request = Request(
         system=kit.prompts.render(kit.system),
         messages=tuple(map(marked, conversation(kit.log.records, candidate.id))),
@@ -54,7 +54,7 @@ async def _ask(kit: Kit, candidate: Candidate) -> Reply:
     while True:
         model, *others = kit.speakers
         try:
-            return await _complete(kit, candidate, model, _for(model, request))
+            return await _complete(kit, candidate, model, _without_foreign_data(model, request))
         except ModelError as error:
             if error.context_overflow or not others:
                 raise
@@ -62,15 +62,15 @@ async def _ask(kit: Kit, candidate: Candidate) -> Reply:
             kit.log.append(Warned(text=f"{error} {others[0].name} goes on."))
 
 
-def _for(model: Model, request: Request) -> Request:
-    """The request without what another model's provider wants back: a conversation may have had several."""
-    own = (
+def _without_foreign_data(model: Model, request: Request) -> Request:
+    """Remove opaque data of other models' providers, since several may have taken part in a conversation."""
+    messages = (
         message.model_copy(update={"opaque": ""})
         if isinstance(message, AssistantMessage) and message.model != model.name
         else message
         for message in request.messages
     )
-    return request.model_copy(update={"messages": tuple(own)})
+    return request.model_copy(update={"messages": tuple(messages)})
 
 
 async def _complete(kit: Kit, candidate: Candidate, model: Model, request: Request) -> Reply:

@@ -1,1 +1,1 @@
-"""Where sessions are kept: the log as JSON lines, large outputs by their hash."""
+"""Storage of sessions: the log as JSON lines, large outputs by their hash."""

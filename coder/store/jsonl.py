@@ -1,4 +1,4 @@
-"""A session on disk: events.jsonl, format on line one, and its blobs."""
+"""Session on disk: events.jsonl, with its format on line one, and its blobs."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ FORMAT = 1
 
 
 class SessionStore:
-    """Writes one session's records, flushed each, and its large outputs."""
+    """Writes one session's records, flushing each, and its large outputs."""
 
     def __init__(self, directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
@@ -46,25 +46,25 @@ class SessionStore:
 
 
 def read(directory: Path) -> list[Record]:
-    """All records of a stored session; a torn last line is dropped.
+    """Return all records of a stored session; an incomplete last line is dropped.
 
     Raises:
-        UserError: there is no log, or a version of coder that is not this one wrote something unknown.
+        UserError: there is no log, or another version of coder wrote something unknown.
     """
     path = directory / "events.jsonl"
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").removesuffix("\n").split("\n")
     except FileNotFoundError:
         raise UserError(f"There is no session log at {path}.") from None
-    if _format(lines[0]) != FORMAT:
+    if _format_version(lines[0]) != FORMAT:
         raise UserError(
             f"{path} was not written in format {FORMAT}, the one this version of coder reads. Use the "
             "version that wrote it."
         )
-    return list(_records(path, lines[1:]))
+    return list(_parse_records(path, lines[1:]))
 
 
-def _format(line: str) -> object:
+def _format_version(line: str) -> object:
     try:
         header = json.loads(line)
     except json.JSONDecodeError:
@@ -72,7 +72,7 @@ def _format(line: str) -> object:
     return header.get("format") if isinstance(header, dict) else None
 
 
-def _records(path: Path, lines: list[str]) -> Iterator[Record]:
+def _parse_records(path: Path, lines: list[str]) -> Iterator[Record]:
     for number, line in enumerate(lines, start=2):
         try:
             yield Record.model_validate_json(line)
@@ -85,7 +85,7 @@ def _records(path: Path, lines: list[str]) -> Iterator[Record]:
 
 
 def finish(directory: Path, event: SessionFinished, *, at: datetime) -> None:
-    """Append the last event to the log of a session that was killed before it could; a torn last line is cut off."""
+    """Append the last event to the log of a session that was killed; an incomplete last line is cut off."""
     records = read(directory)
     with (directory / "events.jsonl").open("r+b") as file:
         lines = file.readlines()
@@ -97,51 +97,57 @@ def finish(directory: Path, event: SessionFinished, *, at: datetime) -> None:
 
 
 def find(sessions: Path, name: str, *, repository: Path | None = None, delivered: bool = False) -> Path:
-    """The directory of the one session whose id ends or begins with `name`; `last` is the newest.
+    """Return the directory of the only session whose id ends or begins with `name`; `last` is the newest.
 
     With `repository` only its sessions count, with `delivered` only those that ended with a fix.
 
     Raises:
-        UserError: there is none, or more than one.
+        UserError: no session matches, or more than one.
     """
 
-    def counts(directory: Path) -> bool:
+    def is_eligible(directory: Path) -> bool:
         started, finished = ends(directory)
-        at_home = repository is None or (started is not None and started.repository == str(repository))
-        return at_home and (not delivered or (finished is not None and finished.delivery is not None))
+        is_same_repository = repository is None or (
+            started is not None and started.repository == str(repository)
+        )
+        return is_same_repository and (
+            not delivered or (finished is not None and finished.delivery is not None)
+        )
 
     known = listing(sessions)
     if name == "last":
-        if (newest := next((directory for directory in reversed(known) if counts(directory)), None)) is None:
+        if (
+            newest := next((directory for directory in reversed(known) if is_eligible(directory)), None)
+        ) is None:
             raise UserError(
                 "No session "
                 f"{'with a fix ' if delivered else ''}yet{f' in {repository}' if repository else ''}."
             )
         return newest
-    fitting = [
+    matching = [
         directory for directory in known if directory.name.endswith(name) or directory.name.startswith(name)
     ]
-    if len(fitting) != 1:
-        count = "no session" if not fitting else f"{len(fitting)} sessions"
+    if len(matching) != 1:
+        count = "no session" if not matching else f"{len(matching)} sessions"
         raise UserError(f"{count.capitalize()} named {name!r}. `coder log` lists them; `last` is the newest.")
-    started = ends(fitting[0])[0]
+    started = ends(matching[0])[0]
     if repository is not None and started is not None and started.repository != str(repository):
         raise UserError(
-            f"Session {fitting[0].name} belongs to {started.repository}; work there, or add --repo "
+            f"Session {matching[0].name} belongs to {started.repository}; work there, or add --repo "
             f"{started.repository}."
         )
-    return fitting[0]
+    return matching[0]
 
 
 def listing(sessions: Path) -> list[Path]:
-    """Directories of all stored sessions, oldest first."""
+    """Return the directories of all stored sessions, oldest first."""
     return sorted(
         (path.parent for path in sessions.glob("*/events.jsonl")), key=lambda directory: directory.name
     )
 
 
 def ends(directory: Path) -> tuple[SessionStarted | None, SessionFinished | None]:
-    """How a stored session began, and how it ended if it did."""
+    """Return the first event of a stored session, and its last one if it ended."""
     events = [record.event for record in read(directory)]
     started = next((event for event in events if isinstance(event, SessionStarted)), None)
     return started, next((event for event in reversed(events) if isinstance(event, SessionFinished)), None)

@@ -1,1 +1,1 @@
-"""Strategies: routes over the one loop, and functions that wrap them."""
+"""Repair strategies: routes through the phases, and functions that combine them."""

@@ -1,4 +1,4 @@
-"""The choice of a strategy by what is seen on the way, each with its reason."""
+"""Automatic choice of a strategy during a session, logged with its reason."""
 
 from coder.core.events import StrategyChosen
 from coder.core.notes import Sites
@@ -9,30 +9,35 @@ from coder.strategies.candidate_status import given_up, mendable
 from coder.strategies.verify_phase import attempts_left
 
 MANY_FILES = 3
-"""So many files that belong to one issue make a plan worth its requests."""
+"""Number of files of one issue from which a plan is worth its requests."""
 
 
 def chosen(name: str, reason: str, strategy: Strategy) -> Strategy:
-    """The same strategy, announced."""
+    """Return the strategy, with its choice logged when it starts."""
 
-    async def announced(kit: Kit, candidate: Candidate) -> Candidate:
+    async def log_and_run(kit: Kit, candidate: Candidate) -> Candidate:
         kit.log.append(StrategyChosen(strategy=name, reason=reason))
         return await strategy(kit, candidate)
 
-    return announced
+    return log_and_run
 
 
 def auto(*, locate: Strategy, linear: Strategy, plan: Strategy, tree: Strategy) -> Strategy:
-    """A strategy that goes straight ahead where the issue is small and clear, plans where it is spread, and branches after a failure."""
+    """Return a strategy that edits directly, plans if the issue spans many files, and branches after a
+    failure.
+    """
 
     async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
         await locate(kit, candidate)
-        found = notes(kit.log.records, candidate.id)
-        if not found or given_up(kit, candidate):
+        candidate_notes = notes(kit.log.records, candidate.id)
+        if not candidate_notes or given_up(kit, candidate):
             return candidate
         files = list(
             dict.fromkeys(
-                place.partition(":")[0] for note in found if isinstance(note, Sites) for place in note.places
+                place.partition(":")[0]
+                for note in candidate_notes
+                if isinstance(note, Sites)
+                for place in note.places
             )
         )
         if len(files) >= MANY_FILES:
@@ -41,11 +46,11 @@ def auto(*, locate: Strategy, linear: Strategy, plan: Strategy, tree: Strategy) 
             )
         why = f"it was located in {' and '.join(files)}" if files else "a change was made straight away"
         candidate = await chosen("linear", why, linear)(kit, candidate)
-        left = attempts_left(kit)
-        if not mendable(kit, candidate) or left < 1:
+        remaining = attempts_left(kit)
+        if not mendable(kit, candidate) or remaining < 1:
             return candidate
         return await chosen(
-            "tree", f"the first attempt failed and {left} {'is' if left == 1 else 'are'} left", tree
+            "tree", f"the first attempt failed and {remaining} {'is' if remaining == 1 else 'are'} left", tree
         )(kit, candidate)
 
     return strategy

@@ -1,4 +1,4 @@
-"""What a red verdict is taken for: one signature at a time, counted over the attempts, and changed where mending one side fails."""
+"""Diagnosis of failed verdicts: one cause for each failure signature, revised after failed attempts."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -16,115 +16,131 @@ from coder.session.context import Kit
 
 
 def diagnose(kit: Kit, candidate: Candidate) -> None:
-    """Log what each way of failing in the newest verdict is taken for."""
-    for diagnosed in newest_diagnoses(kit, candidate):
-        kit.log.append(diagnosed)
+    """Log the cause of each failure signature of the newest verdict."""
+    for diagnosis in newest_diagnoses(kit, candidate):
+        kit.log.append(diagnosis)
 
 
 def newest_diagnoses(kit: Kit, candidate: Candidate) -> tuple[Diagnosed, ...]:
-    """`diagnoses` of a candidate, under the task's limit of attempts per side."""
+    """Return the `diagnoses` of a candidate under the task's limit of attempts per side."""
     records = lineage(kit.log.records, candidate.id)
     return diagnoses(records, candidate.id, per_side=kit.task.budget.attempts_per_side)
 
 
 def diagnoses(records: Sequence[Record], candidate: str, *, per_side: int = 2) -> tuple[Diagnosed, ...]:
-    """Each signature of the newest verdict, those tried least first: what was not looked at yet may be the cause of the rest.
+    """Return a diagnosis for each failure signature of the newest verdict, least attempted first.
 
-    After `per_side` attempts at one side, the code or the test, the same failure is taken for the other side's.
+    A failure not yet looked at may be the cause of the rest. After `per_side` attempts at one side, the code
+    or the
+    test, the same failure is blamed on the other side.
     """
-    seen: Counter[str] = Counter()
+    attempts: Counter[str] = Counter()
     sides: Counter[tuple[str, bool]] = Counter()
-    taken: dict[str, Cause] = {}
-    found: list[Diagnosed] = []
-    last: tuple[Hunk, ...] = ()
+    causes: dict[str, Cause] = {}
+    diagnosed: list[Diagnosed] = []
+    previous_hunks: tuple[Hunk, ...] = ()
     diff, paths = "", tuple[str, ...]()
     for record in records:
         match record.event:
-            case FilesChanged(diff=changed, paths=changed_paths):
-                diff, paths = changed, changed_paths
+            case FilesChanged(diff=new_diff, paths=new_paths):
+                diff, paths = new_diff, new_paths
             case Verified(verdict=verdict) if not verdict.good:
-                now = hunks(diff)
-                touched = {is_test_path(hunk.path) for hunk in set(now) ^ set(last)}
-                last, found = now, []
-                for told, results in alike(reds(verdict)).items():
-                    seen[told] += 1
-                    sides.update((told, side) for side in touched)
-                    cause, was = _cause(
-                        told, results, sides, taken, per_side=per_side, own_test=_file(results[0]) in paths
+                current_hunks = hunks(diff)
+                changed_sides = {is_test_path(hunk.path) for hunk in set(current_hunks) ^ set(previous_hunks)}
+                previous_hunks, diagnosed = current_hunks, []
+                for signature, results in alike(reds(verdict)).items():
+                    attempts[signature] += 1
+                    sides.update((signature, side) for side in changed_sides)
+                    cause, previous_cause = _cause(
+                        signature,
+                        results,
+                        sides,
+                        causes,
+                        per_side=per_side,
+                        is_own_test=_test_path(results[0]) in paths,
                     )
-                    taken[told] = cause
+                    causes[signature] = cause
                     tests = tuple(result.id for result in results)
-                    found.append(
+                    diagnosed.append(
                         Diagnosed(
                             candidate=candidate,
-                            signature=told,
+                            signature=signature,
                             tests=tests,
                             cause=cause,
-                            attempts=seen[told],
-                            was=was,
+                            attempts=attempts[signature],
+                            was=previous_cause,
                         )
                     )
             case _:
                 pass
-    return tuple(sorted(found, key=lambda item: item.attempts))
+    return tuple(sorted(diagnosed, key=lambda diagnosis: diagnosis.attempts))
 
 
 def reds(verdict: Verdict) -> tuple[TestResult, ...]:
-    """What stands against a change; what broke first."""
+    """Return the failing results of a verdict, broken tests first."""
     return verdict.broken + verdict.still_red
 
 
 def _cause(
-    told: str,
+    signature: str,
     results: Sequence[TestResult],
     sides: Counter[tuple[str, bool]],
-    taken: dict[str, Cause],
+    causes: dict[str, Cause],
     *,
     per_side: int,
-    own_test: bool,
+    is_own_test: bool,
 ) -> tuple[Cause, Cause | None]:
-    """What a failure is taken for now, and what it was taken for before where that has changed.
+    """Return the cause of a failure, and its previous cause if that has changed.
 
-    A test that the change did not touch is never at fault: it was right before.
+    A test that the change did not touch is never at fault, since it was right before.
     """
-    cause: Cause = taken.get(told) or results[0].cause or "logic"
-    tests_blamed = cause in ("test error", "collection")
-    if sides[told, tests_blamed] < per_side or not (tests_blamed or (cause == "logic" and own_test)):
+    cause: Cause = causes.get(signature) or results[0].cause or "logic"
+    is_test_blamed = cause in ("test error", "collection")
+    if sides[signature, is_test_blamed] < per_side or not (
+        is_test_blamed or (cause == "logic" and is_own_test)
+    ):
         return cause, None
     for side in (True, False):
-        sides[told, side] = 0
-    return ("logic" if tests_blamed else "test error"), cause
+        sides[signature, side] = 0
+    return ("logic" if is_test_blamed else "test error"), cause
 
 
-def _file(result: TestResult) -> str:
+def _test_path(result: TestResult) -> str:
     return result.id.partition("::")[0]
 
 
 def left_out(records: Sequence[Record]) -> tuple[tuple[str, ...], int]:
-    """Places that the newest diagnosis named and no change since has touched, and how many red verdicts have seen it so."""
+    """Return places of the newest diagnosis that no change has touched since, and the number of failed
+    verdicts since.
+    """
     places: tuple[str, ...] = ()
-    before: tuple[Hunk, ...] = ()
-    newest: tuple[Hunk, ...] = ()
-    asked = 0
+    hunks_before: tuple[Hunk, ...] = ()
+    newest_hunks: tuple[Hunk, ...] = ()
+    failures = 0
     for record in records:
         match record.event:
-            case NoteMade(note=Diagnosis(places=named)) if named:
-                places, before, asked = named, newest, 0
+            case NoteMade(note=Diagnosis(places=named_places)) if named_places:
+                places, hunks_before, failures = named_places, newest_hunks, 0
             case FilesChanged(diff=diff):
-                newest = hunks(diff)
+                newest_hunks = hunks(diff)
             case Verified(verdict=verdict) if not verdict.good and places:
-                changed = set(newest) ^ set(before)
+                changed_hunks = set(newest_hunks) ^ set(hunks_before)
                 places = tuple(
-                    place for place in places if not any(_touches(hunk, place) for hunk in changed)
+                    place
+                    for place in places
+                    if not any(_is_touched_by(hunk, place) for hunk in changed_hunks)
                 )
-                asked += bool(places)
+                failures += bool(places)
             case _:
                 pass
-    return places, asked
+    return places, failures
 
 
-def _touches(hunk: Hunk, place: str) -> bool:
-    """Does a hunk change this `path`, `path:line` or `path::Name`? A name must stand in or above its changed lines."""
+def _is_touched_by(hunk: Hunk, place: str) -> bool:
+    """Tell whether a hunk changes this `path`, `path:line` or `path::Name`.
+
+    A name must occur in or above the changed lines of the hunk.
+    """
     path, _, name = place.partition("::")
     if hunk.path != path.partition(":")[0]:
         return False

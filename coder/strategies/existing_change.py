@@ -1,4 +1,4 @@
-"""A change that is there already: brought into the candidate's worktree and judged."""
+"""Judgement of an existing change, applied to the candidate's worktree."""
 
 import asyncio
 
@@ -11,10 +11,10 @@ from coder.strategies.verify_phase import judge
 
 
 def judge_given(change: Patch, named: tuple[str, ...] = ()) -> Strategy:
-    """A strategy that has one change judged and makes none of its own; it is a tree where it has one, else a diff."""
+    """Return a strategy that judges one existing change, given as a tree or else as a diff."""
 
     async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
-        await asyncio.to_thread(_bring, kit, candidate, change)
+        await asyncio.to_thread(_apply_change, kit, candidate, change)
         patch = await asyncio.to_thread(kit.repository.patch, candidate)
         kit.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
         kit.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=1))
@@ -24,7 +24,7 @@ def judge_given(change: Patch, named: tuple[str, ...] = ()) -> Strategy:
     return strategy
 
 
-def _bring(kit: Kit, candidate: Candidate, change: Patch) -> None:
+def _apply_change(kit: Kit, candidate: Candidate, change: Patch) -> None:
     if change.tree:
         kit.repository.rollback(candidate, change.tree)
         return

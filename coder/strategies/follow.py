@@ -1,4 +1,4 @@
-"""The one loop: walk a route, a table from (phase, what came of it) to the next phase."""
+"""Execution of a route: a table from (phase, outcome) to the next phase."""
 
 import asyncio
 from collections.abc import Mapping
@@ -21,24 +21,26 @@ from coder.strategies.restart import is_stuck, start_over
 from coder.strategies.verify_phase import attempt_number, attempts_left, judge
 
 Outcome = bool | Literal["spent"]
-"""Did it succeed? `spent`: it did not, and no attempt is left."""
+"""Whether the phase succeeded; `spent` if it failed and no attempt is left."""
 Route = Mapping[tuple[PhaseName, Outcome], PhaseName]
 
 START: Route = {("locate", True): "reproduce"}
-"""The trunk of all that branches: what is to be changed, and the test that shows it."""
+"""Shared trunk of all branches: find what to change, then the test that shows the issue."""
 ONCE: Route = {("reproduce", True): "edit", ("reproduce", False): "edit", ("edit", True): "verify"}
-"""One change, judged once."""
+"""Make one change and judge it once."""
 MEND: Route = {("diagnose", True): "repair", ("repair", True): "verify"}
-"""From a red verdict to the next one."""
+"""Repair after a failed verdict, up to the next verdict."""
 AGAIN: Route = {**MEND, ("verify", False): "diagnose", ("verify", "spent"): "explain"}
 DIRECT: Route = {**START, **ONCE, **AGAIN}
-"""The self-debug loop. A missing row is the honest end: after a good verification, or with nothing left to try."""
+"""Self-debugging loop; a missing row ends it, after a good verdict or with nothing left to try."""
 
 
 def follow(
     route: Route, start: PhaseName = "locate", purposes: Mapping[PhaseName, Purpose] = PURPOSES
 ) -> Strategy:
-    """A strategy that walks `route` from `start`, with as many red verifications as the budget has attempts."""
+    """Return a strategy that follows `route` from `start`, with as many failed verifications as the budget
+    allows.
+    """
 
     async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
         phase: PhaseName | None = start
@@ -53,7 +55,7 @@ def follow(
 async def _step(
     kit: Kit, candidate: Candidate, phase: PhaseName, purposes: Mapping[PhaseName, Purpose]
 ) -> Outcome | None:
-    """What came of one phase; None ends the walk."""
+    """Run one phase and return its outcome; None ends the route."""
     attempt = attempt_number(kit)
     if phase == "verify":
         return await verify(kit, candidate, attempt)
@@ -69,12 +71,12 @@ async def _step(
 
 
 async def verify(kit: Kit, candidate: Candidate, attempt: int) -> Outcome | None:
-    """Return whether the change is good; None where nothing can be said, whatever the change is.
+    """Return whether the change is good; None if the verdict is inconclusive.
 
-    Where the other branches have spent all attempts, the change is not judged any more.
+    If the other branches have spent all attempts, the change is not judged.
     """
-    async with kit.pace.attempt(lambda: attempts_left(kit)) as granted:
-        if not granted:
+    async with kit.pace.attempt(lambda: attempts_left(kit)) as is_granted:
+        if not is_granted:
             return "spent"
         kit.log.append(PhaseEntered(candidate=candidate.id, phase="verify", attempt=attempt))
         patch = await asyncio.to_thread(kit.repository.patch, candidate)
@@ -93,7 +95,7 @@ async def verify(kit: Kit, candidate: Candidate, attempt: int) -> Outcome | None
 
 
 async def _explain(kit: Kit, candidate: Candidate, attempt: int) -> None:
-    """Let the summariser say what was learnt; the report stands without it."""
+    """Ask the summariser for a summary; the report does not depend on it."""
     try:
         await run(replace(kit, role="summariser"), candidate, PURPOSES["explain"], attempt)
     except (LimitReached, ModelError) as error:

@@ -1,4 +1,4 @@
-"""Repair without a model: a proposer searches, and the same verifier as ever judges what it found."""
+"""Repair without a model: a proposer searches for edits, and the verifier judges them."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ from coder.strategies.verify_phase import asked_for, attempt_number, judge
 
 SEARCH_SECONDS = 120.0
 COUNTED_SECONDS = 600.0
-"""Where candidates are counted, time is no more than a safeguard: the same is found on a slow machine."""
+"""Time limit if candidates are counted: only a safeguard, so that a slow machine finds the same edits."""
 SEARCH_SHARE = 0.6
-"""Of the time that is left: what was found must still be proven."""
+"""Share of the remaining time for the search, since the result must still be proven."""
 MOST_ATTEMPTS = 3
 MOST_GUARDS = 20
-"""So many of the tests that a proposal broke are enough to keep others like it away."""
+"""Most broken tests to add as guards after each search; these suffice to exclude similar edits."""
 NEEDS_A_TEST = (
     "Repair without a model needs a test that fails because of the issue, and none does. Name one in the "
     "issue or with --test "
@@ -36,33 +36,40 @@ HELP = (
 
 
 def search_repair() -> Strategy:
-    """A strategy that takes the proposer's proposals in their order, and the first that is PROVEN.
+    """Return a strategy that tries proposals in their order and keeps the first that is PROVEN.
 
-    What tests say of the ones before is not lost: those that a proposal broke must stay green in the next search.
+    Tests that a proposal broke must stay green in the next search.
     """
 
     async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
-        _enter(kit, candidate, "locate")
+        _log_phase(kit, candidate, "locate")
         failing = await failing_tests(kit, candidate)
         attempts = min(MOST_ATTEMPTS, kit.task.budget.attempts)
         tests, guards = failing.tests, tuple[str, ...]()
         tried: list[Proposal] = []
         while True:
             found = await propose(kit, candidate, tests, guards=guards)
-            fewer = speaking_of(kit.task.issue, tests)
-            if not found.proposals and fewer not in (
+            matching_tests = speaking_of(kit.task.issue, tests)
+            if not found.proposals and matching_tests not in (
                 (),
                 tests,
-            ):  # several faults may be at work, of which the issue names one
-                tests, found = fewer, await propose(kit, candidate, fewer, guards=guards)
+            ):  # there may be several faults, and the issue names one of them
+                tests, found = matching_tests, await propose(kit, candidate, matching_tests, guards=guards)
             places = tuple(suspect.place for suspect in found.suspects)
             if not tests:
-                _note(kit, candidate, "locate", GiveUp(summary=_needs_a_test(failing), places=places))
+                _log_note(
+                    kit, candidate, "locate", GiveUp(summary=_missing_test_message(failing), places=places)
+                )
                 return candidate
-            _note(kit, candidate, "locate", Sites(summary=_found(found), places=places, tests=tests))
+            _log_note(
+                kit,
+                candidate,
+                "locate",
+                Sites(summary=_describe_proposals(found), places=places, tests=tests),
+            )
             broken: list[str] = []
             for proposal in [item for item in found.proposals if item not in tried][: attempts - len(tried)]:
-                verdict = await _judged(kit, candidate, proposal, tests)
+                verdict = await _judge_proposal(kit, candidate, proposal, tests)
                 if verdict.kind in (VerdictKind.PROVEN, VerdictKind.INCONCLUSIVE) or verdict.untied:
                     return candidate
                 tried.append(proposal)
@@ -70,28 +77,30 @@ def search_repair() -> Strategy:
             if not broken or len(tried) >= attempts:
                 break
             guards = (*guards, *broken[:MOST_GUARDS])
-            _enter(kit, candidate, "locate")
-        _note(kit, candidate, "repair", GiveUp(summary=_gave_up(found), places=places))
+            _log_phase(kit, candidate, "locate")
+        _log_note(kit, candidate, "repair", GiveUp(summary=_failure_summary(found), places=places))
         return candidate
 
     return strategy
 
 
 async def failing_tests(kit: Kit, candidate: Candidate) -> Reproduced:
-    """Tests that fail on the base for the right reason: those that the issue or the command names, else all; why others do not count.
+    """Return tests that fail on the base for the right reason, and why others do not count.
 
-    Where some are named the suite on the base is not waited for: the session has it measured while the search goes on.
+    Tests that the issue or the command names, else all. If some are named, do not wait for the baseline: the
+    session
+    measures it during the search.
     """
-    named = asked_for(kit)
-    report = None if named else await baseline(kit, candidate, whole=True)
-    asked = named or (tuple(result.id for result in report.reds) if report else ())
-    if not asked:
+    named_tests = asked_for(kit)
+    report = None if named_tests else await baseline(kit, candidate, whole=True)
+    tests = named_tests or (tuple(result.id for result in report.reds) if report else ())
+    if not tests:
         return Reproduced()
     patch = await asyncio.to_thread(kit.repository.patch, candidate)
-    return await asyncio.to_thread(kit.verifier.reproduces, patch, asked)
+    return await asyncio.to_thread(kit.verifier.reproduces, patch, tests)
 
 
-def _needs_a_test(failing: Reproduced) -> str:
+def _missing_test_message(failing: Reproduced) -> str:
     if not failing.rejected:
         return NEEDS_A_TEST
     return (
@@ -101,9 +110,9 @@ def _needs_a_test(failing: Reproduced) -> str:
 
 
 def speaking_of(issue: str, tests: tuple[str, ...]) -> tuple[str, ...]:
-    """Tests whose names share a word with the issue."""
-    said = words_of(issue).keys()
-    return tuple(test for test in tests if words_of(test.partition("::")[2]).keys() & said)
+    """Return tests whose names share a word with the issue."""
+    issue_words = words_of(issue).keys()
+    return tuple(test for test in tests if words_of(test.partition("::")[2]).keys() & issue_words)
 
 
 async def propose(
@@ -114,10 +123,10 @@ async def propose(
     most: float | None = None,
     guards: Sequence[str] = (),
 ) -> Proposals:
-    """Let the proposer search for a part of the time that is left, at most so many seconds."""
-    left = kit.purse.seconds_left
+    """Run the proposer for a share of the remaining time, at most `most` seconds."""
+    remaining = kit.purse.seconds_left
     most = most or (SEARCH_SECONDS if kit.task.budget.candidates is None else COUNTED_SECONDS)
-    seconds = most if left is None else min(most, left * SEARCH_SHARE)
+    seconds = most if remaining is None else min(most, remaining * SEARCH_SHARE)
     may_write = kit.workspace(candidate).may_write
     progress = kit.log.progress(candidate.id)
 
@@ -136,14 +145,16 @@ async def propose(
     return await asyncio.to_thread(search)
 
 
-async def _judged(kit: Kit, candidate: Candidate, proposal: Proposal, tests: tuple[str, ...]) -> Verdict:
-    """Apply a proposal and have it judged; roll it back unless it is PROVEN, or would be if the issue named its test."""
-    _enter(kit, candidate, "edit")
+async def _judge_proposal(
+    kit: Kit, candidate: Candidate, proposal: Proposal, tests: tuple[str, ...]
+) -> Verdict:
+    """Apply and judge a proposal; roll it back unless PROVEN, or it would be if the issue named its test."""
+    _log_phase(kit, candidate, "edit")
     await asyncio.to_thread(apply, proposal.diff, candidate.worktree)
     patch = await asyncio.to_thread(kit.repository.patch, candidate)
     kit.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
-    _note(kit, candidate, "edit", Done(summary=proposal.summary))
-    _enter(kit, candidate, "verify")
+    _log_note(kit, candidate, "edit", Done(summary=proposal.summary))
+    _log_phase(kit, candidate, "verify")
     verdict = await judge(kit, candidate, patch, tests)
     if verdict.kind is not VerdictKind.PROVEN and not verdict.untied:
         await asyncio.to_thread(kit.repository.rollback, candidate, candidate.base)
@@ -151,36 +162,38 @@ async def _judged(kit: Kit, candidate: Candidate, proposal: Proposal, tests: tup
     return verdict
 
 
-def _found(found: Proposals) -> str:
-    """What was searched, and what else turned the tests green."""
-    if not found.proposals or not found.alternatives:
-        return found.note
-    return "\n".join([f"{found.note}. These hold as well:", *map(_in_a_line, found.alternatives)])
+def _describe_proposals(proposals: Proposals) -> str:
+    """Describe the search and the other edits that pass the tests."""
+    if not proposals.proposals or not proposals.alternatives:
+        return proposals.note
+    return "\n".join(
+        [f"{proposals.note}. These hold as well:", *map(_format_proposal, proposals.alternatives)]
+    )
 
 
-def _in_a_line(proposal: Proposal) -> str:
+def _format_proposal(proposal: Proposal) -> str:
     return f"- {proposal.summary}{f' ({proposal.apart})' if proposal.apart else ''}"
 
 
-def _gave_up(found: Proposals) -> str:
-    suspects = ", ".join(suspect.place.rpartition("::")[2] for suspect in found.suspects[:3])
+def _failure_summary(proposals: Proposals) -> str:
+    suspects = ", ".join(suspect.place.rpartition("::")[2] for suspect in proposals.suspects[:3])
     where = f" The fault is most likely in {suspects}." if suspects else ""
-    if found.proposals:
-        return f"No proposal was proven ({found.note}).{where}"
-    if found.alternatives:
-        shown = "\n\n".join(
-            f"{_in_a_line(alternative)}\n{alternative.diff}" for alternative in found.alternatives
+    if proposals.proposals:
+        return f"No proposal was proven ({proposals.note}).{where}"
+    if proposals.alternatives:
+        alternatives = "\n\n".join(
+            f"{_format_proposal(alternative)}\n{alternative.diff}" for alternative in proposals.alternatives
         )
         return (
             "Several edits turn the failing tests green, and none can be told to be right "
-            f"({found.note}).{where} {TELL}\n\n{shown}"
+            f"({proposals.note}).{where} {TELL}\n\n{alternatives}"
         )
-    return f"No simple edit was found that turns the failing tests green ({found.note}).{where} {HELP}"
+    return f"No simple edit was found that turns the failing tests green ({proposals.note}).{where} {HELP}"
 
 
-def _enter(kit: Kit, candidate: Candidate, phase: PhaseName) -> None:
+def _log_phase(kit: Kit, candidate: Candidate, phase: PhaseName) -> None:
     kit.log.append(PhaseEntered(candidate=candidate.id, phase=phase, attempt=attempt_number(kit)))
 
 
-def _note(kit: Kit, candidate: Candidate, phase: PhaseName, note: Note) -> None:
+def _log_note(kit: Kit, candidate: Candidate, phase: PhaseName, note: Note) -> None:
     kit.log.append(NoteMade(candidate=candidate.id, phase=phase, note=note))

@@ -1,4 +1,4 @@
-"""Before a model is asked: where a test fails already, ten seconds of search that may save the whole bill, and are a hint if not."""
+"""Short search for a repair before the model is asked, if a test already fails; its findings become hints."""
 
 import asyncio
 from dataclasses import replace
@@ -18,13 +18,17 @@ FIRST_SECONDS = 10.0
 
 
 def offline_first(strategy: Strategy, *, seconds: float = FIRST_SECONDS) -> Strategy:
-    """The strategy, unless an edit that a short search finds is PROVEN; what it found else goes into the first message, as unproven.
+    """Return a strategy that first runs a short search, and asks the model unless an edit is PROVEN.
 
-    `seconds` are for the suite on the untouched code, and as many again for the search.
+    Other findings go into the first message as unproven hints. `seconds` apply to the baseline, and again to
+    the
+    search.
     """
 
     async def first(kit: Kit, candidate: Candidate) -> Candidate:
-        tests = () if kit.task.plan_only or kit.task.plan else await _failing(kit, candidate, seconds)
+        tests = (
+            () if kit.task.plan_only or kit.task.plan else await _failing_issue_tests(kit, candidate, seconds)
+        )
         if not tests:
             return await strategy(kit, candidate)
         kit.log.append(PhaseEntered(candidate=candidate.id, phase="locate", attempt=1))
@@ -32,7 +36,7 @@ def offline_first(strategy: Strategy, *, seconds: float = FIRST_SECONDS) -> Stra
         if (
             found.proposals
             and not found.alternatives
-            and await _proven(kit, candidate, found.proposals[0], found, tests)
+            and await _prove(kit, candidate, found.proposals[0], found, tests)
         ):
             return candidate
         return await strategy(replace(kit, hints=found), candidate)
@@ -40,32 +44,34 @@ def offline_first(strategy: Strategy, *, seconds: float = FIRST_SECONDS) -> Stra
     return first
 
 
-async def _failing(kit: Kit, candidate: Candidate, seconds: float) -> tuple[str, ...]:
-    """Tests that fail already for the right reason and that the issue names, or shares a word with."""
+async def _failing_issue_tests(kit: Kit, candidate: Candidate, seconds: float) -> tuple[str, ...]:
+    """Return tests that fail for the right reason and that the issue names or shares a word with."""
     report = await baseline(kit, candidate, wait_seconds=seconds)
     reds = tuple(result.id for result in report.reds) if report is not None and report.problem is None else ()
-    asked = asked_for(kit) if reds else ()
-    meant = asked or speaking_of(kit.task.issue, reds)
-    if not meant:
+    named_tests = asked_for(kit) if reds else ()
+    issue_tests = named_tests or speaking_of(kit.task.issue, reds)
+    if not issue_tests:
         return ()
     patch = await asyncio.to_thread(kit.repository.patch, candidate)
-    return (await asyncio.to_thread(kit.verifier.reproduces, patch, meant)).tests
+    return (await asyncio.to_thread(kit.verifier.reproduces, patch, issue_tests)).tests
 
 
-async def _proven(
-    kit: Kit, candidate: Candidate, proposal: Proposal, found: Proposals, tests: tuple[str, ...]
+async def _prove(
+    kit: Kit, candidate: Candidate, proposal: Proposal, proposals: Proposals, tests: tuple[str, ...]
 ) -> bool:
-    """Is it PROVEN? If not, nothing is told of it: it is no attempt of the model's."""
+    """Tell whether the proposal is PROVEN; if not, log nothing, since it is no attempt of the model's."""
     await asyncio.to_thread(apply, proposal.diff, candidate.worktree)
     patch = await asyncio.to_thread(kit.repository.patch, candidate)
     verdict = await weigh(kit, candidate, patch, tests)
     if verdict.kind is not VerdictKind.PROVEN:
         await asyncio.to_thread(kit.repository.rollback, candidate, candidate.base)
         return False
-    places = tuple(suspect.place for suspect in found.suspects)
+    places = tuple(suspect.place for suspect in proposals.suspects)
     kit.log.append(
         NoteMade(
-            candidate=candidate.id, phase="locate", note=Sites(summary=found.note, places=places, tests=tests)
+            candidate=candidate.id,
+            phase="locate",
+            note=Sites(summary=proposals.note, places=places, tests=tests),
         )
     )
     attempt = attempt_number(kit)

@@ -1,4 +1,4 @@
-"""What each phase of a fix opens with, and what ends it."""
+"""Phases of a fix: their opening messages and the conditions that end them."""
 
 import asyncio
 from collections.abc import Mapping
@@ -21,11 +21,11 @@ from coder.workspace.places import name_places
 
 FIRST_LOOK_CHARACTERS = 14_000
 EXPLANATION_CHARACTERS = 1_500
-"""Of what a model says with its change, which becomes the body of the commit."""
+"""Limit for the model's explanation of its change, which becomes the body of the commit."""
 
 
 def has_source(patch: Patch) -> bool:
-    """Does the patch change anything that is not a test?"""
+    """Tell whether the patch changes any file that is not a test."""
     return any(not is_test_path(path) for path in patch.paths)
 
 
@@ -51,36 +51,33 @@ async def _open_reproduce(kit: Kit, candidate: Candidate) -> str:
     return kit.prompts.render("reproduce", reds=report.reds if report else ())
 
 
-async def _settle_reproduce(kit: Kit, candidate: Candidate, standing: Standing) -> Note | str | None:
-    handed = standing.note if isinstance(standing.note, Reproduction) else None
-    if handed is not None and not handed.tests:
-        return handed
-    named = _named(kit, candidate, handed)
-    tests_changed = any(is_test_path(path) for path in standing.patch.paths)
+async def _settle_reproduce(kit: Kit, candidate: Candidate, state: Standing) -> Note | str | None:
+    reproduction = state.note if isinstance(state.note, Reproduction) else None
+    if reproduction is not None and not reproduction.tests:
+        return reproduction
+    named = _named_tests(kit, candidate, reproduction)
+    tests_changed = any(is_test_path(path) for path in state.patch.paths)
     progress = kit.log.progress(candidate.id)
     found = Reproduced()
-    if named or (tests_changed and standing.changed):
-        found = await asyncio.to_thread(kit.verifier.reproduces, standing.patch, named, progress)
+    if named or (tests_changed and state.changed):
+        found = await asyncio.to_thread(kit.verifier.reproduces, state.patch, named, progress)
         if found.tests:
             return Reproduction(summary="Seen red on the untouched base.", tests=found.tests)
-    source = has_source(standing.patch)
+    source = has_source(state.patch)
     if (
         not named
-        and (standing.entry or (standing.changed and source))
-        and (tied := await _find_tied_tests(kit, candidate, weak=source and not tests_changed))
+        and (state.entry or (state.changed and source))
+        and (tied_tests := await _find_tied_tests(kit, candidate, weak=source and not tests_changed))
     ):
-        belonging = await asyncio.to_thread(kit.verifier.reproduces, standing.patch, tied, progress)
-        if belonging.tests:
+        reproduced_ties = await asyncio.to_thread(kit.verifier.reproduces, state.patch, tied_tests, progress)
+        if reproduced_ties.tests:
             return Reproduction(
-                summary="Red already on the untouched base, and tied to the issue.", tests=belonging.tests
+                summary="Red already on the untouched base, and tied to the issue.",
+                tests=reproduced_ties.tests,
             )
-    if (
-        standing.changed
-        and source
-        and (outcome := await _judge_without_targets(kit, candidate, standing.patch))
-    ):
+    if state.changed and source and (outcome := await _judge_without_targets(kit, candidate, state.patch)):
         return outcome
-    if standing.entry or not (standing.changed or handed):
+    if state.entry or not (state.changed or reproduction):
         return None
     judged = verdicts(kit.log.records, candidate.id)
     return kit.prompts.render(
@@ -89,15 +86,21 @@ async def _settle_reproduce(kit: Kit, candidate: Candidate, standing: Standing) 
 
 
 async def _find_tied_tests(kit: Kit, candidate: Candidate, *, weak: bool) -> tuple[str, ...]:
-    """Return the red tests of the base that belong to the issue; those that only an identifier ties, if `weak` ties will do."""
+    """Return failing tests of the base that belong to the issue.
+
+    Tests that only an identifier ties to it count if `weak` and there are no others.
+    """
     await baseline(kit, candidate)
-    found = await asyncio.to_thread(kit.verifier.ties)
-    strong = tuple(test for test, tie in found.items() if tie != "identifier")
-    return strong or (tuple(found) if weak else ())
+    ties = await asyncio.to_thread(kit.verifier.ties)
+    strong = tuple(test for test, tie in ties.items() if tie != "identifier")
+    return strong or (tuple(ties) if weak else ())
 
 
 async def _judge_without_targets(kit: Kit, candidate: Candidate, patch: Patch) -> Note | str | None:
-    """Judge a change that came before any test was named: it may turn a red test green, or break one, which spends an attempt."""
+    """Judge a change made before any test was named.
+
+    It may turn a failing test green, or break one, which spends an attempt.
+    """
     report = await baseline(kit, candidate)
     if report is None or not report.reds:
         return None
@@ -111,10 +114,14 @@ async def _judge_without_targets(kit: Kit, candidate: Candidate, patch: Patch) -
     return await asyncio.to_thread(kit.verifier.explain, verdict)
 
 
-def _named(kit: Kit, candidate: Candidate, handed: Reproduction | None) -> tuple[str, ...]:
+def _named_tests(kit: Kit, candidate: Candidate, reproduction: Reproduction | None) -> tuple[str, ...]:
     return tuple(
         dict.fromkeys(
-            (*(handed.tests if handed else ()), *named_tests(kit.log.records, candidate.id), *asked_for(kit))
+            (
+                *(reproduction.tests if reproduction else ()),
+                *named_tests(kit.log.records, candidate.id),
+                *asked_for(kit),
+            )
         )
     )
 
@@ -126,15 +133,15 @@ async def _open_edit(kit: Kit, candidate: Candidate) -> str:
     return kit.prompts.render("edit", reproduction=newest if isinstance(newest, Reproduction) else None)
 
 
-async def _settle_edit(kit: Kit, candidate: Candidate, standing: Standing) -> Note | str | None:
-    """A change of source that nobody has judged yet closes the phase without asking."""
-    judged = verdicts(kit.log.records, candidate.id)
-    fresh = not judged or judged[-1].tree != standing.patch.tree or judged[-1].good
-    if fresh and (has_source(standing.patch) or (standing.patch.paths and standing.note)):
-        if standing.changed and (objection := await asyncio.to_thread(objections, kit, candidate, standing)):
+async def _settle_edit(kit: Kit, candidate: Candidate, state: Standing) -> Note | str | None:
+    """End the phase without asking if the source changed and is not judged yet."""
+    judgements = verdicts(kit.log.records, candidate.id)
+    is_unjudged = not judgements or judgements[-1].tree != state.patch.tree or judgements[-1].good
+    if is_unjudged and (has_source(state.patch) or (state.patch.paths and state.note)):
+        if state.changed and (objection := await asyncio.to_thread(objections, kit, candidate, state)):
             return objection
-        return standing.note or Done(summary=_summary(kit, candidate))
-    if standing.note is not None:
+        return state.note or Done(summary=_summary(kit, candidate))
+    if state.note is not None:
         return (
             "Nothing has changed since the last verification. Change the code with apply_patch, or "
             "hand_over(kind='give_up')."
@@ -143,7 +150,7 @@ async def _settle_edit(kit: Kit, candidate: Candidate, standing: Standing) -> No
 
 
 def _summary(kit: Kit, candidate: Candidate) -> str:
-    """Return what the model said with its change: a line, then its explanation; what it found before, where it said nothing."""
+    """Return what the model said with its change: a line, then its explanation; else its earlier finding."""
     replies = (
         message
         for message in reversed(conversation(kit.log.records, candidate.id))
@@ -190,15 +197,15 @@ async def _open_explain(kit: Kit, candidate: Candidate) -> str:
     return kit.prompts.render("give_up", failed=failed)
 
 
-async def _settle_handed(_kit: Kit, _candidate: Candidate, standing: Standing) -> Note | None:
-    return standing.note
+async def _settle_with_note(_kit: Kit, _candidate: Candidate, state: Standing) -> Note | None:
+    return state.note
 
 
 PURPOSES: Mapping[PhaseName, Purpose] = {
-    "locate": Purpose(phase=LOCATE, opening=_open_locate, settle=_settle_handed),
+    "locate": Purpose(phase=LOCATE, opening=_open_locate, settle=_settle_with_note),
     "reproduce": Purpose(phase=REPRODUCE, opening=_open_reproduce, settle=_settle_reproduce),
     "edit": Purpose(phase=EDIT, opening=_open_edit, settle=_settle_edit),
-    "diagnose": Purpose(phase=DIAGNOSE, opening=_open_diagnose, settle=_settle_handed),
+    "diagnose": Purpose(phase=DIAGNOSE, opening=_open_diagnose, settle=_settle_with_note),
     "repair": Purpose(phase=REPAIR, opening=_open_repair, settle=_settle_edit),
-    "explain": Purpose(phase=EXPLAIN, opening=_open_explain, settle=_settle_handed),
+    "explain": Purpose(phase=EXPLAIN, opening=_open_explain, settle=_settle_with_note),
 }

@@ -1,4 +1,4 @@
-"""The strategies that are offered by name, each a small composition over the one loop."""
+"""Strategies by name, each a composition of routes."""
 
 from collections.abc import Mapping
 
@@ -19,38 +19,51 @@ from coder.strategies.sequence import chain, early
 from coder.strategies.tree.beam import beam
 
 KEEP = 2
-"""Branches that are grown on after a round without a proof."""
+"""Branches that continue after a round without a proof."""
 
 
 def offered(name: str, *, width: int, rounds: int, review_rounds: int) -> Strategy:
-    """Return the strategy of this name; `rounds` are of the tree, `review_rounds` of mending what reviewers flag."""
-    judged = follow({}, "verify")
-    last = follow({}, "explain")
+    """Return the strategy of this name.
 
-    def read(strategy: Strategy) -> Strategy:
+    `rounds` limits the rounds of the tree search, `review_rounds` those of repairing what reviewers flag.
+    """
+    judge_only = follow({}, "verify")
+    explain = follow({}, "explain")
+
+    def with_committee(strategy: Strategy) -> Strategy:
         return reviewed(strategy, mend, readers=committee, rounds=review_rounds)
 
-    def careful(strategy: Strategy) -> Strategy:
+    def with_risk_review(strategy: Strategy) -> Strategy:
         return reviewed(strategy, mend, readers=for_risk, rounds=review_rounds)
 
-    def grown(check: Strategy, purposes: Mapping[PhaseName, Purpose] = PURPOSES) -> Strategy:
+    def tree_search(check: Strategy, purposes: Mapping[PhaseName, Purpose] = PURPOSES) -> Strategy:
         first, then = follow({}, "edit"), follow({("diagnose", True): "repair"}, "diagnose", purposes)
         branches = beam(
-            first=first, then=then, check=check, last=last, width=width, keep=KEEP, rounds=rounds, score=score
+            first=first,
+            then=then,
+            check=check,
+            last=explain,
+            width=width,
+            keep=KEEP,
+            rounds=rounds,
+            score=score,
         )
         return chain(early(first, check), branches)
 
     def plan() -> Strategy:
-        return planned(finish=follow(ONCE, "reproduce"), last=last)
+        return planned(finish=follow(ONCE, "reproduce"), last=explain)
 
     strategies = {
-        "linear": lambda: careful(follow(DIRECT)),
-        "plan": lambda: careful(plan()),
-        "tree": lambda: careful(chain(follow(START), grown(judged))),
-        "committee": lambda: chain(follow(START), grown(read(judged), ADVISED)),
-        "auto": lambda: careful(
+        "linear": lambda: with_risk_review(follow(DIRECT)),
+        "plan": lambda: with_risk_review(plan()),
+        "tree": lambda: with_risk_review(chain(follow(START), tree_search(judge_only))),
+        "committee": lambda: chain(follow(START), tree_search(with_committee(judge_only), ADVISED)),
+        "auto": lambda: with_risk_review(
             auto(
-                locate=follow({}, "locate"), linear=follow(ONCE, "reproduce"), plan=plan(), tree=grown(judged)
+                locate=follow({}, "locate"),
+                linear=follow(ONCE, "reproduce"),
+                plan=plan(),
+                tree=tree_search(judge_only),
             )
         ),
         "offline": search_repair,

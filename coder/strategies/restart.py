@@ -1,4 +1,4 @@
-"""Starting over: a failed change is taken back, its tests stay, and another way is tried."""
+"""Restart of an attempt: a failed change is rolled back, its tests stay, and another way is tried."""
 
 import asyncio
 
@@ -18,7 +18,10 @@ DIFF_CHARACTERS = 4_000
 
 
 def is_stuck(kit: Kit, candidate: Candidate) -> bool:
-    """Have the two newest changes failed in the same tests with the same messages, which nobody takes for another fault now?"""
+    """Tell whether the two newest changes failed in the same tests with the same messages.
+
+    False if the diagnosis of a failure has changed since.
+    """
     failures: list[frozenset[tuple[str, str]]] = []
     for record in lineage(kit.log.records, candidate.id):
         match record.event:
@@ -28,7 +31,7 @@ def is_stuck(kit: Kit, candidate: Candidate) -> bool:
                 pass
     if len(failures) < 2 or failures[-1] != failures[-2]:
         return False
-    return all(diagnosed.was is None for diagnosed in newest_diagnoses(kit, candidate))
+    return all(diagnosis.was is None for diagnosis in newest_diagnoses(kit, candidate))
 
 
 def _headline(result: TestResult) -> str:
@@ -36,7 +39,7 @@ def _headline(result: TestResult) -> str:
 
 
 async def start_over(kit: Kit, candidate: Candidate) -> None:
-    """Roll the candidate back to its base and its tests, and say so to the model."""
+    """Roll the candidate back to its base and its tests, and tell the model."""
     failed = await asyncio.to_thread(kit.repository.patch, candidate)
     await asyncio.to_thread(kit.repository.rollback, candidate, candidate.base)
     await asyncio.to_thread(bring_tests, candidate, failed)
@@ -46,7 +49,7 @@ async def start_over(kit: Kit, candidate: Candidate) -> None:
 
 
 def bring_tests(candidate: Candidate, patch: Patch) -> None:
-    """Apply the part of a patch that changes tests, in a worktree that holds nothing but the base."""
+    """Apply the part of a patch that changes tests, in a worktree that equals the base."""
     tests = [number for number, hunk in enumerate(hunks(patch.diff)) if is_test_path(hunk.path)]
     if tests:
         apply(rebuilt(patch.diff, tests), candidate.worktree)

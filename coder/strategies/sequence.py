@@ -1,4 +1,4 @@
-"""Strategies one after the other."""
+"""Sequences of strategies."""
 
 from coder.core.state import notes
 from coder.core.values.candidate import Candidate
@@ -7,7 +7,7 @@ from coder.strategies.candidate_status import fresh, given_up, settled
 
 
 def chain(*strategies: Strategy) -> Strategy:
-    """A strategy that goes on with the next one while there is still something to do."""
+    """Return a strategy that runs the next strategy while there is still something to do."""
 
     async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
         for part in strategies:
@@ -24,7 +24,7 @@ def chain(*strategies: Strategy) -> Strategy:
 
 
 def early(first: Strategy, check: Strategy) -> Strategy:
-    """A strategy that has a change judged which is there already, and does nothing without one."""
+    """Return a strategy that judges a change that already exists, and does nothing without one."""
 
     async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
         return await check(kit, await first(kit, candidate)) if await fresh(kit, candidate) else candidate

@@ -1,4 +1,4 @@
-"""VERIFY: the phase without a model."""
+"""VERIFY phase, which asks no model."""
 
 import asyncio
 
@@ -11,32 +11,34 @@ from coder.session.context import Kit
 
 
 async def judge(kit: Kit, candidate: Candidate, patch: Patch, named: tuple[str, ...]) -> Verdict:
-    """Verify a change and log the verdict; what a good verdict stands for already is not verified again."""
-    judged = verdicts(kit.log.records, candidate.id)
-    known = next(
+    """Verify a change and log the verdict; a change that an earlier good verdict covers is not verified
+    again.
+    """
+    judgements = verdicts(kit.log.records, candidate.id)
+    known_verdict = next(
         (
-            old
-            for old in reversed(judged)
-            if old.tree == patch.tree and old.good and set(named) <= set(old.targets)
+            earlier
+            for earlier in reversed(judgements)
+            if earlier.tree == patch.tree and earlier.good and set(named) <= set(earlier.targets)
         ),
         None,
     )
-    if known is not None and known is judged[-1]:
-        return known
-    verdict = known or await weigh(kit, candidate, patch, named)
+    if known_verdict is not None and known_verdict is judgements[-1]:
+        return known_verdict
+    verdict = known_verdict or await weigh(kit, candidate, patch, named)
     kit.log.append(Verified(candidate=candidate.id, attempt=attempt_number(kit), verdict=verdict))
     return verdict
 
 
 async def weigh(kit: Kit, candidate: Candidate, patch: Patch, named: tuple[str, ...]) -> Verdict:
-    """The verdict on a change, with the second look at a good one; the log hears nothing of it.
+    """Return the verdict on a change, with additional checks of a good one, without logging it.
 
-    The tests that the user asked for have to be green as well, whichever are `named`.
+    The tests that the user asked for must be green as well, whatever is `named`.
     """
     progress = kit.log.progress(candidate.id)
-    wanted = tuple(dict.fromkeys((*named, *asked_for(kit))))
+    target_tests = tuple(dict.fromkeys((*named, *asked_for(kit))))
     async with kit.pace.verification():
-        verdict = await asyncio.to_thread(kit.verifier.verify, patch, wanted, progress)
+        verdict = await asyncio.to_thread(kit.verifier.verify, patch, target_tests, progress)
         verdict = verdict.model_copy(update={"tree": patch.tree})
         if verdict.good:
             verdict = await asyncio.to_thread(kit.verifier.guard, verdict, progress)
@@ -44,21 +46,23 @@ async def weigh(kit: Kit, candidate: Candidate, patch: Patch, named: tuple[str, 
 
 
 def asked_for(kit: Kit) -> tuple[str, ...]:
-    """The tests that the issue or the test command names."""
+    """Return the tests that the issue or the test command names."""
     return node_ids(f"{kit.task.issue}\n{kit.task.test_command or ''}")
 
 
 def attempt_number(kit: Kit) -> int:
-    """Return the number of the attempt under way, from 1.
+    """Return the number of the current attempt, from 1.
 
-    Each red verification of any branch has spent one; INCONCLUSIVE ones, and those that the machine alone is to blame for, spend none.
+    Each failed verification of any branch spends one; INCONCLUSIVE ones and those that failed for the
+    environment do not.
     """
-    judged = (record.event.verdict for record in kit.log.records if isinstance(record.event, Verified))
+    judgements = (record.event.verdict for record in kit.log.records if isinstance(record.event, Verified))
     return 1 + sum(
-        not (verdict.good or verdict.unable or verdict.kind is VerdictKind.INCONCLUSIVE) for verdict in judged
+        not (verdict.good or verdict.unable or verdict.kind is VerdictKind.INCONCLUSIVE)
+        for verdict in judgements
     )
 
 
 def attempts_left(kit: Kit) -> int:
-    """Return how many red verifications may still be made; below 1 there are none."""
+    """Return how many failed verifications are still allowed; below 1 there are none."""
     return kit.task.budget.attempts + 1 - attempt_number(kit)

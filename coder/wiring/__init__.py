@@ -1,1 +1,1 @@
-"""The one place that names concrete classes and hands them to each other."""
+"""Construction of concrete classes and their dependencies."""

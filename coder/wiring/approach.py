@@ -1,4 +1,4 @@
-"""Who does the work, and how."""
+"""Choice of model and strategy for a session."""
 
 import os
 from collections.abc import Mapping
@@ -32,31 +32,33 @@ NO_MODEL = (
 
 @dataclass(frozen=True, kw_only=True)
 class Approach:
-    """Who does the work, and how."""
+    """Model and strategy of a session."""
 
     model: Model
     strategy: Strategy
     models: Mapping[str, tuple[Model, ...]] = field(default_factory=dict)
-    """By role, where a role has its own or others to fall back on."""
+    """Models by role, for roles with a model or fallbacks of their own."""
     reason: str
-    """For the screen: why this one."""
+    """Reason of the choice, for the user."""
     alone: bool = False
-    """No model is asked."""
+    """Whether no model is asked."""
 
 
 def approach(config: Config, *, named: str | None) -> Approach:
-    """The strategy asked for, with the model it needs; without key and server the engine that needs none. `named` is what --model says.
+    """Return the configured strategy with its model; without key and server, the built-in engine.
+
+    `named` is the value of --model.
 
     Raises:
-        UserError: the model asked for cannot be used, or a strategy needs one and there is none.
+        UserError: the model cannot be used, or a strategy needs one and there is none.
     """
     nobody = Scripted((), name="no model")
     if config.strategy == "offline":
         return Approach(model=nobody, strategy=search_repair(), reason="as asked", alone=True)
     choice = choose(model=named, configured=config.model, base_url=config.base_url, environment=os.environ)
     if choice is not None:
-        model, models = _models(choice, config)
-        return Approach(model=model, models=models, strategy=_strategy(config), reason=choice.reason)
+        model, models = _open_models(choice, config)
+        return Approach(model=model, models=models, strategy=_build_strategy(config), reason=choice.reason)
     if config.strategy is not None:
         raise UserError(f"The strategy {config.strategy} needs a model: {NO_MODEL}")
     return Approach(
@@ -67,29 +69,29 @@ def approach(config: Config, *, named: str | None) -> Approach:
     )
 
 
-def _strategy(config: Config) -> Strategy:
+def _build_strategy(config: Config) -> Strategy:
     name = config.strategy or "linear"
     strategy = offered(name, width=config.width, rounds=config.attempts, review_rounds=config.review_rounds)
     strategy = offline_first(strategy) if config.offline_first else strategy
     return strategy if config.strategy in (None, "auto") else chosen(name, "as asked", strategy)
 
 
-def _models(choice: Choice, config: Config) -> tuple[Model, dict[str, tuple[Model, ...]]]:
-    """The executor's model, and those of roles; each is followed by the ones that speak while it is down."""
+def _open_models(choice: Choice, config: Config) -> tuple[Model, dict[str, tuple[Model, ...]]]:
+    """Return the executor's model, and the models of each role, followed by their fallbacks."""
     tool_calling = None if config.tool_calling else False
 
-    def opened(chosen: Choice) -> Model:
+    def open_choice(chosen: Choice) -> Model:
         return open_model(chosen, environment=os.environ, tool_calling=tool_calling)
 
-    def named(name: str, reason: str) -> Model:
-        return opened(
+    def open_named(name: str, reason: str) -> Model:
+        return open_choice(
             place(name, reason=reason, environment=os.environ)
             if config.base_url is None
             else at(name, choice, reason=reason)
         )
 
-    main = opened(choice)
-    spare = tuple(named(name, "to fall back on") for name in config.fallback_models)
+    main = open_choice(choice)
+    spare = tuple(open_named(name, "to fall back on") for name in config.fallback_models)
     roles = {
         "planner": config.planner_model,
         "reviewer": config.reviewer_model,
@@ -97,8 +99,10 @@ def _models(choice: Choice, config: Config) -> tuple[Model, dict[str, tuple[Mode
     }
     branches = islice(cycle(config.branch_models), config.width - 1)
     roles |= {f"branch {number}": name for number, name in enumerate(branches, start=1)}
-    own = {role: (named(name, f"for the {role}"), main, *spare) for role, name in roles.items() if name}
-    return main, {"executor": (main, *spare), **own}
+    own_models = {
+        role: (open_named(name, f"for the {role}"), main, *spare) for role, name in roles.items() if name
+    }
+    return main, {"executor": (main, *spare), **own_models}
 
 
 def judging(
@@ -110,16 +114,18 @@ def judging(
     named: tuple[str, ...] = (),
     tree: str = "",
 ) -> tuple[Approach, Task]:
-    """Return how to judge a change that exists already, and what is known of the task: where to start from, what the change is for.
+    """Return how to judge an existing change, and its task: the base and the purpose of the change.
 
-    `named` are tests that must show it; `tree` is the git tree that the diff leads to: judged itself where the diff was stored masked.
+    `named` are tests that must show it. `tree` is the git tree that the diff leads to; it is judged itself if
+    the
+    stored diff has masked secrets.
 
     Raises:
         UserError: there is no such change.
     """
     nobody = Scripted((), name="judging")
     if diff is not None:
-        onto = against or "HEAD with the uncommitted work"
+        base_name = against or "HEAD with the uncommitted work"
         patch = Patch(diff=diff)
         if PLACEHOLDER.search(diff) and tree:
             if not has_tree(directory, tree):
@@ -129,10 +135,10 @@ def judging(
                 )
             patch = Patch(diff="", tree=tree)
         return Approach(
-            model=nobody, strategy=judge_given(patch, named), reason=f"the diff against {onto}"
+            model=nobody, strategy=judge_given(patch, named), reason=f"the diff against {base_name}"
         ), Task(issue="", directory=directory, base=against, given=True)
-    found = given(directory, revision=revision, against=against)
-    how = Approach(
-        model=nobody, strategy=judge_given(Patch(diff="", tree=found.tree), named), reason=found.label
+    change = given(directory, revision=revision, against=against)
+    chosen_approach = Approach(
+        model=nobody, strategy=judge_given(Patch(diff="", tree=change.tree), named), reason=change.label
     )
-    return how, Task(issue=found.message, directory=directory, base=found.base, given=True)
+    return chosen_approach, Task(issue=change.message, directory=directory, base=change.base, given=True)

@@ -1,4 +1,4 @@
-"""What runs the project's code, in any checkout of it."""
+"""Construction of everything that runs the project's code."""
 
 import os
 import secrets
@@ -36,39 +36,39 @@ from coder.wiring.counted_trials import CountedTrials
 OVERLAYS = "overlays"
 LEARNING_SECONDS = 180.0
 COLLECTING_SECONDS = 30.0
-"""A project whose tests take longer to collect has none kept ready."""
+"""Longest collection of tests for which a warm test process is kept."""
 
 
 def sandbox_behind(walls: Walls | None, config: Config | None = None) -> ProcessSandbox:
-    """A sandbox with the private files and limits of the configuration; None is the default one."""
-    chosen = config or Config()
+    """Return a sandbox with the private files and limits of the configuration, or of the default one."""
+    effective = config or Config()
     return ProcessSandbox(
         os.environ,
         walls=walls,
         exposed=(TARGET, state_directory() / OVERLAYS),
-        deny_read=(*DENY_READ, *chosen.deny_read),
-        caps=sandbox_caps(chosen),
+        deny_read=(*DENY_READ, *effective.deny_read),
+        caps=sandbox_caps(effective),
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bench:
-    """What runs the project's code, in any checkout of it."""
+    """Factory of everything that runs the project's code, in any checkout of it."""
 
     project: Project
     sandbox: ProcessSandbox
     limits: Limits
     reached: Path
-    """Where it is kept what the project's tests reach."""
+    """File that stores which code the project's tests reach."""
     strict: bool = False
-    """What checkers newly find keeps a fix from being PROVEN."""
+    """Whether new findings of checkers keep a fix from being PROVEN."""
     suite: SuiteLimits = WHOLE
     candidates: int | None = None
-    """How many edits a search may try."""
+    """Number of edits that a search may try; None for no limit."""
     standbys: list[Standby] = field(default_factory=list)
 
     def close(self) -> None:
-        """End what was kept ready."""
+        """Close all warm test processes."""
         for standby in self.standbys:
             standby.close()
 
@@ -78,7 +78,7 @@ class Bench:
         )
 
     def warm(self, tree: Path, paths: Sequence[str] = ()) -> WarmRunner:
-        """The tests of a tree, or at some paths of it, kept ready."""
+        """Return a runner that keeps the tests of a tree, or at some paths of it, ready."""
         limits = self.limits.model_copy(
             update={"wall_seconds": min(self.limits.wall_seconds, COLLECTING_SECONDS)}
         )
@@ -117,12 +117,12 @@ class Bench:
     def verifiers(
         self, issue: str, *, asked: tuple[str, ...], needs_ties: bool
     ) -> Callable[[Repository], WorktreeVerifier]:
-        """Return what makes a verifier for each base, once: it remembers the base's own results."""
-        made: dict[str, WorktreeVerifier] = {}
+        """Return a function that makes one verifier for each base, which remembers the base's results."""
+        verifiers_by_base: dict[str, WorktreeVerifier] = {}
 
         def verifier(repository: Repository) -> WorktreeVerifier:
-            if repository.base not in made:
-                made[repository.base] = WorktreeVerifier(
+            if repository.base not in verifiers_by_base:
+                verifiers_by_base[repository.base] = WorktreeVerifier(
                     trees=repository,
                     runner=self.runner(),
                     issue=issue,
@@ -133,22 +133,22 @@ class Bench:
                     standby=self._standby(repository),
                     suite=self.suite,
                 )
-            return made[repository.base]
+            return verifiers_by_base[repository.base]
 
         return verifier
 
     def _standby(self, repository: Repository) -> Standby:
-        made = Standby(
+        standby = Standby(
             lambda: repository.checkout(repository.base, ()),
             warm=self.warm,
             learn=self._impact,
             stop=self.sandbox.stop,
         )
-        self.standbys.append(made)
-        return made
+        self.standbys.append(standby)
+        return standby
 
     def _impact(self, tree: Path) -> TracedImpact:
-        """What the tests of a tree reach: of most of them it is known from earlier sessions."""
+        """Trace what the tests of a tree reach, reusing results of earlier sessions."""
         scratch, limits = self.sandbox.scratch, self.limits
         known = learn(
             tree,
@@ -166,10 +166,12 @@ class Bench:
 def bench_for(task: Task, config: Config, *, root: Path, sandbox: ProcessSandbox) -> Bench:
     project = find_project(root, sandbox=sandbox, environment=os.environ, test_command=task.test_command)
     limits = Limits(wall_seconds=config.suite_seconds, memory_bytes=None)
-    reached = index_database(root).with_suffix(".reached.json")
+    coverage_path = index_database(root).with_suffix(".reached.json")
     strict = config.checks == "block"
-    chosen = index_database(root).with_suffix(".packages.json")
-    overlay = Overlay(interpreter=project.interpreter, root=state_directory() / OVERLAYS, chosen=chosen)
+    packages_path = index_database(root).with_suffix(".packages.json")
+    overlay = Overlay(
+        interpreter=project.interpreter, root=state_directory() / OVERLAYS, chosen=packages_path
+    )
     seed = str(secrets.randbelow(1 << 32))
     project = project.model_copy(
         update={
@@ -188,7 +190,7 @@ def bench_for(task: Task, config: Config, *, root: Path, sandbox: ProcessSandbox
         project=project,
         sandbox=sandbox,
         limits=limits,
-        reached=reached,
+        reached=coverage_path,
         strict=strict,
         suite=suite,
         candidates=candidates,
@@ -196,7 +198,10 @@ def bench_for(task: Task, config: Config, *, root: Path, sandbox: ProcessSandbox
 
 
 def suite_limits(config: Config, environment: Mapping[str, str]) -> SuiteLimits:
-    """Return how much of the suite a configuration asks for; where `CI` is set, nobody waits and the suite has all of its time."""
+    """Return the part of the suite that the configuration asks for.
+
+    If `CI` is set nobody waits, and the suite has all of its time.
+    """
     if config.suite == "whole":
         return WHOLE
     seconds = config.suite_seconds if environment.get("CI") else config.foreground_suite_seconds
@@ -208,7 +213,7 @@ def suite_limits(config: Config, environment: Mapping[str, str]) -> SuiteLimits:
 
 
 def project_of(root: Path, *, walls: Walls | None) -> Project:
-    """How the repository at `root` is tested."""
+    """Return how the repository at `root` is tested."""
     with sandbox_behind(walls) as sandbox:
         return find_project(
             root, sandbox=sandbox, environment=os.environ, test_command=configured(root, {}).test

@@ -1,4 +1,4 @@
-"""Trials that are counted: a limit that means the same on every machine, as seconds do not."""
+"""Trials with a limit on their number, which unlike a time limit is the same on every machine."""
 
 from collections.abc import Generator, Sequence
 from contextlib import closing
@@ -8,7 +8,7 @@ from coder.core.ports.repair import Compared, Edit, Trials, Tried
 
 
 class CountedTrials:
-    """Tries at most so many edits in all; with no limit, as many as the time allows."""
+    """Tries a limited number of edits in all; without a limit, as many as the time allows."""
 
     def __init__(self, trials: Trials, *, most: int | None) -> None:
         self._trials = trials
@@ -23,16 +23,16 @@ class CountedTrials:
         seconds: float,
         patient: bool = False,
     ) -> Generator[Tried]:
-        affordable = edits if self._left is None else edits[: self._left]
-        if not affordable:
+        allowed_edits = edits if self._left is None else edits[: self._left]
+        if not allowed_edits:
             return
         with closing(
-            self._trials.try_out(tree, tests, affordable, seconds=seconds, patient=patient)
+            self._trials.try_out(tree, tests, allowed_edits, seconds=seconds, patient=patient)
         ) as results:
-            for tried in results:
+            for result in results:
                 if self._left is not None:
                     self._left -= 1
-                yield tried
+                yield result
 
     def compare(self, tree: Path, tests: Sequence[str], edits: Sequence[Edit], *, seconds: float) -> Compared:
         return self._trials.compare(tree, tests, edits, seconds=seconds)

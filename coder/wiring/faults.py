@@ -1,4 +1,4 @@
-"""Where failing tests say that a fault lies, found outside of any session."""
+"""Fault localization outside of a session."""
 
 import secrets
 import tempfile
@@ -19,7 +19,7 @@ TRACING_SECONDS = 60.0
 def suspected(
     root: Path, tests: tuple[str, ...], *, walls: Walls | None, progress: Progress | None = None
 ) -> Suspected:
-    """Trace failing tests (none: all that fail) in a worktree at HEAD with the uncommitted work, which is gone afterwards.
+    """Trace failing tests (none: all that fail) in a temporary worktree at HEAD with the uncommitted work.
 
     Raises:
         UserError: the repository cannot be worked on.

@@ -12,12 +12,12 @@ from coder.store.jsonl import finish, read
 
 
 def recover_sessions() -> tuple[str, ...]:
-    """Clean up after all sessions whose process is gone, and settle their deliveries; return their ids."""
+    """Clean up after all sessions whose process is gone, settle their deliveries, and return their ids."""
     return recover(sessions_directory(), settle)
 
 
 def settle(directory: Path, pending: PendingDelivery) -> None:
-    """Complete the delivery of a session that was killed over it, and say so in its log; take back what the log says was not delivered."""
+    """Complete the delivery of a killed session and log it; undo a delivery that the log does not confirm."""
     records = read(directory)
     finished = next(
         (record.event for record in reversed(records) if isinstance(record.event, SessionFinished)), None
@@ -26,12 +26,12 @@ def settle(directory: Path, pending: PendingDelivery) -> None:
         if finished.delivery is None:
             pending.take_back()
         return
-    judged = [record.event.verdict for record in records if isinstance(record.event, Verified)]
-    if not judged:
+    judgements = [record.event.verdict for record in records if isinstance(record.event, Verified)]
+    if not judgements:
         pending.take_back()
         return
-    verdict, totals = judged[-1], status(records)
-    ended = SessionFinished(
+    verdict, totals = judgements[-1], status(records)
+    event = SessionFinished(
         kind=verdict.kind,
         summary=(
             f"{verdict.reason} coder was killed while it delivered this; the delivery was completed "
@@ -44,4 +44,4 @@ def settle(directory: Path, pending: PendingDelivery) -> None:
         seconds=totals.seconds,
         exit_code=verdict.kind.exit_code,
     )
-    finish(directory, ended, at=datetime.now(UTC))
+    finish(directory, event, at=datetime.now(UTC))

@@ -1,4 +1,4 @@
-"""A session whose model says what a script says."""
+"""Session with a scripted model."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from coder.wiring.approach import Approach
 
 
 def rehearsed(script: Path, config: Config) -> Approach:
-    """The configured strategy with a scripted model; where it asks for more than the script has, its model is down.
+    """Return the configured strategy with a scripted model, which fails when the script is used up.
 
     Raises:
         UserError: there is no script.

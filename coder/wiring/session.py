@@ -1,4 +1,4 @@
-"""Sessions, put together and taken apart again."""
+"""Construction and cleanup of sessions."""
 
 import os
 import secrets
@@ -46,12 +46,12 @@ from coder.workspace.workspace import Workspace
 
 INSTRUCTIONS_CHARACTERS = 12_000
 TRACING_SECONDS = 20.0
-"""For the failing tests and as many of their neighbours as that lasts for, when a model asks where the fault is."""
+"""Time to trace the failing tests and then their neighbours, when a model asks for suspects."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Opened:
-    """A session ready to run."""
+    """Session that is ready to run."""
 
     id: str
     session: Session
@@ -59,10 +59,10 @@ class Opened:
 
     @property
     def finished(self) -> SessionFinished:
-        """How it ended, once it has."""
-        ended = self.log.records[-1].event
-        assert isinstance(ended, SessionFinished)
-        return ended
+        """Last event of the session; available once it has ended."""
+        event = self.log.records[-1].event
+        assert isinstance(event, SessionFinished)
+        return event
 
 
 @contextmanager
@@ -76,9 +76,9 @@ def open_fix(
     attended: bool,
     reviews: bool = False,
 ) -> Iterator[Opened]:
-    """A session that fixes an issue in the repository at `root`; whatever happens, what it needed is gone afterwards.
+    """Open a session that fixes an issue in the repository at `root`; all its resources are released on exit.
 
-    `walls` stand around all that is executed; None only where the person wants it so.
+    `walls` confine everything that is executed; None only if the user wants it so.
 
     Raises:
         UserError: the repository cannot be worked on.
@@ -90,7 +90,7 @@ def open_fix(
     with ExitStack() as stack:
         stack.callback(
             recover_sessions
-        )  # once nobody holds this one any more: a delivery that failed is taken back at once
+        )  # after this session is released, so that a failed delivery is undone immediately
         stack.enter_context(hold(directory))
         repository = _repository(task, identity, directory)
         stack.callback(repository.close)
@@ -120,10 +120,10 @@ def open_fix(
             store=store,
             log=log,
             purse=Purse(task.budget, clock=time.monotonic),
-            approval=Approval(log, attended=attended, remember=lambda fresh: allow(root, fresh)),
-            rights=_rights(config, root, sandbox=sandbox, test_command=bench.project.command.text),
+            approval=Approval(log, attended=attended, remember=lambda new_rules: allow(root, new_rules)),
+            rights=_build_permissions(config, root, sandbox=sandbox, test_command=bench.project.command.text),
             secrets=private,
-            workspace=_workspaces(
+            workspace=_workspace_factory(
                 task,
                 config,
                 repository,
@@ -133,11 +133,11 @@ def open_fix(
                 log=log,
                 private=private,
             ),
-            instructions=_instructions(root, task.directory) if task.trusted else "",
+            instructions=_read_instructions(root, task.directory) if task.trusted else "",
             seed=config.seed,
             reviews=reviews,
             notices=(
-                *_untrusted(task, root),
+                *_trust_notice(task, root),
                 *repository.left_out,
                 *passed_over(root),
                 *filter(None, [sandbox.notice]),
@@ -147,12 +147,12 @@ def open_fix(
         yield Opened(id=identity, session=session, log=log)
 
 
-def _untrusted(task: Task, root: Path) -> tuple[str, ...]:
-    own = (
+def _trust_notice(task: Task, root: Path) -> tuple[str, ...]:
+    notice = (
         f"{root} is not trusted: its tests run in the sandbox alone, and its AGENTS.md is not sent. If it "
         f"is yours: coder trust {root}"
     )
-    return () if task.trusted else (own,)
+    return () if task.trusted else (notice,)
 
 
 def _repository(task: Task, identity: str, directory: Path) -> SessionRepository:
@@ -163,7 +163,7 @@ def _repository(task: Task, identity: str, directory: Path) -> SessionRepository
         raise
 
 
-def _rights(config: Config, root: Path, *, sandbox: ProcessSandbox, test_command: str) -> Rights:
+def _build_permissions(config: Config, root: Path, *, sandbox: ProcessSandbox, test_command: str) -> Rights:
     return Rights(
         mode=config.approve,
         contained=sandbox.contained,
@@ -172,7 +172,7 @@ def _rights(config: Config, root: Path, *, sandbox: ProcessSandbox, test_command
     )
 
 
-def _workspaces(
+def _workspace_factory(
     task: Task,
     config: Config,
     repository: SessionRepository,
@@ -183,15 +183,15 @@ def _workspaces(
     log: EventLog,
     private: Secrets,
 ) -> Callable[[Candidate], Workspace]:
-    made: dict[str, Workspace] = {}
+    workspaces: dict[str, Workspace] = {}
 
     def workspace(candidate: Candidate) -> Workspace:
-        if candidate.id not in made:
-            looked_after = Surveyed(sandbox, candidate.worktree, log.warner())
+        if candidate.id not in workspaces:
+            residue_sandbox = Surveyed(sandbox, candidate.worktree, log.warner())
 
             @contextmanager
             def around() -> Iterator[None]:
-                with repository.restoring(candidate), looked_after.looking():
+                with repository.restoring(candidate), residue_sandbox.looking():
                     yield
 
             def suspects(tests: tuple[str, ...], progress: Progress) -> Suspected:
@@ -200,9 +200,9 @@ def _workspaces(
                         candidate.worktree, tests, seconds=TRACING_SECONDS, progress=progress
                     )
 
-            made[candidate.id] = Workspace(
+            workspaces[candidate.id] = Workspace(
                 root=candidate.worktree,
-                sandbox=looked_after,
+                sandbox=residue_sandbox,
                 history=replace(repository.history, deny_read=(*DENY_READ, *config.deny_read)),
                 run=lambda tests, progress: verifier.preview(
                     candidate.worktree, repository.patch(candidate).paths, tests, progress, around=around
@@ -215,19 +215,19 @@ def _workspaces(
                 read_only=config.approve == "read-only",
                 only=task.only,
             )
-        return made[candidate.id]
+        return workspaces[candidate.id]
 
     return workspace
 
 
-def _instructions(root: Path, directory: Path) -> str:
-    """AGENTS.md of the root, then of each directory on the way to where the command was started."""
-    inside = directory.resolve()
-    way = [
+def _read_instructions(root: Path, directory: Path) -> str:
+    """Return AGENTS.md of the root and of each directory down to where the command was started."""
+    start = directory.resolve()
+    directories = [
         root,
         *reversed(
-            [place for place in (inside, *inside.parents) if place.is_relative_to(root) and place != root]
+            [parent for parent in (start, *start.parents) if parent.is_relative_to(root) and parent != root]
         ),
     ]
-    texts = [read_regular_text(place / "AGENTS.md", within=root) for place in way]
+    texts = [read_regular_text(parent / "AGENTS.md", within=root) for parent in directories]
     return "\n\n".join(filter(None, texts))[:INSTRUCTIONS_CHARACTERS]

@@ -1,4 +1,4 @@
-"""Questions to the person, each with an answer that holds when nobody gives one."""
+"""Questions to the user, each with a default answer for unattended sessions."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -25,24 +25,24 @@ ALLOW, ALWAYS, REFUSE = "allow", "always", "refuse"
 
 
 class Wish(Value):
-    """Something that a model wants to do and may not do unasked."""
+    """Request for permission to carry out one tool call."""
 
     call: ToolCall
     text: str
-    """What it is, in a line: `run: pip install x`."""
+    """The action in one line: `run: pip install x`."""
     why: str
-    """What speaks against it, in half a sentence."""
+    """The reason for asking, in half a sentence."""
     rules: tuple[Rule, ...] = ()
-    """What to remember, should it be allowed always; none: it cannot be."""
+    """Rules to remember if it is always allowed; empty if it cannot be."""
 
 
 class Approval:
-    """Asks through the log and waits for the word that answers; nothing else is ever taken for an answer."""
+    """Asks the user through the event log and waits for the matching answer."""
 
     def __init__(
         self, log: EventLog, *, attended: bool, remember: Callable[[Sequence[Rule]], None] | None = None
     ) -> None:
-        """`remember` keeps rules for the repository beyond this session; None: nothing can be allowed always."""
+        """Take `remember` to keep rules for the repository beyond this session; None disables "always"."""
         self._log = log
         self._attended = attended
         self._remember = remember
@@ -51,19 +51,25 @@ class Approval:
         self._amendments: dict[str, asyncio.Future[Amend]] = {}
         self._count = 0
         self._permitted: dict[ToolCall, bool] = {}
-        """Of the newest question, what has not been carried out yet: an answer holds for one call, and ids of calls come again."""
+        """Decisions of the newest question that are not used yet.
+
+        An answer holds for one call, because ids of calls repeat.
+        """
         self.rules: tuple[Rule, ...] = ()
-        """What has been allowed always in this session."""
+        """Rules for what the user has always allowed in this session."""
 
     @property
     def attended(self) -> bool:
-        """Is there somebody to answer?"""
+        """Whether a user is there to answer."""
         return self._attended
 
     async def permit(self, call: ToolCall, wishes: Sequence[Wish]) -> bool:
-        """May the call be carried out? The first of a reply's wishes asks for all of them in one question."""
+        """Return whether the call may be carried out.
+
+        The first of a reply's requests asks for all of them in one question.
+        """
         if call not in self._permitted:
-            option = await self._put(wishes)
+            option = await self._ask_for_permission(wishes)
             if option == ALWAYS and self._remember is not None:
                 rules = tuple(rule for wish in wishes for rule in wish.rules)
                 self.rules += rules
@@ -71,20 +77,20 @@ class Approval:
             self._permitted = {wish.call: option != REFUSE for wish in wishes}
         return self._permitted.pop(call)
 
-    async def _put(self, wishes: Sequence[Wish]) -> str:
+    async def _ask_for_permission(self, wishes: Sequence[Wish]) -> str:
         lines = [f"{wish.text}   ({wish.why})" for wish in wishes]
         text = (
             f"Allow this? {lines[0]}"
             if len(lines) == 1
             else "\n".join(["Allow all of this?", *(f"  - {line}" for line in lines)])
         )
-        lasting = self._remember is not None and all(wish.rules for wish in wishes)
-        options = (ALLOW, ALWAYS, REFUSE) if lasting else (ALLOW, REFUSE)
+        can_always_allow = self._remember is not None and all(wish.rules for wish in wishes)
+        options = (ALLOW, ALWAYS, REFUSE) if can_always_allow else (ALLOW, REFUSE)
         return await self.ask(text, options=options, default=REFUSE)
 
     async def ask(self, text: str, *, options: tuple[str, ...], default: str) -> str:
-        """The option chosen; `default`, at once, where nobody attends."""
-        question = self._name()
+        """Return the option that the user chooses, or immediately `default` if the session is unattended."""
+        question = self._next_question_id()
         self._log.append(QuestionAsked(question=question, text=text, options=options, default=default))
         if not self._attended:
             self._log.append(QuestionAnswered(question=question, option=default, by="default"))
@@ -95,39 +101,42 @@ class Approval:
         return option
 
     async def review(self, diff: str, droppable: tuple[int, ...] = ()) -> tuple[int, ...]:
-        """Numbers of the hunks of `diff` to deliver; all of them, at once, where nobody attends. `droppable` ones change no verdict."""
-        question = self._name()
+        """Return the numbers of the hunks of `diff` to deliver; immediately all of them if unattended.
+
+        Hunks in `droppable` can be left out without a change of the verdict.
+        """
+        question = self._next_question_id()
         self._log.append(ReviewAsked(question=question, diff=diff, droppable=droppable))
         if not self._attended:
-            everything = tuple(range(len(hunks(diff))))
-            self._log.append(ReviewAnswered(question=question, accepted=everything, by="default"))
-            return everything
+            all_hunks = tuple(range(len(hunks(diff))))
+            self._log.append(ReviewAnswered(question=question, accepted=all_hunks, by="default"))
+            return all_hunks
         accepted = (await _reply(self._decisions, question)).accepted
         self._log.append(ReviewAnswered(question=question, accepted=accepted, by="person"))
         return accepted
 
     async def plan(self, plan: Plan) -> Plan | None:
-        """The plan as it is to be run, None for not at all; as it is, at once, where nobody attends."""
-        question = self._name()
+        """Return the plan to run, None if it is refused; immediately the plan itself if unattended."""
+        question = self._next_question_id()
         self._log.append(PlanAsked(question=question, plan=plan))
         if not self._attended:
             self._log.append(PlanAnswered(question=question, plan=plan, by="default"))
             return plan
-        wanted = (await _reply(self._amendments, question)).plan
-        self._log.append(PlanAnswered(question=question, plan=wanted, by="person"))
-        return wanted
+        approved_plan = (await _reply(self._amendments, question)).plan
+        self._log.append(PlanAnswered(question=question, plan=approved_plan, by="person"))
+        return approved_plan
 
     def answer(self, word: Answer | Decide | Amend) -> None:
-        """Give the answer to a waiting question; one that nobody waits for is dropped."""
+        """Pass an answer to the question that waits for it; drop it if none does."""
         match word:
             case Answer():
-                _settle(self._answers, word)
+                _resolve_future(self._answers, word)
             case Decide():
-                _settle(self._decisions, word)
+                _resolve_future(self._decisions, word)
             case Amend():
-                _settle(self._amendments, word)
+                _resolve_future(self._amendments, word)
 
-    def _name(self) -> str:
+    def _next_question_id(self) -> str:
         self._count += 1
         return f"q{self._count}"
 
@@ -140,7 +149,7 @@ async def _reply(waiting: dict[str, asyncio.Future[Reply]], question: str) -> Re
         del waiting[question]
 
 
-def _settle(waiting: dict[str, asyncio.Future[Reply]], word: Reply) -> None:
+def _resolve_future(waiting: dict[str, asyncio.Future[Reply]], word: Reply) -> None:
     future = waiting.get(word.question)
     if future is not None and not future.done():
         future.set_result(word)

@@ -1,4 +1,4 @@
-"""Leaves out of a proven change what changes no verdict; what is left is proven again, cold."""
+"""Minimization of a proven change: hunks that change no verdict are removed, and the rest is proven again."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -12,52 +12,59 @@ from coder.session.delivery.removable_hunks import droppable, place_of
 from coder.session.delivery.review import announced, part_of
 
 MOST_ALONE = 5
-"""So many hunks are tried one by one, each for a whole verification, where not all of them can go."""
+"""Number of hunks to try one by one, each with a whole verification, if not all of them can be removed."""
 
 
 async def minimised(kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdict) -> tuple[Patch, Verdict]:
-    """The smallest part of the change found that keeps the proof, in the candidate's worktree, and the verdict on just that."""
-    idle = droppable(patch.diff, verdict.guarded, wording=not kit.task.keep_comments)
-    every = range(len(hunks(patch.diff)))
+    """Return the smallest part of the change that keeps the proof, and its verdict.
+
+    The part is left in the candidate's worktree.
+    """
+    removable = droppable(patch.diff, verdict.guarded, wording=not kit.task.keep_comments)
+    all_numbers = range(len(hunks(patch.diff)))
     best, dropped = (patch, verdict), frozenset[int]()
-    for wanted in _tries(idle):
-        if dropped == frozenset(idle):
+    for attempt in _removal_attempts(removable):
+        if dropped == frozenset(removable):
             break
-        left = [number for number in every if number not in dropped | wanted]
-        part = await _holding(kit, candidate, patch, left, verdict)
+        remaining = [number for number in all_numbers if number not in dropped | attempt]
+        part = await _verify_part(kit, candidate, patch, remaining, verdict)
         if part is not None:
-            best, dropped = part, dropped | wanted
+            best, dropped = part, dropped | attempt
     await asyncio.to_thread(kit.repository.rollback, candidate, best[0].tree)
     if not dropped:
         return patch, verdict
-    smaller, again = best
-    again = await asyncio.to_thread(kit.verifier.guard, again, kit.log.progress(candidate.id))
+    smaller, new_verdict = best
+    new_verdict = await asyncio.to_thread(kit.verifier.guard, new_verdict, kit.log.progress(candidate.id))
     places = ", ".join(place_of(hunks(patch.diff)[number]) for number in sorted(dropped))
-    again = again.model_copy(
-        update={"notes": (*again.notes, f"left out, for it changes no verdict: {places}")}
+    new_verdict = new_verdict.model_copy(
+        update={"notes": (*new_verdict.notes, f"left out, for it changes no verdict: {places}")}
     )
-    announced(kit, candidate, smaller, again)
-    return smaller, again
+    announced(kit, candidate, smaller, new_verdict)
+    return smaller, new_verdict
 
 
-def _tries(idle: Sequence[int]) -> Iterator[frozenset[int]]:
-    """All at once, then each alone, from the end."""
-    if idle:
-        yield frozenset(idle)
-    if len(idle) > 1:
-        yield from (frozenset({number}) for number in reversed(idle[-MOST_ALONE:]))
+def _removal_attempts(removable: Sequence[int]) -> Iterator[frozenset[int]]:
+    """Yield sets of hunks to remove: all at once, then each alone, from the end."""
+    if removable:
+        yield frozenset(removable)
+    if len(removable) > 1:
+        yield from (frozenset({number}) for number in reversed(removable[-MOST_ALONE:]))
 
 
-async def _holding(
-    kit: Kit, candidate: Candidate, patch: Patch, left: Sequence[int], verdict: Verdict
+async def _verify_part(
+    kit: Kit, candidate: Candidate, patch: Patch, remaining: Sequence[int], verdict: Verdict
 ) -> tuple[Patch, Verdict] | None:
-    """A part of the change with its own verdict; None where that is worth less than the whole change's."""
-    if not left:
+    """Return a part of the change with its own verdict; None if that verdict is worse than the whole
+    change's.
+    """
+    if not remaining:
         return None
     try:
-        part, again = await part_of(kit, candidate, patch, left)
+        part, new_verdict = await part_of(kit, candidate, patch, remaining)
     except PatchError:
         return None
     return (
-        (part, again) if again.kind is verdict.kind and set(verdict.targets) <= set(again.targets) else None
+        (part, new_verdict)
+        if new_verdict.kind is verdict.kind and set(verdict.targets) <= set(new_verdict.targets)
+        else None
     )

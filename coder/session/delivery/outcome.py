@@ -1,4 +1,4 @@
-"""How a session ends: what is said, what is delivered, what the exit code is."""
+"""Outcome of a session: summary, delivery and exit code."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -24,7 +24,7 @@ BUG = 1
 
 
 class Ending(Value):
-    """What SessionFinished says beyond the totals."""
+    """Fields of SessionFinished beyond the totals."""
 
     kind: VerdictKind | None
     summary: str
@@ -37,9 +37,9 @@ class Ending(Value):
 async def conclude(kit: Kit, candidate: Candidate) -> Ending:
     """Deliver what the newest verdict allows, or explain why nothing is delivered."""
     if kit.task.plan_only:
-        return _planned(kit)
-    judged = verdicts(kit.log.records, candidate.id)
-    newest = judged[-1] if judged else None
+        return _planning_outcome(kit)
+    all_verdicts = verdicts(kit.log.records, candidate.id)
+    newest = all_verdicts[-1] if all_verdicts else None
     if newest is not None and kit.task.given:
         page = kit.verifier.evidence(newest).page
         return Ending(
@@ -56,7 +56,7 @@ async def conclude(kit: Kit, candidate: Candidate) -> Ending:
         or not newest.good
         or (gave_up(kit.log.records, candidate.id) and newest.kind is not VerdictKind.PROVEN)
     ):
-        return _without(kit, candidate, newest)
+        return _outcome_without_delivery(kit, candidate, newest)
     if kit.task.minimise:
         patch, newest = await minimised(kit, candidate, patch, newest)
     newest = newest.model_copy(
@@ -74,12 +74,12 @@ async def conclude(kit: Kit, candidate: Candidate) -> Ending:
         patch, newest = accepted
         if not newest.good:
             return ended(VerdictKind.GAVE_UP, f"What you accepted is not delivered: {newest.reason}", kit)
-    cleared = await clear(kit, patch, newest)
-    if cleared is None:
+    confirmed = await clear(kit, patch, newest)
+    if confirmed is None:
         return ended(
             VerdictKind.GAVE_UP, "You did not want these files changed, so nothing was delivered.", kit
         )
-    verdict, delivery = await _deliver(kit, candidate, patch, cleared)
+    verdict, delivery = await _deliver(kit, candidate, patch, confirmed)
     return Ending(
         kind=verdict.kind,
         summary=verdict.reason,
@@ -90,7 +90,7 @@ async def conclude(kit: Kit, candidate: Candidate) -> Ending:
 
 
 def ended(kind: VerdictKind, summary: str, kit: Kit) -> Ending:
-    """An end without a fix, with the report of what was learnt."""
+    """Return an outcome without a fix, with a report of what was learnt."""
     return Ending(
         kind=kind,
         summary=summary,
@@ -99,18 +99,22 @@ def ended(kind: VerdictKind, summary: str, kit: Kit) -> Ending:
     )
 
 
-def _planned(kit: Kit) -> Ending:
-    """The plan as it was made, and nothing else."""
-    made = [record.event.note for record in kit.log.records if isinstance(record.event, NoteMade)]
-    plan = next((note for note in reversed(made) if isinstance(note, Plan)), None)
+def _planning_outcome(kit: Kit) -> Ending:
+    """Return the outcome of a session that only plans."""
+    made_notes = [record.event.note for record in kit.log.records if isinstance(record.event, NoteMade)]
+    plan = next((note for note in reversed(made_notes) if isinstance(note, Plan)), None)
     if plan is None:
-        return ended(VerdictKind.GAVE_UP, _first_line(made[-1].summary) if made else "No plan was made.", kit)
+        return ended(
+            VerdictKind.GAVE_UP,
+            _first_line(made_notes[-1].summary) if made_notes else "No plan was made.",
+            kit,
+        )
     return Ending(
         kind=None, summary="This is the plan; nothing was changed.", report=written(plan), exit_code=0
     )
 
 
-def _without(kit: Kit, candidate: Candidate, verdict: Verdict | None) -> Ending:
+def _outcome_without_delivery(kit: Kit, candidate: Candidate, verdict: Verdict | None) -> Ending:
     if gave_up(kit.log.records, candidate.id):
         return ended(VerdictKind.GAVE_UP, _first_line(notes(kit.log.records, candidate.id)[-1].summary), kit)
     if verdict is None:
@@ -122,16 +126,20 @@ def _without(kit: Kit, candidate: Candidate, verdict: Verdict | None) -> Ending:
 async def _deliver(
     kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdict
 ) -> tuple[Verdict, Delivery]:
-    """The fix alone on top of HEAD, proven again there; on top of the uncommitted work only as a diff."""
+    """Deliver the fix on top of HEAD, proven again there; as a diff only if it needs the uncommitted work."""
     repository = kit.repository
     rebased = await asyncio.to_thread(repository.rebased, patch)
     if rebased is not None and repository.dirty:
-        on_head = kit.verifier_of(repository.on_head())
-        again = await asyncio.to_thread(on_head.verify, rebased, named_tests(kit.log.records, candidate.id))
-        rebased = rebased if again.kind is verdict.kind else None
-        notes = tuple(dict.fromkeys((*again.notes, *verdict.notes)))
+        head_verifier = kit.verifier_of(repository.on_head())
+        new_verdict = await asyncio.to_thread(
+            head_verifier.verify, rebased, named_tests(kit.log.records, candidate.id)
+        )
+        rebased = rebased if new_verdict.kind is verdict.kind else None
+        notes = tuple(dict.fromkeys((*new_verdict.notes, *verdict.notes)))
         verdict = (
-            verdict if rebased is None else again.model_copy(update={"tree": rebased.tree, "notes": notes})
+            verdict
+            if rebased is None
+            else new_verdict.model_copy(update={"tree": rebased.tree, "notes": notes})
         )
     if rebased is None:
         kit.log.append(
@@ -142,7 +150,7 @@ async def _deliver(
         return verdict, Delivery(diff=patch.diff, needs_uncommitted_work=True)
     if kit.task.dry_run:
         return verdict, Delivery(diff=rebased.diff)
-    return verdict, await _unstoppable(_deliver_on_head(kit, candidate, rebased, verdict))
+    return verdict, await _finish_despite_cancellation(_deliver_on_head(kit, candidate, rebased, verdict))
 
 
 async def _deliver_on_head(kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdict) -> Delivery:
@@ -154,21 +162,21 @@ async def _deliver_on_head(kit: Kit, candidate: Candidate, patch: Patch, verdict
             Warned(text=f"Not merged: --merge takes only what is PROVEN, and this is {verdict.kind}.")
         )
         return delivery
-    if unseen := unreviewed(kit, patch):
+    if unreviewed_paths := unreviewed(kit, patch):
         kit.log.append(
-            Warned(text=f"Not merged: nobody has reviewed {unseen}. Look at it, then: coder apply.")
+            Warned(text=f"Not merged: nobody has reviewed {unreviewed_paths}. Look at it, then: coder apply.")
         )
         return delivery
     try:
-        brought = await asyncio.to_thread(kit.repository.merge, delivery)
+        commit = await asyncio.to_thread(kit.repository.merge, delivery)
     except (UserError, GitError) as error:
         kit.log.append(Warned(text=f"Not merged: {error}"))
         return delivery
-    if brought != delivery.commit:
+    if commit != delivery.commit:
         kit.log.append(
             Warned(
                 text=(
-                    f"HEAD has moved on meanwhile: {brought[:10]} is UNVERIFIED there. Judge it: coder "
+                    f"HEAD has moved on meanwhile: {commit[:10]} is UNVERIFIED there. Judge it: coder "
                     "verify HEAD"
                 )
             )
@@ -176,9 +184,9 @@ async def _deliver_on_head(kit: Kit, candidate: Candidate, patch: Patch, verdict
     return delivery.model_copy(update={"merged": True})
 
 
-async def _unstoppable(delivering: Coroutine[None, None, Delivery]) -> Delivery:
-    """A delivery, once begun, is ended and told: half of one would be nobody's."""
-    task = asyncio.ensure_future(delivering)
+async def _finish_despite_cancellation(delivery: Coroutine[None, None, Delivery]) -> Delivery:
+    """Finish a delivery once it has begun, because half a delivery helps nobody."""
+    task = asyncio.ensure_future(delivery)
     while not task.done():
         with suppress(asyncio.CancelledError):
             await asyncio.shield(task)
@@ -188,7 +196,7 @@ async def _unstoppable(delivering: Coroutine[None, None, Delivery]) -> Delivery:
 def _commit(kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdict) -> Delivery:
     recent = kit.repository.subjects(30)
     evidence = kit.verifier.evidence(verdict)
-    summary = _change(kit, candidate)
+    summary = _change_summary(kit, candidate)
     text = kit.secrets.masked(message(summary, kit.task.issue, recent=recent, trailers=evidence.trailers))
     page = kit.secrets.masked(evidence.page)
     name = slug(subject(summary or kit.task.issue, recent))
@@ -196,11 +204,11 @@ def _commit(kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdict) -> D
     return kit.repository.deliver(patch, message=text, evidence=page, slug=name, steps_of=steps_of)
 
 
-def _change(kit: Kit, candidate: Candidate) -> str:
-    """What the change does, in the model's words: the newest note that says so."""
-    made = notes(kit.log.records, candidate.id)
+def _change_summary(kit: Kit, candidate: Candidate) -> str:
+    """Return what the change does in the model's words, from the newest note that says so."""
+    candidate_notes = notes(kit.log.records, candidate.id)
     for kinds in ((Done,), (Diagnosis, Sites)):
-        for note in reversed(made):
+        for note in reversed(candidate_notes):
             if isinstance(note, kinds) and _first_line(note.summary):
                 return note.summary
     return ""

@@ -1,4 +1,4 @@
-"""Which hunks of a proven change change no verdict, so that it holds without them as well."""
+"""Hunks of a proven change that can be removed without a change of the verdict."""
 
 from pathlib import PurePosixPath
 
@@ -8,34 +8,35 @@ from coder.core.values.verdict import Guarded
 from coder.patching.git_hunks import blocks, hunks
 
 WRITING = frozenset({".adoc", ".md", ".rst", ".txt"})
-"""Files that are there to be read by people."""
+"""Suffixes of documentation files."""
 
 
 def droppable(diff: str, guarded: Guarded | None, *, wording: bool = False) -> tuple[int, ...]:
-    """The numbers of such hunks: no test notices when one of them is taken out.
+    """Return the numbers of hunks whose removal no test notices.
 
-    Tests are never among them. With `wording` hunks of comments, docstrings and documentation are as well; else such lines keep a hunk.
+    Hunks of tests are never among them. With `wording`, hunks of comments, docstrings and documentation are
+    included; otherwise such lines keep a hunk.
     """
-    loose = (
+    unguarded = (
         {(place.path, place.line) for place in guarded.unguarded if place.whole_hunk} if guarded else set()
     )
-    words = set(guarded.wording) if guarded else set()
-    found = []
+    wording_lines = set(guarded.wording) if guarded else set()
+    numbers = []
     for number, hunk in enumerate(hunks(diff)):
-        if _is_writing(hunk):
-            idle = wording
+        if _is_documentation(hunk):
+            is_removable = wording
         else:
             places = {(hunk.path, line) for line in blocks(hunk)}
-            idle = bool(places) and places <= (loose | words if wording else loose)
-        if idle and not is_test_path(hunk.path):
-            found.append(number)
-    return tuple(found)
+            is_removable = bool(places) and places <= (unguarded | wording_lines if wording else unguarded)
+        if is_removable and not is_test_path(hunk.path):
+            numbers.append(number)
+    return tuple(numbers)
 
 
 def place_of(hunk: Hunk) -> str:
-    """Such as `shop.py:12`."""
+    """Return the location of a hunk, such as `shop.py:12`."""
     return f"{hunk.path}:{next(blocks(hunk), 1)}"
 
 
-def _is_writing(hunk: Hunk) -> bool:
+def _is_documentation(hunk: Hunk) -> bool:
     return PurePosixPath(hunk.path).suffix in WRITING

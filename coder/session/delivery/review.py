@@ -1,4 +1,4 @@
-"""The person's own look at a fix before it is delivered: whole, in part, or not at all."""
+"""Review of a fix by the user before delivery: accepted whole, in part, or not at all."""
 
 import asyncio
 from collections.abc import Collection
@@ -20,59 +20,62 @@ DELIVER, DROP = "deliver", "drop"
 
 
 async def clear(kit: Kit, patch: Patch, verdict: Verdict) -> Verdict | None:
-    """The verdict with a note on what asks for a person's review by name; None where the person, asked, wants none of it.
+    """Return the verdict with a note on files that need a user's review; None if the user rejects the change.
 
-    Where nobody can be asked, it is delivered all the same (a branch harms nobody), never merged, and said in report and evidence.
+    If nobody can be asked, the change is delivered to a branch but never merged, and report and evidence say
+    so.
     """
-    named = _named(patch)
-    if not named:
+    risky_files = _describe_risky_files(patch)
+    if not risky_files:
         return verdict
     if kit.reviews or (kit.approval.attended and not kit.task.dry_run):
         if (
             not kit.reviews
-            and await kit.approval.ask(_question(patch, named), options=(DELIVER, DROP), default=DROP)
+            and await kit.approval.ask(
+                _review_question(patch, risky_files), options=(DELIVER, DROP), default=DROP
+            )
             != DELIVER
         ):
             return None
-        note = f"reviewed by a person: {named}"
+        note = f"reviewed by a person: {risky_files}"
     else:
-        note = f"no person has reviewed {named}"
+        note = f"no person has reviewed {risky_files}"
         announce(kit, patch)
     return verdict.model_copy(update={"notes": (*verdict.notes, note)})
 
 
 def announce(kit: Kit, patch: Patch) -> None:
-    """Name the files of a change that deserve a person's look; nothing where there are none."""
-    if named := _named(patch):
-        kit.log.append(Warned(text=f"Look twice at {named}."))
+    """Warn of changed files that the user should review; nothing if there are none."""
+    if risky_files := _describe_risky_files(patch):
+        kit.log.append(Warned(text=f"Look twice at {risky_files}."))
 
 
 def unreviewed(kit: Kit, patch: Patch) -> str:
-    """The files that ask for a review, where nobody could be asked for it."""
-    return "" if kit.reviews or kit.approval.attended else _named(patch)
+    """Return the files that need a review if nobody could be asked for it; otherwise an empty text."""
+    return "" if kit.reviews or kit.approval.attended else _describe_risky_files(patch)
 
 
-def _named(patch: Patch) -> str:
+def _describe_risky_files(patch: Patch) -> str:
     return ", ".join(f"{path} ({kind})" for path, kind in high_risk(patch.paths).items())
 
 
-def _question(patch: Patch, named: str) -> str:
+def _review_question(patch: Patch, risky_files: str) -> str:
     risky = high_risk(patch.paths)
-    parts: list[Hunk] = [hunk for hunk in hunks(patch.diff) if hunk.path in risky]
-    shown = "\n".join(f"{hunk.path}\n{hunk.body.rstrip()}" for hunk in parts)
+    risky_hunks: list[Hunk] = [hunk for hunk in hunks(patch.diff) if hunk.path in risky]
+    shown = "\n".join(f"{hunk.path}\n{hunk.body.rstrip()}" for hunk in risky_hunks)
     cut = f"{shown[:LONGEST_SHOWN]}\n[...]" if len(shown) > LONGEST_SHOWN else shown
-    return f"{cut}\nThe fix changes {named}. Deliver it?"
+    return f"{cut}\nThe fix changes {risky_files}. Deliver it?"
 
 
 async def review(
     kit: Kit, candidate: Candidate, patch: Patch, verdict: Verdict
 ) -> tuple[Patch, Verdict] | None:
-    """What the person accepts of a change, with the verdict on just that; None where it is nothing.
+    """Return the accepted part of a change with its own verdict; None if the user accepts nothing.
 
-    A part of a change is another change: it is made anew in the candidate's worktree and verified again.
+    A part of a change is another change: it is made in the candidate's worktree and verified again.
 
     Raises:
-        UserError: the part does not fit without the rest.
+        UserError: the part does not apply without the rest.
     """
     accepted = await kit.approval.review(patch.diff, droppable(patch.diff, verdict.guarded))
     if len(accepted) == len(hunks(patch.diff)):
@@ -80,33 +83,33 @@ async def review(
     if not accepted:
         return None
     try:
-        part, again = await part_of(kit, candidate, patch, accepted)
+        part, new_verdict = await part_of(kit, candidate, patch, accepted)
     except PatchError as error:
         raise UserError(
             f"What you accepted does not fit without the rest, so nothing was delivered. {error}"
         ) from None
-    announced(kit, candidate, part, again)
-    return part, again
+    announced(kit, candidate, part, new_verdict)
+    return part, new_verdict
 
 
 async def part_of(
     kit: Kit, candidate: Candidate, patch: Patch, accepted: Collection[int]
 ) -> tuple[Patch, Verdict]:
-    """Make some hunks of a change alone, in the candidate's worktree, and judge that.
+    """Apply some hunks of a change alone in the candidate's worktree, and verify the result.
 
     Raises:
-        PatchError: they do not fit without the rest; the worktree is as it was before any change.
+        PatchError: they do not apply without the rest; the worktree is as it was before any change.
     """
     await asyncio.to_thread(kit.repository.rollback, candidate, candidate.base)
     await asyncio.to_thread(apply, rebuilt(patch.diff, accepted), candidate.worktree)
     part = await asyncio.to_thread(kit.repository.patch, candidate)
-    again = await asyncio.to_thread(
+    verdict = await asyncio.to_thread(
         kit.verifier.verify, part, named_tests(kit.log.records, candidate.id), kit.log.progress(candidate.id)
     )
-    return part, again.model_copy(update={"tree": part.tree})
+    return part, verdict.model_copy(update={"tree": part.tree})
 
 
 def announced(kit: Kit, candidate: Candidate, part: Patch, verdict: Verdict) -> None:
-    """Tell what is left of a change, and what it is worth."""
+    """Log the remaining part of a change and its verdict."""
     kit.log.append(FilesChanged(candidate=candidate.id, paths=part.paths, diff=part.diff))
     kit.log.append(Verified(candidate=candidate.id, attempt=1, verdict=verdict))

@@ -1,4 +1,4 @@
-"""Notices a model that goes round in circles: the same calls, the same answers, and nothing changed in between."""
+"""Detection of repeated tool calls that return the same results while no file changes."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -13,13 +13,13 @@ LOST = (
 
 
 class Wandering:
-    """Remembers the turns of one phase since files last changed."""
+    """Counts the identical turns of one phase since files last changed."""
 
     def __init__(self) -> None:
         self._turns: dict[tuple[str, ...], int] = {}
 
     def seen(self, turn: tuple[str, ...], *, moved: bool) -> Literal["new", "again", "lost"]:
-        """Is this turn (its calls and answers) one that was there before? The third time is one too many."""
+        """Record a turn (its calls and results) and return whether it is new, repeated, or repeated twice."""
         if moved:
             self._turns.clear()
             return "new"
@@ -30,15 +30,15 @@ class Wandering:
 
 
 def answers(records: Sequence[Record], candidate: str) -> tuple[str, ...]:
-    """The calls of the newest reply with what they were answered; none where there was no call."""
-    told: list[str] = []
+    """Return the calls of the newest reply with their results, sorted; empty if it has no call."""
+    results: list[str] = []
     for message in reversed(conversation(records, candidate)):
         match message:
             case ToolMessage(name=name, text=text):
-                told.append(f"{name}: {text}")
+                results.append(f"{name}: {text}")
             case AssistantMessage(calls=calls):
                 return (
-                    tuple(sorted([*told, *(f"{call.name}({call.arguments})" for call in calls)]))
+                    tuple(sorted([*results, *(f"{call.name}({call.arguments})" for call in calls)]))
                     if calls
                     else ()
                 )

@@ -1,4 +1,4 @@
-"""One pace for all branches of a session: so many requests at once and a minute, so many verifications at once."""
+"""Rate limits shared by all branches of a session, for requests and for verifications."""
 
 import asyncio
 import os
@@ -11,7 +11,7 @@ MINUTE = 60.0
 
 
 class Pace:
-    """Lets requests and verifications begin no faster than allowed."""
+    """Limits the rate of requests and the number of concurrent verifications."""
 
     def __init__(
         self,
@@ -22,53 +22,53 @@ class Pace:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Where nothing else is said, half of the cores verify: a suite may use several itself."""
+        """Default to half of the cores for verifications, since a suite may use several cores itself."""
         self._requests = asyncio.Semaphore(requests_at_once)
         self._verifications = asyncio.Semaphore(verifications_at_once or max(1, (os.cpu_count() or 1) // 2))
         self._attempts = asyncio.Condition()
-        self._under_way = 0
+        self._in_progress = 0
         self._per_minute = requests_per_minute
         self._clock = clock
         self._sleep = sleep
-        self._begun: deque[float] = deque()
+        self._start_times: deque[float] = deque()
 
     @asynccontextmanager
     async def request(self) -> AsyncIterator[None]:
-        """Around each request to a model."""
+        """Hold a slot for one request to a model."""
         async with self._requests:
-            while (pause := self._pause()) > 0:
+            while (pause := self._seconds_to_wait()) > 0:
                 await self._sleep(pause)
-            self._begun.append(self._clock())
+            self._start_times.append(self._clock())
             yield
 
     @asynccontextmanager
     async def verification(self) -> AsyncIterator[None]:
-        """Around each verification."""
+        """Hold a slot for one verification."""
         async with self._verifications:
             yield
 
     @asynccontextmanager
     async def attempt(self, left: Callable[[], int]) -> AsyncIterator[bool]:
-        """Around each verification that may turn out red: yields False where no attempt is left for it.
+        """Hold a slot for a verification that may fail: yield False if no attempt is left for it.
 
-        `left` counts those that no verification has spent yet; one waits while those under way may spend them all.
+        `left` counts attempts not yet spent; wait while verifications in progress may spend all of them.
         """
         async with self._attempts:
-            await self._attempts.wait_for(lambda: left() < 1 or self._under_way < left())
-            granted = left() >= 1
-            self._under_way += granted
+            await self._attempts.wait_for(lambda: left() < 1 or self._in_progress < left())
+            is_granted = left() >= 1
+            self._in_progress += is_granted
         try:
-            yield granted
+            yield is_granted
         finally:
             async with self._attempts:
-                self._under_way -= granted
+                self._in_progress -= is_granted
                 self._attempts.notify_all()
 
-    def _pause(self) -> float:
-        """Seconds until the next request may begin."""
+    def _seconds_to_wait(self) -> float:
+        """Return the seconds until the next request may begin."""
         now = self._clock()
-        while self._begun and now - self._begun[0] >= MINUTE:
-            self._begun.popleft()
-        if self._per_minute is None or len(self._begun) < self._per_minute:
+        while self._start_times and now - self._start_times[0] >= MINUTE:
+            self._start_times.popleft()
+        if self._per_minute is None or len(self._start_times) < self._per_minute:
             return 0.0
-        return MINUTE - (now - self._begun[0])
+        return MINUTE - (now - self._start_times[0])

@@ -1,1 +1,1 @@
-"""Plan, then execute: the planner, its steps, and the strategy that runs them."""
+"""Planning: the planner, its steps, and the strategy that executes them."""

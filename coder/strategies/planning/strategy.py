@@ -1,4 +1,4 @@
-"""Plan, then execute: one conversation plans and judges each step, another one does a step at a time."""
+"""Strategy that plans, then executes: one conversation plans and judges steps, another one executes them."""
 
 from dataclasses import replace
 
@@ -15,52 +15,54 @@ from coder.tools.registry import PLANNING
 
 
 def planned(*, finish: Strategy, last: Strategy) -> Strategy:
-    """Return a strategy that has a plan made and its steps done one by one; the planner is asked again where a step or the whole fails.
+    """Return a strategy that makes a plan and executes its steps; the planner is asked again after a failure.
 
-    `finish` has the whole judged; with attempts spent there is a `last` word. A step whose check fails spends none of them, and as many
-    may fail as there are attempts.
+    `finish` judges the whole change; `last` runs when attempts are spent. A step whose check fails spends no
+    attempt,
+    and as many steps may fail as there are attempts.
     """
 
     async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
         planner = planner_of(kit, candidate)
-        thinking = replace(kit, role="planner", system="system_plan", tools=PLANNING)
-        plan = await first_plan(thinking, planner)
-        told, failures = "", 0
+        planner_kit = replace(kit, role="planner", system="system_plan", tools=PLANNING)
+        plan = await first_plan(planner_kit, planner)
+        previous_failure, failures = "", 0
         while isinstance(plan, Plan) and plan.steps and not kit.task.plan_only:
             step, rest = plan.steps[0], plan.steps[1:]
-            purpose = execution(plan, step, failed=told)
+            purpose = execution(plan, step, failed=previous_failure)
             note = await run(kit, candidate, purpose, attempt_number(kit))
-            failed = (
+            failure = (
                 ""
                 if isinstance(note, Done)
                 else f"The step was not done: {note.summary if note else 'no change was made'}"
             )
-            failed = failed or await failed_check(kit, candidate, step)
-            told = ""
-            if failed:
+            failure = failure or await failed_check(kit, candidate, step)
+            previous_failure = ""
+            if failure:
                 failures += 1
                 kit.log.append(
                     Warned(
                         text=(
-                            f"A step failed, and the planner is asked again: {' '.join(failed.split())[:300]}"
+                            "A step failed, and the planner is asked again: "
+                            f"{' '.join(failure.split())[:300]}"
                         )
                     )
                 )
-            if not failed and rest:
+            if not failure and rest:
                 plan = plan.model_copy(update={"steps": rest})
                 continue
-            if not failed:
+            if not failure:
                 await finish(kit, candidate)
                 if not mendable(kit, candidate):
                     return candidate
                 if attempts_left(kit) < 1:
                     return await last(kit, candidate)
-                failed = kit.verifier.explain(verdicts(kit.log.records, candidate.id)[-1])
+                failure = kit.verifier.explain(verdicts(kit.log.records, candidate.id)[-1])
             if failures >= kit.task.budget.attempts:
                 return await last(kit, candidate)
             left = min(attempts_left(kit), kit.task.budget.attempts - failures)
-            told = failed
-            plan = await run(thinking, planner, amending(candidate, step, rest, failed, left=left), 1)
+            previous_failure = failure
+            plan = await run(planner_kit, planner, amending(candidate, step, rest, failure, left=left), 1)
         if isinstance(plan, GiveUp):
             kit.log.append(NoteMade(candidate=candidate.id, phase="plan", note=plan, implied=True))
         return candidate

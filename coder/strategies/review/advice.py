@@ -1,4 +1,4 @@
-"""Advice after a red verdict: a reader with fresh eyes proposes the correction that the next attempt starts from."""
+"""Advice after a failed verdict: another reader proposes the correction that the next attempt starts from."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,12 +14,12 @@ from coder.strategies.review.review_phase import opinion
 
 async def _open_diagnose(kit: Kit, candidate: Candidate) -> str:
     text = await PURPOSES["diagnose"].opening(kit, candidate)
-    found = await opinion(kit, candidate, ADVISER)
-    return f"{text}\n\n{kit.prompts.render('advice', advice=found)}" if found else text
+    advice = await opinion(kit, candidate, ADVISER)
+    return f"{text}\n\n{kit.prompts.render('advice', advice=advice)}" if advice else text
 
 
 ADVISED: Mapping[PhaseName, Purpose] = {
     **PURPOSES,
     "diagnose": replace(PURPOSES["diagnose"], opening=_open_diagnose),
 }
-"""The purposes of a fix whose failures are read by somebody else first."""
+"""Phases of a fix with advice from another reader before each diagnosis."""

@@ -1,4 +1,4 @@
-"""Fresh eyes on a change: readers with briefs of their own, and repairs of nothing but what they flag."""
+"""Review of a change by independent reviewers, and repair of what they flag."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -21,45 +21,48 @@ Readers = Callable[[Patch], Sequence[str]]
 
 
 def reviewed(strategy: Strategy, mend: Mend, *, readers: Readers, rounds: int) -> Strategy:
-    """A strategy whose good change is read by those that `readers` says; what they flag is mended, and read again by them and by all
-    whom it concerns then, up to `rounds` times.
+    """Return a strategy that has its good change reviewed, and flagged places repaired, up to `rounds` times.
 
-    What is no longer good, or cannot be mended, is taken back: what they found then goes into the evidence as advice.
+    After a repair, the reviewers who objected review it again, with those that `readers` chooses for the new
+    change.
+    A repair that leaves no good change is rolled back; the findings then go into the evidence as advice.
     """
 
-    async def whole(kit: Kit, candidate: Candidate) -> Candidate:
+    async def run_and_review(kit: Kit, candidate: Candidate) -> Candidate:
         candidate = await strategy(kit, candidate)
-        read_already, objecting = "", tuple[str, ...]()
+        reviewed_tree, objectors = "", tuple[str, ...]()
         for number in range(1, rounds + 2):
             patch = await asyncio.to_thread(kit.repository.patch, candidate)
-            asked = dict.fromkeys((*readers(patch), *objecting))
-            if patch.tree == read_already or not (asked and good(kit, candidate)):
+            reviewers = dict.fromkeys((*readers(patch), *objectors))
+            if patch.tree == reviewed_tree or not (reviewers and good(kit, candidate)):
                 return candidate
-            found = await asyncio.gather(*(opinion(kit, candidate, reader) for reader in asked))
-            wanted = tuple(
-                item for item in found if item is not None and not item.approve and flagged(item, patch)
+            reviews = await asyncio.gather(*(opinion(kit, candidate, reviewer) for reviewer in reviewers))
+            repairable = tuple(
+                review
+                for review in reviews
+                if review is not None and not review.approve and flagged(review, patch)
             )
-            read_already = patch.tree
-            objecting = tuple(
-                reader
-                for reader, one in zip(asked, found, strict=True)
-                if one is not None and not one.approve
+            reviewed_tree = patch.tree
+            objectors = tuple(
+                reviewer
+                for reviewer, findings in zip(reviewers, reviews, strict=True)
+                if findings is not None and not findings.approve
             )
-            if not wanted or number > rounds:
+            if not repairable or number > rounds:
                 return candidate
             try:
-                await mend(wanted, patch)(kit, candidate)
+                await mend(repairable, patch)(kit, candidate)
             except (ModelError, LimitReached) as error:
                 kit.log.append(Warned(text=f"What was found is not mended: {error}"))
             if not await stands(kit, candidate):
-                await _take_back(kit, candidate, patch)
+                await _roll_back(kit, candidate, patch)
                 return candidate
         return candidate
 
-    return whole
+    return run_and_review
 
 
-async def _take_back(kit: Kit, candidate: Candidate, patch: Patch) -> None:
+async def _roll_back(kit: Kit, candidate: Candidate, patch: Patch) -> None:
     await asyncio.to_thread(kit.repository.rollback, candidate, patch.tree)
     kit.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
     await judge(kit, candidate, patch, named_tests(kit.log.records, candidate.id))

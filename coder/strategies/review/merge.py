@@ -1,21 +1,23 @@
-"""Several changes of one text, brought together."""
+"""Three-way merge of several changes of one text."""
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise
 
 Edit = tuple[int, int, tuple[str, ...]]
-"""First and last line (from 0, the last one not included), and what stands there instead."""
+"""First and last line (from 0, end excluded), and their replacement."""
 
 
 def merged(before: str, afters: Sequence[str]) -> str | None:
-    """The text with what each of `afters` changed in it; None where two of them changed the same place, each in its own way."""
+    """Return the text with the changes of all `afters`; None if two of them change the same place
+    differently.
+    """
     lines = before.splitlines(keepends=True)
     edits = sorted({edit for after in afters for edit in _edits(lines, after.splitlines(keepends=True))})
     if any(start < max(last, first + 1) for (first, last, _), (start, _, _) in pairwise(edits)):
         return None
-    for first, last, instead in reversed(edits):
-        lines[first:last] = instead
+    for first, last, replacement in reversed(edits):
+        lines[first:last] = replacement
     return "".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""The cheap review: what can be said against a change before any test is run."""
+"""Preflight check: objections to a change before any test is run."""
 
 from coder.core.events import FilesChanged, Verified
 from coder.core.messages import UserMessage
@@ -12,47 +12,50 @@ from coder.session.phase import Standing
 SHOWN = 5
 
 
-def objections(kit: Kit, candidate: Candidate, standing: Standing) -> str:
-    """Words for the model, which it hears once; empty where the change may be tested."""
-    failed = _failed_before(kit, candidate)
+def objections(kit: Kit, candidate: Candidate, state: Standing) -> str:
+    """Return objections to a change, for the model; empty if it may be tested.
+
+    Faults are reported once; the earlier failure of an equivalent change is reported each time.
+    """
+    failed_verdict = _earlier_failure(kit, candidate)
     faults = (
         []
-        if standing.note
-        else [fault for path in standing.patch.paths for fault in _faults(kit, candidate, path)]
+        if state.note
+        else [fault for path in state.patch.paths for fault in _find_faults(kit, candidate, path)]
     )
-    if failed is None and not faults:
+    if failed_verdict is None and not faults:
         return ""
-    told = kit.prompts.render("objection", failed=failed, faults=faults[:SHOWN])
-    said = any(
-        isinstance(message, UserMessage) and message.text == told
+    objection = kit.prompts.render("objection", failed=failed_verdict, faults=faults[:SHOWN])
+    is_repeated = any(
+        isinstance(message, UserMessage) and message.text == objection
         for message in conversation(kit.log.records, candidate.id)
     )
-    return "" if said and failed is None else told
+    return "" if is_repeated and failed_verdict is None else objection
 
 
-def _failed_before(kit: Kit, candidate: Candidate) -> Verdict | None:
-    """The verdict on a change that means the same as this one, of any candidate, where it was red."""
+def _earlier_failure(kit: Kit, candidate: Candidate) -> Verdict | None:
+    """Return the failed verdict on an equivalent change of any candidate, None if there is none."""
     newest: dict[str, str] = {}
     failed: dict[str, Verdict] = {}
     for record in kit.log.records:
         match record.event:
-            case FilesChanged(candidate=who, fingerprint=meaning):
-                newest[who] = meaning
-            case Verified(candidate=who, verdict=verdict) if (
+            case FilesChanged(candidate=author, fingerprint=fingerprint):
+                newest[author] = fingerprint
+            case Verified(candidate=author, verdict=verdict) if (
                 not verdict.good and verdict.kind is not VerdictKind.INCONCLUSIVE
             ):
-                failed[newest.get(who, "")] = verdict
+                failed[newest.get(author, "")] = verdict
             case _:
                 pass
-    mine = newest.get(candidate.id)
-    return failed.get(mine) if mine else None
+    own_fingerprint = newest.get(candidate.id)
+    return failed.get(own_fingerprint) if own_fingerprint else None
 
 
-def _faults(kit: Kit, candidate: Candidate, path: str) -> list[str]:
+def _find_faults(kit: Kit, candidate: Candidate, path: str) -> list[str]:
     file = candidate.worktree / path
     if not path.endswith(".py") or file.is_symlink() or not file.is_file():
         return []
     after = file.read_text("utf-8", "replace")
-    if broken := syntax_error(after, path):
-        return [broken]
+    if error := syntax_error(after, path):
+        return [error]
     return undefined_names(kit.workspace(candidate).history.file(path) or "", after, path)

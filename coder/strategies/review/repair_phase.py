@@ -1,4 +1,4 @@
-"""REPAIR of what reviewers flagged: one conversation, some places, and nothing else."""
+"""REPAIR phase for flagged places: one conversation that may change these places and nothing else."""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,34 +16,34 @@ from coder.strategies.review.review_targets import astray, places
 
 
 def mending(findings: Sequence[Finding], patch: Patch, *, then: Route) -> Strategy:
-    """A strategy that has some places mended in one conversation; what else it changes is taken back."""
+    """Return a strategy that repairs flagged places in one conversation, and rolls back changes elsewhere."""
 
     async def opening(kit: Kit, _candidate: Candidate) -> str:
         return kit.prompts.render("mend", findings=findings)
 
-    async def settle(kit: Kit, candidate: Candidate, standing: Standing) -> Note | str | None:
-        if standing.entry or not standing.changed:
+    async def settle(kit: Kit, candidate: Candidate, state: Standing) -> Note | str | None:
+        if state.entry or not state.changed:
             return (
                 None
-                if standing.note is None
+                if state.note is None
                 else "Nothing was changed. Mend what was found, or hand_over(kind='give_up')."
             )
-        beside = await asyncio.to_thread(_beside, kit, candidate, findings, patch)
-        if not beside:
-            return standing.note or Done(summary=f"What was found in {places(findings)} is mended.")
+        outside_places = await asyncio.to_thread(_changes_outside, kit, candidate, findings, patch)
+        if not outside_places:
+            return state.note or Done(summary=f"What was found in {places(findings)} is mended.")
         await asyncio.to_thread(kit.repository.rollback, candidate, patch.tree)
         kit.log.append(FilesChanged(candidate=candidate.id, paths=patch.paths, diff=patch.diff))
-        return kit.prompts.render("astray", astray=beside, findings=findings)
+        return kit.prompts.render("astray", astray=outside_places, findings=findings)
 
     async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
         only = tuple(dict.fromkeys(finding.path for finding in findings))
-        narrow = replace(kit, workspace=lambda item: replace(kit.workspace(item), only=only))
+        restricted_kit = replace(kit, workspace=lambda other: replace(kit.workspace(other), only=only))
         purposes = {**PURPOSES, "repair": Purpose(phase=REPAIR, opening=opening, settle=settle)}
-        return await follow(then, "repair", purposes)(narrow, candidate)
+        return await follow(then, "repair", purposes)(restricted_kit, candidate)
 
     return strategy
 
 
-def _beside(kit: Kit, candidate: Candidate, findings: Sequence[Finding], patch: Patch) -> list[str]:
+def _changes_outside(kit: Kit, candidate: Candidate, findings: Sequence[Finding], patch: Patch) -> list[str]:
     with kit.repository.checkout(patch.tree) as before:
         return astray(findings, before, candidate.worktree)

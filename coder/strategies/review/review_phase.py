@@ -1,4 +1,4 @@
-"""REVIEW: one reader with one brief, who sees the issue, the change, what tests said and the code around it, and nothing else."""
+"""REVIEW phase: one reviewer with one brief sees only the issue, the change, test results and nearby code."""
 
 import asyncio
 from collections.abc import Iterator
@@ -23,20 +23,22 @@ AROUND_CHARACTERS = 10_000
 
 
 async def read(kit: Kit, candidate: Candidate, reader: str) -> Findings | None:
-    """What one reader finds in the candidate's change, with eyes that have seen nothing yet; None where no opinion was handed over."""
-    number = 1 + sum(_reads(record.event, candidate, reader) for record in kit.log.records)
-    eyes = candidate.model_copy(update={"id": f"{candidate.id}/review-{number}/{reader}"})
-    kit.log.append(CandidateForked(candidate=eyes.id, role="reviewer", approach=reader))
-    fresh = replace(kit, role="reviewer", system="system_review", tools=REVIEWING)
+    """Run one review in a fresh conversation; return its findings, None if it handed over none."""
+    number = 1 + sum(_is_review_by(record.event, candidate, reader) for record in kit.log.records)
+    reviewer = candidate.model_copy(update={"id": f"{candidate.id}/review-{number}/{reader}"})
+    kit.log.append(CandidateForked(candidate=reviewer.id, role="reviewer", approach=reader))
+    review_kit = replace(kit, role="reviewer", system="system_review", tools=REVIEWING)
     purpose = Purpose(
-        phase=REVIEW, opening=lambda _kit, _eyes: _open(kit, candidate, eyes, reader), settle=_settle
+        phase=REVIEW,
+        opening=lambda _kit, _eyes: _opening_message(kit, candidate, reviewer, reader),
+        settle=_settle,
     )
-    note = await run(fresh, eyes, purpose, number)
+    note = await run(review_kit, reviewer, purpose, number)
     return note if isinstance(note, Findings) else None
 
 
 async def opinion(kit: Kit, candidate: Candidate, reader: str) -> Findings | None:
-    """What a reader says; a review that cannot be had stops nothing."""
+    """Return a reviewer's findings; a failed review is logged and does not stop the session."""
     try:
         return await read(kit, candidate, reader)
     except (ModelError, LimitReached) as error:
@@ -44,7 +46,7 @@ async def opinion(kit: Kit, candidate: Candidate, reader: str) -> Findings | Non
         return None
 
 
-def _reads(event: Event, candidate: Candidate, reader: str) -> bool:
+def _is_review_by(event: Event, candidate: Candidate, reader: str) -> bool:
     return (
         isinstance(event, CandidateForked)
         and event.candidate.startswith(f"{candidate.id}/review-")
@@ -52,17 +54,17 @@ def _reads(event: Event, candidate: Candidate, reader: str) -> bool:
     )
 
 
-async def _settle(_kit: Kit, _candidate: Candidate, standing: Standing) -> Note | None:
-    return standing.note
+async def _settle(_kit: Kit, _candidate: Candidate, state: Standing) -> Note | None:
+    return state.note
 
 
-async def _open(kit: Kit, candidate: Candidate, eyes: Candidate, reader: str) -> str:
+async def _opening_message(kit: Kit, candidate: Candidate, reviewer: Candidate, reader: str) -> str:
     patch = await asyncio.to_thread(kit.repository.patch, candidate)
     verdict = verdicts(kit.log.records, candidate.id)[-1]
     around = await asyncio.to_thread(surroundings, candidate, patch)
     for hunk in hunks(patch.diff):
         for line in new_lines(hunk):
-            kit.workspace(eyes).name(hunk.path, line)
+            kit.workspace(reviewer).name(hunk.path, line)
     return kit.prompts.render(
         "review",
         brief=kit.prompts.render(f"review_{reader}"),
@@ -76,25 +78,25 @@ async def _open(kit: Kit, candidate: Candidate, eyes: Candidate, reader: str) ->
 
 
 def surroundings(candidate: Candidate, patch: Patch) -> str:
-    """The changed files around their changes, with line numbers."""
-    shown = "\n\n".join(_around(candidate, hunk) for hunk in hunks(patch.diff))
-    return shown[:AROUND_CHARACTERS]
+    """Return the changed files around their changes, with line numbers."""
+    excerpts = "\n\n".join(_excerpt(candidate, hunk) for hunk in hunks(patch.diff))
+    return excerpts[:AROUND_CHARACTERS]
 
 
-def _around(candidate: Candidate, hunk: Hunk) -> str:
+def _excerpt(candidate: Candidate, hunk: Hunk) -> str:
     file = candidate.worktree / hunk.path
-    touched = tuple(new_lines(hunk))
-    if not touched or file.is_symlink() or not file.is_file():
+    new_numbers = tuple(new_lines(hunk))
+    if not new_numbers or file.is_symlink() or not file.is_file():
         return f"{hunk.path}: gone, or not to be shown"
     lines = file.read_text("utf-8", "replace").splitlines()
-    first, last = max(1, touched[0] - AROUND), min(len(lines), touched[-1] + AROUND)
+    first, last = max(1, new_numbers[0] - AROUND), min(len(lines), new_numbers[-1] + AROUND)
     return "\n".join(
         [hunk.path, *(f"{number:>5}| {lines[number - 1][:200]}" for number in range(first, last + 1))]
     )
 
 
 def new_lines(hunk: Hunk) -> Iterator[int]:
-    """Numbers of the lines in the changed file that a hunk covers, its context included."""
+    """Yield the numbers of the lines in the changed file that a hunk covers, its context included."""
     start = hunk.body.partition("+")[2].partition(" ")[0]
     first, _, count = start.partition(",")
     if first.isdigit():

@@ -1,4 +1,4 @@
-"""What reviewers flag in a change: which of it can be mended, what may change for it, and which places are independent."""
+"""Targets of a review: findings that can be repaired, lines that may change for them, independent places."""
 
 import ast
 from collections.abc import Iterator, Sequence
@@ -10,11 +10,11 @@ from coder.core.values.candidate import Patch
 from coder.python.parsing import parsed
 
 AROUND = 8
-"""Lines around a flagged one that may change with it, where no definition encloses it."""
+"""Lines around a flagged line that may change with it, if no definition encloses it."""
 
 
 def flagged(findings: Findings, patch: Patch) -> tuple[Finding, ...]:
-    """What can be mended: findings that matter, at places of the change."""
+    """Return findings that can be repaired: not minor, and in files of the change."""
     return tuple(
         finding
         for finding in findings.findings
@@ -23,38 +23,38 @@ def flagged(findings: Findings, patch: Patch) -> tuple[Finding, ...]:
 
 
 def places(findings: Sequence[Finding]) -> str:
-    """Where they are, in a line."""
+    """Return the places of the findings in one line."""
     return ", ".join(dict.fromkeys(finding.place for finding in findings))
 
 
 def apart(tree: Path, findings: Sequence[Finding]) -> tuple[tuple[Finding, ...], ...]:
-    """The findings in groups that touch no common line of the files in `tree`, so that each may be mended without the others."""
+    """Group findings so that groups share no line of the files in `tree` and are repaired independently."""
     groups: list[list[Finding]] = []
-    path, reach = "", 0
-    placed = [(finding, span(finding, text_of(tree, finding.path))) for finding in findings]
-    for finding, lines in sorted(placed, key=lambda item: (item[0].path, item[1].start)):
-        if finding.path != path or lines.start >= reach:
+    path, end = "", 0
+    ranges = [(finding, span(finding, text_of(tree, finding.path))) for finding in findings]
+    for finding, lines in sorted(ranges, key=lambda entry: (entry[0].path, entry[1].start)):
+        if finding.path != path or lines.start >= end:
             groups.append([])
-            path, reach = finding.path, 0
+            path, end = finding.path, 0
         groups[-1].append(finding)
-        reach = max(reach, lines.stop)
+        end = max(end, lines.stop)
     return tuple(map(tuple, groups))
 
 
 def astray(findings: Sequence[Finding], before: Path, after: Path) -> list[str]:
-    """`path:line` of each change outside of the flagged places, by the lines as they were in the tree `before`."""
-    told = []
+    """Return `path:line` of each change outside of the flagged places, by the lines of the tree `before`."""
+    locations = []
     for path in dict.fromkeys(finding.path for finding in findings):
         old, new = text_of(before, path), text_of(after, path)
         allowed = [span(finding, old) for finding in findings if finding.path == path]
-        told += [
+        locations += [
             f"{path}:{line}" for line in changed(old, new) if not any(line in lines for lines in allowed)
         ]
-    return told
+    return locations
 
 
 def text_of(tree: Path, path: str) -> str:
-    """A file's text, every byte of it told apart; empty where it is gone."""
+    """Return a file's text with undecodable bytes preserved; empty if there is no such file."""
     file = tree / path
     return (
         file.read_bytes().decode("utf-8", "surrogateescape")
@@ -64,7 +64,10 @@ def text_of(tree: Path, path: str) -> str:
 
 
 def span(finding: Finding, text: str) -> range:
-    """Lines that may change for a finding: the innermost definition around it, or a few lines; all, where it names no line."""
+    """Return the lines that may change for a finding.
+
+    The innermost definition around it, or a few lines; all lines if it names none.
+    """
     if not finding.line:
         return range(len(text.splitlines()) + 2)
     try:
@@ -76,12 +79,12 @@ def span(finding: Finding, text: str) -> range:
     except (SyntaxError, ValueError, RecursionError):
         nodes = []
     spans = [range(node.lineno, (node.end_lineno or node.lineno) + 2) for node in nodes]
-    around = [lines for lines in spans if finding.line in lines]
-    return min(around, key=len) if around else range(finding.line - AROUND, finding.line + AROUND + 1)
+    enclosing = [lines for lines in spans if finding.line in lines]
+    return min(enclosing, key=len) if enclosing else range(finding.line - AROUND, finding.line + AROUND + 1)
 
 
 def changed(old: str, new: str) -> Iterator[int]:
-    """Numbers of old lines that were changed, or before which something new stands; a new import is nobody's fault."""
+    """Yield the numbers of old lines that were changed or precede an insertion; new imports do not count."""
     before, after = old.splitlines(), new.splitlines()
     for tag, first, last, start, end in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
         if tag == "equal" or (

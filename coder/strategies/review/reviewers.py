@@ -1,4 +1,4 @@
-"""Who reads a change, by what it is."""
+"""Choice of the reviewers of a change."""
 
 from coder.core.values.candidate import Patch
 from coder.core.values.paths import is_test_path
@@ -6,25 +6,25 @@ from coder.patching.git_hunks import hunks
 from coder.permissions.risk import high_risk
 
 LARGE_LINES = 20
-"""Added and removed lines of source beyond which somebody asks whether it could be less."""
+"""Added and removed lines of source above which a reviewer for simplicity is asked."""
 
 
 def for_risk(patch: Patch) -> tuple[str, ...]:
-    """Files that ask for another look get one, green or not."""
+    """Return a security reviewer if the change touches high-risk files."""
     return ("security",) if high_risk(patch.paths) else ()
 
 
 def committee(patch: Patch) -> tuple[str, ...]:
-    """Two who read everything, one more for what is large, one more for what is risky."""
+    """Return two reviewers of every change, one more for large changes, one more for risky ones."""
     return (
         "correctness",
         "tests",
-        *(("simplicity",) if _size(patch) > LARGE_LINES else ()),
+        *(("simplicity",) if _changed_line_count(patch) > LARGE_LINES else ()),
         *for_risk(patch),
     )
 
 
-def _size(patch: Patch) -> int:
+def _changed_line_count(patch: Patch) -> int:
     changed = (
         line for hunk in hunks(patch.diff) if not is_test_path(hunk.path) for line in hunk.body.splitlines()
     )

@@ -1,4 +1,4 @@
-"""Repair of what reviewers flagged: at once where the places are independent."""
+"""Targeted repair of what reviewers flagged, concurrently if the places are independent."""
 
 import asyncio
 from collections.abc import Sequence
@@ -21,55 +21,62 @@ DIFF_CHARACTERS = 6_000
 
 
 def mend(wanted: tuple[Findings, ...], patch: Patch) -> Strategy:
-    """A strategy that has the flagged places mended, and the whole verified again.
+    """Return a strategy that repairs the flagged places and verifies the whole change again.
 
-    Places that do not touch are mended at once, each in a fork of its own; where what comes of it clashes, all in one conversation.
+    Independent places are repaired concurrently, each in a fork; if the results clash, all in one
+    conversation.
     """
-    findings = tuple(finding for item in wanted for finding in flagged(item, patch))
+    findings = tuple(finding for review in wanted for finding in flagged(review, patch))
 
     async def strategy(kit: Kit, candidate: Candidate) -> Candidate:
         groups = await asyncio.to_thread(apart, candidate.worktree, findings)
-        if len(groups) == 1 or not await _at_once(kit, candidate, groups, patch):
+        if len(groups) == 1 or not await _repair_concurrently(kit, candidate, groups, patch):
             return await mending(findings, patch, then={("repair", True): "verify"})(kit, candidate)
-        fresh = await asyncio.to_thread(kit.repository.patch, candidate)
-        if fresh.tree == patch.tree:
+        repaired = await asyncio.to_thread(kit.repository.patch, candidate)
+        if repaired.tree == patch.tree:
             return candidate
-        await keep(kit, candidate, fresh)
-        say(kit, candidate, kit.prompts.render("mended", diff=fresh.diff[:DIFF_CHARACTERS]))
+        await keep(kit, candidate, repaired)
+        say(kit, candidate, kit.prompts.render("mended", diff=repaired.diff[:DIFF_CHARACTERS]))
         return await follow({}, "verify")(kit, candidate)
 
     return strategy
 
 
-async def _at_once(kit: Kit, candidate: Candidate, groups: Sequence[Sequence[Finding]], patch: Patch) -> bool:
-    """Have each group mended in a fork, and bring what they changed together in the candidate; False, with nothing changed, at a clash."""
-    forks = [await _fork(kit, candidate, group, patch) for group in groups]
-    own = replace(kit, purse=kit.purse.share(len(groups)))
+async def _repair_concurrently(
+    kit: Kit, candidate: Candidate, groups: Sequence[Sequence[Finding]], patch: Patch
+) -> bool:
+    """Repair each group in a fork and merge the results in the candidate; return False and change nothing at
+    a clash.
+    """
+    forks = [await _fork_for_repair(kit, candidate, group, patch) for group in groups]
+    shared_kit = replace(kit, purse=kit.purse.share(len(groups)))
     await asyncio.gather(
-        *(_mended(own, fork, group, patch) for fork, group in zip(forks, groups, strict=True))
+        *(_repair_group(shared_kit, fork, group, patch) for fork, group in zip(forks, groups, strict=True))
     )
     paths = dict.fromkeys(finding.path for group in groups for finding in group)
-    whole = {
+    merged_texts = {
         path: merged(text_of(candidate.worktree, path), [text_of(fork.worktree, path) for fork in forks])
         for path in paths
     }
-    if clashes := [path for path, text in whole.items() if not text]:
+    if clashes := [path for path, text in merged_texts.items() if not text]:
         for fork in forks:
             drop(kit, fork, f"What was mended at once clashes in {', '.join(clashes)}.")
         return False
-    for path, text in whole.items():
+    for path, text in merged_texts.items():
         (candidate.worktree / path).write_bytes((text or "").encode("utf-8", "surrogateescape"))
     return True
 
 
-async def _fork(kit: Kit, candidate: Candidate, group: Sequence[Finding], patch: Patch) -> Candidate:
-    """The candidate once more, as it is, to hear of some findings alone."""
-    begun = sum(
+async def _fork_for_repair(
+    kit: Kit, candidate: Candidate, group: Sequence[Finding], patch: Patch
+) -> Candidate:
+    """Fork the candidate as it is, for the repair of some findings alone."""
+    repair_count = sum(
         isinstance(record.event, CandidateForked) and record.event.role == "mender"
         for record in kit.log.records
     )
     position = kit.log.records[-1].number
-    child = await asyncio.to_thread(kit.repository.candidate, f"{candidate.id}-mend-{begun + 1}")
+    child = await asyncio.to_thread(kit.repository.candidate, f"{candidate.id}-mend-{repair_count + 1}")
     approach = f"mends {places(group)}"
     kit.log.append(
         CandidateForked(
@@ -81,8 +88,8 @@ async def _fork(kit: Kit, candidate: Candidate, group: Sequence[Finding], patch:
     return child
 
 
-async def _mended(kit: Kit, fork: Candidate, group: Sequence[Finding], patch: Patch) -> None:
-    """Have one group mended; where that cannot be, the others go on."""
+async def _repair_group(kit: Kit, fork: Candidate, group: Sequence[Finding], patch: Patch) -> None:
+    """Repair one group of findings; if that fails, the other groups go on."""
     try:
         await mending(group, patch, then={})(kit, fork)
     except (ModelError, LimitReached) as error:

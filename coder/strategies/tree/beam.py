@@ -1,4 +1,4 @@
-"""Tree-of-code: several candidates that share their trunk, judged by evidence, the best of them grown on."""
+"""Beam search over candidates that share a trunk, ranked by evidence; the best of them continue."""
 
 from collections.abc import Awaitable, Callable
 
@@ -23,11 +23,16 @@ def beam(
     rounds: int,
     score: Scoring,
 ) -> Strategy:
-    """Return a strategy that grows what it is given into `width` candidates, each with `first` (`then` where its change was red), and has
-    each judged by `check`; it keeps the best, lets them hear how the others failed, and stops at the first that is proven and accepted.
+    """Return a strategy that forks its candidate into `width` branches and keeps the `keep` best after each
+    round.
 
-    All branches share the attempts of the budget: no more are made than attempts are left. With nothing found, the best has the `last`
-    word.
+    Each branch is changed by `first` (`then` if its change failed) and judged by `check`. The remaining
+    branches learn
+    how the others failed; the search stops at the first branch that is proven and accepted. All branches
+    share the
+    attempts of the budget, and no more branches are made than attempts are left. Without a fix, `last` runs
+    on the
+    best branch.
     """
 
     async def strategy(kit: Kit, trunk: Candidate) -> Candidate:
@@ -37,8 +42,8 @@ def beam(
         async def grow(branch: Candidate) -> bool:
             try:
                 await (then if await red(kit, branch) else first)(kits[branch], branch)
-                if other := twin(kit, branch, kits):
-                    drop(kit, branch, f"It is the same change as that of {other}.")
+                if duplicate := twin(kit, branch, kits):
+                    drop(kit, branch, f"It is the same change as that of {duplicate}.")
                     return False
                 await check(kits[branch], branch)
                 if await fresh(kit, branch):
@@ -50,16 +55,16 @@ def beam(
                 return False
             return True
 
-        alive = [branch for branch in kits if not good(kit, branch)]
-        scores = {branch: await score(kit, branch) for branch in kits if branch not in alive}
+        active = [branch for branch in kits if not good(kit, branch)]
+        scores = {branch: await score(kit, branch) for branch in kits if branch not in active}
         for _ in range(rounds):
-            grown = await race(kit, alive, grow)
-            scores |= {branch: await score(kit, branch) for branch in grown}
-            hopeful = [branch for branch in grown if mendable(kit, branch)]
-            if not hopeful or any(good(kit, branch) for branch in grown) or attempts_left(kit) < 1:
+            completed = await race(kit, active, grow)
+            scores |= {branch: await score(kit, branch) for branch in completed}
+            repairable = [branch for branch in completed if mendable(kit, branch)]
+            if not repairable or any(good(kit, branch) for branch in completed) or attempts_left(kit) < 1:
                 break
-            alive = sorted(hopeful, key=scores.__getitem__, reverse=True)[:keep]
-            teach(kit, alive, grown)
+            active = sorted(repairable, key=scores.__getitem__, reverse=True)[:keep]
+            teach(kit, active, completed)
         if not scores and failures:
             raise failures[-1]
         scores = scores or {trunk: await score(kit, trunk)}

@@ -1,4 +1,4 @@
-"""Candidates that grow out of another one: what they share with it, and what sets them apart."""
+"""Branches of a candidate: what they share with it, and how they differ."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -15,7 +15,7 @@ from coder.strategies.restart import bring_tests
 
 
 class Seed(Value):
-    """What makes a branch think otherwise than its siblings."""
+    """Variation of a branch: its approach and sampling temperature."""
 
     approach: str
     temperature: float | None = None
@@ -23,7 +23,9 @@ class Seed(Value):
 
 SEEDS = (
     Seed(
-        approach="go to where the wrong value is made, not where it shows: who calls this code, and with what?",
+        approach=(
+            "go to where the wrong value is made, not where it shows: who calls this code, and with what?"
+        ),
         temperature=0.7,
     ),
     Seed(
@@ -47,22 +49,26 @@ SEEDS = (
 
 
 async def branches(kit: Kit, trunk: Candidate, width: int) -> dict[Candidate, Kit]:
-    """The trunk and its new siblings, each with a share of what is left to spend, and all but the trunk with thoughts of their own."""
+    """Return the trunk and its new siblings, each with an equal share of the remaining budget.
+
+    Each sibling has an approach of its own.
+    """
     kits = {trunk: replace(kit, purse=kit.purse.share(width))}
     for number, seed in enumerate(SEEDS[: width - 1], start=1):
         role = f"branch {number}"
-        own = replace(
+        sibling_kit = replace(
             kits[trunk],
             purse=kit.purse.share(width),
             temperature=seed.temperature,
             role=role if role in kit.models else kit.role,
         )
-        kits[await fork(own, trunk, seed)] = own
+        kits[await fork(sibling_kit, trunk, seed)] = sibling_kit
     return kits
 
 
 async def fork(kit: Kit, parent: Candidate, seed: Seed) -> Candidate:
-    """A sibling that shares the conversation so far and the tests in place; the parent's other changes are set aside for it.
+    """Fork a sibling that shares the conversation so far and the tests; other changes of the parent are set
+    aside.
 
     `kit` is the sibling's own.
     """
@@ -73,24 +79,26 @@ async def fork(kit: Kit, parent: Candidate, seed: Seed) -> Candidate:
     position = kit.log.records[-1].number
     patch = await asyncio.to_thread(kit.repository.patch, parent)
     child = await asyncio.to_thread(kit.repository.candidate, f"c{count + 1}")
-    who = kit.speakers[0].name
-    approach = seed.approach if who == kit.model.name else f"{seed.approach} ({who})"
+    model_name = kit.speakers[0].name
+    approach = seed.approach if model_name == kit.model.name else f"{seed.approach} ({model_name})"
     kit.log.append(
         CandidateForked(candidate=child.id, parent=parent.id, position=position, approach=approach)
     )
     await asyncio.to_thread(bring_tests, child, patch)
-    kept = await asyncio.to_thread(kit.repository.patch, child)
-    kit.log.append(FilesChanged(candidate=child.id, paths=kept.paths, diff=kept.diff))
+    test_patch = await asyncio.to_thread(kit.repository.patch, child)
+    kit.log.append(FilesChanged(candidate=child.id, paths=test_patch.paths, diff=test_patch.diff))
     share_views(kit, parent, child)
-    judged = verdicts(kit.log.records, parent.id)
-    failed = kit.verifier.explain(judged[-1]) if judged and not judged[-1].good else ""
-    aside = [path for path in patch.paths if path not in kept.paths]
-    say(kit, child, kit.prompts.render("approach", aside=aside, failed=failed, approach=seed.approach))
+    judgements = verdicts(kit.log.records, parent.id)
+    failed = kit.verifier.explain(judgements[-1]) if judgements and not judgements[-1].good else ""
+    dropped_paths = [path for path in patch.paths if path not in test_patch.paths]
+    say(
+        kit, child, kit.prompts.render("approach", aside=dropped_paths, failed=failed, approach=seed.approach)
+    )
     return child
 
 
 def share_views(kit: Kit, parent: Candidate, child: Candidate) -> None:
-    """What the parent has been shown counts as shown to the child, who shares the conversation."""
+    """Mark what the parent was shown as shown to the child, since they share the conversation."""
     for path, lines in kit.workspace(parent).named.items():
         kit.workspace(child).named.setdefault(path, set()).update(lines)
 
@@ -100,21 +108,26 @@ def drop(kit: Kit, candidate: Candidate, reason: str) -> None:
 
 
 def twin(kit: Kit, candidate: Candidate, siblings: Iterable[Candidate]) -> str:
-    """The sibling that made a change of the same meaning before this one did; empty where there is none."""
+    """Return the sibling that made an equivalent change earlier; empty if there is none."""
     newest: dict[str, tuple[str, int]] = {}
     for record in kit.log.records:
         if isinstance(record.event, FilesChanged) and record.event.fingerprint:
             newest[record.event.candidate] = record.event.fingerprint, record.number
-    meaning, number = newest.get(candidate.id, ("", 0))
-    living = {*working(kit.log.records)} - {candidate.id}
-    others = ((other.id, *newest.get(other.id, ("", 0))) for other in siblings if other.id in living)
+    fingerprint, number = newest.get(candidate.id, ("", 0))
+    active = {*working(kit.log.records)} - {candidate.id}
+    others = ((other.id, *newest.get(other.id, ("", 0))) for other in siblings if other.id in active)
     return next(
-        (name for name, theirs, earlier in others if meaning and theirs == meaning and earlier < number), ""
+        (
+            name
+            for name, other_fingerprint, other_number in others
+            if fingerprint and other_fingerprint == fingerprint and other_number < number
+        ),
+        "",
     )
 
 
 def teach(kit: Kit, learners: Sequence[Candidate], failed: Sequence[Candidate]) -> None:
-    """Let each learner hear what came of the others' attempts."""
+    """Tell each learner how the attempts of the others failed."""
     for learner in learners:
         if traces := [trace(kit, other) for other in failed if other != learner]:
             say(kit, learner, kit.prompts.render("siblings", traces=traces))
@@ -123,7 +136,10 @@ def teach(kit: Kit, learners: Sequence[Candidate], failed: Sequence[Candidate]) 
 async def race(
     kit: Kit, branches: Sequence[Candidate], grow: Callable[[Candidate], Awaitable[bool]]
 ) -> list[Candidate]:
-    """Grow all at once; those that came through, in their order. The first that is proven and accepted ends it for the others."""
+    """Grow all branches concurrently; return those that completed, in their order.
+
+    The first that is proven and accepted ends the others.
+    """
     tasks = {asyncio.ensure_future(grow(branch)): branch for branch in branches}
     pending = set(tasks)
     winner: Candidate | None = None
