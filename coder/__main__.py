@@ -1,4 +1,4 @@
-"""The entry point: answers --version at once, leaves the rest to the command line."""
+"""Entry point: answers --version immediately and leaves the rest to the command line."""
 
 import gc
 import io
@@ -9,7 +9,7 @@ from typing import TextIO
 
 
 def main() -> None:
-    """Run the command line; every expected error is one line, and every end has its exit code."""
+    """Run the command line: every expected error is one line, and every end has its exit code."""
     if sys.argv[1:] in (["--version"], ["-V"]):
         from coder import __version__
 
@@ -21,31 +21,32 @@ def main() -> None:
             file=sys.stderr,
         )
         raise SystemExit(2)
-    _forget_current_directory()
+    _remove_current_directory()
     _speak_any_encoding(sys.stdin, sys.stdout, sys.stderr)
     sys.excepthook = _crashed
-    gc.set_threshold(
-        50_000
-    )  # what imports and an index make is kept: looking through it every 700 objects is a seventh of a short command
+    # Objects of imports and the index stay alive: collecting every 700 objects takes a seventh of the time of
+    # a short command.
+    gc.set_threshold(50_000)
     from coder.cli.app import run
 
     code = run()
-    gc.freeze()  # the last collection would walk all that the providers' libraries have loaded: a second at exit, for nothing
+    # The last collection would walk all objects of the providers' libraries, which takes a second at exit.
+    gc.freeze()
     raise SystemExit(code)
 
 
 def _crashed(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Print a traceback as Python does, but with no secret in it: crash reports are passed on."""
+    """Print a traceback like Python, with secrets masked, because crash reports are shared."""
     import traceback
 
     from coder.permissions.secrets import Secrets, own_values
 
-    told = "".join(traceback.format_exception(kind, error, trace))
-    print(Secrets(own=own_values(os.environ)).masked(told), end="", file=sys.stderr)
+    report = "".join(traceback.format_exception(kind, error, trace))
+    print(Secrets(own=own_values(os.environ)).masked(report), end="", file=sys.stderr)
 
 
 def _speak_any_encoding(stdin: TextIO, *outputs: TextIO) -> None:
-    """Read UTF-8, as from files; what the terminal's encoding has no sign for is a question mark, and never the end of a session."""
+    """Read stdin as UTF-8 and replace characters that the terminal's encoding lacks by question marks."""
     if isinstance(stdin, io.TextIOWrapper):
         stdin.reconfigure(encoding="utf-8", errors="replace")
     for output in outputs:
@@ -53,8 +54,8 @@ def _speak_any_encoding(stdin: TextIO, *outputs: TextIO) -> None:
             output.reconfigure(errors="replace")
 
 
-def _forget_current_directory() -> None:
-    """`python -m coder` imports from the current directory first, and that is somebody's repository."""
+def _remove_current_directory() -> None:
+    """Remove the current directory from the import path: it is the user's repository."""
     here = os.getcwd()  # noqa: PTH109 (this runs before anything else is imported)
     if sys.path and sys.path[0] in ("", here) and not __file__.startswith(os.path.join(here, "coder")):  # noqa: PTH118
         del sys.path[0]

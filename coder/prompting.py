@@ -1,4 +1,4 @@
-"""Prompts: the texts of coder/prompts, filled in with jinja2."""
+"""Prompt templates of coder/prompts, rendered with jinja2."""
 
 from functools import cached_property
 from importlib.resources import files
@@ -9,7 +9,7 @@ from coder.permissions.data_marking import fenced
 
 
 class PackagedPrompts:
-    """The prompts that come with coder."""
+    """Prompt templates that come with coder."""
 
     @cached_property
     def _environment(self) -> Environment:
@@ -26,5 +26,9 @@ class PackagedPrompts:
         return environment
 
     def render(self, name: str, **values: object) -> str:
-        """Raises jinja2.UndefinedError where a placeholder was given no value: a bug of the caller."""
+        """Render the prompt `name`.
+
+        Raises:
+            jinja2.UndefinedError: a placeholder has no value, which is a bug of the caller.
+        """
         return self._environment.get_template(name).render(**values).strip()

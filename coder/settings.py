@@ -1,4 +1,4 @@
-"""The effective configuration: defaults < user file < the repository's own < environment < flags, each value with its source."""
+"""Effective configuration: defaults < user file < repository < environment < flags, with sources."""
 
 import json
 import os
@@ -19,84 +19,92 @@ from coder.permissions.command_rules import Action, Mode, Rule, written
 
 
 class Config(Value):
-    """Everything that can be configured; built once, passed down."""
+    """All settings; built once and passed down."""
 
     model: str | None = None
-    """`provider:name`; none is chosen from the keys and local servers at hand."""
+    """`provider:name`; None: chosen from the available keys and local servers."""
     strategy: Literal["linear", "plan", "tree", "committee", "offline", "auto"] | None = None
-    """None: linear where there is a model, offline elsewhere."""
+    """None: linear if there is a model, otherwise offline."""
     planner_model: str | None = None
     reviewer_model: str | None = None
     summariser_model: str | None = None
-    """Roles with a model of their own; None: the executor's."""
+    """Models of roles; None: the executor's."""
     fallback_models: tuple[str, ...] = ()
-    """What goes on, in this order, when a model is down."""
+    """Models that take over, in this order, when a model is down."""
     branch_models: tuple[str, ...] = ()
-    """Who thinks in the second and further candidates of a tree, in turn; none: the model of the first."""
+    """Models of the second and further candidates of a tree, in turn; empty: the model of the first."""
     seed: int | None = None
-    """Sent to providers that draw the same for the same seed: OpenAI-compatible servers, Google."""
+    """Sent to providers that support seeds: OpenAI-compatible servers, Google."""
     width: int = Field(default=3, ge=1, le=5)
     """Candidates of a tree."""
     review_rounds: int = Field(default=2, ge=0)
-    """Times that what reviewers flag is mended and read again."""
+    """Number of times that flagged places are repaired and reviewed again."""
     offline_first: bool = True
-    """Before a model is asked, ten seconds of search for an edit that makes a failing test pass."""
+    """Whether to search ten seconds for an edit that passes a failing test before a model is asked."""
     base_url: str | None = None
-    """An OpenAI-compatible server to use instead of the provider's own."""
+    """OpenAI-compatible server to use instead of the provider's own."""
     tool_calling: bool = True
     """False: the model has no tool calling, and calls are written as text."""
     test: str | None = None
-    """The project's test command; none is found out."""
+    """The project's test command; None: detected."""
     suite_seconds: float = Field(default=900.0, gt=0)
     """Time limit of one run of the whole suite."""
     suite: Literal["auto", "impacted", "whole"] = "auto"
-    """What runs for a verdict: `whole` the suite, `impacted` the tests that the change can reach; `auto` the suite where it ends within
-    `foreground_suite_seconds`, else the impacted tests."""
+    """Tests that run for a verdict: `whole` the suite, `impacted` those that the change can reach.
+
+    `auto` is the suite if it ends within `foreground_suite_seconds`, else the impacted tests.
+    """
     foreground_suite_seconds: float = Field(default=60.0, gt=0)
-    """With `auto`: how long the whole suite may take on the untouched code."""
+    """With `auto`: longest time of the whole suite on the untouched code."""
     impacted_suite_seconds: float = Field(default=120.0, gt=0)
-    """Time limit of one run of the impacted tests; where it cuts them off, a fix is PASSING at most."""
+    """Time limit of one run of the impacted tests; if it is exceeded, a fix is PASSING at most."""
     checks: Literal["show", "block"] = "show"
-    """block: what the project's own linters and their like newly find keeps a fix from being PROVEN."""
+    """`block`: new findings of the project's own linters keep a fix from being PROVEN."""
     attempts: int = Field(default=3, ge=1)
-    """Red verifications before giving up."""
+    """Failed verifications before giving up."""
     attempts_per_side: int = Field(default=2, ge=1)
-    """Attempts at the code, or at the test, after which the same failure is taken for a fault of the other."""
+    """Attempts at the code, or at the test, after which the same failure is blamed on the other."""
     sandbox_cpu_seconds: int | None = Field(default=None, gt=0)
     """CPU time of each process in the sandbox; None: only the wall clock limits it."""
     sandbox_memory_mb: int = Field(default=8192, ge=256)
     """Memory of everything that one command starts, in MiB; never more than most of the machine's."""
     sandbox_processes: int = Field(default=1024, ge=16)
-    """Processes and threads of one command at a time."""
+    """Limit of concurrent processes and threads of one command."""
     max_usd: Decimal | None = Field(default=None, gt=0)
     max_tokens: int | None = Field(default=None, gt=0)
     max_seconds: float | None = Field(default=None, gt=0)
     max_requests: int | None = Field(default=None, gt=0)
     requests_per_minute: int | None = Field(default=None, gt=0)
     approve: Mode = "auto-edit"
-    """What is asked before it is done: in `ask` changes and programs, in `auto-edit` what leaves the sandbox, in `full` nothing;
-    in `read-only` nothing is changed at all."""
+    """Approval mode: what is asked about first.
+
+    In `ask` changes and programs, in `auto-edit` what leaves the sandbox, in `full` nothing; `read-only`
+    allows no change.
+    """
     allow: tuple[str, ...] = ()
-    """Commands that run unasked, such as `make test` or `npm run *`."""
+    """Commands that run without asking, such as `make test` or `npm run *`."""
     ask: tuple[str, ...] = ()
     """Commands that are asked about."""
     deny: tuple[str, ...] = ()
     """Commands that never run."""
     image: str | None = None
-    """A container image that is here already: commands and tests run in it, by podman or Docker, instead of on this machine."""
+    """Local container image in which commands and tests run, by podman or Docker."""
     deny_read: tuple[str, ...] = ()
-    """Patterns of files that neither tools nor commands read, besides those of coder.permissions.private_files; `!` in front allows."""
+    """Patterns of files that neither tools nor commands may read; `!` in front allows.
+
+    They extend those of coder.permissions.private_files.
+    """
 
     @field_validator("allow", "ask", "deny")
     @classmethod
-    def _are_rules(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+    def _validate_rules(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
         for pattern in patterns:
             written(pattern, "ask")
         return patterns
 
 
 class Setting(Value):
-    """One value of the configuration and where it comes from."""
+    """One value of the configuration with its source."""
 
     name: str
     value: Any
@@ -105,7 +113,7 @@ class Setting(Value):
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 LISTS = ("allow", "ask", "deny", "deny_read", "fallback_models", "branch_models")
-"""Settings of which each file's entries count; the environment has none of them."""
+"""Settings that accumulate the entries of all files; the environment cannot set them."""
 NARROWING = (
     "attempts",
     "max_usd",
@@ -116,9 +124,9 @@ NARROWING = (
     "sandbox_memory_mb",
     "sandbox_processes",
 )
-"""What a repository may lower, never raise."""
+"""Settings that a repository may lower but not raise."""
 REPOSITORY = (*NARROWING, "test", "checks", "suite", "approve", "ask", "deny", "deny_read")
-"""What a repository may say at all: it must not choose who gets to read its user's code, or the bill."""
+"""Settings that a repository may set; it must not choose who reads the user's code, or the costs."""
 
 
 def config_directory(environment: Mapping[str, str] = os.environ) -> Path:
@@ -130,12 +138,12 @@ def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def sessions_directory(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where each session has a directory of its own."""
+    """Return the directory that holds a directory for each session."""
     return state_directory(environment) / "sessions"
 
 
 def index_database(root: Path, environment: Mapping[str, str] = os.environ) -> Path:
-    """Where the symbol index of a tree, and of all its worktrees, is kept."""
+    """Return the path of the symbol index of a tree and all its worktrees."""
     digest = sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:16]
     return state_directory(environment) / "index" / f"{digest}.sqlite"
 
@@ -146,24 +154,24 @@ def settings(
     flags: Mapping[str, Any] | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> tuple[Setting, ...]:
-    """Every setting in the order of Config's fields.
+    """Return every setting in the order of Config's fields.
 
     Args:
-        repository: root of the repository whose `[tool.coder]` counts; None where there is none.
-        flags: values given on the command line; None values are absent.
+        repository: root of the repository whose `[tool.coder]` counts; None if there is none.
+        flags: values from the command line; None values are absent.
 
     Raises:
-        UserError: a file cannot be parsed, a name is unknown, or a value does not fit.
+        UserError: a file cannot be parsed, a name is unknown, or a value is invalid.
     """
     user = config_directory(environment) / "config.toml"
     chosen = {
         name: Setting(name=name, value=field.default, source="default")
         for name, field in Config.model_fields.items()
     }
-    _overlay(chosen, _table(user, ()), source=str(user))
+    _overlay(chosen, _read_table(user, ()), source=str(user))
     if repository is not None:
         project = repository / "pyproject.toml"
-        _overlay_repository(chosen, _table(project, ("tool", "coder")), source=f"{project} [tool.coder]")
+        _overlay_repository(chosen, _read_table(project, ("tool", "coder")), source=f"{project} [tool.coder]")
     variables = {
         name: environment.get(f"CODER_{name.upper()}") for name in Config.model_fields if name not in LISTS
     }
@@ -179,18 +187,18 @@ def settings(
 
 
 def config(chosen: tuple[Setting, ...]) -> Config:
-    """The values alone."""
+    """Return the values of settings as a configuration."""
     return Config.model_validate({setting.name: setting.value for setting in chosen})
 
 
 def sandbox_caps(chosen: Config) -> dict[str, int]:
-    """The limits of every command in the sandbox, by their names in `coder.core.ports.Limits`."""
+    """Return the limits of every command in the sandbox, by their names in `coder.core.ports.Limits`."""
     caps = {"resident_bytes": chosen.sandbox_memory_mb << 20, "processes": chosen.sandbox_processes}
     return caps if chosen.sandbox_cpu_seconds is None else {**caps, "cpu_seconds": chosen.sandbox_cpu_seconds}
 
 
 def rules(chosen: Config) -> tuple[Rule, ...]:
-    """The commands of a configuration that are allowed, asked about and denied."""
+    """Return rules for the commands that a configuration allows, asks about and denies."""
     return tuple(
         written(pattern, action) for action in get_args(Action) for pattern in getattr(chosen, action)
     )
@@ -202,72 +210,73 @@ def _overlay(chosen: dict[str, Setting], values: Mapping[str, Any], *, source: s
             raise UserError(
                 f"{source} sets {name!r}, which is no setting. There are: {', '.join(Config.model_fields)}."
             )
-        chosen[name] = Setting(name=name, value=_checked(name, value, source), source=source)
+        chosen[name] = Setting(name=name, value=_validate(name, value, source), source=source)
 
 
 def _overlay_repository(chosen: dict[str, Setting], values: Mapping[str, Any], *, source: str) -> None:
-    """A repository is untrusted: what it may not say is passed over, limits only go down."""
+    """Overlay settings of an untrusted repository: unknown ones are ignored, limits can only go down."""
     for name, value in values.items():
         if name not in REPOSITORY:
             continue
-        wish = _checked(name, value, source)
-        present = chosen[name].value
+        checked_value = _validate(name, value, source)
+        current = chosen[name].value
         if name in LISTS:
-            added = tuple(entry for entry in wish if not entry.startswith("!"))
+            new_entries = tuple(entry for entry in checked_value if not entry.startswith("!"))
             chosen[name] = Setting(
                 name=name,
-                value=(*present, *added),
-                source=f"{chosen[name].source}, {source}" if present else source,
+                value=(*current, *new_entries),
+                source=f"{chosen[name].source}, {source}" if current else source,
             )
-        elif not _widens(name, wish, present):
-            chosen[name] = Setting(name=name, value=wish, source=source)
+        elif not _widens(name, checked_value, current):
+            chosen[name] = Setting(name=name, value=checked_value, source=source)
 
 
-def _widens(name: str, wish: Any, present: Any) -> bool:
-    """Would a repository's wish allow more than the person does?"""
+def _widens(name: str, value: Any, current: Any) -> bool:
+    """Tell whether a repository's value would allow more than the user's."""
     if name == "approve":
-        return MODES.index(wish) > MODES.index(present)
+        return MODES.index(value) > MODES.index(current)
     if name == "suite":
-        return bool(wish != "whole")
+        return bool(value != "whole")
     if name == "checks":
-        return bool(wish == "show" and present == "block")
-    return name in NARROWING and present is not None and bool(wish > present)
+        return bool(value == "show" and current == "block")
+    return name in NARROWING and current is not None and bool(value > current)
 
 
 def passed_over(repository: Path) -> tuple[str, ...]:
-    """A sentence on each name in a repository's `[tool.coder]` that means nothing there: a slip of the pen, or not its to say."""
-    told = []
-    for name in _table(repository / "pyproject.toml", ("tool", "coder")):
+    """Return a message on each name in a repository's `[tool.coder]` that is unknown or not allowed there."""
+    messages = []
+    for name in _read_table(repository / "pyproject.toml", ("tool", "coder")):
         if name in Config.model_fields and name not in REPOSITORY:
-            told.append(
+            messages.append(
                 f"[tool.coder] sets {name!r}, which a repository may not: it is passed over. Your own "
                 "settings may."
             )
         elif name not in Config.model_fields:
-            near = get_close_matches(name, REPOSITORY, n=1)
-            told.append(
-                f"[tool.coder] sets {name!r}, which is no setting.{f' Is {near[0]!r} meant?' if near else ''}"
+            matches = get_close_matches(name, REPOSITORY, n=1)
+            messages.append(
+                f"[tool.coder] sets {name!r}, which is no "
+                f"setting.{f' Is {matches[0]!r} meant?' if matches else ''}"
             )
-    return tuple(told)
+    return tuple(messages)
 
 
-def _checked(name: str, value: Any, source: str) -> Any:
+def _validate(name: str, value: Any, source: str) -> Any:
     try:
         return getattr(Config.model_validate({name: str(value) if isinstance(value, float) else value}), name)
     except ValidationError as error:
         raise UserError(f"{source}: {name} = {value!r} does not fit ({error.errors()[0]['msg']}).") from None
 
 
-def _table(path: Path, keys: tuple[str, ...]) -> Mapping[str, Any]:
+def _read_table(path: Path, keys: tuple[str, ...]) -> Mapping[str, Any]:
     try:
-        # A repository's own file may be a pipe, or lead out of it.
+        # The file may be a pipe, or a link that leads out of the repository.
         text = (read_regular(path) or b"").decode() if keys else path.read_text(encoding="utf-8")
         table: Any = tomllib.loads(text)
     except FileNotFoundError:
         return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         if keys:
-            return {}  # a repository's broken pyproject.toml is for its own tools to complain about
+            return {}  # the project's own tools report an invalid pyproject.toml
         raise UserError(f"{path} is not valid TOML: {error}") from None
     for key in keys:
         table = table.get(key, {}) if isinstance(table, dict) else {}
@@ -275,69 +284,70 @@ def _table(path: Path, keys: tuple[str, ...]) -> Mapping[str, Any]:
 
 
 def trusted(directory: Path, environment: Mapping[str, str] = os.environ) -> bool:
-    """Has the person said that code from this repository may run here?"""
-    return str(directory.resolve()) in _trusted(environment)
+    """Tell whether the user has said that code from this repository may run here."""
+    return str(directory.resolve()) in _trusted_roots(environment)
 
 
 def trust(directory: Path, environment: Mapping[str, str] = os.environ) -> None:
-    """Remember that a repository is trusted, outside of it."""
-    _keep("trusted.json", sorted({*_trusted(environment), str(directory.resolve())}), environment)
+    """Remember that a repository is trusted, in the user's own configuration."""
+    _write_json("trusted.json", sorted({*_trusted_roots(environment), str(directory.resolve())}), environment)
 
 
 def forget(directory: Path, environment: Mapping[str, str] = os.environ) -> None:
-    """Trust a repository no longer, and forget what was allowed always in it."""
+    """Withdraw trust in a repository, and forget what was always allowed in it."""
     root = str(directory.resolve())
-    _keep("trusted.json", [other for other in _trusted(environment) if other != root], environment)
-    _keep(
+    _write_json(
+        "trusted.json", [other for other in _trusted_roots(environment) if other != root], environment
+    )
+    _write_json(
         "allowed.json",
-        {other: held for other, held in _table_of_rules(environment).items() if other != root},
+        {other: held for other, held in _read_rules(environment).items() if other != root},
         environment,
     )
 
 
 def allowed(directory: Path, environment: Mapping[str, str] = os.environ) -> tuple[Rule, ...]:
-    """What the person has allowed always in this repository; what cannot be read counts as nothing."""
+    """Return the rules that the user has always allowed in this repository; none if they cannot be read."""
     try:
         return tuple(
-            Rule.model_validate(rule)
-            for rule in _table_of_rules(environment).get(str(directory.resolve()), [])
+            Rule.model_validate(rule) for rule in _read_rules(environment).get(str(directory.resolve()), [])
         )
     except ValidationError:
         return ()
 
 
 def allow(directory: Path, rules: Sequence[Rule], environment: Mapping[str, str] = os.environ) -> None:
-    """Remember rules for a repository, outside of it."""
-    every = dict.fromkeys((*allowed(directory, environment), *rules))
-    table = {**_table_of_rules(environment), str(directory.resolve()): [rule.model_dump() for rule in every]}
-    _keep("allowed.json", table, environment)
+    """Remember rules for a repository, in the user's own configuration."""
+    all_rules = dict.fromkeys((*allowed(directory, environment), *rules))
+    table = {**_read_rules(environment), str(directory.resolve()): [rule.model_dump() for rule in all_rules]}
+    _write_json("allowed.json", table, environment)
 
 
-def _table_of_rules(environment: Mapping[str, str]) -> dict[str, Any]:
-    known = _kept("allowed.json", environment)
-    return known if isinstance(known, dict) else {}
+def _read_rules(environment: Mapping[str, str]) -> dict[str, Any]:
+    data = _read_json("allowed.json", environment)
+    return data if isinstance(data, dict) else {}
 
 
-def _trusted(environment: Mapping[str, str]) -> list[str]:
-    known = _kept("trusted.json", environment)
-    return [str(entry) for entry in known] if isinstance(known, list) else []
+def _trusted_roots(environment: Mapping[str, str]) -> list[str]:
+    data = _read_json("trusted.json", environment)
+    return [str(entry) for entry in data] if isinstance(data, list) else []
 
 
-def _kept(name: str, environment: Mapping[str, str]) -> Any:
+def _read_json(name: str, environment: Mapping[str, str]) -> Any:
     try:
         return json.loads((config_directory(environment) / name).read_text(encoding="utf-8"))
     except (FileNotFoundError, json.JSONDecodeError):
         return None
 
 
-def _keep(name: str, data: Any, environment: Mapping[str, str]) -> None:
+def _write_json(name: str, data: Any, environment: Mapping[str, str]) -> None:
     path = config_directory(environment) / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_suffix(f".{os.getpid()}")
-    fresh.write_text(json.dumps(data, indent=1), encoding="utf-8")
-    fresh.replace(path)
+    temporary = path.with_suffix(f".{os.getpid()}")
+    temporary.write_text(json.dumps(data, indent=1), encoding="utf-8")
+    temporary.replace(path)
 
 
 def configured(root: Path | None, flags: Mapping[str, Any]) -> Config:
-    """What holds for a command in a repository."""
+    """Return the effective configuration of a command in a repository."""
     return config(settings(root, flags=flags))

@@ -1,1 +1,1 @@
-"""Runs suites of tasks under strategies and models, and says what came of it."""
+"""Benchmarks: suites of tasks, run under strategies and models, and reports of the results."""

@@ -1,4 +1,4 @@
-"""Plots as inline SVG."""
+"""Scatter plots as inline SVG."""
 
 import math
 from collections.abc import Sequence
@@ -9,18 +9,18 @@ from coder.core.values.base import Value
 WIDTH, HEIGHT = 420, 260
 LEFT, RIGHT, TOP, BOTTOM = 48, 14, 14, 44
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999999")
-"""Told apart with any colour vision (M. Okabe, K. Ito)."""
+"""Distinguishable with any colour vision (M. Okabe, K. Ito)."""
 APART = 12.0
-"""Units between two marks, so that none hides another."""
+"""Least distance of two marks in SVG units, so that none hides another."""
 
 
 class Point(Value):
-    """One strategy with one model."""
+    """Result of one strategy with one model."""
 
     label: str
     x: float
     y: float
-    """A share, from 0 to 1, with its interval."""
+    """Share from 0 to 1, with its interval `low` to `high`."""
     low: float
     high: float
 
@@ -30,9 +30,9 @@ def colour(number: int) -> str:
 
 
 def chart(points: Sequence[Point], *, across: str, up: str) -> str:
-    """A scatter plot with intervals; the x axis begins at 0. Marks that would hide one another stand side by side."""
+    """Return a scatter plot with intervals; the x axis begins at 0, and overlapping marks are moved apart."""
     ticks = _ticks(max((point.x for point in points), default=0.0))
-    places = _beside([_x(point.x, ticks[-1]) for point in points])
+    places = _spread_overlaps([_x(point.x, ticks[-1]) for point in points])
     parts = [
         *_frame(across, up, ticks),
         *(_mark(point, number, places[number]) for number, point in enumerate(points)),
@@ -42,7 +42,7 @@ def chart(points: Sequence[Point], *, across: str, up: str) -> str:
 
 
 def _ticks(most: float) -> list[float]:
-    """Up to six round numbers from 0 to just beyond the largest value."""
+    """Return up to six round numbers from 0 to just beyond the largest value."""
     if most <= 0:
         return [0.0, 1.0]
     power = 10.0 ** math.floor(math.log10(most / 5))
@@ -50,17 +50,17 @@ def _ticks(most: float) -> list[float]:
     return [number * step for number in range(math.ceil(most / step) + 1)]
 
 
-def _beside(places: Sequence[float]) -> list[float]:
-    """The places, in their order, with those that are too close to one another spread around their middle."""
+def _spread_overlaps(places: Sequence[float]) -> list[float]:
+    """Return the positions in their order, with those too close to each other spread around their mean."""
     groups: list[list[int]] = []
     for number in sorted(range(len(places)), key=places.__getitem__):
         groups.append([number])
         while len(groups) > 1 and _spread(groups[-1], places)[0] - _spread(groups[-2], places)[-1] < APART:
             groups[-2:] = [groups[-2] + groups[-1]]
-    found = {
+    positions = {
         number: place for group in groups for number, place in zip(group, _spread(group, places), strict=True)
     }
-    return [found[number] for number in range(len(places))]
+    return [positions[number] for number in range(len(places))]
 
 
 def _spread(group: Sequence[int], places: Sequence[float]) -> list[float]:
@@ -101,12 +101,12 @@ def _frame(across: str, up: str, ticks: Sequence[float]) -> list[str]:
 
 def _mark(point: Point, number: int, x: float) -> str:
     shade = colour(number)
-    told = (
+    title = (
         f"{point.label}: {100 * point.y:.0f} % ({100 * point.low:.0f} to {100 * point.high:.0f}), "
         f"{point.x:.4g}"
     )
     return (
-        f"<g><title>{escape(told)}</title>"
+        f"<g><title>{escape(title)}</title>"
         f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{_y(point.low):.1f}" y2="{_y(point.high):.1f}" '
         f'stroke="{shade}" stroke-width="2"/>'
         f'<circle cx="{x:.1f}" cy="{_y(point.y):.1f}" r="5" fill="{shade}"/></g>'

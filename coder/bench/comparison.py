@@ -1,4 +1,4 @@
-"""Two runs of a suite, task by task."""
+"""Comparison of two runs of a suite, task by task."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ Place = tuple[str, str, str, int]
 
 
 class Difference(Value):
-    """One job that came to another end, or that only one of the runs holds."""
+    """One job with a different result, or that only one of the runs has."""
 
     task: str
     strategy: str
@@ -21,11 +21,11 @@ class Difference(Value):
 
 
 class Comparison(Value):
-    """What changed from one run to another."""
+    """Changes from one run of a suite to another."""
 
     compared: int
     gained: int
-    """Passes the hidden tests now, and did not before."""
+    """Jobs that pass the hidden tests now and did not before."""
     lost: int
     differences: tuple[Difference, ...]
 
@@ -40,26 +40,26 @@ class Comparison(Value):
 
 
 def compared(before: Sequence[Outcome], after: Sequence[Outcome]) -> Comparison:
-    """How the second run differs from the first."""
-    old, new = ({_place(item): item for item in run} for run in (before, after))
-    both = [place for place in sorted(new) if place in old]
+    """Compare two runs of a suite."""
+    old, new = ({_job_key(outcome): outcome for outcome in run} for run in (before, after))
+    common = [place for place in sorted(new) if place in old]
     changed = [_difference(place, old.get(place), new.get(place)) for place in sorted({*old, *new})]
     return Comparison(
-        compared=len(both),
-        gained=sum(new[place].passes_hidden and not old[place].passes_hidden for place in both),
-        lost=sum(old[place].passes_hidden and not new[place].passes_hidden for place in both),
+        compared=len(common),
+        gained=sum(new[place].passes_hidden and not old[place].passes_hidden for place in common),
+        lost=sum(old[place].passes_hidden and not new[place].passes_hidden for place in common),
         differences=tuple(difference for difference in changed if difference),
     )
 
 
-def _place(one: Outcome) -> Place:
-    return one.job.task, one.job.strategy, one.job.model, one.job.seed
+def _job_key(outcome: Outcome) -> Place:
+    return outcome.job.task, outcome.job.strategy, outcome.job.model, outcome.job.seed
 
 
 def _difference(place: Place, old: Outcome | None, new: Outcome | None) -> Difference | None:
     if old and new and old.steady() == new.steady():
         return None
-    before, after = _told(old), _told(new)
+    before, after = _describe_outcome(old), _describe_outcome(new)
     if before == after and old and new:
         names = [name for name, value in new.steady().items() if value != old.steady()[name]]
         after += f" (other {', '.join(names)})"
@@ -67,21 +67,21 @@ def _difference(place: Place, old: Outcome | None, new: Outcome | None) -> Diffe
     return Difference(task=task, strategy=strategy, model=model, seed=seed, before=before, after=after)
 
 
-def _told(one: Outcome | None) -> str:
-    if one is None:
+def _describe_outcome(outcome: Outcome | None) -> str:
+    if outcome is None:
         return "not run"
-    counts = ((one.attempts, "attempt"), (one.spent.requests, "request"))
+    counts = ((outcome.attempts, "attempt"), (outcome.spent.requests, "request"))
     return ", ".join(
         [
-            verdict(one),
-            f"hidden tests: {hidden(one)}",
+            verdict(outcome),
+            f"hidden tests: {hidden(outcome)}",
             *(f"{count} {name}{'s' * (count != 1)}" for count, name in counts),
         ]
     )
 
 
 def markdown(comparison: Comparison) -> str:
-    """The sentence, and a row for each difference."""
+    """Return the summary sentence and a table with a row for each difference."""
     rows = [
         (
             difference.task,

@@ -1,4 +1,4 @@
-"""What is to be run, what came of it, and the file where that is kept."""
+"""Jobs of a benchmark, their outcomes, and the file that stores them."""
 
 import json
 import re
@@ -14,21 +14,21 @@ from coder.core.values.task import Budget
 from coder.core.values.verdict import Counts, VerdictKind
 
 SCRIPTED = "scripted"
-"""The model that answers from each task's script."""
+"""Name of the model that answers from each task's script."""
 NOBODY = "none"
-"""In the place of a model where none is asked."""
+"""Model name of strategies that ask none."""
 UNSTEADY = ("seconds", "session")
 """Fields of an outcome that differ from run to run."""
 RATE = re.compile(r", [\d,.]+ a second")
-"""What a summary says of the machine's speed."""
+"""Matches the machine's speed in a summary."""
 
 
 class Job(Value):
-    """One task under one strategy and model, once."""
+    """One run of one task under one strategy and model."""
 
     task: str
     digest: str
-    """Of the task's files."""
+    """Digest of the task's files."""
     strategy: str
     model: str
     seed: int
@@ -36,7 +36,7 @@ class Job(Value):
 
     @property
     def key(self) -> str:
-        """Equal for jobs that need not be run twice."""
+        """Key that is equal for jobs that need not be run twice."""
         return sha256(self.model_dump_json().encode()).hexdigest()[:16]
 
     @property
@@ -45,19 +45,19 @@ class Job(Value):
 
 
 class Outcome(Value):
-    """How one job ended."""
+    """Result of one job."""
 
     job: Job
     solvable: bool
     verdict: VerdictKind | None
-    """None: the session failed."""
+    """None if the session failed."""
     summary: str
     delivered: bool
     hidden: Counts
-    """Of the hidden tests on what was delivered; all zero where nothing was."""
+    """Counts of the hidden tests on the delivered change; all zero without one."""
     passes_hidden: bool
     hidden_problem: str = ""
-    """Why the hidden tests say nothing of the fix: what this machine, or the sandbox, keeps from them."""
+    """Reason why the hidden tests say nothing of the fix: the machine or the sandbox lacks something."""
     attempts: int
     spent: Spent
     roles: Mapping[str, Spent] = Field(default_factory=dict)
@@ -71,11 +71,11 @@ class Outcome(Value):
 
     @property
     def wrongly_proven(self) -> bool:
-        """Is it PROVEN, and do the hidden tests know better?"""
+        """Whether it is PROVEN although the hidden tests fail."""
         return self.proven and not self.passes_hidden and not self.hidden_problem
 
     def steady(self) -> dict[str, object]:
-        """All but times, rates and names of sessions."""
+        """Return all fields but times, rates and session names."""
         return {**self.model_dump(mode="json", exclude={*UNSTEADY}), "summary": RATE.sub("", self.summary)}
 
 
@@ -87,7 +87,10 @@ def jobs(
     seeds: int,
     budget: Budget,
 ) -> tuple[Job, ...]:
-    """Every task (name and digest) under every strategy, model and seed; without a model where the strategy asks none."""
+    """Return a job for each task (name and digest), strategy, model and seed.
+
+    There is one job without a model for a strategy that asks none.
+    """
     made = (
         Job(task=name, digest=digest, strategy=strategy, model=model, seed=seed, budget=budget)
         for strategy in strategies
@@ -99,18 +102,18 @@ def jobs(
 
 
 def record(file: Path, outcome: Outcome) -> None:
-    """Append one outcome, at once."""
-    with file.open("a", encoding="utf-8") as kept:
-        kept.write(outcome.model_dump_json() + "\n")
+    """Append one outcome to a file."""
+    with file.open("a", encoding="utf-8") as stream:
+        stream.write(outcome.model_dump_json() + "\n")
 
 
 def recorded(file: Path) -> tuple[Outcome, ...]:
-    """The outcomes of a file, the newest of each job; a torn last line, or one of another version, counts as nothing."""
-    found: dict[str, Outcome] = {}
+    """Return the newest outcome of each job in a file; incomplete or incompatible lines are ignored."""
+    outcomes: dict[str, Outcome] = {}
     for line in file.read_text(encoding="utf-8").splitlines() if file.is_file() else ():
         try:
             outcome = Outcome.model_validate(json.loads(line))
         except (json.JSONDecodeError, ValidationError):
             continue
-        found[outcome.job.key] = outcome
-    return tuple(found.values())
+        outcomes[outcome.job.key] = outcome
+    return tuple(outcomes.values())

@@ -1,4 +1,4 @@
-"""The results as one HTML page that needs nothing else."""
+"""Report of benchmark results as one self-contained HTML page."""
 
 from collections.abc import Sequence
 from html import escape
@@ -12,19 +12,22 @@ from coder.bench.tables import hidden, money, ordered, verdict
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; }
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 90rem; padding: 0 1rem; }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(22rem, 1fr)); gap: 1.5rem; } figure { margin: 0; }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(22rem, 1fr)); gap: 1.5rem; } \
+figure { margin: 0; }
 svg { width: 100%; } svg text { font-size: 12px; fill: currentColor; } .grid { stroke: var(--line); }
 .legend span { margin-right: 1.5em; white-space: nowrap; } .legend .dot { margin-right: .4em; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { border-bottom: 1px solid var(--line); padding: .25rem .6rem; text-align: left; vertical-align: top; }
-th { vertical-align: bottom; } small { display: block; white-space: nowrap; opacity: .75; } td:nth-child(-n+3) { white-space: nowrap; }
-.good { color: #009e73; } .bad { color: #d55e00; } .dot { display: inline-block; width: .8em; height: .8em; border-radius: 50%; }
+th { vertical-align: bottom; } small { display: block; white-space: nowrap; opacity: .75; } \
+td:nth-child(-n+3) { white-space: nowrap; }
+.good { color: #009e73; } .bad { color: #d55e00; } \
+.dot { display: inline-block; width: .8em; height: .8em; border-radius: 50%; }
 pre { overflow-x: auto; font-size: 12px; }
 """
 
 
 def page(name: str, outcomes: Sequence[Outcome], comparison: Comparison | None = None) -> str:
-    """The whole page."""
+    """Return the whole page."""
     groups = sums(outcomes)
     parts = [
         f"<h1>{escape(name)}</h1>",
@@ -45,7 +48,11 @@ def page(name: str, outcomes: Sequence[Outcome], comparison: Comparison | None =
 
 
 def _legend(groups: Sequence[Sums]) -> str:
-    return f'<p class="legend">{"".join(f"<span>{_dot(number)}{escape(one.label)}</span>" for number, one in enumerate(groups))}</p>'
+    return (
+        '<p class="legend">'
+        f"{''.join(f'<span>{_dot(index)}{escape(group.label)}</span>' for index, group in enumerate(groups))}"
+        "</p>"
+    )
 
 
 def _dot(number: int) -> str:
@@ -53,12 +60,12 @@ def _dot(number: int) -> str:
 
 
 def _charts(groups: Sequence[Sums]) -> str:
-    """Solved against what it took: by money where all prices are known."""
-    kinds = [("attempts", "attempts of a run", "attempts"), ("time", "seconds of a run", "seconds")]
+    """Plot the share of solved tasks against attempts, time and, if all prices are known, money."""
+    axes = [("attempts", "attempts of a run", "attempts"), ("time", "seconds of a run", "seconds")]
     if all(group.usd is not None for group in groups):
-        kinds.insert(0, ("cost", "USD of a run", "usd"))
-    drawn = []
-    for name, across, field in kinds:
+        axes.insert(0, ("cost", "USD of a run", "usd"))
+    figures = []
+    for name, across, field in axes:
         points = [
             Point(
                 label=group.label,
@@ -69,11 +76,11 @@ def _charts(groups: Sequence[Sums]) -> str:
             )
             for group in groups
         ]
-        drawn.append(
+        figures.append(
             "<figure><figcaption>Solved against "
             f"{name}</figcaption>{chart(points, across=across, up='solved')}</figure>"
         )
-    return f'<div class="charts">{"".join(drawn)}</div>'
+    return f'<div class="charts">{"".join(figures)}</div>'
 
 
 def _groups(groups: Sequence[Sums]) -> str:
@@ -90,16 +97,23 @@ def _groups(groups: Sequence[Sums]) -> str:
         "requests",
     )
     rows = []
-    for number, one in enumerate(groups):
-        shares = (_share(one.proven), _share(one.solved), str(one.wrongly_proven), _share(one.left_alone))
-        costs = (
-            f"{one.attempts:.1f}",
-            f"{one.requests:.1f}",
-            escape(money(one.usd)),
-            f"{one.seconds:.1f}",
-            _roles(one),
+    for number, group in enumerate(groups):
+        shares = (
+            _share_cell(group.proven),
+            _share_cell(group.solved),
+            str(group.wrongly_proven),
+            _share_cell(group.left_alone),
         )
-        rows.append((_dot(number), escape(one.strategy), escape(one.model), str(one.runs), *shares, *costs))
+        costs = (
+            f"{group.attempts:.1f}",
+            f"{group.requests:.1f}",
+            escape(money(group.usd)),
+            f"{group.seconds:.1f}",
+            _tokens_cell(group),
+        )
+        rows.append(
+            (_dot(number), escape(group.strategy), escape(group.model), str(group.runs), *shares, *costs)
+        )
     note = (
         "<p>Shares are of the tasks that can be solved, with 95 % intervals (Wilson). What stands without "
         "a unit is a mean of a run.</p>"
@@ -107,53 +121,56 @@ def _groups(groups: Sequence[Sums]) -> str:
     return _table((*head, "USD", "seconds", "tokens of all runs, by role"), rows) + note
 
 
-def _share(share: Share) -> str:
-    """Such as `7 of 11`, and small below it `64 % (35 to 85)`."""
-    told = f"{100 * share.value:.0f} % ({100 * share.low:.0f} to {100 * share.high:.0f})"
-    return f"{share.count} of {share.of}<small>{told}</small>" if share.of else "none"
+def _share_cell(share: Share) -> str:
+    """Format a share such as `7 of 11`, and below it in small print `64 % (35 to 85)`."""
+    interval = f"{100 * share.value:.0f} % ({100 * share.low:.0f} to {100 * share.high:.0f})"
+    return f"{share.count} of {share.of}<small>{interval}</small>" if share.of else "none"
 
 
-def _roles(sums: Sums) -> str:
-    told = (
-        f"{role}: {used.input:,} in, {used.cached:,} cached, {used.output:,} out"
-        for role, used in sums.tokens.items()
+def _tokens_cell(sums: Sums) -> str:
+    rows = (
+        f"{role}: {tokens.input:,} in, {tokens.cached:,} cached, {tokens.output:,} out"
+        for role, tokens in sums.tokens.items()
     )
-    return "".join(f"<small>{escape(line)}</small>" for line in told) or "none"
+    return "".join(f"<small>{escape(line)}</small>" for line in rows) or "none"
 
 
 def _tasks(groups: Sequence[Sums], outcomes: Sequence[Outcome]) -> str:
-    """A row for each task: how its runs ended under each strategy and model."""
-    ended: dict[str, dict[str, list[Outcome]]] = {}
-    for item in ordered(outcomes):
-        ended.setdefault(item.job.task, {}).setdefault(f"{item.job.strategy}, {item.job.model}", []).append(
-            item
-        )
+    """Return a row for each task: the results of its runs under each strategy and model."""
+    outcomes_by_task: dict[str, dict[str, list[Outcome]]] = {}
+    for outcome in ordered(outcomes):
+        outcomes_by_task.setdefault(outcome.job.task, {}).setdefault(
+            f"{outcome.job.strategy}, {outcome.job.model}", []
+        ).append(outcome)
     labels = [group.label for group in groups]
     return _table(
         ("task", *labels),
-        [(escape(task), *(_ends(found.get(label, [])) for label in labels)) for task, found in ended.items()],
+        [
+            (escape(task), *(_task_cell(outcomes_by_label.get(label, [])) for label in labels))
+            for task, outcomes_by_label in outcomes_by_task.items()
+        ],
     )
 
 
-def _ends(outcomes: Sequence[Outcome]) -> str:
-    """What came of one task: in a word, or counted where it was run more than once."""
+def _task_cell(outcomes: Sequence[Outcome]) -> str:
+    """Describe the results of one task: one word for a single run, else a count."""
     if not outcomes:
         return "not run"
-    right = [_right(outcome) for outcome in outcomes]
-    word = f"{sum(right)} of {len(right)}"
+    results = [_is_right(outcome) for outcome in outcomes]
+    text = f"{sum(results)} of {len(results)}"
     if len(outcomes) == 1:
-        word = (
+        text = (
             ("solved" if outcomes[0].solvable else "left alone")
-            if right[0]
+            if results[0]
             else "wrong"
             if outcomes[0].delivered
             else "not solved"
         )
-    return f'<span class="{"good" if all(right) else "bad"}">{word}</span>'
+    return f'<span class="{"good" if all(results) else "bad"}">{text}</span>'
 
 
-def _right(one: Outcome) -> bool:
-    return one.passes_hidden if one.solvable else not one.delivered
+def _is_right(outcome: Outcome) -> bool:
+    return outcome.passes_hidden if outcome.solvable else not outcome.delivered
 
 
 def _comparison(comparison: Comparison) -> str:
@@ -173,20 +190,24 @@ def _comparison(comparison: Comparison) -> str:
         )
         for difference in comparison.differences
     ]
-    told = f"<p>{escape(comparison.sentence)}</p>"
-    return told + (_table(("task", "strategy", "model", "seed", "before", "now"), rows) if rows else "")
+    sentence = f"<p>{escape(comparison.sentence)}</p>"
+    return sentence + (_table(("task", "strategy", "model", "seed", "before", "now"), rows) if rows else "")
 
 
 def _runs(outcomes: Sequence[Outcome]) -> str:
     rows = []
     for outcome in outcomes:
-        ended = f'<span class="{"good" if _right(outcome) else "bad"}">{escape(verdict(outcome))}</span>'
-        change = (
+        verdict_cell = (
+            f'<span class="{"good" if _is_right(outcome) else "bad"}">{escape(verdict(outcome))}</span>'
+        )
+        diff_cell = (
             f"<details><summary>{escape(hidden(outcome))}</summary><pre>{escape(outcome.diff)}</pre></details>"
             if outcome.diff
             else escape(hidden(outcome))
         )
-        what = map(escape, (outcome.job.task, outcome.job.strategy, outcome.job.model, str(outcome.job.seed)))
+        job_cells = map(
+            escape, (outcome.job.task, outcome.job.strategy, outcome.job.model, str(outcome.job.seed))
+        )
         costs = map(
             escape,
             (
@@ -197,7 +218,7 @@ def _runs(outcomes: Sequence[Outcome]) -> str:
                 outcome.summary,
             ),
         )
-        rows.append((*what, ended, change, *costs))
+        rows.append((*job_cells, verdict_cell, diff_cell, *costs))
     head = (
         "task",
         "strategy",
@@ -215,7 +236,7 @@ def _runs(outcomes: Sequence[Outcome]) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Cells are HTML already."""
+    """Return an HTML table; the cells of `rows` are HTML already."""
     top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'

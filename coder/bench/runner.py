@@ -1,4 +1,4 @@
-"""Runs jobs, each in a process of its own with a repository of its own."""
+"""Execution of benchmark jobs, each in a process and a repository of its own."""
 
 import asyncio
 import multiprocessing
@@ -32,16 +32,16 @@ TIDYING_SECONDS = 10.0
 
 
 class JobFailed(CoderError):
-    """A job could not be run; nothing is recorded of it, so that it is tried again."""
+    """A job could not be run; nothing is recorded, so that it is tried again."""
 
 
 def run_all(
     pairs: Sequence[tuple[Job, SuiteTask]], *, state: Path, walls: Walls | None, processes: int
 ) -> Iterator[tuple[Job, Outcome | JobFailed]]:
-    """Run jobs in parallel, and yield each with its end as it comes; `state` is where their sessions are kept."""
+    """Run jobs in parallel and yield each result as it arrives; their sessions are stored in `state`."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(
-        processes, mp_context=context, initializer=_settle, initargs=(str(state),)
+        processes, mp_context=context, initializer=_initialize_worker, initargs=(str(state),)
     ) as pool:
         waiting = {pool.submit(run, job, task, walls): job for job, task in pairs}
         try:
@@ -51,14 +51,14 @@ def run_all(
                 except (CoderError, OSError, BrokenExecutor) as error:
                     end = JobFailed(str(error))
                 yield waiting[done], end
-        except BaseException:  # the person has had enough: what runs is not waited for
+        except BaseException:  # on interruption, running jobs are not waited for
             pool.shutdown(wait=False, cancel_futures=True)
-            _end(multiprocessing.active_children())
+            _terminate(multiprocessing.active_children())
             raise
 
 
-def _end(children: Sequence[BaseProcess]) -> None:
-    """Ask processes to end, and end those that do not."""
+def _terminate(children: Sequence[BaseProcess]) -> None:
+    """Terminate processes, and kill those that do not end in time."""
     for child in children:
         child.terminate()
     for child in children:
@@ -66,24 +66,24 @@ def _end(children: Sequence[BaseProcess]) -> None:
         child.kill()
 
 
-def _settle(state: str) -> None:
-    """Make a process of the pool ready; it tidies up when it is told to end, and leaves Ctrl-C to the one that started it."""
+def _initialize_worker(state: str) -> None:
+    """Prepare a worker process: it exits on SIGTERM and leaves Ctrl-C to its parent."""
     signal.signal(signal.SIGINT, lambda *_: None)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     os.environ["XDG_STATE_HOME"] = state
     os.environ["GIT_CONFIG_GLOBAL"] = os.devnull
-    for active in (
+    for variable in (
         "VIRTUAL_ENV",
         "CONDA_PREFIX",
-    ):  # of whatever the person is at, which is none of these repositories
-        os.environ.pop(active, None)
+    ):  # the user's active environment belongs to none of these repositories
+        os.environ.pop(variable, None)
 
 
 def run(job: Job, task: SuiteTask, walls: Walls | None) -> Outcome:
-    """Have a task worked on, and put what comes of it under the hidden tests.
+    """Run a session on a task and the hidden tests on its result.
 
     Raises:
-        CoderError: it could not be worked on at all.
+        CoderError: the session could not be run at all.
     """
     with tempfile.TemporaryDirectory(prefix="coder-bench-") as name:
         root = Path(name).resolve() / task.name
@@ -93,7 +93,9 @@ def run(job: Job, task: SuiteTask, walls: Walls | None) -> Outcome:
         finished, session = _session(job, task, config, root=root, walls=walls)
         diff = finished.delivery.diff if finished.delivery else ""
         report = (
-            _hidden(task, config, diff, Path(name).resolve() / "judged" / task.name, walls) if diff else None
+            _run_hidden_tests(task, config, diff, Path(name).resolve() / "judged" / task.name, walls)
+            if diff
+            else None
         )
     return Outcome(
         job=job,
@@ -117,20 +119,25 @@ def run(job: Job, task: SuiteTask, walls: Walls | None) -> Outcome:
 
 
 def _hidden_problem(report: TestReport) -> str:
-    """Return why the hidden tests say nothing: a problem of the run, or what the machine lacks where that is all they say."""
+    """Return why the hidden tests say nothing: a problem of the run, or a deficiency of the machine behind
+    all failures.
+    """
     if report.problem is not None:
         return report.problem.text
-    lacking = [environment(result.failure) if result.failure else "" for result in report.reds]
-    return ", ".join(dict.fromkeys(lacking)) if lacking and all(lacking) else ""
+    problems = [environment(result.failure) if result.failure else "" for result in report.reds]
+    return ", ".join(dict.fromkeys(problems)) if problems and all(problems) else ""
 
 
 def _flags(job: Job, task: SuiteTask) -> dict[str, Any]:
-    """What the job says stands above the person's own settings, as on a command line; strategies are compared without a free first try."""
-    named = None if job.model == SCRIPTED else job.model
+    """Return the job's settings, which override the user's own like command-line flags.
+
+    Strategies are compared without a search before the model.
+    """
+    model = None if job.model == SCRIPTED else job.model
     test = task.facts.test or f"{sys.executable} -m pytest"
     return {
         "strategy": job.strategy,
-        "model": named,
+        "model": model,
         "test": test,
         "attempts": job.budget.attempts,
         "offline_first": False,
@@ -141,7 +148,7 @@ def _flags(job: Job, task: SuiteTask) -> dict[str, Any]:
 def _session(
     job: Job, task: SuiteTask, config: Config, *, root: Path, walls: Walls | None
 ) -> tuple[SessionFinished, str]:
-    wanted = Task(
+    session_task = Task(
         issue=task.issue,
         directory=root,
         test_command=config.test,
@@ -150,7 +157,7 @@ def _session(
         budget=job.budget,
     )
     with open_fix(
-        wanted, config, how=_approach(job, task, config), root=root, walls=walls, attended=False
+        session_task, config, how=_approach(job, task, config), root=root, walls=walls, attended=False
     ) as opened:
         finished = asyncio.run(opened.session.run())
     if finished.kind is None:
@@ -164,13 +171,15 @@ def _approach(job: Job, task: SuiteTask, config: Config) -> Approach:
     return approach(config, named=config.model)
 
 
-def _hidden(task: SuiteTask, config: Config, diff: str, tree: Path, walls: Walls | None) -> TestReport:
-    """The hidden tests on a fresh copy with the change."""
+def _run_hidden_tests(
+    task: SuiteTask, config: Config, diff: str, tree: Path, walls: Walls | None
+) -> TestReport:
+    """Run the hidden tests on a fresh copy with the change."""
     tree.parent.mkdir(parents=True)
     task.unpack(tree)
     apply(diff, tree)
     task.reveal(tree)
-    wanted = Task(issue=task.issue, directory=tree, test_command=config.test)
+    hidden_task = Task(issue=task.issue, directory=tree, test_command=config.test)
     with sandbox_behind(walls) as sandbox:
-        runner = bench_for(wanted, config, root=tree, sandbox=sandbox).runner()
+        runner = bench_for(hidden_task, config, root=tree, sandbox=sandbox).runner()
         return runner.run(tree, task.hidden_tests)

@@ -1,11 +1,12 @@
-"""Suites: folders of tasks, each an issue, a repository and tests that nobody saw who worked on it.
+"""Benchmark suites: folders of tasks, each with an issue, a repository and hidden tests.
 
 NAME/task.toml      title, about, solvable (true), test (a command): all optional
 NAME/issue.md       the issue, as a user writes it
 NAME/repository/    or repository.tar.gz, .tar, .zip: the repository's files
 NAME/hidden/        tests, put over the fixed repository and run there
-NAME/script.jsonl   what the model `scripted` answers: optional. A line with `when` is kept for requests that hold these words, such as
-                    those of a planner, a reader or a branch, so that one script serves every strategy.
+NAME/script.jsonl   answers of the model `scripted`: optional. A line with `when` is reserved for requests
+                    that hold these words, such as those of a planner, a reviewer or a branch, so that one
+                    script serves every strategy.
 """
 
 import shutil
@@ -26,16 +27,16 @@ DROPPINGS = ("__pycache__", ".pytest_cache")
 
 
 class Facts(Value):
-    """What task.toml says."""
+    """Contents of task.toml."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     title: str = ""
     about: str = ""
-    """What sort of task it is, in a word or two."""
+    """Sort of task, in a word or two."""
     solvable: bool = True
-    """False: nobody can solve it, and the right end is to deliver nothing."""
+    """False if the task cannot be solved, and the right result is to deliver nothing."""
     test: str | None = None
-    """The test command; None is pytest on the interpreter that coder runs on."""
+    """Test command; None is pytest on the interpreter that coder runs on."""
 
 
 class SuiteTask(Value):
@@ -56,46 +57,46 @@ class SuiteTask(Value):
     @property
     def hidden_tests(self) -> tuple[str, ...]:
         """Paths of the hidden test files, relative to the repository's root."""
-        found = (
+        paths = (
             path
             for path in sorted(_files(self.folder / "hidden"))
             if path.suffix == ".py" and path.stem.startswith("test_")
         )
-        return tuple(path.relative_to(self.folder / "hidden").as_posix() for path in found)
+        return tuple(path.relative_to(self.folder / "hidden").as_posix() for path in paths)
 
     def digest(self) -> str:
-        """Changes whenever anything in the task changes."""
-        found = sha256()
+        """Return a digest of everything in the task."""
+        hash_ = sha256()
         for path in sorted(_files(self.folder)):
-            found.update(
+            hash_.update(
                 path.relative_to(self.folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0"
             )
-        return found.hexdigest()[:16]
+        return hash_.hexdigest()[:16]
 
     def unpack(self, directory: Path) -> None:
-        """Put the repository's files there."""
+        """Copy the repository's files into a directory."""
         source = self.folder / "repository"
         if source.is_dir():
             shutil.copytree(source, directory, ignore=shutil.ignore_patterns(*DROPPINGS, ".git"))
         else:
             archive = next(self.folder / name for name in ARCHIVES if (self.folder / name).is_file())
-            if archive.suffix == ".zip":  # which knows no filters, and cannot lead outside
+            if archive.suffix == ".zip":  # supports no filters, and cannot write outside
                 shutil.unpack_archive(archive, directory)
             else:
                 shutil.unpack_archive(archive, directory, filter="data")
 
     def reveal(self, directory: Path) -> None:
-        """Put the hidden tests over the files there."""
+        """Copy the hidden tests into a directory."""
         shutil.copytree(
             self.folder / "hidden", directory, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*DROPPINGS)
         )
 
 
 def load(suite: str, only: Sequence[str] = ()) -> tuple[SuiteTask, ...]:
-    """The tasks of a suite in the order of their names; `starter` is the one that coder brings along.
+    """Return the tasks of a suite in the order of their names; `starter` is the suite that coder includes.
 
     Raises:
-        UserError: there is no such suite, or one of its tasks lacks something.
+        UserError: there is no such suite, or one of its tasks is incomplete.
     """
     folder = (
         Path(str(files("coder.bench") / "suite"))
@@ -106,31 +107,32 @@ def load(suite: str, only: Sequence[str] = ()) -> tuple[SuiteTask, ...]:
         raise UserError(
             f"There is no suite {suite!r}: it is a folder of tasks, or `{STARTER}`, which coder brings along."
         )
-    found = [_task(place) for place in sorted(folder.iterdir()) if (place / "issue.md").is_file()]
-    if not found:
+    tasks = [_load_task(path) for path in sorted(folder.iterdir()) if (path / "issue.md").is_file()]
+    if not tasks:
         raise UserError(
-            f"{folder} holds no task: each is a folder with issue.md, repository/ (or an archive of it) and hidden/."
+            f"{folder} holds no task: each is a folder with issue.md, repository/ (or an archive of it) and "
+            "hidden/."
         )
-    if unknown := sorted({*only} - {task.name for task in found}):
+    if unknown := sorted({*only} - {task.name for task in tasks}):
         raise UserError(
-            f"{folder} holds no task {unknown[0]!r}. There are: {', '.join(task.name for task in found)}."
+            f"{folder} holds no task {unknown[0]!r}. There are: {', '.join(task.name for task in tasks)}."
         )
-    return tuple(task for task in found if not only or task.name in only)
+    return tuple(task for task in tasks if not only or task.name in only)
 
 
-def _task(place: Path) -> SuiteTask:
-    if not (place / "repository").is_dir() and not any((place / name).is_file() for name in ARCHIVES):
-        raise UserError(f"{place} has no repository/ and no archive of one ({', '.join(ARCHIVES)}).")
+def _load_task(folder: Path) -> SuiteTask:
+    if not (folder / "repository").is_dir() and not any((folder / name).is_file() for name in ARCHIVES):
+        raise UserError(f"{folder} has no repository/ and no archive of one ({', '.join(ARCHIVES)}).")
     try:
-        written = (place / "task.toml").read_text(encoding="utf-8") if (place / "task.toml").is_file() else ""
+        text = (folder / "task.toml").read_text(encoding="utf-8") if (folder / "task.toml").is_file() else ""
         task = SuiteTask(
-            name=place.name, folder=place.resolve(), facts=Facts.model_validate(tomllib.loads(written))
+            name=folder.name, folder=folder.resolve(), facts=Facts.model_validate(tomllib.loads(text))
         )
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValidationError) as error:
-        raise UserError(f"{place / 'task.toml'}: {' '.join(str(error).split())}") from None
+        raise UserError(f"{folder / 'task.toml'}: {' '.join(str(error).split())}") from None
     if not task.hidden_tests:
         raise UserError(
-            f"{place / 'hidden'} holds no tests (test_*.py), so nobody could say whether the task is solved."
+            f"{folder / 'hidden'} holds no tests (test_*.py), so nobody could say whether the task is solved."
         )
     return task
 

@@ -1,4 +1,4 @@
-"""What the outcomes of one strategy with one model come to."""
+"""Summary statistics of the outcomes of each strategy and model."""
 
 import math
 import statistics
@@ -9,11 +9,11 @@ from coder.bench.outcome import Outcome
 from coder.core.values.base import Value
 
 Z = 1.959963984540054
-"""For intervals that hold the true share in 95 of 100 cases."""
+"""Quantile of the normal distribution for 95 % intervals."""
 
 
 class Share(Value):
-    """How many of how many, with Wilson's interval (E. B. Wilson, 1927)."""
+    """Count out of a total, with Wilson's interval (E. B. Wilson, 1927)."""
 
     count: int
     of: int
@@ -26,7 +26,7 @@ class Share(Value):
 
 
 class Tokens(Value):
-    """Of all runs together."""
+    """Tokens of all runs together."""
 
     input: int = 0
     cached: int = 0
@@ -34,27 +34,27 @@ class Tokens(Value):
 
 
 class Sums(Value):
-    """What one strategy did with one model."""
+    """Summary of all runs of one strategy with one model."""
 
     strategy: str
     model: str
     runs: int
     proven: Share
-    """Of the tasks that can be solved."""
+    """Share of the solvable tasks."""
     solved: Share
-    """Of the same, by the hidden tests."""
+    """Share of the solvable tasks, by the hidden tests."""
     wrongly_proven: int
-    """Of all runs."""
+    """Count among all runs."""
     left_alone: Share
-    """Of the tasks that cannot be solved: nothing was delivered."""
+    """Share of the unsolvable tasks for which nothing was delivered."""
     attempts: float
-    """As a mean, like those below."""
+    """Mean of all runs, like the fields below."""
     requests: float
     usd: Decimal | None
-    """None where a price is not known."""
+    """None if a price is unknown."""
     seconds: float
     tokens: dict[str, Tokens]
-    """By role."""
+    """Tokens by role."""
 
     @property
     def label(self) -> str:
@@ -62,7 +62,7 @@ class Sums(Value):
 
 
 def wilson(count: int, of: int) -> tuple[float, float]:
-    """Wilson's score interval for a share, from 0 to 1."""
+    """Return Wilson's score interval for a share, from 0 to 1."""
     if of == 0:
         return 0.0, 1.0
     share, square = count / of, Z * Z / of
@@ -72,20 +72,22 @@ def wilson(count: int, of: int) -> tuple[float, float]:
 
 
 def share(truths: Iterable[bool]) -> Share:
-    found = [*truths]
-    low, high = wilson(sum(found), len(found))
-    return Share(count=sum(found), of=len(found), low=low, high=high)
+    values = [*truths]
+    low, high = wilson(sum(values), len(values))
+    return Share(count=sum(values), of=len(values), low=low, high=high)
 
 
 def sums(outcomes: Sequence[Outcome]) -> tuple[Sums, ...]:
-    """One for each strategy and model, in the order of their names."""
+    """Return a summary for each strategy and model, sorted by name."""
     groups: dict[tuple[str, str], list[Outcome]] = {}
     for outcome in outcomes:
         groups.setdefault((outcome.job.strategy, outcome.job.model), []).append(outcome)
-    return tuple(_summed(*group, outcomes=found) for group, found in sorted(groups.items()))
+    return tuple(
+        _summarize(*group, outcomes=group_outcomes) for group, group_outcomes in sorted(groups.items())
+    )
 
 
-def _summed(strategy: str, model: str, *, outcomes: Sequence[Outcome]) -> Sums:
+def _summarize(strategy: str, model: str, *, outcomes: Sequence[Outcome]) -> Sums:
     solvable = [outcome for outcome in outcomes if outcome.solvable]
     prices = [outcome.spent.cost_usd for outcome in outcomes]
     known = [price for price in prices if price is not None]
@@ -93,8 +95,8 @@ def _summed(strategy: str, model: str, *, outcomes: Sequence[Outcome]) -> Sums:
         strategy=strategy,
         model=model,
         runs=len(outcomes),
-        proven=share(item.proven for item in solvable),
-        solved=share(item.passes_hidden for item in solvable),
+        proven=share(outcome.proven for outcome in solvable),
+        solved=share(outcome.passes_hidden for outcome in solvable),
         wrongly_proven=sum(outcome.wrongly_proven for outcome in outcomes),
         left_alone=share(not outcome.delivered for outcome in outcomes if not outcome.solvable),
         attempts=statistics.fmean(outcome.attempts for outcome in outcomes),
@@ -106,13 +108,13 @@ def _summed(strategy: str, model: str, *, outcomes: Sequence[Outcome]) -> Sums:
 
 
 def _tokens(outcomes: Sequence[Outcome]) -> dict[str, Tokens]:
-    found: dict[str, Tokens] = {}
+    tokens: dict[str, Tokens] = {}
     for outcome in outcomes:
         for role, spent in outcome.roles.items():
-            so_far = found.get(role, Tokens())
-            found[role] = Tokens(
-                input=so_far.input + spent.input_tokens,
-                cached=so_far.cached + spent.cached_tokens,
-                output=so_far.output + spent.output_tokens,
+            previous = tokens.get(role, Tokens())
+            tokens[role] = Tokens(
+                input=previous.input + spent.input_tokens,
+                cached=previous.cached + spent.cached_tokens,
+                output=previous.output + spent.output_tokens,
             )
-    return dict(sorted(found.items()))
+    return dict(sorted(tokens.items()))

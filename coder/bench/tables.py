@@ -1,4 +1,4 @@
-"""Outcomes as tables: Markdown for people, CSV and JSON for machines."""
+"""Outcomes as Markdown, CSV and JSON tables."""
 
 import csv
 import io
@@ -46,9 +46,9 @@ COSTS = (
 
 
 def markdown(outcomes: Sequence[Outcome]) -> str:
-    """A row for each strategy and model, then one for each run."""
-    groups = [_group(item) for item in sums(outcomes)]
-    runs = [_run(item) for item in ordered(outcomes)]
+    """Return a table with a row for each strategy and model, then one with a row for each run."""
+    groups = [_group_row(group) for group in sums(outcomes)]
+    runs = [_run_row(outcome) for outcome in ordered(outcomes)]
     head = (
         "task",
         "strategy",
@@ -71,7 +71,7 @@ def markdown(outcomes: Sequence[Outcome]) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table."""
+    """Return a Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
 
@@ -84,7 +84,7 @@ def ordered(outcomes: Sequence[Outcome]) -> list[Outcome]:
 
 
 def written(share: Share) -> str:
-    """Such as `7 of 11 (64 %, 35 to 85)`."""
+    """Format a share, such as `7 of 11 (64 %, 35 to 85)`."""
     if share.of == 0:
         return "none"
     return (
@@ -93,104 +93,117 @@ def written(share: Share) -> str:
     )
 
 
-def _group(one: Sums) -> tuple[str, ...]:
+def _group_row(group: Sums) -> tuple[str, ...]:
     tokens = [
-        sum(getattr(role, kind) for role in one.tokens.values()) / one.runs
+        sum(getattr(role, kind) for role in group.tokens.values()) / group.runs
         for kind in ("input", "cached", "output")
     ]
-    shares = (written(one.proven), written(one.solved), str(one.wrongly_proven), written(one.left_alone))
-    costs = (
-        f"{one.attempts:.1f}",
-        f"{one.requests:.1f}",
-        ", ".join(f"{count:.0f}" for count in tokens),
-        money(one.usd),
-        f"{one.seconds:.1f}",
+    shares = (
+        written(group.proven),
+        written(group.solved),
+        str(group.wrongly_proven),
+        written(group.left_alone),
     )
-    return (one.strategy, one.model, str(one.runs), *shares, *costs)
+    costs = (
+        f"{group.attempts:.1f}",
+        f"{group.requests:.1f}",
+        ", ".join(f"{count:.0f}" for count in tokens),
+        money(group.usd),
+        f"{group.seconds:.1f}",
+    )
+    return (group.strategy, group.model, str(group.runs), *shares, *costs)
 
 
 def money(usd: object) -> str:
     return "not known" if usd is None else f"{usd:.4f}"
 
 
-def verdict(one: Outcome) -> str:
-    return one.verdict.value if one.verdict else "failed"
+def verdict(outcome: Outcome) -> str:
+    return outcome.verdict.value if outcome.verdict else "failed"
 
 
-def hidden(one: Outcome) -> str:
-    """Say in a few words what the hidden tests say."""
-    if not one.delivered:
+def hidden(outcome: Outcome) -> str:
+    """Describe the result of the hidden tests in a few words."""
+    if not outcome.delivered:
         return "nothing delivered"
-    if one.hidden_problem:
-        return f"could not be run: {one.hidden_problem}"
+    if outcome.hidden_problem:
+        return f"could not be run: {outcome.hidden_problem}"
     return (
         "pass"
-        if one.passes_hidden
-        else f"{one.hidden.failed} fail"
-        if one.hidden.failed
+        if outcome.passes_hidden
+        else f"{outcome.hidden.failed} fail"
+        if outcome.hidden.failed
         else "could not be run"
     )
 
 
-def _run(one: Outcome) -> tuple[str, ...]:
-    tokens = one.spent.input_tokens + one.spent.output_tokens
+def _run_row(outcome: Outcome) -> tuple[str, ...]:
+    tokens = outcome.spent.input_tokens + outcome.spent.output_tokens
     costs = (
-        str(one.attempts),
-        str(one.spent.requests),
+        str(outcome.attempts),
+        str(outcome.spent.requests),
         str(tokens),
-        money(one.spent.cost_usd),
-        f"{one.seconds:.1f}",
+        money(outcome.spent.cost_usd),
+        f"{outcome.seconds:.1f}",
     )
-    explanation = "" if one.delivered else " ".join(one.summary.split())
+    explanation = "" if outcome.delivered else " ".join(outcome.summary.split())
     return (
-        one.job.task,
-        one.job.strategy,
-        one.job.model,
-        str(one.job.seed),
-        verdict(one),
-        hidden(one),
+        outcome.job.task,
+        outcome.job.strategy,
+        outcome.job.model,
+        str(outcome.job.seed),
+        verdict(outcome),
+        hidden(outcome),
         *costs,
         explanation,
     )
 
 
 def comma_separated(outcomes: Sequence[Outcome]) -> str:
-    """A row for each run."""
+    """Return CSV with a row for each run."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow((*COLUMNS, *COSTS))
-    for item in ordered(outcomes):
-        job, spent = item.job, item.spent
-        roles = json.dumps({role: each.model_dump(mode="json") for role, each in sorted(item.roles.items())})
-        what = (
+    for outcome in ordered(outcomes):
+        job, spent = outcome.job, outcome.spent
+        roles = json.dumps(
+            {role: role_spent.model_dump(mode="json") for role, role_spent in sorted(outcome.roles.items())}
+        )
+        job_cells = (
             job.task,
             job.strategy,
             job.model,
             job.seed,
-            item.solvable,
-            verdict(item),
-            item.passes_hidden,
-            item.hidden_problem,
+            outcome.solvable,
+            verdict(outcome),
+            outcome.passes_hidden,
+            outcome.hidden_problem,
         )
-        came = (item.hidden.passed, item.hidden.failed, item.delivered, item.attempts, spent.requests)
-        cost = (
+        result_cells = (
+            outcome.hidden.passed,
+            outcome.hidden.failed,
+            outcome.delivered,
+            outcome.attempts,
+            spent.requests,
+        )
+        cost_cells = (
             spent.input_tokens,
             spent.cached_tokens,
             spent.output_tokens,
             spent.cost_usd,
             roles,
-            round(item.seconds, 3),
+            round(outcome.seconds, 3),
         )
-        rows.writerow((*what, *came, *cost, item.session, item.summary))
+        rows.writerow((*job_cells, *result_cells, *cost_cells, outcome.session, outcome.summary))
     return text.getvalue()
 
 
 def as_json(outcomes: Sequence[Outcome]) -> str:
-    """The sums and every run, with its change."""
-    groups = [item.model_dump(mode="json") for item in sums(outcomes)]
+    """Return the summaries and every run with its change as JSON."""
+    groups = [group.model_dump(mode="json") for group in sums(outcomes)]
     return (
         json.dumps(
-            {"sums": groups, "runs": [item.model_dump(mode="json") for item in ordered(outcomes)]},
+            {"sums": groups, "runs": [outcome.model_dump(mode="json") for outcome in ordered(outcomes)]},
             indent=1,
             ensure_ascii=False,
         )

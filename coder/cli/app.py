@@ -1,4 +1,4 @@
-"""The command table."""
+"""Table of commands and entry point of the command line."""
 
 import os
 import sys
@@ -36,7 +36,9 @@ def options(
     version: bool = typer.Option(False, "--version", "-V", help="Show the version and exit."),
     unsafe_no_sandbox: UnsafeOption = False,
 ) -> int:
-    """Fixes bugs in your repository, and proves that they are fixed. Without a command: an interactive session."""
+    """Fixes bugs in your repository, and proves that they are fixed. Without a command: an interactive
+    session.
+    """
     if version:
         from coder import __version__
 
@@ -56,20 +58,21 @@ def options(
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """The exit code of one command line."""
+    """Run one command line and return its exit code."""
     try:
         code = app(arguments, standalone_mode=False)
     except typer.TyperException as error:
-        told = error.format_message()
-        print(f"coder: {told}{'' if told.endswith(('.', '?')) else '.'} See coder --help.", file=sys.stderr)
+        message = error.format_message()
+        print(
+            f"coder: {message}{'' if message.endswith(('.', '?')) else '.'} See coder --help.",
+            file=sys.stderr,
+        )
         return 2
     except typer.Abort:
         print("Interrupted.", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # what is still buffered has nowhere to go
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discard what is still buffered
         return 141
     except OSError as error:
         print(
@@ -80,13 +83,13 @@ def run(arguments: list[str] | None = None) -> int:
     except CoderError as error:
         from coder.core.values.text import printable
 
-        print(f"coder: {printable(_without_secrets(str(error)))}", file=sys.stderr)
+        print(f"coder: {printable(_mask_secrets(str(error)))}", file=sys.stderr)
         return 2 if isinstance(error, UserError) else 1
     return code if isinstance(code, int) else 0
 
 
-def _without_secrets(text: str) -> str:
-    """An error, which may quote a server that quotes a key."""
+def _mask_secrets(text: str) -> str:
+    """Mask secrets in an error message, which may quote a server that quotes a key."""
     from coder.permissions.secrets import Secrets, own_values
 
     return Secrets(own=own_values(os.environ)).masked(text)

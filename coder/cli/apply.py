@@ -1,4 +1,4 @@
-"""`coder apply`: bring a session's fix onto the current branch, or a diff out of any chat into the files."""
+"""`coder apply`: apply a session's fix to the current branch, or a diff to the files."""
 
 import sys
 from pathlib import Path
@@ -25,9 +25,9 @@ WhatArgument = Annotated[
 CheckOption = Annotated[bool, typer.Option("--check", help="Say what would happen, and write nothing.")]
 ReverseOption = Annotated[bool, typer.Option("--reverse", "-R", help="Take the change back.")]
 INCONCLUSIVE = 7
-"""The exit code where judging ended without any verdict."""
+"""Exit code if the judgement ended without a verdict."""
 LONGEST_TYPED_BYTES = 4095
-"""Of a line that is typed or pasted, a terminal silently drops the rest (N_TTY_BUF_SIZE)."""
+"""Longest line that a terminal passes on; it silently drops the rest (N_TTY_BUF_SIZE)."""
 BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 
 
@@ -42,17 +42,19 @@ def apply(
     trust: TrustOption = False,
     unsafe_no_sandbox: UnsafeOption = False,
 ) -> int:
-    """Bring a session's fix onto the current branch, or a diff out of any chat into the files: all of it, or nothing.
+    """Bring a session's fix onto the current branch, or a diff out of any chat into the files: all of it, or
+    nothing.
 
-    A diff may be damaged, fenced, in prose: what is unambiguous is applied as it was meant, the rest is refused with the reason. It changes
-    files only; nothing is staged or committed. A bare word is a session only where no such file exists. A fix whose base is no longer HEAD
-    is applied as UNVERIFIED, unless --verify judges it there: the exit code is then that of the verdict, and only a good one applies it.
+    A diff may be damaged, fenced, in prose: what is unambiguous is applied as it was meant, the rest is
+    refused with the reason. It changes files only; nothing is staged or committed. A bare word is a session
+    only where no such file exists. A fix whose base is no longer HEAD is applied as UNVERIFIED, unless
+    --verify judges it there: the exit code is then that of the verdict, and only a good one applies it.
     """
     from coder.core.errors import UserError
 
     if verify and (check or reverse):
         raise UserError("--verify judges a fix and applies it: leave --check and --reverse away.")
-    text = _diff(what)
+    text = _read_diff(what)
     id = what.removeprefix("session:")
     if verify and text is not None:
         raise UserError("--verify judges the fix of a session. A diff is judged with: coder verify FILE")
@@ -66,21 +68,21 @@ def apply(
 
 
 def delivered(repo: Path, id: str) -> "Delivery":
-    """What a session of this repository delivered, also one that was killed over it.
+    """Return what a session of this repository delivered, even if it was killed during the delivery.
 
     Raises:
-        UserError: it is not known, or it delivered nothing.
+        UserError: the session is unknown, or it delivered nothing.
     """
-    delivery = _session(repo, id)[1].delivery
+    delivery = _load_delivered_session(repo, id)[1].delivery
     assert delivery is not None
     return delivery
 
 
-def _session(repo: Path, id: str) -> "tuple[Task, SessionFinished]":
-    """The task and the end of a session that delivered something.
+def _load_delivered_session(repo: Path, id: str) -> "tuple[Task, SessionFinished]":
+    """Return the task and the last event of a session that delivered something.
 
     Raises:
-        UserError: it is not known, or it delivered nothing.
+        UserError: the session is unknown, or it delivered nothing.
     """
     from coder.core.errors import UserError
     from coder.repo.git import find as place
@@ -99,7 +101,10 @@ def _session(repo: Path, id: str) -> "tuple[Task, SessionFinished]":
 
 
 def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
-    """Judge a session's fix on the present HEAD as `coder verify` does, and apply it with that verdict; the verdict's exit code."""
+    """Judge a session's fix on the present HEAD like `coder verify`, and apply it if it is good.
+
+    Return the exit code of the verdict.
+    """
     from coder.cli.fix import task_for
     from coder.cli.running import run_task
     from coder.core.errors import UserError
@@ -109,51 +114,59 @@ def _apply_verified(repo: Path, id: str, *, trust: bool, unsafe: bool) -> int:
     from coder.verify.verdict.evidence import page, trailers
     from coder.wiring.approach import judging
 
-    fixed, finished = _session(repo, id)
+    original_task, finished = _load_delivered_session(repo, id)
     delivery = finished.delivery
     if delivery is None or not delivery.commit:
         raise UserError(
             "This session's fix is a diff on uncommitted work, no commit: apply it, then judge it with coder "
             "verify."
         )
-    made = unverified_copy(repo, delivery.commit)
-    if made is None:
+    copy_and_head = unverified_copy(repo, delivery.commit)
+    if copy_and_head is None:
         print(printable(apply_commit(repo, delivery.commit)))
         return 0
-    copy, head = made
+    copy, head = copy_and_head
     targets = finished.verdict.targets if finished.verdict else ()
-    how, _ = judging(repo, diff=None, revision=copy, against=head, named=targets)
+    chosen_approach, _ = judging(repo, diff=None, revision=copy, against=head, named=targets)
 
     def task(root: Path, config: "Config") -> "Task":
-        return task_for(fixed.issue, config, directory=root, base=head, given=True, needs_ties=False)
+        return task_for(original_task.issue, config, directory=root, base=head, given=True, needs_ties=False)
 
-    flags: dict[str, Any] = {"test": fixed.test_command}
-    judged = run_task(
-        repo, task, flags=flags, trusted=trust, unsafe=unsafe, json=False, output=None, verbose=False, how=how
+    flags: dict[str, Any] = {"test": original_task.test_command}
+    finish_event = run_task(
+        repo,
+        task,
+        flags=flags,
+        trusted=trust,
+        unsafe=unsafe,
+        json=False,
+        output=None,
+        verbose=False,
+        how=chosen_approach,
     ).finished
-    verdict = judged.verdict
+    verdict = finish_event.verdict
     if verdict is None or not verdict.good:
         print(
             f"Not applied, and nothing was changed: on {head[:10]} the fix is "
             f"{verdict.label if verdict else 'without a verdict'}."
         )
-        return judged.exit_code or INCONCLUSIVE
+        return finish_event.exit_code or INCONCLUSIVE
     evidence = Evidence(trailers=trailers(verdict), page=page(verdict))
     print(printable(apply_verified(repo, delivery.commit, copy=copy, evidence=evidence)))
-    return judged.exit_code
+    return finish_event.exit_code
 
 
-def _diff(what: str) -> str | None:
-    """The text of the diff; None where a session is meant."""
+def _read_diff(what: str) -> str | None:
+    """Return the text of the diff; None if `what` names a session."""
     from coder.core.errors import UserError
 
     path = Path(what)
     if what == "-":
-        return _decoded(_typed())
+        return _decode(_read_stdin())
     if what.startswith("session:"):
         return None
     try:
-        return _decoded(path.read_bytes())
+        return _decode(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         if path.name == what and not path.suffix:
             return None
@@ -166,7 +179,7 @@ def _diff(what: str) -> str | None:
         ) from None
 
 
-def _typed() -> bytes:
+def _read_stdin() -> bytes:
     from coder.core.errors import UserError
 
     at_terminal = sys.stdin.isatty()
@@ -181,15 +194,15 @@ def _typed() -> bytes:
     return data
 
 
-def _decoded(data: bytes) -> str:
-    """UTF-8 where a line is that, Latin-1 where not: a diff holds lines of several files."""
+def _decode(data: bytes) -> str:
+    """Decode each line as UTF-8, else as Latin-1, since a diff holds lines of several files."""
     for mark, encoding in BYTE_ORDER_MARKS.items():
         if data.startswith(mark):
             return data.decode(encoding, "replace")
-    return "".join(map(_line, data.splitlines(keepends=True)))
+    return "".join(map(_decode_line, data.splitlines(keepends=True)))
 
 
-def _line(data: bytes) -> str:
+def _decode_line(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -206,25 +219,25 @@ def _apply_diff(repo: Path, text: str, *, check: bool, reverse: bool) -> None:
     if not repo.is_dir():
         raise UserError(f"{repo} is not a directory; name the one to work in.")
     try:
-        root, planned = _planned(repo.resolve(), text, reverse=reverse)
+        root, planned = _plan_diff(repo.resolve(), text, reverse=reverse)
         if not check:
             write(planned, Tree(root))
     except PatchError as error:
         raise UserError(printable(str(error))) from None
     for change in planned.changes:
-        print(printable(_told(change)))
+        print(printable(_describe_change(change)))
     for fault in planned.syntax_errors:
         print(f"Warning: Python no longer parses. {printable(fault)}", file=sys.stderr)
-    counted = f"{len(planned.changes)} file{'s' if len(planned.changes) > 1 else ''}"
+    file_count = f"{len(planned.changes)} file{'s' if len(planned.changes) > 1 else ''}"
     print(
-        f"{counted} would be changed; nothing was written."
+        f"{file_count} would be changed; nothing was written."
         if check
-        else f"{counted} changed; nothing was staged or committed."
+        else f"{file_count} changed; nothing was staged or committed."
     )
 
 
-def _planned(directory: Path, text: str, *, reverse: bool) -> "tuple[Path, Applied]":
-    """What the diff does below the top of the repository; where it does not fit there, below the directory itself."""
+def _plan_diff(directory: Path, text: str, *, reverse: bool) -> "tuple[Path, Applied]":
+    """Plan a diff at the top of the repository; if it does not fit there, in the directory itself."""
     from coder.patching import PatchError, plan
 
     top = next((above for above in (directory, *directory.parents) if (above / ".git").exists()), directory)
@@ -237,8 +250,8 @@ def _planned(directory: Path, text: str, *, reverse: bool) -> "tuple[Path, Appli
     raise faults[0]
 
 
-def _told(change: "Change") -> str:
-    """Such as `src/box.py  +3 -1`."""
+def _describe_change(change: "Change") -> str:
+    """Describe a change, such as `src/box.py  +3 -1`."""
     import difflib
 
     before, after = (source.lines if source else () for source in (change.before, change.after))

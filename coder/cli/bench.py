@@ -1,4 +1,4 @@
-"""`coder bench`: how well strategies and models do on tasks of which the right answer is known."""
+"""`coder bench`: benchmark strategies and models on tasks with known answers."""
 
 import os
 import sys
@@ -68,11 +68,11 @@ def bench(
 ) -> int:
     """Run a suite of tasks and write what came of it: tables, and a page with plots.
 
-    What was run already is not run again: repeat the command to go on where it stopped. Exit codes: 0, 1 where a run failed, 2 wrong use,
-    130 interrupted.
+    What was run already is not run again: repeat the command to go on where it stopped. Exit codes: 0, 1
+    where a run failed, 2 wrong use, 130 interrupted.
     """
     from coder.bench.comparison import compared
-    from coder.bench.comparison import markdown as told
+    from coder.bench.comparison import markdown as describe
     from coder.bench.outcome import jobs as planned
     from coder.bench.outcome import recorded
     from coder.bench.suites import load
@@ -81,7 +81,7 @@ def bench(
 
     if compare is not None and not (compare / RUNS).is_file():
         raise UserError(f"{compare} holds no results ({RUNS}) to compare with.")
-    tasks = {item.name: item for item in load(suite, task or ())}
+    tasks = {suite_task.name: suite_task for suite_task in load(suite, task or ())}
     money = None if max_usd is None else Decimal(str(max_usd))
     budget = Budget(
         usd=money,
@@ -92,76 +92,88 @@ def bench(
         attempts=attempts,
     )
     strategies = strategy or (["linear"] if model else ["offline"])
-    if not model and any(item != "offline" for item in strategies):
+    if not model and any(name != "offline" for name in strategies):
         raise UserError("Name a model for these strategies: --model PROVIDER:NAME, or --model scripted.")
-    digests = [(name, one.digest()) for name, one in tasks.items()]
+    digests = [(name, suite_task.digest()) for name, suite_task in tasks.items()]
     plan = planned(digests, strategies=strategies, models=model or (), seeds=seeds, budget=budget)
-    place = output or Path(f"bench-{Path(suite).resolve().name}")
-    place.mkdir(parents=True, exist_ok=True)
+    directory = output or Path(f"bench-{Path(suite).resolve().name}")
+    directory.mkdir(parents=True, exist_ok=True)
     try:
         failed = _run(
-            plan, tasks, place, processes=jobs or max(1, (os.cpu_count() or 2) // 2), unsafe=unsafe_no_sandbox
+            plan,
+            tasks,
+            directory,
+            processes=jobs or max(1, (os.cpu_count() or 2) // 2),
+            unsafe=unsafe_no_sandbox,
         )
     except KeyboardInterrupt:
-        print(f"Interrupted; what is done is kept in {place}: repeat the command to go on.", file=sys.stderr)
+        print(
+            f"Interrupted; what is done is kept in {directory}: repeat the command to go on.", file=sys.stderr
+        )
         return 130
     keys = {job.key for job in plan}
-    outcomes = [item for item in recorded(place / RUNS) if item.job.key in keys]
+    outcomes = [outcome for outcome in recorded(directory / RUNS) if outcome.job.key in keys]
     comparison = compared(recorded(compare / RUNS), outcomes) if compare is not None else None
-    _write(place, f"coder bench {Path(suite).name}", outcomes, comparison)
+    _write(directory, f"coder bench {Path(suite).name}", outcomes, comparison)
     if comparison is not None:
-        print(f"\n{told(comparison)}", end="")
+        print(f"\n{describe(comparison)}", end="")
     return 1 if failed else 0
 
 
 def _run(
-    plan: "Sequence[Job]", tasks: "dict[str, SuiteTask]", place: Path, *, processes: int, unsafe: bool
+    plan: "Sequence[Job]", tasks: "dict[str, SuiteTask]", directory: Path, *, processes: int, unsafe: bool
 ) -> int:
-    """Run what is not recorded yet, and record it; how many failed."""
+    """Run and record the jobs that are not recorded yet; return how many failed."""
     from coder.bench.outcome import Outcome, record, recorded
     from coder.bench.runner import run_all
     from coder.sandbox.choice import required
 
-    known = {item.job.key for item in recorded(place / RUNS)}
-    missing = [job for job in plan if job.key not in known]
+    known_keys = {outcome.job.key for outcome in recorded(directory / RUNS)}
+    missing = [job for job in plan if job.key not in known_keys]
     if len(missing) < len(plan):
         print(f"{len(plan) - len(missing)} of {len(plan)} runs are there already.", file=sys.stderr)
     if not missing:
         return 0
     failed = 0
     pairs = [(job, tasks[job.task]) for job in missing]
-    ends = run_all(
-        pairs, state=(place / "state").resolve(), walls=required(unsafe=unsafe), processes=processes
+    results = run_all(
+        pairs, state=(directory / "state").resolve(), walls=required(unsafe=unsafe), processes=processes
     )
-    for number, (job, end) in enumerate(ends, 1):
-        if isinstance(end, Outcome):
-            record(place / RUNS, end)
+    for number, (job, result) in enumerate(results, 1):
+        if isinstance(result, Outcome):
+            record(directory / RUNS, result)
         else:
             failed += 1
-        print(f"{number} of {len(missing)}  {job.label}: {_told(end)}", file=sys.stderr, flush=True)
+        print(
+            f"{number} of {len(missing)}  {job.label}: {_describe_result(result)}",
+            file=sys.stderr,
+            flush=True,
+        )
     return failed
 
 
-def _told(end: "Outcome | Exception") -> str:
+def _describe_result(result: "Outcome | Exception") -> str:
     from coder.bench.tables import hidden, verdict
 
     return (
-        f"not run: {end}"
-        if isinstance(end, Exception)
-        else f"{verdict(end)}, hidden tests: {hidden(end)}, {end.seconds:.1f} s"
+        f"not run: {result}"
+        if isinstance(result, Exception)
+        else f"{verdict(result)}, hidden tests: {hidden(result)}, {result.seconds:.1f} s"
     )
 
 
-def _write(place: Path, name: str, outcomes: "Sequence[Outcome]", comparison: "Comparison | None") -> None:
+def _write(
+    directory: Path, name: str, outcomes: "Sequence[Outcome]", comparison: "Comparison | None"
+) -> None:
     from coder.bench import tables
     from coder.bench.page import page
 
-    written = {
+    texts = {
         "table.md": tables.markdown(outcomes),
         "results.csv": tables.comma_separated(outcomes),
         "table.json": tables.as_json(outcomes),
     }
-    for file, text in {**written, "index.html": page(name, outcomes, comparison)}.items():
-        (place / file).write_text(text, encoding="utf-8")
+    for file, text in {**texts, "index.html": page(name, outcomes, comparison)}.items():
+        (directory / file).write_text(text, encoding="utf-8")
     print(tables.markdown(outcomes).partition("\n\n")[0])
-    print(f"\nAll of it: {place / 'index.html'}, table.md, results.csv (pandas.read_csv), table.json")
+    print(f"\nAll of it: {directory / 'index.html'}, table.md, results.csv (pandas.read_csv), table.json")

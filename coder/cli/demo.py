@@ -1,4 +1,4 @@
-"""`coder demo`: a bug fixed before one's eyes."""
+"""`coder demo`: fix a bug in a small example repository."""
 
 import sys
 from pathlib import Path
@@ -34,14 +34,14 @@ def demo(
     print(f"A small project, worklog, now lies in {directory}. Somebody has reported a bug:\n")
     print("\n".join(f"    {line}".rstrip() for line in issue.splitlines()), end="\n\n")
     print(f"What you would type there: coder fix @ISSUE.md{' --offline' if offline else ''}\n")
-    # The interpreter that coder runs on has pytest; an environment that happens to be active may not.
+    # The interpreter that runs coder has pytest; an active environment may not.
     flags: dict[str, Any] = {"model": model, "base_url": base_url, "test": f"{sys.executable} -m pytest"}
     flags |= {"strategy": "offline"} if offline else {}
 
     def task(root: Path, config: "Config") -> "Task":
         return task_for(issue, config, directory=root)
 
-    ended = run_task(
+    opened = run_task(
         directory,
         task,
         flags=flags,
@@ -51,14 +51,14 @@ def demo(
         output=None,
         verbose=False,
     )
-    code = ended.finished.exit_code
+    code = opened.finished.exit_code
     print(f"\nLook around:     cd {directory} && git log --all --oneline --notes=coder")
     print("On your own:     cd your/repository && coder fix 'what is wrong'")
     return code
 
 
 def _unpack() -> Path:
-    """The demo's files in a temporary directory of their own."""
+    """Copy the demo's files into a new temporary directory."""
     import shutil
     import tempfile
     from importlib.resources import as_file, files

@@ -1,4 +1,4 @@
-"""`coder doctor`: what works here."""
+"""`coder doctor`: check what works on this machine."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ from pathlib import Path
 from coder.cli.options import RepositoryOption
 
 Finding = tuple[bool, str, str]
-"""(does it work, what, in words)"""
+"""Whether it works, its name, and a description."""
 
 
 def doctor(repo: RepositoryOption = Path()) -> None:
@@ -17,11 +17,17 @@ def doctor(repo: RepositoryOption = Path()) -> None:
 
     if not repo.is_dir():
         raise UserError(f"{repo} is not a directory; name the repository to look at.")
-    for ok, name, text in (*_program(), *_sandbox(), *_repository(repo), *_models(), *_terminal()):
+    for ok, name, text in (
+        *_check_program(),
+        *_check_sandbox(),
+        *_check_repository(repo),
+        *_check_models(),
+        *_check_terminal(),
+    ):
         print(f"{'ok ' if ok else 'no '} {name:<12} {text}")
 
 
-def _program() -> Iterator[Finding]:
+def _check_program() -> Iterator[Finding]:
     from coder import __version__
     from coder.core.errors import CoderError
     from coder.files.ripgrep import binary
@@ -33,7 +39,7 @@ def _program() -> Iterator[Finding]:
         yield False, "rg", str(error)
 
 
-def _sandbox() -> Iterator[Finding]:
+def _check_sandbox() -> Iterator[Finding]:
     from coder.sandbox.choice import FLAG, choose
     from coder.settings import config, settings
 
@@ -41,15 +47,15 @@ def _sandbox() -> Iterator[Finding]:
     if choice.walls is None:
         yield False, "sandbox", f"none works here, so nothing is run without {FLAG}"
     else:
-        kept = choice.walls.reduced or "all that is run has files, processes and a network of its own"
-        yield True, "sandbox", f"{choice.walls.name}: {kept}"
+        limits = choice.walls.reduced or "all that is run has files, processes and a network of its own"
+        yield True, "sandbox", f"{choice.walls.name}: {limits}"
     for fault in choice.faults:
         yield False, "", fault
     if choice.remedy:
         yield True, "", choice.remedy
 
 
-def _repository(directory: Path) -> Iterator[Finding]:
+def _check_repository(directory: Path) -> Iterator[Finding]:
     from coder.core.errors import CoderError
     from coder.repo.git import find
     from coder.sandbox.choice import choose
@@ -77,7 +83,7 @@ def _repository(directory: Path) -> Iterator[Finding]:
         yield True, "", reason
 
 
-def _models() -> Iterator[Finding]:
+def _check_models() -> Iterator[Finding]:
     from coder.core.errors import UserError
     from coder.models.catalog import choose, keys_set, servers
     from coder.settings import config, settings
@@ -89,12 +95,12 @@ def _models() -> Iterator[Finding]:
         yield True, "server", f"{server.provider} at {server.base_url}: {', '.join(server.models[:4])}"
     if not running:
         yield False, "server", "no Ollama, llama.cpp, LM Studio or vLLM answers on this machine"
-    chosen = config(settings())
+    effective = config(settings())
     try:
         choice = choose(
             model=None,
-            configured=chosen.model,
-            base_url=chosen.base_url,
+            configured=effective.model,
+            base_url=effective.base_url,
             environment=os.environ,
             local=lambda _environment: running,
         )
@@ -115,7 +121,7 @@ def _models() -> Iterator[Finding]:
     )
 
 
-def _terminal() -> Iterator[Finding]:
+def _check_terminal() -> Iterator[Finding]:
     if not sys.stdout.isatty():
         yield True, "terminal", "output goes to a pipe: plain lines, and nobody to ask"
         return

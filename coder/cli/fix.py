@@ -1,4 +1,4 @@
-"""`coder fix`: the main job."""
+"""`coder fix`: fix an issue."""
 
 import sys
 from decimal import Decimal
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Strategy(StrEnum):
-    """Ways to go about a fix."""
+    """Names of strategies for --strategy."""
 
     linear = "linear"
     plan = "plan"
@@ -133,7 +133,8 @@ def fix(
 ) -> int:
     """Fix an issue on a branch of its own, and prove it with tests.
 
-    Exit codes: 0 PROVEN, 3 PASSING, 4 GAVE UP, 5 LIMIT, 6 BROKEN, 7 INCONCLUSIVE, 2 wrong use, 130 interrupted.
+    Exit codes: 0 PROVEN, 3 PASSING, 4 GAVE UP, 5 LIMIT, 6 BROKEN, 7 INCONCLUSIVE, 2 wrong use, 130
+    interrupted.
     """
     from coder.core.errors import UserError
 
@@ -150,12 +151,12 @@ def fix(
     if keep_comments and not minimise:
         raise UserError("--keep-comments says what --minimise leaves in: give both, or neither.")
     text = issue_text(issue)
-    own = plan_in(plan) if plan is not None else None
-    allowed = tuple(path.removeprefix("./") for path in only or ())
-    how = "offline" if offline else "plan" if plan_only or plan else strategy and strategy.value
+    own_plan = plan_in(plan) if plan is not None else None
+    allowed_paths = tuple(path.removeprefix("./") for path in only or ())
+    strategy_name = "offline" if offline else "plan" if plan_only or plan else strategy and strategy.value
     flags: dict[str, Any] = {
         "model": model,
-        "strategy": how,
+        "strategy": strategy_name,
         "base_url": base_url,
         "attempts": attempts,
         "test": test,
@@ -184,20 +185,20 @@ def fix(
             config,
             directory=root,
             base=base,
-            only=allowed,
+            only=allowed_paths,
             dry_run=dry_run,
             merge=merge,
             minimise=minimise,
             keep_comments=keep_comments,
             keep_steps=keep_steps,
             plan_only=plan_only,
-            plan=own,
+            plan=own_plan,
         )
 
     try:
         from coder.cli.running import run_task
 
-        ended = run_task(
+        opened = run_task(
             repo,
             task,
             flags=flags,
@@ -207,14 +208,14 @@ def fix(
             output=output,
             verbose=verbose,
         )
-        return ended.finished.exit_code
+        return opened.finished.exit_code
     except KeyboardInterrupt:
         print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
         return 130
 
 
 def task_for(text: str, config: "Config", **wishes: Any) -> "Task":
-    """The task that an issue is, under a configuration; `wishes` are further fields of Task."""
+    """Return the task of an issue under a configuration; `wishes` are further fields of Task."""
     from coder.core.values.task import Budget, Task
 
     budget = Budget(

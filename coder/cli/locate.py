@@ -1,4 +1,4 @@
-"""`coder locate`: where an issue's code stands, found without a model."""
+"""`coder locate`: rank the code that an issue is about, without a model."""
 
 import sys
 import textwrap
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 8
 HISTORY_SECONDS = 5.0
-"""What git has told by then is enough."""
+"""Time limit for reading the history."""
 WIDTH = 80
 
 
@@ -44,22 +44,24 @@ def locate(
     unsafe_no_sandbox: UnsafeOption = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object instead of text.")] = False,
 ) -> None:
-    """Rank the files and definitions that an issue is about, with no model; nothing is changed, and but for --tests nothing run."""
+    """Rank the files and definitions that an issue is about, with no model; nothing is changed, and but for
+    --tests nothing run.
+    """
     from coder.core.errors import UserError
 
     if (issue is None) == (issue_file is None) and not (tests and issue is None):
         raise UserError("Give the issue once: as text, @file or -, or with --issue FILE.")
-    root = repo if repo is not None else _around(Path.cwd())
+    root = repo if repo is not None else _find_checkout(Path.cwd())
     if not root.is_dir():
         raise UserError(f"{str(root)!r} is no directory.")
-    said = f"@{issue_file}" if issue_file is not None else issue
-    text = issue_text(said) if said is not None else ""
-    traced = _traced(root, tuple(test or ()), unsafe=unsafe_no_sandbox) if tests or test else None
-    found = located(root, text) if text else None
-    print(_as_json(found, traced) if json else _as_text(found, traced), flush=True)
+    typed_issue = f"@{issue_file}" if issue_file is not None else issue
+    text = issue_text(typed_issue) if typed_issue is not None else ""
+    trace_result = _trace_tests(root, tuple(test or ()), unsafe=unsafe_no_sandbox) if tests or test else None
+    matches = located(root, text) if text else None
+    print(_as_json(matches, trace_result) if json else _as_text(matches, trace_result), flush=True)
 
 
-def _traced(root: Path, tests: tuple[str, ...], *, unsafe: bool) -> "Suspected":
+def _trace_tests(root: Path, tests: tuple[str, ...], *, unsafe: bool) -> "Suspected":
     from coder.cli.trusting import settle
     from coder.repo.git import find
     from coder.sandbox.choice import required
@@ -82,7 +84,7 @@ def _traced(root: Path, tests: tuple[str, ...], *, unsafe: bool) -> "Suspected":
 
 
 def located(root: Path, text: str) -> "Located":
-    """Rank with the index that is kept for a tree.
+    """Rank with the stored index of a tree.
 
     Raises:
         UserError: its files cannot be listed.
@@ -96,13 +98,13 @@ def located(root: Path, text: str) -> "Located":
     database = index_database(root)
     database.parent.mkdir(parents=True, exist_ok=True)
     try:
-        return rank(SymbolIndex(root.resolve(), database).current(), clues(text), _recent(root))
+        return rank(SymbolIndex(root.resolve(), database).current(), clues(text), _recent_commits(root))
     except ToolError as error:
         raise UserError(str(error)) from None
 
 
-def _recent(root: Path) -> "tuple[Change, ...]":
-    """The newest commits; none where git knows nothing of this directory as the top of a checkout."""
+def _recent_commits(root: Path) -> "tuple[Change, ...]":
+    """Return the newest commits; none if the directory is not the top of a checkout."""
     from coder.core.errors import CoderError
     from coder.repo.git import find
     from coder.repo.history.history import GitHistory
@@ -111,81 +113,87 @@ def _recent(root: Path) -> "tuple[Change, ...]":
     if not (root / ".git").exists():
         return ()
     try:
-        place = find(root)
-        return GitHistory(git=place.git, revision=place.head, seconds=HISTORY_SECONDS).recent(
+        checkout = find(root)
+        return GitHistory(git=checkout.git, revision=checkout.head, seconds=HISTORY_SECONDS).recent(
             count=MOST_COMMITS
         )
     except CoderError:
         return ()
 
 
-def _around(directory: Path) -> Path:
-    """The checkout that a directory lies in, or itself."""
-    return next((place for place in (directory, *directory.parents) if (place / ".git").exists()), directory)
+def _find_checkout(directory: Path) -> Path:
+    """Return the checkout that contains a directory, or the directory itself."""
+    return next(
+        (parent for parent in (directory, *directory.parents) if (parent / ".git").exists()), directory
+    )
 
 
-def _as_json(found: "Located | None", traced: "Suspected | None") -> str:
+def _as_json(matches: "Located | None", trace_result: "Suspected | None") -> str:
     import json
 
     answer: dict[str, object] = {}
-    if found is not None:
-        reasons = {likely.name: likely.reasons for likely in (*found.files, *found.symbols) if likely.reasons}
+    if matches is not None:
+        reasons = {
+            likely.name: likely.reasons for likely in (*matches.files, *matches.symbols) if likely.reasons
+        }
         answer |= {
-            "files": [likely.path for likely in found.files],
-            "symbols": [likely.name for likely in found.symbols],
+            "files": [likely.path for likely in matches.files],
+            "symbols": [likely.name for likely in matches.symbols],
         }
         answer["reasons"] = reasons
-    if traced is not None:
+    if trace_result is not None:
         answer |= {
-            "suspects": [suspect.model_dump() for suspect in traced.suspects],
-            "failing": traced.tests,
-            "problem": traced.problem,
+            "suspects": [suspect.model_dump() for suspect in trace_result.suspects],
+            "failing": trace_result.tests,
+            "problem": trace_result.problem,
         }
     return json.dumps(answer, ensure_ascii=True)
 
 
-def _as_text(found: "Located | None", traced: "Suspected | None") -> str:
-    parts = [_by_tests(traced)] if traced is not None else []
-    parts += [_by_words(found)] if found is not None else []
+def _as_text(matches: "Located | None", trace_result: "Suspected | None") -> str:
+    parts = [_format_suspects(trace_result)] if trace_result is not None else []
+    parts += [_format_located(matches)] if matches is not None else []
     return "\n\n".join(parts)
 
 
-def _by_tests(traced: "Suspected") -> str:
-    if traced.problem:
-        return f"Nothing can be told from tests: {traced.problem}"
-    lines = [f"Executed by failing tests ({len(traced.tests)}) and less by passing ones"]
-    for number, suspect in enumerate(traced.suspects[:MOST_SHOWN], 1):
+def _format_suspects(trace_result: "Suspected") -> str:
+    if trace_result.problem:
+        return f"Nothing can be told from tests: {trace_result.problem}"
+    lines = [f"Executed by failing tests ({len(trace_result.tests)}) and less by passing ones"]
+    for number, suspect in enumerate(trace_result.suspects[:MOST_SHOWN], 1):
         path, colons, name = suspect.place.partition("::")
-        lines.append(f"{number:>2}  {_shown(name or path)}")
-        lines += [f"      {_shown(path)}:{suspect.line}, suspicion {suspect.score:.2f}"] if colons else []
+        lines.append(f"{number:>2}  {_printable_path(name or path)}")
+        lines += (
+            [f"      {_printable_path(path)}:{suspect.line}, suspicion {suspect.score:.2f}"] if colons else []
+        )
     return "\n".join(lines)
 
 
-def _by_words(found: "Located") -> str:
-    if not found.files:
+def _format_located(matches: "Located") -> str:
+    if not matches.files:
         return "Nothing in this tree says anything of the issue."
     lines = ["Files"]
-    for number, likely in enumerate(found.files[:MOST_SHOWN], 1):
-        lines += [f"{number:>2}  {_shown(likely.path)}", *_why(likely)]
-    if found.symbols:
+    for number, likely in enumerate(matches.files[:MOST_SHOWN], 1):
+        lines += [f"{number:>2}  {_printable_path(likely.path)}", *_format_reasons(likely)]
+    if matches.symbols:
         lines += ["", "Definitions"]
-    for number, likely in enumerate(found.symbols[:MOST_SHOWN], 1):
+    for number, likely in enumerate(matches.symbols[:MOST_SHOWN], 1):
         if likely.item is not None:
             lines += [
                 f"{number:>2}  {likely.item.name}",
-                f"      {_shown(likely.path)}:{likely.item.line}",
-                *_why(likely),
+                f"      {_printable_path(likely.path)}:{likely.item.line}",
+                *_format_reasons(likely),
             ]
     return "\n".join(lines)
 
 
-def _shown(path: str) -> str:
+def _printable_path(path: str) -> str:
     from coder.files.ripgrep import shown
 
     return shown(path)
 
 
-def _why(likely: "Likely") -> list[str]:
+def _format_reasons(likely: "Likely") -> list[str]:
     text = "".join(character if character.isprintable() else "?" for character in "; ".join(likely.reasons))
     return textwrap.wrap(
         text, WIDTH - 6, initial_indent=" " * 6, subsequent_indent=" " * 6, max_lines=2, placeholder=" …"

@@ -1,4 +1,4 @@
-"""`coder log`: what sessions did."""
+"""`coder log`: list and show stored sessions."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,22 +28,22 @@ def listing(
     from coder.store.jsonl import ends
     from coder.store.jsonl import listing as stored
 
-    here = None if everywhere else _here()
+    repository = None if everywhere else _current_repository()
     count = 0
     for directory in stored(sessions_directory()):
         started, finished = ends(directory)
-        if started is None or (here is not None and started.repository != str(here)):
+        if started is None or (repository is not None and started.repository != str(repository)):
             continue
         kind = outcome(finished) if finished else "cut off"
         issue = printable(started.task.issue.splitlines()[0][:60])
-        print(f"{directory.name}  {kind:<12}  {issue}{'' if here else f'  ({started.repository})'}")
+        print(f"{directory.name}  {kind:<12}  {issue}{'' if repository else f'  ({started.repository})'}")
         count += 1
     if not count:
         print('No sessions yet. Start one: coder fix "what is wrong"')
 
 
-def _here() -> "Path | None":
-    """The root of the repository that the command was started in, if there is one."""
+def _current_repository() -> "Path | None":
+    """Return the root of the repository that contains the current directory, if there is one."""
     from pathlib import Path
 
     from coder.core.errors import UserError
@@ -68,7 +68,7 @@ def show(id: SessionArgument) -> None:
     from coder.ui.lines import Lines
     from coder.ui.summary import show as show_summary
 
-    directory = find(sessions_directory(), id, repository=_here() if id == "last" else None)
+    directory = find(sessions_directory(), id, repository=_current_repository() if id == "last" else None)
     log = EventLog(records=read(directory))
     log.close()
     console = Console(highlight=False)
@@ -88,7 +88,7 @@ def diff(id: SessionArgument) -> None:
     from coder.settings import sessions_directory
     from coder.store.jsonl import ends, find, read
 
-    directory = find(sessions_directory(), id, repository=_here() if id == "last" else None)
+    directory = find(sessions_directory(), id, repository=_current_repository() if id == "last" else None)
     started, finished = ends(directory)
     changes = [record.event.diff for record in read(directory) if isinstance(record.event, FilesChanged)]
     delivery = finished.delivery if finished else None
@@ -114,8 +114,8 @@ def evidence(
     from coder.store.jsonl import find, read
     from coder.verify.verdict.evidence import page
 
-    directory = find(sessions_directory(), id, repository=_here() if id == "last" else None)
-    attested = attestation(read(directory))
-    if attested is None:
+    directory = find(sessions_directory(), id, repository=_current_repository() if id == "last" else None)
+    statement = attestation(read(directory))
+    if statement is None:
         raise UserError(f"Session {directory.name} came to no verdict, so there is no evidence.")
-    print(attested.model_dump_json(indent=2) if json else page(attested.verdict), end="\n" if json else "")
+    print(statement.model_dump_json(indent=2) if json else page(statement.verdict), end="\n" if json else "")

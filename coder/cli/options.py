@@ -1,4 +1,4 @@
-"""Options and arguments that several commands share, and the issue as it is typed."""
+"""Options and arguments that several commands share, and reading of issues and plans."""
 
 import sys
 from enum import StrEnum
@@ -34,7 +34,7 @@ ApproveOption = Annotated[
 
 
 class Suite(StrEnum):
-    """How much of the suite is run for a verdict."""
+    """Part of the test suite that runs for a verdict."""
 
     auto = "auto"
     impacted = "impacted"
@@ -57,29 +57,29 @@ TrustOption = Annotated[
 
 
 def issue_text(typed: str) -> str:
-    """The issue: text as it is, `@file`, or `-` for standard input.
+    """Return the issue: plain text, the content of `@file`, or of standard input for `-`.
 
     Raises:
-        UserError: it is empty, the file cannot be read, or what was typed is a file's name without the @.
+        UserError: it is empty, the file cannot be read, or `typed` is a file's name without the @.
     """
     from coder.core.errors import UserError
 
     if typed == "-":
         text = sys.stdin.read()
     elif typed.startswith("@"):
-        text = _file(Path(typed[1:]))
+        text = _read_issue_file(Path(typed[1:]))
     elif "\n" not in typed and len(typed) < 255 and Path(typed).is_file():
         raise UserError(f"{typed!r} is a file. To use its content as the issue, write @{typed}.")
     else:
         text = typed
     if not text.strip():
         raise UserError("The issue is empty. Give it as text, as @file, or as - for standard input.")
-    # What no terminal should have let through: halves of characters, and NUL, which git refuses.
+    # Replace lone surrogates and remove NUL, which git refuses.
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "").strip()
 
 
 def plan_in(path: Path) -> "Plan":
-    """The plan that a person has written, or edited.
+    """Return the plan that the user has written or edited.
 
     Raises:
         UserError: the file cannot be read, or holds no plan.
@@ -91,11 +91,11 @@ def plan_in(path: Path) -> "Plan":
         return read(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"The plan {str(path)!r} cannot be read: {error.strerror}.") from None
-    except ValueError as error:  # which a file that is no text raises as well
+    except ValueError as error:  # also raised for a file that is not text
         raise UserError(f"{path} holds no plan: {error}.") from None
 
 
-def _file(path: Path) -> str:
+def _read_issue_file(path: Path) -> str:
     from coder.core.errors import UserError
 
     try:

@@ -1,4 +1,4 @@
-"""Runs a session under a front end, from the command line to its exit code."""
+"""Execution of one session with a front end, from the command line to its exit code."""
 
 import asyncio
 import os
@@ -38,7 +38,9 @@ def run_task(
     verbose: bool,
     how: Approach | None = None,
 ) -> Opened:
-    """Open, run, show; the ended session. `how` is chosen from the configuration where it is not given.
+    """Open, run and show a session, and return it.
+
+    Without `how` the configuration decides on the approach.
 
     Raises:
         UserError: before anything was started.
@@ -52,36 +54,36 @@ def run_task(
     console = PipedConsole(highlight=False)
     if not json:
         console.print(Text(f"{how.model.name}: {how.reason}", "dim"), soft_wrap=not console.is_terminal)
-    wanted = task(directory, config).model_copy(update={"trusted": trusted})
-    with open_fix(wanted, config, how=how, root=root, walls=walls, attended=attended) as opened:
-        asyncio.run(_watched(opened, console, json=json, verbose=verbose))
+    trusted_task = task(directory, config).model_copy(update={"trusted": trusted})
+    with open_fix(trusted_task, config, how=how, root=root, walls=walls, attended=attended) as opened:
+        asyncio.run(_run_and_show(opened, console, json=json, verbose=verbose))
     finished = opened.finished
     if output is not None and finished.delivery:
         _write(output, delivered_diff(root, finished.delivery), what="diff", kept="coder log diff last")
-    elif output is not None and wanted.plan_only and finished.exit_code == 0:
+    elif output is not None and trusted_task.plan_only and finished.exit_code == 0:
         _write(output, f"{finished.report}\n", what="plan", kept="coder log show last")
     if not json:
         summary.show(console, finished, session=opened.id)
     return opened
 
 
-async def _watched(opened: Opened, console: Console, *, json: bool, verbose: bool) -> None:
-    """The session with one follower; the first Ctrl-C stops it tidily, the second at once."""
+async def _run_and_show(opened: Opened, console: Console, *, json: bool, verbose: bool) -> None:
+    """Run the session with one follower; the first Ctrl-C stops it in order, the second immediately."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, _stop, opened, number)
+        loop.add_signal_handler(number, _request_stop, opened, number)
     records = opened.log.follow()
     lines = Lines(console, verbose=verbose, send=opened.session.send)
-    watching = asyncio.ensure_future(jsonl.show(records) if json else lines.show(records))
-    running = asyncio.ensure_future(opened.session.run())
-    await asyncio.wait({running, watching}, return_when=asyncio.FIRST_COMPLETED)
-    if not running.done():  # nobody reads any more, such as after `| head`
+    follower = asyncio.ensure_future(jsonl.show(records) if json else lines.show(records))
+    session_run = asyncio.ensure_future(opened.session.run())
+    await asyncio.wait({session_run, follower}, return_when=asyncio.FIRST_COMPLETED)
+    if not session_run.done():  # the reader is gone, such as after `| head`
         opened.session.send(Stop())
-    await running
-    await watching
+    await session_run
+    await follower
 
 
-def _stop(opened: Opened, number: int) -> None:
+def _request_stop(opened: Opened, number: int) -> None:
     opened.session.send(Stop())
     asyncio.get_running_loop().add_signal_handler(number, os._exit, 130)
 

@@ -1,4 +1,4 @@
-"""`coder trust`: say that a repository's code may run here, or take that back."""
+"""`coder trust`: allow a repository's code to run, or withdraw that."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +14,9 @@ def trust(
         bool, typer.Option("--forget", help="Trust it no longer, and forget what was allowed always.")
     ] = False,
 ) -> None:
-    """Trust a repository: its tests need no sandbox with whole walls, and its AGENTS.md is sent to the model."""
+    """Trust a repository: its tests need no sandbox with whole walls, and its AGENTS.md is sent to the
+    model.
+    """
     from coder.repo.git import find
     from coder.settings import forget as forget_all
     from coder.settings import trust as remember

@@ -1,4 +1,4 @@
-"""The one question about trust: a repository's tests are programs, and without walls nobody's are run unasked."""
+"""Trust in a repository: outside of a sandbox, tests run only if the user trusts them."""
 
 from pathlib import Path
 
@@ -6,13 +6,13 @@ from coder.core.errors import UserError
 
 
 def settle(root: Path, *, attended: bool, walled: bool) -> bool:
-    """Is the repository trusted, or is now? Where it is not, work goes on only behind walls.
+    """Return whether the repository is trusted; ask the user if its tests would run without a full sandbox.
 
     Args:
-        walled: commands run where they reach neither files nor network of the person.
+        walled: commands run without access to the user's files and network.
 
     Raises:
-        UserError: it is not trusted, there are no walls, and the person says no or cannot be asked.
+        UserError: it is not trusted, there is no full sandbox, and the user refuses or cannot be asked.
     """
     import typer
 

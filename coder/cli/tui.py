@@ -1,4 +1,4 @@
-"""`coder` alone: the terminal user interface."""
+"""`coder` without a command: the terminal user interface."""
 
 import asyncio
 from contextlib import ExitStack
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class OpenSession:
-    """A session that lets go, at its end, of all that was opened for it."""
+    """Session that releases its resources when it ends."""
 
-    def __init__(self, opened: "Opened", held: ExitStack) -> None:
+    def __init__(self, opened: "Opened", resources: ExitStack) -> None:
         self._opened = opened
-        self._held = held
+        self._resources = resources
 
     @property
     def log(self) -> "EventLog":
@@ -32,14 +32,14 @@ class OpenSession:
         try:
             return await self._opened.session.run()
         finally:
-            await asyncio.to_thread(self._held.close)
+            await asyncio.to_thread(self._resources.close)
 
 
 def run_tui(directory: Path = Path(), *, unsafe: bool = False) -> None:
-    """Open the interface on the repository that a directory is in.
+    """Open the interface on the repository that contains a directory.
 
     Raises:
-        UserError: there is none that can be worked on, or the person does not trust it.
+        UserError: there is none, it cannot be worked on, or the user does not trust it.
     """
     from coder.cli.trusting import settle
     from coder.repo.git import find
@@ -52,21 +52,23 @@ def run_tui(directory: Path = Path(), *, unsafe: bool = False) -> None:
     trusted = settle(root, attended=True, walled=walls is not None and not walls.reduced)
 
     async def start(issue: str) -> OpenSession:
-        return await asyncio.to_thread(_open, issue, directory, root, trusted=trusted, walls=walls)
+        return await asyncio.to_thread(_open_session, issue, directory, root, trusted=trusted, walls=walls)
 
-    CoderApp(start, repository=str(root), model=lambda: _model(root)).run()
+    CoderApp(start, repository=str(root), model=lambda: _choose_model(root)).run()
 
 
-def _model(root: Path) -> "Chosen":
+def _choose_model(root: Path) -> "Chosen":
     from coder.settings import configured
     from coder.ui.tui.running import Chosen
     from coder.wiring.approach import approach
 
-    how = approach(configured(root, {}), named=None)
-    return Chosen("" if how.alone else how.model.name, how.reason)
+    chosen_approach = approach(configured(root, {}), named=None)
+    return Chosen("" if chosen_approach.alone else chosen_approach.model.name, chosen_approach.reason)
 
 
-def _open(issue: str, directory: Path, root: Path, *, trusted: bool, walls: "Walls | None") -> OpenSession:
+def _open_session(
+    issue: str, directory: Path, root: Path, *, trusted: bool, walls: "Walls | None"
+) -> OpenSession:
     from coder.cli.fix import task_for
     from coder.cli.options import issue_text
     from coder.settings import configured
@@ -76,8 +78,8 @@ def _open(issue: str, directory: Path, root: Path, *, trusted: bool, walls: "Wal
     config = configured(root, {})
     task = task_for(issue_text(issue), config, directory=directory, trusted=trusted)
     with ExitStack() as stack:
-        how = approach(config, named=None)
+        chosen_approach = approach(config, named=None)
         opened = stack.enter_context(
-            open_fix(task, config, how=how, root=root, walls=walls, attended=True, reviews=True)
+            open_fix(task, config, how=chosen_approach, root=root, walls=walls, attended=True, reviews=True)
         )
         return OpenSession(opened, stack.pop_all())

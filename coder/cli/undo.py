@@ -1,4 +1,4 @@
-"""`coder undo`: take a fix back."""
+"""`coder undo`: undo a fix."""
 
 from pathlib import Path
 from typing import Annotated
@@ -19,14 +19,16 @@ def undo(
     from coder.repo.delivery.checkout import undo as take_back
 
     delivery = delivered(repo, id)
-    what = (
+    description = (
         f"the branch {delivery.branch} with {delivery.commit[:10]}"
         if delivery.branch
         else "the diff, out of the working tree"
     )
     if not yes:
-        asked = typer.confirm(f"Take back {what}? Where the current branch holds the fix, it is reverted.")
-        if not asked:
+        is_confirmed = typer.confirm(
+            f"Take back {description}? Where the current branch holds the fix, it is reverted."
+        )
+        if not is_confirmed:
             print("Nothing was changed.")
             return
     if delivery.branch:

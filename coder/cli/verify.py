@@ -1,4 +1,4 @@
-"""`coder verify`: judge any change, a person's too."""
+"""`coder verify`: judge any change, including a user's own."""
 
 import sys
 from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from coder.settings import Config
 
 DIFFERS = 6
-"""The exit code where a verdict is another one than was attested, though none that has a code of its own."""
+"""Exit code if the verdict differs from the attested one and has no nonzero code of its own."""
 UNSAID = "(nobody said what the change is for)"
 
 
@@ -70,11 +70,11 @@ def verify(
     from coder.core.attestation import attestation
     from coder.wiring.approach import judging
 
-    attested = _attested(evidence, change) if check else None
+    attested = _read_attestation(evidence, change) if check else None
     try:
         if attested is not None:
             targets = attested.verdict.targets
-            how, given = judging(
+            chosen_approach, existing_task = judging(
                 repo,
                 diff=attested.diff,
                 revision=None,
@@ -83,20 +83,27 @@ def verify(
                 tree=attested.verdict.tree,
             )
         else:
-            how, given = judging(repo, diff=_diff(change, repo), revision=change, against=against)
+            chosen_approach, existing_task = judging(
+                repo, diff=_read_diff(change, repo), revision=change, against=against
+            )
 
         def task(root: Path, config: "Config") -> "Task":
-            said = attested.issue if attested else issue_text(issue) if issue else given.issue
+            purpose = attested.issue if attested else issue_text(issue) if issue else existing_task.issue
             needs_ties = bool(attested.verdict.untied if attested else issue)
             return task_for(
-                said or UNSAID, config, directory=root, base=given.base, given=True, needs_ties=needs_ties
+                purpose or UNSAID,
+                config,
+                directory=root,
+                base=existing_task.base,
+                given=True,
+                needs_ties=needs_ties,
             )
 
         flags: dict[str, Any] = {
             "suite": suite and suite.value,
-            "test": test or (attested and _own_command(attested.test_command, repo)),
+            "test": test or (attested and _check_command(attested.test_command, repo)),
         }
-        ended = run_task(
+        opened = run_task(
             repo,
             task,
             flags=flags,
@@ -105,20 +112,20 @@ def verify(
             json=json,
             output=None,
             verbose=verbose,
-            how=how,
+            how=chosen_approach,
         )
         if attested is not None:
-            return _compared(attested, ended.finished)
-        if evidence is not None and (known := attestation(ended.log.records)):
-            _write(evidence, known.model_dump_json(indent=2))
-        return ended.finished.exit_code
+            return _compare_verdicts(attested, opened.finished)
+        if evidence is not None and (new_attestation := attestation(opened.log.records)):
+            _write_evidence(evidence, new_attestation.model_dump_json(indent=2))
+        return opened.finished.exit_code
     except KeyboardInterrupt:
         print("Interrupted before the work began; your files are as they were.", file=sys.stderr)
         return 130
 
 
-def _own_command(stored: str | None, repo: Path) -> str | None:
-    """Return the test command that evidence names, shown first: a file from elsewhere decides about none that is not the repository's own.
+def _check_command(stored: str | None, repo: Path) -> str | None:
+    """Print and return the test command that evidence names; evidence from elsewhere may not introduce one.
 
     Raises:
         UserError: the repository does not name this command.
@@ -138,8 +145,8 @@ def _own_command(stored: str | None, repo: Path) -> str | None:
     return stored
 
 
-def _diff(change: str | None, repo: Path) -> str | None:
-    """The text of a diff, where the change is one: a revision of the same name comes first."""
+def _read_diff(change: str | None, repo: Path) -> str | None:
+    """Return the text of a diff if `change` names one; a revision of the same name takes precedence."""
     from coder.core.errors import UserError
     from coder.repo.git import find
 
@@ -153,11 +160,11 @@ def _diff(change: str | None, repo: Path) -> str | None:
         raise UserError(f"The diff {change!r} cannot be read: {error.strerror}.") from None
 
 
-def _attested(file: Path | None, change: str | None) -> "Attestation":
-    """What an evidence file says.
+def _read_attestation(file: Path | None, change: str | None) -> "Attestation":
+    """Return the content of an evidence file.
 
     Raises:
-        UserError: there is none, it is none, or what it attests cannot be made again.
+        UserError: it is missing or invalid, or what it attests cannot be judged again.
     """
     from pydantic import ValidationError
 
@@ -183,20 +190,20 @@ def _attested(file: Path | None, change: str | None) -> "Attestation":
     return attested
 
 
-def _compared(attested: "Attestation", finished: "SessionFinished") -> int:
-    """Say whether a verdict still holds; the exit code."""
+def _compare_verdicts(attested: "Attestation", finished: "SessionFinished") -> int:
+    """Report whether a verdict still holds, and return the exit code."""
     from coder.core.attestation import difference
 
     if finished.verdict is None:
         return finished.exit_code
-    if told := difference(attested.verdict, finished.verdict):
-        print(f"The evidence no longer holds: {told}", file=sys.stderr)
+    if changes := difference(attested.verdict, finished.verdict):
+        print(f"The evidence no longer holds: {changes}", file=sys.stderr)
         return finished.exit_code or DIFFERS
     print(f"The evidence still holds: {attested.verdict.label}.", file=sys.stderr)
     return 0
 
 
-def _write(file: Path, text: str) -> None:
+def _write_evidence(file: Path, text: str) -> None:
     from coder.core.errors import UserError
 
     try:

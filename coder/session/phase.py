@@ -49,8 +49,7 @@ class Purpose:
     """
     settle: Callable[[Kit, Candidate, Standing], Awaitable[Note | str | None]]
     """Called at entry and after each reply's calls: returns the note that ends the phase, a message for the
-    model,
-    or None.
+    model, or None.
     """
 
 
@@ -58,8 +57,7 @@ async def run(kit: Kit, candidate: Candidate, purpose: Purpose, attempt: int) ->
     """Run one phase; return None if it ended without its note.
 
     Open calls (a reading phase ends at the first change, before it is made) are answered before the model is
-    asked
-    again, so that passing from phase to phase costs no request.
+    asked again, so that passing from phase to phase costs no request.
     """
     kit.log.append(PhaseEntered(candidate=candidate.id, phase=purpose.phase.name, attempt=attempt))
     patch = await _current_patch(kit, candidate, purpose.phase)

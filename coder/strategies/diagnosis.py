@@ -31,8 +31,7 @@ def diagnoses(records: Sequence[Record], candidate: str, *, per_side: int = 2) -
     """Return a diagnosis for each failure signature of the newest verdict, least attempted first.
 
     A failure not yet looked at may be the cause of the rest. After `per_side` attempts at one side, the code
-    or the
-    test, the same failure is blamed on the other side.
+    or the test, the same failure is blamed on the other side.
     """
     attempts: Counter[str] = Counter()
     sides: Counter[tuple[str, bool]] = Counter()

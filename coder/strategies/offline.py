@@ -88,8 +88,7 @@ async def failing_tests(kit: Kit, candidate: Candidate) -> Reproduced:
     """Return tests that fail on the base for the right reason, and why others do not count.
 
     Tests that the issue or the command names, else all. If some are named, do not wait for the baseline: the
-    session
-    measures it during the search.
+    session measures it during the search.
     """
     named_tests = asked_for(kit)
     report = None if named_tests else await baseline(kit, candidate, whole=True)

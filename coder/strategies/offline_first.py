@@ -21,8 +21,7 @@ def offline_first(strategy: Strategy, *, seconds: float = FIRST_SECONDS) -> Stra
     """Return a strategy that first runs a short search, and asks the model unless an edit is PROVEN.
 
     Other findings go into the first message as unproven hints. `seconds` apply to the baseline, and again to
-    the
-    search.
+    the search.
     """
 
     async def first(kit: Kit, candidate: Candidate) -> Candidate:

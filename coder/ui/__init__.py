@@ -1,1 +1,1 @@
-"""Front ends: each one follower of the event log."""
+"""User interfaces, each a follower of the event log."""

@@ -1,11 +1,15 @@
-"""The terminal that lines are printed on."""
+"""Console for printed lines."""
 
 from rich.console import Console
 
 
 class PipedConsole(Console):
-    """A console whose reader may go away: rich would end the whole program there, in the middle of a session."""
+    """Console whose reader may close the pipe, which by default makes rich end the whole program."""
 
     def on_broken_pipe(self) -> None:
-        """Raises BrokenPipeError, for the one who prints to deal with."""
+        """Leave a broken pipe to the caller that prints.
+
+        Raises:
+            BrokenPipeError: always.
+        """
         raise BrokenPipeError

@@ -1,4 +1,4 @@
-"""`--json`: one object a line, a smaller and steadier vocabulary than the log's.
+"""Output of `--json`: one object per line, in a smaller and more stable format than the log.
 
 Every object has `event` and `at` (UTC, ISO 8601). The events and their fields:
 
@@ -12,10 +12,11 @@ verified  attempt, verdict, reason, notes, targets, broken, still_red
 question  text, options, answer, by
 spent     requests, input_tokens, cached_tokens, output_tokens, cost_usd
 warning   text
-finished  verdict, exit_code, summary, report, diff, branch, commit, merged, attempts, requests, input_tokens, cached_tokens, output_tokens,
-          cost_usd, seconds
+finished  verdict, exit_code, summary, report, diff, branch, commit, merged, attempts, requests, input_tokens,
+          cached_tokens, output_tokens, cost_usd, seconds
 
-`verdict` is null where there is none (interrupted, wrong use); `cost_usd` is a string, or null where a price is not known.
+`verdict` is null if there is none (interrupted, wrong use); `cost_usd` is a string, or null if a price is
+unknown.
 """
 
 import json
@@ -44,14 +45,14 @@ from coder.core.messages import AssistantMessage, Spent, ToolCall
 
 
 class Translator:
-    """Turns records into public objects; it remembers what a later record refers to."""
+    """Translates records to public objects, and remembers what later records refer to."""
 
     def __init__(self) -> None:
         self._calls: dict[str, ToolCall] = {}
         self._questions: dict[str, QuestionAsked] = {}
 
     def translate(self, record: Record) -> dict[str, Any] | None:
-        """The public object of a record, None for one that is not public."""
+        """Return the public object of a record; None if the record is not public."""
         body = self._body(record.event)
         return None if body is None else {"event": body.pop("event"), "at": record.at.isoformat(), **body}
 
@@ -66,31 +67,31 @@ class Translator:
             case QuestionAsked(question=question):
                 self._questions[question] = event
             case QuestionAnswered(question=question, option=option, by=by):
-                asked = self._questions.pop(question)
+                pending = self._questions.pop(question)
                 return {
                     "event": "question",
-                    "text": asked.text,
-                    "options": asked.options,
+                    "text": pending.text,
+                    "options": pending.options,
                     "answer": option,
                     "by": by,
                 }
             case _:
-                return _translated(event)
+                return _translate_event(event)
         return None
 
 
-def _translated(event: Event) -> dict[str, Any] | None:
+def _translate_event(event: Event) -> dict[str, Any] | None:
     match event:
         case SessionStarted():
-            kept = event.model_dump(
+            fields = event.model_dump(
                 mode="json", include={"session", "repository", "model", "head", "base", "dirty", "version"}
             )
-            return {"event": "started", **kept}
+            return {"event": "started", **fields}
         case PhaseEntered(phase=phase, attempt=attempt):
             return {"event": "phase", "phase": phase, "attempt": attempt}
         case BaselineMeasured():
-            kept = event.model_dump(include={"command", "failing", "seconds", "problem"})
-            return {"event": "baseline", **kept, **event.counts.model_dump()}
+            fields = event.model_dump(include={"command", "failing", "seconds", "problem"})
+            return {"event": "baseline", **fields, **event.counts.model_dump()}
         case MessageFinished(message=AssistantMessage(text=text)) if text.strip():
             return {"event": "message", "text": text}
         case FilesChanged(paths=paths, diff=diff):
@@ -99,24 +100,24 @@ def _translated(event: Event) -> dict[str, Any] | None:
             tests = {
                 name: [result.id for result in getattr(verdict, name)] for name in ("broken", "still_red")
             }
-            judged = {
+            verdict_fields = {
                 "verdict": verdict.kind.value,
                 "reason": verdict.reason,
                 "targets": verdict.targets,
                 "notes": verdict.notes,
             }
-            return {"event": "verified", "attempt": attempt, **judged, **tests}
+            return {"event": "verified", "attempt": attempt, **verdict_fields, **tests}
         case BudgetSpent(total=total):
-            return {"event": "spent", **_spent(total)}
+            return {"event": "spent", **_spent_object(total)}
         case Warned(text=text):
             return {"event": "warning", "text": text}
         case SessionFinished():
-            return _finished(event)
+            return _finished_object(event)
         case _:
             return None
 
 
-def _finished(event: SessionFinished) -> dict[str, Any]:
+def _finished_object(event: SessionFinished) -> dict[str, Any]:
     delivery = event.delivery
     return {
         "event": "finished",
@@ -129,17 +130,17 @@ def _finished(event: SessionFinished) -> dict[str, Any]:
         "commit": delivery.commit if delivery else "",
         "merged": delivery.merged if delivery else False,
         "attempts": event.attempts,
-        **_spent(event.spent),
+        **_spent_object(event.spent),
         "seconds": round(event.seconds, 3),
     }
 
 
-def _spent(spent: Spent) -> dict[str, Any]:
+def _spent_object(spent: Spent) -> dict[str, Any]:
     return spent.model_dump(mode="json")
 
 
 async def show(records: AsyncIterator[Record], out: TextIO = sys.stdout) -> None:
-    """Write each public record as one line, flushed."""
+    """Write each public record as one line, and flush it."""
     translator = Translator()
     async for record in records:
         if (public := translator.translate(record)) is not None:

@@ -1,4 +1,4 @@
-"""Terminal lines: what happens, as it happens, in colour on a terminal and clean in a pipe."""
+"""Events printed as terminal lines, in colour on a terminal and plain in a pipe."""
 
 import asyncio
 import json
@@ -44,11 +44,11 @@ from coder.ui.summary import STYLES, amounts, tally
 
 LINE_CHARACTERS = 110
 QUIET_SECONDS = 10.0
-"""On a pipe, after so long without a line, one says how far the work is."""
+"""Time without output on a pipe after which a progress line is printed."""
 
 
 class Lines:
-    """One follower of the log that prints."""
+    """Follower of the event log that prints lines."""
 
     def __init__(self, console: Console, *, verbose: bool, send: Callable[[Word], None]) -> None:
         self._console = console
@@ -56,10 +56,12 @@ class Lines:
         self._send = send
         self._status = Status()
         self._calls: dict[str, ToolCall] = {}
-        self._doing = ""
+        self._activity = ""
         self._heading: PhaseEntered | None = None
-        self._printed: datetime | None = None
-        self._live = Live(console=console, refresh_per_second=8, transient=True, get_renderable=self._bar)
+        self._last_output_at: datetime | None = None
+        self._live = Live(
+            console=console, refresh_per_second=8, transient=True, get_renderable=self._status_line
+        )
 
     async def show(self, records: AsyncIterator[Record]) -> None:
         """Print until the log ends, with a live status line on a terminal."""
@@ -68,37 +70,43 @@ class Lines:
             return
         with self._live:
             async for record in records:
-                self._take(record)
+                self._process(record)
                 if isinstance(record.event, QuestionAsked):
                     await self._ask(record.event)
 
     async def replay(self, records: AsyncIterator[Record]) -> None:
-        """Print what was recorded; nothing is asked."""
+        """Print recorded events without asking any question."""
         async for record in records:
-            self._take(record)
+            self._process(record)
 
-    def _take(self, record: Record) -> None:
+    def _process(self, record: Record) -> None:
         self._status = advance(self._status, record)
-        self._doing = doing(record.event) or self._doing
+        self._activity = doing(record.event) or self._activity
         if isinstance(record.event, ToolStarted):
             self._calls[record.event.call.id] = record.event.call
-        lines = self._with_heading(record.event)
+        lines = self._lines_with_heading(record.event)
         if not lines and isinstance(record.event, ToolStreamed) and self._is_quiet(record):
-            lines = [Text(f"  ... {_cut(record.event.text)}", "dim")]
-        self._printed = record.at if lines else self._printed
+            lines = [Text(f"  ... {_shorten(record.event.text)}", "dim")]
+        self._last_output_at = record.at if lines else self._last_output_at
         for line in lines:
             if (safe := printable(line.plain)) != line.plain:
                 line.plain = safe
             self._console.print(line, soft_wrap=not self._console.is_terminal)
 
     def _is_quiet(self, record: Record) -> bool:
-        """Is this a pipe, which has no status line, and has it had no line for a while?"""
+        """Tell whether this is a pipe, which has no status line, without output for a while."""
         if self._console.is_terminal:
             return False
-        return self._printed is not None and (record.at - self._printed).total_seconds() >= QUIET_SECONDS
+        return (
+            self._last_output_at is not None
+            and (record.at - self._last_output_at).total_seconds() >= QUIET_SECONDS
+        )
 
-    def _with_heading(self, event: Event) -> list[Text]:
-        """Return the lines of an event, below the heading of its phase where they are the first in it: a phase without any has none."""
+    def _lines_with_heading(self, event: Event) -> list[Text]:
+        """Return the lines of an event, after the heading of its phase if they are the first of it.
+
+        A phase without lines has no heading.
+        """
         if isinstance(event, PhaseEntered) and event.phase != "verify":
             self._heading = event
             return []
@@ -111,7 +119,7 @@ class Lines:
             and event.message.name == "apply_patch"
             and heading.phase == "reproduce"
         ):
-            heading = heading.model_copy(update={"phase": "edit"})  # the change came at once
+            heading = heading.model_copy(update={"phase": "edit"})  # the model changed code immediately
         return lines if isinstance(event, PhaseEntered) else [*_plain_lines(heading), *lines]
 
     def _lines(self, event: Event) -> list[Text]:
@@ -121,19 +129,22 @@ class Lines:
                 line = Text.assemble(
                     "  ", (message.name, "cyan" if message.ok else "yellow"), " ", brief(call.arguments)
                 )
-                told = (
+                output_lines = (
                     message.text.splitlines()
                     if self._verbose
                     else message.text.splitlines()[: 0 if message.ok else 1]
                 )
-                return [line, *(Text(f"    {_cut(text)}", "dim") for text in told)]
+                return [line, *(Text(f"    {_shorten(text)}", "dim") for text in output_lines)]
             case MessageFinished(message=AssistantMessage(text=text)) if text.strip():
-                shown = text.strip().splitlines()
-                return [Text(f"  {_cut(line)}", "italic") for line in (shown if self._verbose else shown[:4])]
+                text_lines = text.strip().splitlines()
+                return [
+                    Text(f"  {_shorten(line)}", "italic")
+                    for line in (text_lines if self._verbose else text_lines[:4])
+                ]
             case _:
                 return _plain_lines(event)
 
-    def _bar(self) -> Spinner | Text:
+    def _status_line(self) -> Spinner | Text:
         if not self._status.phase:
             return Text("")
         status = self._status
@@ -143,14 +154,14 @@ class Lines:
             f"attempt {status.attempt}",
             *amounts(status.spent),
             f"{seconds:.0f} s",
-            self._doing,
+            self._activity,
         ]
-        return Spinner("dots", Text(_cut(printable(" · ".join(part for part in parts if part))), "dim"))
+        return Spinner("dots", Text(_shorten(printable(" · ".join(part for part in parts if part))), "dim"))
 
     async def _ask(self, event: QuestionAsked) -> None:
         self._live.stop()
-        self._console.print(Text(f"{printable(event.text)} [{_choices(event)}] ", "bold"), end="")
-        typed = (await _line()).strip().lower()
+        self._console.print(Text(f"{printable(event.text)} [{_format_choices(event)}] ", "bold"), end="")
+        typed = (await _read_line()).strip().lower()
         option = next(
             (option for option in event.options if typed and option.startswith(typed)), event.default
         )
@@ -164,15 +175,17 @@ def _plain_lines(event: Event) -> list[Text]:
             included = ", uncommitted work included" if dirty else ""
             return [Text(f"session {session}, {model}"), Text(f"{repository}{included}", "dim")]
         case BaselineMeasured(command=command, counts=counts, seconds=seconds, problem=problem):
-            told = problem or f"{tally(counts)} in {seconds:.1f} s"
-            return [Text.assemble(("tests on the untouched code: ", "bold"), told, (f"   {command}", "dim"))]
+            summary = problem or f"{tally(counts)} in {seconds:.1f} s"
+            return [
+                Text.assemble(("tests on the untouched code: ", "bold"), summary, (f"   {command}", "dim"))
+            ]
         case StrategyChosen() | CandidateForked() | CandidateDropped():
-            return _branching(event)
+            return _branch_lines(event)
         case PhaseEntered(phase=phase, attempt=attempt):
             return [Text(phase if attempt == 1 else f"{phase} (attempt {attempt})", "bold")]
         case NoteMade(note=note, implied=False) if note.kind != "give_up":
             steps = [
-                Text(f"    {number}. {_cut(step.intent)}")
+                Text(f"    {number}. {_shorten(step.intent)}")
                 for number, step in enumerate(getattr(note, "steps", ()), start=1)
             ]
             places = [Text(f"    {place}", "cyan") for place in getattr(note, "places", ())[:5]]
@@ -196,18 +209,18 @@ def _plain_lines(event: Event) -> list[Text]:
             return []
 
 
-def _branching(event: StrategyChosen | CandidateForked | CandidateDropped) -> list[Text]:
+def _branch_lines(event: StrategyChosen | CandidateForked | CandidateDropped) -> list[Text]:
     match event:
         case StrategyChosen(strategy=strategy, reason=reason):
             return [Text.assemble(("strategy: ", "bold"), f"{strategy}, {reason}")]
         case CandidateForked(candidate=candidate, parent=parent, approach=approach):
             return [Text(f"  {candidate} grows out of {parent}: {approach}", "dim")] if parent else []
         case CandidateDropped(candidate=candidate, reason=reason):
-            return [Text(f"  {candidate} goes no further: {_cut(reason)}", "dim")]
+            return [Text(f"  {candidate} goes no further: {_shorten(reason)}", "dim")]
 
 
 def doing(event: Event) -> str:
-    """What is being done from here on; empty where the event does not say."""
+    """Return the current activity that an event starts; empty if it starts none."""
     match event:
         case ToolStarted(call=call):
             return call.name
@@ -224,17 +237,17 @@ def doing(event: Event) -> str:
 
 
 def brief(arguments: str) -> str:
-    """A call's arguments in one short line."""
+    """Return a call's arguments in one short line."""
     try:
         values: Any = json.loads(arguments)
     except json.JSONDecodeError:
-        return _cut(arguments)
+        return _shorten(arguments)
     if not isinstance(values, dict):
-        return _cut(arguments)
+        return _shorten(arguments)
     if isinstance(diff := values.get("diff"), str):
         paths = [line[6:] for line in diff.splitlines() if line.startswith("+++ b/")]
-        return _cut(", ".join(paths) or "a diff")
-    return _cut(
+        return _shorten(", ".join(paths) or "a diff")
+    return _shorten(
         " ".join(
             str(value) if index == 0 else f"{name}={value}"
             for index, (name, value) in enumerate(values.items())
@@ -243,18 +256,18 @@ def brief(arguments: str) -> str:
     )
 
 
-def _choices(event: QuestionAsked) -> str:
-    """The options, in capitals the one that an empty line means."""
+def _format_choices(event: QuestionAsked) -> str:
+    """Join the options, with the default option in capitals."""
     return "/".join(option.upper() if option == event.default else option for option in event.options)
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     line = " ".join(text.split()) if "\n" in text else text
     return line if len(line) <= LINE_CHARACTERS else f"{line[: LINE_CHARACTERS - 1]}…"
 
 
-async def _line() -> str:
-    """One line from the terminal, without a thread that could not be cancelled."""
+async def _read_line() -> str:
+    """Read a line from the terminal without a thread, which could not be cancelled."""
     loop = asyncio.get_running_loop()
     ready = asyncio.Event()
     loop.add_reader(sys.stdin.fileno(), ready.set)

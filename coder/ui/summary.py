@@ -1,4 +1,4 @@
-"""The end of a session on the screen: the diff, and five lines."""
+"""Summary of a session on the screen: the diff and five lines."""
 
 from collections.abc import Iterable, Mapping
 
@@ -25,7 +25,7 @@ STYLES = {
 
 
 def amounts(spent: Spent) -> list[str]:
-    """Requests, tokens and money as short words; nothing where nothing was spent."""
+    """Format requests, tokens and money; empty if nothing was spent."""
     if not spent.requests:
         return []
     tokens = spent.input_tokens + spent.output_tokens
@@ -38,7 +38,7 @@ def amounts(spent: Spent) -> list[str]:
 
 
 def shares(roles: Mapping[str, Spent]) -> list[str]:
-    """What each role had of it; nothing where there was but one."""
+    """Format the share of each role; empty if there is only one."""
     parts = [
         f"{role} {spent.requests} with {short(spent.input_tokens + spent.output_tokens)}"
         for role, spent in roles.items()
@@ -51,14 +51,14 @@ def money(spent: Spent) -> str:
 
 
 def short(number: int) -> str:
-    """950, 12.3k, 1.2M."""
+    """Abbreviate a number: 950, 12.3k, 1.2M."""
     if number < 1000:
         return str(number)
     return f"{number / 1000:.1f}k" if number < 1_000_000 else f"{number / 1_000_000:.1f}M"
 
 
 def show(console: Console, finished: SessionFinished, *, session: str) -> None:
-    """Print how a session ended."""
+    """Print the summary of a session."""
     diff, report = printable(finished.delivery.diff if finished.delivery else ""), printable(learnt(finished))
     if diff:
         console.print()
@@ -75,24 +75,27 @@ def show(console: Console, finished: SessionFinished, *, session: str) -> None:
 
 
 def learnt(finished: SessionFinished) -> str:
-    """The report, without the heading and the reason that the last lines say again."""
+    """Return the report without its heading and the reason that the summary lines repeat."""
     heading, _, rest = finished.report.partition(f"\n\n{finished.summary}\n")
     return rest.strip("\n") if rest and heading.startswith("# ") and "\n" not in heading else finished.report
 
 
 def ending(finished: SessionFinished, *, session: str) -> Iterable[Text]:
-    """Up to five lines: verdict, what changed, tests, cost, what to do next."""
+    """Yield up to five lines: verdict, changes, tests, cost, next step."""
     kind = finished.kind
     yield Text.assemble(
         (outcome(finished), STYLES[kind] if kind else "bold red"), f"  {printable(finished.summary)}"
     )
     if finished.delivery:
-        yield _row("changed", _changes(finished.delivery.diff))
+        yield _row("changed", _changed_files(finished.delivery.diff))
     verdict = finished.verdict
     if verdict and verdict.before and verdict.after:
         yield _row(
             "tests",
-            f"before: {tally(verdict.before)}; after: {tally(verdict.after)}{_guard(verdict.guarded)}",
+            (
+                f"before: {tally(verdict.before)}; after: "
+                f"{tally(verdict.after)}{_mutation_result(verdict.guarded)}"
+            ),
         )
     attempts = f"{finished.attempts} attempt{'s' * (finished.attempts != 1)}"
     yield _row(
@@ -100,26 +103,26 @@ def ending(finished: SessionFinished, *, session: str) -> Iterable[Text]:
         ", ".join([attempts, *amounts(finished.spent), f"{finished.seconds:.0f} s", *shares(finished.roles)]),
     )
     if finished.delivery:
-        yield _row("next", _next(finished.delivery, session))
+        yield _row("next", _next_step(finished.delivery, session))
     else:
         yield _row(
             "next",
             (
                 "nothing was left in the repository; the record: coder log show "
-                f"{session}{_tried(finished, session)}"
+                f"{session}{_interrupted_work_hint(finished, session)}"
             ),
         )
 
 
-def _guard(guarded: Guarded | None) -> str:
-    """How many ways of getting the change wrong a test would notice."""
+def _mutation_result(guarded: Guarded | None) -> str:
+    """Describe how many deliberate breakages of the change the tests notice."""
     if guarded is None or not guarded.tried:
         return ""
     return f"; {guarded.tried - len(guarded.unguarded)} of {guarded.tried} ways to break the change noticed"
 
 
-def _tried(finished: SessionFinished, session: str) -> str:
-    """Where the work of an interrupted session is, if a model was at it."""
+def _interrupted_work_hint(finished: SessionFinished, session: str) -> str:
+    """Return how to see the work of an interrupted session, if a model changed anything."""
     return (
         f"; what had been changed: coder log diff {session}"
         if finished.kind is None and finished.spent.requests
@@ -127,7 +130,7 @@ def _tried(finished: SessionFinished, session: str) -> str:
     )
 
 
-def _next(delivery: Delivery, session: str) -> str:
+def _next_step(delivery: Delivery, session: str) -> str:
     if delivery.merged:
         return f"it is on your branch; take it back: coder undo {session}"
     if delivery.branch:
@@ -137,8 +140,8 @@ def _next(delivery: Delivery, session: str) -> str:
     return f"nothing was written to the repository; take it: coder apply {session}"
 
 
-def _changes(diff: str) -> str:
-    """`a.py (+2 -1), b.py (+9)` from a git diff."""
+def _changed_files(diff: str) -> str:
+    """Format the files of a git diff: `a.py (+2 -1), b.py (+9)`."""
     counts: dict[str, list[int]] = {}
     path = ""
     for line in diff.splitlines():
@@ -153,7 +156,7 @@ def _changes(diff: str) -> str:
 
 
 def tally(counts: Counts) -> str:
-    """`12 passed, 1 failed`, leaving out what is zero."""
+    """Format counts without zeros: `12 passed, 1 failed`."""
     return (
         ", ".join(f"{number} {name}" for name, number in counts.model_dump().items() if number) or "no tests"
     )

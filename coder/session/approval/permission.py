@@ -50,7 +50,7 @@ def of_change(rights: Rights) -> Decision:
 
 
 def of_command(rights: Rights, command: str, *, root: Path, network: bool = False) -> Decision:
-    """Decide whether a shell command may run in `root`; `network` is set if it is meant to use the network."""
+    """Decide whether a shell command may run in `root`; `network` tells if it is meant to use the network."""
     parsed = parse(command)
     runs_found, uncertainty = runs(parsed)
     resolved = [_resolve_program(run, root, rights.which) for run in runs_found]

@@ -86,8 +86,7 @@ class Purse:
         """Reserve the worst case of a request while it is in progress.
 
         Wait if only the reservations of other calls stand in the way. A reservation that is neither settled
-        nor
-        released is kept for good.
+        nor released is kept for good.
 
         Raises:
             LimitReached: the request could exceed a limit.

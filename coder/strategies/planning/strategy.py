@@ -18,8 +18,7 @@ def planned(*, finish: Strategy, last: Strategy) -> Strategy:
     """Return a strategy that makes a plan and executes its steps; the planner is asked again after a failure.
 
     `finish` judges the whole change; `last` runs when attempts are spent. A step whose check fails spends no
-    attempt,
-    and as many steps may fail as there are attempts.
+    attempt, and as many steps may fail as there are attempts.
     """
 
     async def strategy(kit: Kit, candidate: Candidate) -> Candidate:

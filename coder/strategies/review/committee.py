@@ -24,8 +24,8 @@ def reviewed(strategy: Strategy, mend: Mend, *, readers: Readers, rounds: int) -
     """Return a strategy that has its good change reviewed, and flagged places repaired, up to `rounds` times.
 
     After a repair, the reviewers who objected review it again, with those that `readers` chooses for the new
-    change.
-    A repair that leaves no good change is rolled back; the findings then go into the evidence as advice.
+    change. A repair that leaves no good change is rolled back; the findings then go into the evidence as
+    advice.
     """
 
     async def run_and_review(kit: Kit, candidate: Candidate) -> Candidate:

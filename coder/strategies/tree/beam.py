@@ -27,12 +27,9 @@ def beam(
     round.
 
     Each branch is changed by `first` (`then` if its change failed) and judged by `check`. The remaining
-    branches learn
-    how the others failed; the search stops at the first branch that is proven and accepted. All branches
-    share the
-    attempts of the budget, and no more branches are made than attempts are left. Without a fix, `last` runs
-    on the
-    best branch.
+    branches learn how the others failed; the search stops at the first branch that is proven and accepted.
+    All branches share the attempts of the budget, and no more branches are made than attempts are left.
+    Without a fix, `last` runs on the best branch.
     """
 
     async def strategy(kit: Kit, trunk: Candidate) -> Candidate:

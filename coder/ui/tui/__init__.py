@@ -1,1 +1,1 @@
-"""The terminal application: one more follower of the log, with a prompt."""
+"""Terminal application: a follower of the event log with a prompt."""

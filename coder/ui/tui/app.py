@@ -1,4 +1,4 @@
-"""The application: starts sessions, passes on what the person says, and ends tidily."""
+"""Textual application that starts sessions, forwards the user's input, and closes in order."""
 
 import asyncio
 import time
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class CoderApp(App[None]):
-    """Runs one session at a time; each is shown by following its log."""
+    """Runs one session at a time, and shows each by following its log."""
 
     TITLE = "coder"
     CSS_PATH: ClassVar[list[str | PurePath] | None] = ["app.tcss", "screens/session.tcss"]
@@ -43,8 +43,9 @@ class CoderApp(App[None]):
     ) -> None:
         """Open on `repository`, ready for an issue.
 
-        `model` says which model sessions will use: it is called in a thread once the prompt is there, so it may be slow and load what
-        sessions need, and it may raise CoderError. `first` is a session that is shown from the start. `clock` counts seconds.
+        `model` returns the model of sessions. It is called in a thread once the prompt is there, so it may be
+        slow, load what sessions need, and raise CoderError. `first` is a session to show from the start.
+        `clock` counts seconds.
         """
         super().__init__()
         self._start = start
@@ -59,7 +60,7 @@ class CoderApp(App[None]):
 
     @classmethod
     def replay(cls, log: "EventLog") -> "CoderApp":
-        """Show a recorded session, which a log read back from its store and closed is."""
+        """Show a recorded session from a closed log that was read from its store."""
         from coder.core.events import SessionStarted
 
         async def start(_: str) -> Running:
@@ -81,13 +82,13 @@ class CoderApp(App[None]):
         self.call_after_refresh(self._prepare)
 
     def _prepare(self) -> None:
-        """What the first paint need not wait for."""
+        """Start work that the first paint need not wait for."""
         if self._first is not None:
             self.run_worker(self._show(self._first))
         self.run_worker(self._warm_up(), name="warm up")
 
     async def _warm_up(self) -> None:
-        """Name the model, then load what shows a session, while the person still reads or types."""
+        """Show the model, then import what shows a session, while the user reads or types."""
         try:
             self._chosen = await asyncio.to_thread(self._model)
         except CoderError as error:
@@ -150,7 +151,7 @@ class CoderApp(App[None]):
             self.exit()
 
     def action_stop(self) -> None:
-        """End the session now; one that is still being opened ends as soon as it is there."""
+        """Stop the session; one that is still being opened stops as soon as it is open."""
         if self._busy and not self._stopping:
             self._stopping = True
             self._main.stop()
@@ -163,14 +164,14 @@ class CoderApp(App[None]):
         running.send(Stop())
 
     async def action_quit(self) -> None:
-        """Leave once the session has ended tidily; asked for again, at once."""
+        """Quit once the session has ended in order; quit immediately if asked again."""
         if not self._busy or self._quitting:
             self.exit()
         self._quitting = True
         self.action_stop()
 
     async def action_copy_or_quit(self) -> None:
-        """Copy where something is selected, as terminals do; quit where nothing is."""
+        """Copy the selection, as terminals do; quit if nothing is selected."""
         selected = self.screen.get_selected_text()
         if selected is None and isinstance(self.focused, TextArea):
             selected = self.focused.selected_text

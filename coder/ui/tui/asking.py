@@ -1,4 +1,4 @@
-"""Shows what a log asks, one screen at a time, and sends the answers back."""
+"""Screens for the questions of a session, shown one at a time."""
 
 from collections.abc import Callable
 
@@ -22,7 +22,7 @@ Asked = QuestionScreen | ReviewScreen | PlanScreen
 
 
 class Asking:
-    """The open questions of one session, the first of which is on the screen."""
+    """Open questions of one session; the first is on the screen."""
 
     def __init__(self, app: App[None], send: Callable[[Word], None]) -> None:
         self._app = app
@@ -30,12 +30,12 @@ class Asking:
         self._open: dict[str, Asked] = {}
 
     def hear(self, event: Event) -> None:
-        """Ask what is asked; take back what has been answered."""
+        """Show the question that an event asks, or close the one that it answers."""
         match event:
             case QuestionAsked(question=question):
                 self._ask(question, QuestionScreen(event))
-            case ReviewAsked(question=question, diff=diff, droppable=idle):
-                self._ask(question, ReviewScreen(diff, idle))
+            case ReviewAsked(question=question, diff=diff, droppable=removable):
+                self._ask(question, ReviewScreen(diff, removable))
             case PlanAsked(question=question, plan=plan):
                 self._ask(question, PlanScreen(plan))
             case (
@@ -48,7 +48,7 @@ class Asking:
                 pass
 
     def close(self) -> None:
-        """Take back everything: nobody waits for an answer any more."""
+        """Close all questions, because nothing waits for an answer any more."""
         for question in reversed([*self._open]):
             self._close(question)
 
@@ -58,7 +58,7 @@ class Asking:
             self._show(question, screen)
 
     def _show(self, question: str, screen: Asked) -> None:
-        def answered(result: str | tuple[int, ...] | Wanted | None) -> None:
+        def send_answer(result: str | tuple[int, ...] | Wanted | None) -> None:
             self._open.pop(question, None)
             if isinstance(result, str):
                 self._send(Answer(question=question, option=result))
@@ -69,7 +69,7 @@ class Asking:
             if self._open:
                 self._show(*next(iter(self._open.items())))
 
-        self._app.push_screen(screen, answered)
+        self._app.push_screen(screen, send_answer)
 
     def _close(self, question: str) -> None:
         screen = self._open.pop(question, None)

@@ -1,4 +1,4 @@
-"""Tells a log on the screen: records in, calls on the transcript and the status line out."""
+"""Presentation of records: each one becomes calls on the transcript and the status line."""
 
 from collections.abc import Iterable
 
@@ -46,21 +46,23 @@ REDS_SHOWN = 5
 
 
 class Narrator:
-    """Follows one session; it remembers what is still growing."""
+    """Shows the records of one session, and keeps replies and calls that are still incomplete."""
 
     def __init__(self, transcript: Transcript, status_bar: StatusBar) -> None:
         self._transcript = transcript
         self._status_bar = status_bar
         self._status = Status()
-        self._doing = ""
+        self._activity = ""
         self._replies: dict[str, Reply] = {}
         self._calls: dict[str, CallFold] = {}
 
     def tell(self, record: Record) -> None:
         """Show one record."""
         self._status = advance(self._status, record)
-        self._doing = doing(record.event) or self._doing
-        self._status_bar.show(_standing(self._status), seconds=self._status.seconds, doing=self._doing)
+        self._activity = doing(record.event) or self._activity
+        self._status_bar.show(
+            _format_status(self._status), seconds=self._status.seconds, doing=self._activity
+        )
         match record.event:
             case TextStreamed(candidate=candidate, text=text):
                 self._reply(candidate).stream(text)
@@ -73,11 +75,11 @@ class Narrator:
                 self._calls.pop(message.call_id).finish(message, seconds)
             case SessionStarted(task=task):
                 self._transcript.add_issue(task.issue)
-                self._transcript.add(*_shown(record.event))
+                self._transcript.add(*_event_widgets(record.event))
             case SessionFinished():
                 self._finish(record.event)
             case _:
-                self._transcript.add(*_shown(record.event))
+                self._transcript.add(*_event_widgets(record.event))
 
     def _reply(self, candidate: str) -> Reply:
         if candidate not in self._replies:
@@ -93,13 +95,13 @@ class Narrator:
         self._replies.pop(candidate, None)
 
     def _finish(self, event: SessionFinished) -> None:
-        """Say what an interruption cut off, then sum up."""
+        """Mark interrupted calls, then show the summary."""
         for call in self._calls.values():
             call.remark("stopped")
-        self._transcript.add(*_ending(event, session=self._status.session))
+        self._transcript.add(*_summary_widgets(event, session=self._status.session))
 
 
-def _standing(status: Status) -> str:
+def _format_status(status: Status) -> str:
     attempt = f"attempt {status.attempt}" if status.attempt else ""
     spent = status.spent
     cost = (
@@ -108,7 +110,7 @@ def _standing(status: Status) -> str:
     return " · ".join(part for part in (status.phase, attempt, status.verdict, *cost) if part)
 
 
-def _shown(event: Event) -> Iterable[Widget]:
+def _event_widgets(event: Event) -> Iterable[Widget]:
     match event:
         case SessionStarted(session=session, model=model, dirty=dirty):
             yield _line(
@@ -124,14 +126,14 @@ def _shown(event: Event) -> Iterable[Widget]:
                 title, lambda: [Static(printable(text), classes="output", markup=False)], remark=remark
             )
         case Verified(verdict=verdict):
-            yield from _judged(verdict)
+            yield from _verdict_widgets(verdict)
         case Failed(error=error):
             yield _line(error, "error")
         case _:
-            yield from _remarked(event)
+            yield from _remark_widgets(event)
 
 
-def _remarked(event: Event) -> Iterable[Widget]:
+def _remark_widgets(event: Event) -> Iterable[Widget]:
     match event:
         case BaselineMeasured(command=command, counts=counts, seconds=seconds, problem=problem):
             yield _line(
@@ -162,7 +164,7 @@ def _remarked(event: Event) -> Iterable[Widget]:
             yield _line(f"reviewed: {len(accepted)} hunk{'s' * (len(accepted) != 1)} accepted", "answer")
 
 
-def _judged(verdict: Verdict) -> Iterable[Widget]:
+def _verdict_widgets(verdict: Verdict) -> Iterable[Widget]:
     yield _line(f"{verdict.label}  {verdict.reason}", f"verdict {verdict.kind.name.lower()}")
     reds = [*verdict.still_red, *verdict.broken]
     for result in reds[:REDS_SHOWN]:
@@ -173,7 +175,7 @@ def _judged(verdict: Verdict) -> Iterable[Widget]:
         yield _line(f"noted: {note}", "about")
 
 
-def _ending(event: SessionFinished, *, session: str) -> Iterable[Widget]:
+def _summary_widgets(event: SessionFinished, *, session: str) -> Iterable[Widget]:
     delivery = event.delivery
     if delivery and (diff := delivery.diff):
         yield Fold(Content.assemble(("the fix", "bold"), "  as a diff"), lambda: diff_of(diff))

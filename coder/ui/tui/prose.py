@@ -1,4 +1,4 @@
-"""What a model writes, shown as written: the marks of Markdown stay, and colour what they mark."""
+"""Highlighting of a model's Markdown, without rendering it."""
 
 import re
 
@@ -16,7 +16,7 @@ _MARKS = [
 
 
 def prose(text: str) -> Content:
-    """Colour headings, list marks, strong words and code; a text that is not finished yet is coloured as far as it goes."""
+    """Highlight headings, list marks, strong words and code, in unfinished text as well."""
     content = Content(printable(text))
     for mark, style in _MARKS:
         content = content.highlight_regex(mark, style=style)

@@ -1,4 +1,4 @@
-"""What the application needs from outside: a way to start a session, and what it does with one."""
+"""Interfaces of the application to sessions."""
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -10,41 +10,41 @@ if TYPE_CHECKING:
 
 
 class Chosen(NamedTuple):
-    """The model that sessions will ask."""
+    """Model that sessions will ask."""
 
     name: str
-    """Empty where they work without one: then nobody hears what the person says meanwhile."""
+    """Empty if they work without a model; then nothing receives the user's remarks."""
     reason: str = ""
-    """Why this one, or none; for the person."""
+    """Reason of the choice, for the user."""
 
 
 class Running(Protocol):
-    """A session, as a front end sees it."""
+    """Session as a front end sees it."""
 
     @property
     def log(self) -> "EventLog": ...
 
     def send(self, word: "Word") -> None:
-        """Hear a word; one that comes before or after its time does no harm."""
+        """Handle a command; one that comes too early or too late does no harm."""
         ...
 
     async def run(self) -> object:
-        """Work to the end, close the log, and let go of everything that was opened for it."""
+        """Run to the end, close the log, and release all resources."""
         ...
 
 
 Start = Callable[[str], Awaitable[Running]]
-"""Opens a session for an issue; it may raise CoderError, and keeps slow work off the event loop."""
+"""Opens a session for an issue; may raise CoderError, and keeps slow work off the event loop."""
 
 
 class Recorded:
-    """A log that is only shown."""
+    """Recorded log that is only shown."""
 
     def __init__(self, log: "EventLog") -> None:
         self.log = log
 
     def send(self, word: "Word") -> None:
-        """There is nobody to hear it."""
+        """Ignore the command."""
 
     async def run(self) -> None:
-        """It has run."""
+        """Do nothing, because the session has ended."""

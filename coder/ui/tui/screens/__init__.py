@@ -1,1 +1,1 @@
-"""What fills the terminal: the session, and the questions that wait in front of it."""
+"""Screens: the session, and modal questions in front of it."""

@@ -1,4 +1,4 @@
-"""The plan before it is run, for the person to edit."""
+"""Screen on which the user reviews and edits a plan."""
 
 from typing import ClassVar, NamedTuple
 
@@ -16,14 +16,14 @@ KEYS = "edit as you like · ctrl+s run it · ctrl+r refuse it · esc stop"
 
 
 class Wanted(NamedTuple):
-    """What the person wants done."""
+    """The user's decision on a plan."""
 
     plan: Plan | None
-    """None: nothing."""
+    """None: the plan is refused."""
 
 
 class PlanScreen(ModalScreen[Wanted]):
-    """Dismisses with the plan as it stands in the editor; one that cannot be understood stays there."""
+    """Dismisses with the plan in the editor; an invalid one stays there."""
 
     CSS_PATH = "plan.tcss"
     AUTO_FOCUS = ""
@@ -48,32 +48,32 @@ class PlanScreen(ModalScreen[Wanted]):
         self.set_timer(DEAF_SECONDS, self.query_one(TextArea).focus)
 
     def on_text_area_changed(self) -> None:
-        """Say with each change what would be run."""
+        """Show after each change what would be run."""
         try:
-            plan = self._edited()
+            plan = self._read_plan()
         except ValueError as error:
-            self._tell(f"Not to be run yet: {error}", wrong=True)
+            self._show_outcome(f"Not to be run yet: {error}", wrong=True)
         else:
             count = f"{len(plan.steps)} step{'s' * (len(plan.steps) != 1)}"
-            self._tell(
+            self._show_outcome(
                 f"Plan: ctrl+s runs {'it as it is' if plan == self._plan else 'what you changed'}, {count}",
                 wrong=False,
             )
 
     def action_accept(self) -> None:
         try:
-            plan = self._edited()
+            plan = self._read_plan()
         except ValueError:
-            return  # what is wrong stands above the text already
+            return  # the error is shown above the text already
         self.dismiss(Wanted(plan))
 
     def action_refuse(self) -> None:
         self.dismiss(Wanted(None))
 
-    def _edited(self) -> Plan:
-        """The plan in the editor; the one that was asked about, to the letter, where nothing was changed."""
+    def _read_plan(self) -> Plan:
+        """Return the plan in the editor; the original plan if nothing was changed."""
         text = self.query_one(TextArea).text
         return self._plan if text == self._text else read(text)
 
-    def _tell(self, text: str, *, wrong: bool) -> None:
+    def _show_outcome(self, text: str, *, wrong: bool) -> None:
         self.query_one("#outcome", Static).set_class(wrong, "wrong").update(text)

@@ -1,4 +1,4 @@
-"""A question of the session, in front of everything."""
+"""Screen for a question of the session."""
 
 from typing import ClassVar
 
@@ -13,11 +13,11 @@ from coder.core.events import QuestionAsked
 from coder.core.values.text import printable
 
 DEAF_SECONDS = 0.4
-"""What the person types in this time was begun before the screen came up, and must answer nothing."""
+"""Time during which typing is ignored, since it began before the screen appeared."""
 
 
 class QuestionScreen(ModalScreen[str]):
-    """Dismisses with one of the options; the default one is chosen at first."""
+    """Dismisses with one of the options; the default option is highlighted first."""
 
     CSS_PATH = "question.tcss"
     AUTO_FOCUS = ""

@@ -1,4 +1,4 @@
-"""The fix before it is delivered, hunk by hunk."""
+"""Screen on which the user reviews a fix before delivery, hunk by hunk."""
 
 from typing import ClassVar
 
@@ -14,7 +14,7 @@ KEYS = "y accept · n reject · a/r all · enter confirm · esc stop"
 
 
 class ReviewScreen(ModalScreen[tuple[int, ...]]):
-    """Dismisses with the numbers of the accepted hunks; at first all are accepted."""
+    """Dismisses with the numbers of the accepted hunks; initially all are accepted."""
 
     CSS_PATH = "review.tcss"
     AUTO_FOCUS = ""
@@ -35,14 +35,16 @@ class ReviewScreen(ModalScreen[tuple[int, ...]]):
 
     def on_hunk_choice_decided(self) -> None:
         choices = self.query_one(HunkList).choices
-        self.query_one("#outcome", Static).update(f"Review: {_outcome(sum(choices), of=len(choices))}")
+        self.query_one("#outcome", Static).update(
+            f"Review: {_describe_outcome(sum(choices), of=len(choices))}"
+        )
 
     def on_hunk_list_confirmed(self) -> None:
         choices = self.query_one(HunkList).choices
         self.dismiss(tuple(number for number, accepted in enumerate(choices) if accepted))
 
 
-def _outcome(accepted: int, *, of: int) -> str:
+def _describe_outcome(accepted: int, *, of: int) -> str:
     if accepted == of:
         return "enter delivers the whole fix"
     return (

@@ -1,4 +1,4 @@
-"""The one screen that is always there: what happened, where things stand, what to say next."""
+"""Main screen: transcript, status line and prompt."""
 
 import time
 from collections.abc import Callable
@@ -26,7 +26,7 @@ GREETING = (
 
 
 class SessionScreen(Screen[None]):
-    """Shows one session after the other, all in the same transcript."""
+    """Shows sessions one after the other in the same transcript."""
 
     AUTO_FOCUS = "Prompt"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -52,15 +52,18 @@ class SessionScreen(Screen[None]):
         self.query_one(Prompt).idle()
 
     def show_model(self, chosen: Chosen) -> None:
-        """Name the model; where there is none, say why, and so how to get one."""
-        for masthead in self.query(Masthead):  # none, where the person has left meanwhile
+        """Show the model; without one, show the reason and thereby how to get one."""
+        for masthead in self.query(Masthead):  # empty if the user has quit meanwhile
             masthead.show_model(chosen.name or "no model")
         for transcript in self.query(Transcript):
             if not chosen.name:
                 transcript.add_line(f"No model: {chosen.reason}", "greeting")
 
     def begin(self, issue: str = "", *, heard: bool) -> None:
-        """A session is being opened for an issue; without one, the log will tell what it is about. Is what the person says heard?"""
+        """Prepare for a session that is being opened.
+
+        Without an `issue`, the log will show it. `heard` tells whether a model receives the user's remarks.
+        """
         from coder.ui.tui.narrator import Narrator
 
         transcript, status_bar = self.query_one(Transcript), self.query_one(StatusBar)
@@ -72,16 +75,16 @@ class SessionScreen(Screen[None]):
             transcript.add_issue(issue)
 
     def tell(self, record: "Record") -> None:
-        """Show what happened."""
+        """Show one record."""
         assert self._narrator is not None, "a session begins before it is told"
         self._narrator.tell(record)
 
     def stop(self) -> None:
-        """The session will end soon."""
+        """Show that the session will end soon."""
         self.query_one(StatusBar).stop()
 
     def end(self) -> None:
-        """The session has ended; the next one may begin."""
+        """Show that the session has ended and the next one may begin."""
         self.query_one(StatusBar).end()
         self.query_one(Prompt).idle()
 
@@ -97,11 +100,11 @@ class SessionScreen(Screen[None]):
         (transcript.scroll_page_up if direction < 0 else transcript.scroll_page_down)(animate=False)
 
     def action_follow(self) -> None:
-        """Back to what happens now."""
+        """Scroll back to the newest line."""
         self.query_one(Transcript).anchor()
 
     def on_key(self, event: Key) -> None:
-        """What is typed anywhere is meant for the prompt."""
+        """Pass printable keys to the prompt from wherever they are typed."""
         if event.is_printable and event.character and not (prompt := self.query_one(Prompt)).has_focus:
             event.stop()
             prompt.focus()

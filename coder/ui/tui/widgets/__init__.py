@@ -1,1 +1,1 @@
-"""The parts of the screens, each with its own file."""
+"""Widgets of the screens, one module each."""

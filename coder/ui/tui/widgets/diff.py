@@ -1,4 +1,4 @@
-"""A diff in colour: runs of added, removed and kept lines, the code in them highlighted."""
+"""Widgets for a diff in colour: runs of added, removed and unchanged lines with highlighted code."""
 
 from collections.abc import Iterator
 from itertools import groupby, pairwise
@@ -15,7 +15,7 @@ KINDS = {"+": "added", "-": "removed", " ": "kept", "": "kept"}
 
 
 def diff_of(diff: str) -> Iterator[Static]:
-    """A whole diff, its files named."""
+    """Yield widgets for a whole diff, with the names of its files."""
     for path, of_file in groupby(hunks(diff), key=lambda hunk: hunk.path):
         yield Static(printable(path), classes="path", markup=False)
         for hunk in of_file:
@@ -23,33 +23,33 @@ def diff_of(diff: str) -> Iterator[Static]:
 
 
 def body_of(hunk: Hunk) -> Iterator[Static]:
-    """The lines of a hunk; what git says of the file, where there are none."""
+    """Yield widgets for the lines of a hunk; for git's header if there are none."""
     return lines_of(hunk.body or hunk.header.partition("\n")[2], path=hunk.path)
 
 
 def lines_of(diff: str, *, path: str) -> Iterator[Static]:
-    """A widget for each run of lines with the same sign; an empty path leaves the code as it is."""
+    """Yield a widget for each run of lines with the same sign; an empty path disables code highlighting."""
     lines = printable(diff).removesuffix("\n").expandtabs(4).split("\n")
     kinds = [KINDS.get(line[:1], "about") for line in lines]
     for number, (line, following) in enumerate(pairwise(lines)):
         if line.startswith("--- ") and following.startswith("+++ "):
             kinds[number : number + 2] = ["about", "about"]
-    coloured = _coloured([*zip(kinds, lines, strict=True)], path)
+    coloured = _highlight_lines([*zip(kinds, lines, strict=True)], path)
     for kind, run in groupby(zip(kinds, coloured, strict=True), key=lambda line: line[0]):
         yield Static(Content("\n").join(line for _, line in run), classes=kind)
 
 
-def _coloured(lines: list[tuple[str, str]], path: str) -> list[Content]:
-    """Each line with its code highlighted as part of its own side of the change, where strings and brackets are whole."""
-    done = [Content(line) for _, line in lines]
+def _highlight_lines(lines: list[tuple[str, str]], path: str) -> list[Content]:
+    """Highlight each line as part of its own side of the change, where strings and brackets are complete."""
+    contents = [Content(line) for _, line in lines]
     if not path:
-        return done
+        return contents
     language = guess_language("", path)
-    for shown, side in (("removed", ("removed", "kept")), ("added", ("added", "kept"))):
+    for sign_kind, side in (("removed", ("removed", "kept")), ("added", ("added", "kept"))):
         numbers = [number for number, (kind, _) in enumerate(lines) if kind in side]
         code = highlight("\n".join(lines[number][1][1:] for number in numbers), language=language)
-        # Blank lines at the end of a side come back as none.
+        # `highlight` drops blank lines at the end of a side.
         for number, content in zip(numbers, code.split("\n", allow_blank=True), strict=False):
-            if lines[number][0] in (shown, "kept"):
-                done[number] = Content(lines[number][1][:1]) + content
-    return done
+            if lines[number][0] in (sign_kind, "kept"):
+                contents[number] = Content(lines[number][1][:1]) + content
+    return contents

@@ -1,4 +1,4 @@
-"""One line that unfolds."""
+"""Widget of one line that unfolds."""
 
 from collections.abc import Callable, Iterable
 from typing import ClassVar
@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 
 class Fold(Widget, can_focus=True):
-    """A title, a remark at the end of its line, and what they stand for below it on Enter or a click."""
+    """Title with a remark at the end of its line; its content unfolds on Enter or a click."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,space", "unfold", "unfold"),
@@ -22,14 +22,14 @@ class Fold(Widget, can_focus=True):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"fold--arrow", "fold--remark"}
 
     class Turned(Message):
-        """What is inside should be shown, or hidden again."""
+        """Posted when the content should be shown or hidden."""
 
         def __init__(self, fold: "Fold") -> None:
             super().__init__()
             self.fold = fold
 
     def __init__(self, title: Content, fill: Callable[[], Iterable[Widget]], *, remark: str = "") -> None:
-        """`fill` makes the inside each time it is shown."""
+        """Take `fill`, which makes the content each time it is shown."""
         super().__init__()
         self._title = title
         self._fill = fill
@@ -44,7 +44,7 @@ class Fold(Widget, can_focus=True):
         return Content.assemble(arrow, title.pad_right(room - title.cell_length + 1), remark)
 
     def turn(self) -> Vertical | None:
-        """Unfold and return the inside, for the owner to mount below; fold and return None."""
+        """Unfold and return the content, for the owner to mount below; or fold and return None."""
         if self._inside is not None:
             self._inside.remove()
             self._inside = None
@@ -54,7 +54,7 @@ class Fold(Widget, can_focus=True):
         return self._inside
 
     def remark(self, text: str) -> None:
-        """Replace the remark; what is unfolded is filled anew."""
+        """Replace the remark, and refill unfolded content."""
         self._remark = text
         self.refresh()
         if self._inside is not None:

@@ -1,4 +1,4 @@
-"""One hunk of a review, accepted or rejected."""
+"""Widget for one hunk of a review, accepted or rejected."""
 
 from typing import ClassVar
 
@@ -15,7 +15,7 @@ from coder.ui.tui.widgets.diff import body_of
 
 
 class HunkChoice(Vertical, can_focus=True):
-    """Shows a hunk and what was decided about it."""
+    """Shows a hunk and the decision on it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "decide(True)", "accept"),
@@ -26,7 +26,7 @@ class HunkChoice(Vertical, can_focus=True):
     ]
 
     class Decided(Message):
-        """The person accepted or rejected a hunk."""
+        """Posted when the user accepts or rejects a hunk."""
 
     def __init__(self, hunk: Hunk, *, droppable: bool = False) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class HunkChoice(Vertical, can_focus=True):
         self.post_message(self.Decided())
 
     def action_decide(self, accepted: bool) -> None:
-        """Decide, and go on to the next hunk."""
+        """Decide, and focus the next hunk."""
         self.decide(accepted=accepted)
         self.app.action_focus_next()
 

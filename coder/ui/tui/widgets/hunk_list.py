@@ -1,4 +1,4 @@
-"""The hunks of a review, and what is decided about all of them."""
+"""Widget for the hunks of a review, with decisions on all of them."""
 
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ from coder.ui.tui.widgets.hunk_choice import HunkChoice
 
 
 class HunkList(VerticalScroll, can_focus=False):
-    """Its keys work while one of its hunks has the focus."""
+    """List of hunks; its keys work while one of its hunks has the focus."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "decide(True)", "accept all"),
@@ -21,10 +21,10 @@ class HunkList(VerticalScroll, can_focus=False):
     ]
 
     class Confirmed(Message):
-        """The person has decided."""
+        """Posted when the user confirms the decisions."""
 
     def __init__(self, diff: str, droppable: tuple[int, ...] = ()) -> None:
-        """`droppable` are the numbers of hunks that change no verdict."""
+        """Take `droppable`, the numbers of hunks whose removal changes no verdict."""
         super().__init__()
         self._diff = diff
         self._droppable = droppable
@@ -35,7 +35,7 @@ class HunkList(VerticalScroll, can_focus=False):
 
     @property
     def choices(self) -> tuple[bool, ...]:
-        """Is it accepted? For each hunk, by its number."""
+        """Whether each hunk is accepted, by its number."""
         return tuple(choice.accepted for choice in self.query(HunkChoice))
 
     def action_decide(self, accepted: bool) -> None:

@@ -1,4 +1,4 @@
-"""Which repository, which model."""
+"""Widget that names repository and model."""
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
@@ -6,7 +6,7 @@ from textual.widgets import Static
 
 
 class Masthead(Horizontal):
-    """The first line of the screen."""
+    """First line of the screen."""
 
     def __init__(self, repository: str) -> None:
         super().__init__()
@@ -18,5 +18,5 @@ class Masthead(Horizontal):
         yield Static("", classes="model", markup=False)
 
     def show_model(self, name: str) -> None:
-        for shown in self.query(".model").results(Static):  # none, where the person has left meanwhile
-            shown.update(name)
+        for widget in self.query(".model").results(Static):  # empty if the user has quit meanwhile
+            widget.update(name)

@@ -1,21 +1,21 @@
-"""Where the person writes: an issue at first, remarks while a session runs."""
+"""Input for an issue at first, and for remarks while a session runs."""
 
 from textual.events import Key
 from textual.message import Message
 from textual.widgets import TextArea
 
 NEW_LINE = ("ctrl+j", "shift+enter", "alt+enter")
-"""Only the first reaches every terminal: many send the others as a plain Enter."""
+"""Only the first works in every terminal: many send the others as a plain Enter."""
 IDLE = "Describe a bug, or paste an issue"
 BUSY = "Say something to the model"
 ALONE = "No model listens; what you write waits until this has ended"
 
 
 class Prompt(TextArea):
-    """Sends what was written on Enter, grows with it up to a few lines."""
+    """Sends its text on Enter, and grows with it up to a few lines."""
 
     class Sent(Message):
-        """The person said something."""
+        """Posted when the user sends a text."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
@@ -26,23 +26,26 @@ class Prompt(TextArea):
         self.cursor_blink = False
 
     def idle(self) -> None:
-        """The next words are an issue."""
+        """Expect an issue."""
         self.placeholder = IDLE
         self.border_subtitle = "enter send · ctrl+j new line · ctrl+q quit"
 
     def busy(self, *, heard: bool) -> None:
-        """The next words are a remark, where there is a model to hear it."""
+        """Expect a remark; `heard` tells whether a model receives it."""
         self.placeholder = BUSY if heard else ALONE
         self.border_subtitle = "esc stop · enter send" if heard else "esc stop"
 
     def suggest(self, text: str) -> None:
-        """Offer words to send, unless the person has begun to write others."""
+        """Offer a text to send, unless the user has begun another one."""
         if not self.text:
             self.text = text
             self.move_cursor(self.document.end)
 
     async def _on_key(self, event: Key) -> None:
-        """Take the keys of our own before the editor does, in the order typed: a binding would overtake letters that still wait."""
+        """Handle the prompt's own keys before the editor, in the order typed.
+
+        A binding would overtake letters that still wait.
+        """
         if event.key == "enter":
             self._send()
         elif event.key in NEW_LINE:

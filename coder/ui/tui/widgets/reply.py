@@ -1,4 +1,4 @@
-"""What the model says, while it says it and after."""
+"""Widget for a reply of the model, during streaming and after."""
 
 from textual.content import Content
 from textual.widget import Widget
@@ -6,11 +6,11 @@ from textual.widget import Widget
 from coder.ui.tui.prose import prose
 
 FRAME_SECONDS = 0.05
-"""Streamed text is drawn this often: oftener costs a core and reads no better."""
+"""Time between updates of streamed text; shorter ones occupy a core and read no better."""
 
 
 class Reply(Widget):
-    """Grows with what is streamed, and ends as the message that the log keeps."""
+    """Grows with the streamed text, and ends as the message in the log."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -21,14 +21,14 @@ class Reply(Widget):
         return prose(self._text.strip())
 
     def stream(self, text: str) -> None:
-        """Add a piece; all that come before the next frame are drawn together."""
+        """Add a piece; all pieces before the next frame are drawn together."""
         self._text += text
         if not self._waiting:
             self._waiting = True
             self.set_timer(FRAME_SECONDS, self._draw)
 
     def finish(self, text: str) -> None:
-        """Show the whole message, which is another one than what was streamed where the model was asked again."""
+        """Show the whole message, which differs from the streamed text if the model was asked again."""
         if text.strip() != self._text.strip():
             self._text = text
             self._draw()

@@ -1,4 +1,4 @@
-"""The line that says where things stand."""
+"""Status line of a session."""
 
 import time
 from collections.abc import Callable
@@ -7,10 +7,10 @@ from textual.widgets import Static
 
 
 class StatusBar(Static):
-    """Where a session stands, its seconds, which tick while it runs, and what is being done."""
+    """Status of a session, its seconds, which tick while it runs, and the current activity."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` counts seconds from anywhere."""
+        """Take `clock`, which counts seconds from any origin."""
         super().__init__(markup=False)
         self._clock = clock
         self._standing = ""
@@ -24,23 +24,23 @@ class StatusBar(Static):
         self.set_interval(1, self._draw)
 
     def begin(self) -> None:
-        """A session is being opened."""
+        """Show that a session is being opened."""
         self._ticking, self._stopping = True, False
         self.show("", seconds=0.0, doing="opening a session")
 
     def show(self, standing: str, *, seconds: float, doing: str) -> None:
-        """Show a session's standing at so many seconds since its start."""
+        """Show a session's status at the given seconds since its start."""
         self._standing, self._seconds, self._doing = standing, seconds, doing
         self._shown_at = self._clock()
         self._draw()
 
     def stop(self) -> None:
-        """The person wants it to end: until it does, nothing else is said to be done."""
+        """Show that the session is stopping, until it has ended."""
         self._stopping = True
         self._draw()
 
     def end(self) -> None:
-        """Nothing runs any more."""
+        """Show that no session runs."""
         self._ticking = self._stopping = False
         self._doing = ""
         self._draw()

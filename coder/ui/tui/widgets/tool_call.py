@@ -1,4 +1,4 @@
-"""A call of a tool, folded to one line."""
+"""Widget for a tool call, folded to one line."""
 
 import json
 from collections.abc import Iterable
@@ -15,27 +15,27 @@ from coder.ui.tui.widgets.fold import Fold
 
 
 class CallFold(Fold):
-    """Name and arguments, then how it went; inside, all that was asked and answered."""
+    """Name, arguments and outcome of a call; inside, its whole arguments and output."""
 
     def __init__(self, call: ToolCall) -> None:
         title = Content.assemble((call.name, "bold"), "  ", printable(brief(call.arguments)))
-        super().__init__(title, self._told, remark="running")
+        super().__init__(title, self._content_widgets, remark="running")
         self._call = call
         self._answer: ToolMessage | None = None
 
     def finish(self, answer: ToolMessage, seconds: float) -> None:
-        """Say how it went; the output is shown as the model saw it."""
+        """Show the outcome; the output is shown as the model saw it."""
         self._answer = answer
         self.set_class(not answer.ok, "failed")
         self.remark(f"{seconds:.1f} s" if answer.ok else f"failed {seconds:.1f} s")
 
-    def _told(self) -> Iterable[Widget]:
-        yield from _asked(self._call.arguments)
+    def _content_widgets(self) -> Iterable[Widget]:
+        yield from _argument_widgets(self._call.arguments)
         if self._answer is not None:
             yield Static(printable(self._answer.text), classes="output", markup=False)
 
 
-def _asked(arguments: str) -> Iterable[Widget]:
+def _argument_widgets(arguments: str) -> Iterable[Widget]:
     try:
         values = json.loads(arguments)
     except json.JSONDecodeError:
@@ -47,5 +47,5 @@ def _asked(arguments: str) -> Iterable[Widget]:
         if name == "diff" and isinstance(value, str):
             yield from lines_of(value, path="")
         else:
-            shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            yield Static(printable(f"{name}: {shown}"), classes="arguments", markup=False)
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            yield Static(printable(f"{name}: {text}"), classes="arguments", markup=False)

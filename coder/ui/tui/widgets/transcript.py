@@ -1,4 +1,4 @@
-"""What happened so far, newest at the bottom."""
+"""Transcript of the session, newest at the bottom."""
 
 from textual.containers import VerticalScroll
 from textual.widget import Widget
@@ -8,7 +8,7 @@ from coder.ui.tui.widgets.fold import Fold
 
 
 class Issue(Static):
-    """What the person asked for."""
+    """Issue that the user asked to fix."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text, markup=False)
@@ -16,16 +16,16 @@ class Issue(Static):
 
 
 class Transcript(VerticalScroll, can_focus=False):
-    """Follows what is added for as long as the person has not scrolled up.
+    """Follows new widgets as long as the user has not scrolled up.
 
-    What is added is mounted when there is time: a long log is drawn once, not once a record.
+    Widgets are mounted when there is time, so that a long log is drawn once and not for each record.
     """
 
     def on_mount(self) -> None:
         self.anchor()
 
     async def on_fold_turned(self, message: Fold.Turned) -> None:
-        """Show the inside, and stay at what the person wants to read, from its first line on."""
+        """Show the content, and keep its first line in view for the user."""
         inside = message.fold.turn()
         if inside is not None:
             await self.mount(inside, after=message.fold)
@@ -39,7 +39,7 @@ class Transcript(VerticalScroll, can_focus=False):
         self.mount(*widgets)
 
     def add_issue(self, text: str) -> None:
-        """Show the issue, unless it is what is shown last: it is shown when it is sent, and told by the log again."""
+        """Show the issue unless it was shown last: it is shown when it is sent, and again by the log."""
         if not (self.children and isinstance(newest := self.children[-1], Issue) and newest.text == text):
             self.mount(Issue(text))
 
